@@ -1,0 +1,46 @@
+# One obvious command each. A fresh machine needs Python 3.11+ with venv, git and make.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PYTEST_ARGS ?= -n auto
+
+.PHONY: help setup lint types imports unit test demo bench docs format clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+setup: $(STAMP) ## create the virtual environment with everything in it
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $(STAMP)
+
+lint: setup ## ruff: style and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup ## mypy --strict
+	$(BIN)/mypy
+
+imports: setup ## import-linter: floors and sans-IO
+	$(BIN)/lint-imports
+
+unit: setup ## the tests alone
+	$(BIN)/pytest $(PYTEST_ARGS)
+
+test: lint types imports unit ## everything that must pass before a commit lands
+
+demo: setup ## the main job, on a small real repository, with scripted model replies
+	@$(BIN)/python -m rawko.cli.demo
+
+bench: setup ## the interpreter's speed beside stock sismic
+	$(BIN)/pytest tests/bench --benchmark-only --benchmark-group-by=group --benchmark-columns=median,iqr,rounds -p no:xdist
+
+format: setup ## format and fix what ruff can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove the virtual environment and caches
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .benchmarks

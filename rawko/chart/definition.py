@@ -1,0 +1,402 @@
+"""The immutable definition of a chart: what the YAML says, checked and resolved, as frozen data.
+
+Only data and look-ups live here. Reading YAML is `parse`, defects are `lint`, running is `rawko.interpreter`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+Json: TypeAlias = Any
+"""A JSON value: None, bool, int, float, str, list or mapping of these."""
+
+StateKind = Literal["atomic", "compound", "parallel", "final", "shallow history", "deep history"]
+TransitionOrigin = Literal["transitions", "always", "after", "on done", "invoke on done", "invoke on error"]
+TimerPolicy = Literal["original", "remaining", "restart"]
+RestorePolicy = Literal["restart", "resume", "reset workspace", "ask", "fail"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """Where an element stands in its source. Line and column count from 1."""
+
+    file: str = "<chart>"
+    line: int = 1
+    column: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+NOWHERE = Position()
+
+
+# ---------------------------------------------------------------- guard expressions: names, never code
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A dotted look-up: `event.output.mode` is root "event", path ("output", "mode"). Missing parts are None."""
+
+    root: Literal["event", "context"]
+    path: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return ".".join((self.root, *self.path))
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralArgument:
+    """A JSON literal given as an argument."""
+
+    value: Json
+
+
+Argument: TypeAlias = LiteralArgument | Reference
+Arguments: TypeAlias = tuple[tuple[str, Argument], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GuardCall:
+    """A bound guard by name, with keyword arguments: `has_agent(name=event.output.mode)`."""
+
+    name: str
+    arguments: Arguments = ()
+    position: Position = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class InState:
+    """`in_state('executing')`: true while that state is active."""
+
+    state: str
+    position: Position = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    operand: Guard
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    operands: tuple[Guard, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    operands: tuple[Guard, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """`true` or `false`."""
+
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CodeGuard:
+    """A Python expression of a plain sismic chart; evaluated only when the caller trusts the chart."""
+
+    code: str
+    position: Position = field(default=NOWHERE, compare=False)
+
+
+Guard: TypeAlias = GuardCall | InState | Not | And | Or | Constant | CodeGuard
+
+
+# ---------------------------------------------------------------- delays and actions
+
+
+@dataclass(frozen=True, slots=True)
+class FixedDelay:
+    """A delay written in the chart (`150ms`, `2s`, `10m`, `1h`), in milliseconds."""
+
+    milliseconds: float
+    text: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedDelay:
+    """A delay computed by a bound function of (context, event) that returns milliseconds."""
+
+    name: str
+    position: Position = field(default=NOWHERE, compare=False)
+
+
+Delay: TypeAlias = FixedDelay | NamedDelay
+
+
+@dataclass(frozen=True, slots=True)
+class CallAction:
+    """A bound action by name: `record(kind='tool')`."""
+
+    name: str
+    arguments: Arguments = ()
+    position: Position = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AssignAction:
+    """`assign: {count: 0}`: literal values into context fields."""
+
+    values: tuple[tuple[str, Json], ...]
+    position: Position = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RaiseAction:
+    """`raise: TICK` or `raise: {event: TICK, data: {...}}`: to the internal queue."""
+
+    event: str
+    data: tuple[tuple[str, Json], ...] = ()
+    position: Position = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SendAction:
+    """`send: {event: PING, to: logger, delay: 2s, id: ping, data: {...}}`. Without `to`: to this machine."""
+
+    event: str
+    data: tuple[tuple[str, Json], ...] = ()
+    to: str | None = None
+    delay: Delay | None = None
+    id: str | None = None
+    position: Position = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CancelAction:
+    """`cancel: ping`: withdraw the delayed send with that id."""
+
+    id: str
+    position: Position = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EmitAction:
+    """`emit: TICKED` or `emit: {event: TICKED, data: {...}}`: to observers, never to the machine."""
+
+    event: str
+    data: tuple[tuple[str, Json], ...] = ()
+    position: Position = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LogAction:
+    """`log: some text`."""
+
+    message: str
+    position: Position = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeAction:
+    """Python statements of a plain sismic chart; executed only when the caller trusts the chart."""
+
+    code: str
+    position: Position = field(default=NOWHERE, compare=False)
+
+
+Action: TypeAlias = (
+    CallAction | AssignAction | RaiseAction | SendAction | CancelAction | EmitAction | LogAction | CodeAction
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """Conditions that must hold: at entry or before the action, at exit or after it, and all the while."""
+
+    before: tuple[Guard, ...] = ()
+    after: tuple[Guard, ...] = ()
+    always: tuple[Guard, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.before or self.after or self.always)
+
+
+NO_CONTRACT = Contract()
+
+
+# ---------------------------------------------------------------- transitions, invocations, states
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One way from a state, in whatever key the chart writes it.
+
+    Attributes:
+        index: Place among all transitions of the chart, in document order.
+        events: Event descriptors; empty for an eventless transition. Written by the chart for
+            `transitions`; `after.<state>.<k>`, `done.state.<state>`, `done.invoke.<id>` and
+            `error.invoke.<id>` for the other keys.
+        targets: Names of the target states; empty for a targetless transition.
+        internal: The source is not left where every target is the source or inside it.
+        priority: Asked first where higher; 0 by default, "low" is -1, "high" is 1.
+        origin: The key of the chart that this transition was written under.
+    """
+
+    index: int
+    source: str
+    events: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    guard: Guard | None = None
+    actions: tuple[Action, ...] = ()
+    internal: bool = False
+    priority: int = 0
+    contract: Contract = NO_CONTRACT
+    origin: TransitionOrigin = "transitions"
+    description: str = ""
+    position: Position = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """A timer that a state sets when entered; its event is `after.<state>.<index>`, index from 0."""
+
+    state: str
+    index: int
+    delay: Delay
+    on_restore: TimerPolicy = "original"
+    position: Position = field(default=NOWHERE, compare=False)
+
+    @property
+    def event(self) -> str:
+        return f"after.{self.state}.{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class Invoke:
+    """An actor that runs while its state is active.
+
+    Attributes:
+        id: Unique in the chart; results arrive as `done.invoke.<id>` and `error.invoke.<id>`.
+        src: Name of a bound actor.
+        input: Name of a bound input function of (context, event), or a literal mapping, or None.
+    """
+
+    id: str
+    src: str
+    state: str
+    input: str | Mapping[str, Json] | None = None
+    timeout: Delay | None = None
+    on_restore: RestorePolicy = "restart"
+    position: Position = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """One state of a chart.
+
+    Attributes:
+        order: Place among all states in document order (pre-order); the root is 0.
+        children: Names of the direct children, in document order.
+        initial: Targets of the default entry of a compound state (one in YAML charts).
+        memory: Targets of a history state without a record.
+        transitions: All transitions of the state (own, always, after, on done, invoke), in document order.
+        output: Name of a bound output function of (context, event), or a literal; for finals and the root.
+    """
+
+    name: str
+    order: int
+    kind: StateKind
+    parent: str | None = None
+    children: tuple[str, ...] = ()
+    initial: tuple[str, ...] = ()
+    initial_actions: tuple[Action, ...] = ()
+    memory: tuple[str, ...] = ()
+    memory_actions: tuple[Action, ...] = ()
+    on_entry: tuple[Action, ...] = ()
+    on_exit: tuple[Action, ...] = ()
+    transitions: tuple[Transition, ...] = ()
+    invoke: tuple[Invoke, ...] = ()
+    after: tuple[After, ...] = ()
+    output: Json = None
+    contract: Contract = NO_CONTRACT
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    meta: Mapping[str, Json] = field(default_factory=dict)
+    position: Position = field(default=NOWHERE, compare=False)
+
+    @property
+    def is_history(self) -> bool:
+        return self.kind in ("shallow history", "deep history")
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredEvent:
+    """An event named under `events:`, with the names of its payload fields."""
+
+    name: str
+    fields: tuple[str, ...] = ()
+    description: str = ""
+    position: Position = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """A whole chart: immutable, shareable between threads and interpreters, hashable by identity.
+
+    Attributes:
+        states: By name, in document order; the root first.
+        transitions: All of the chart, in document order; `transitions[t.index] is t`.
+        context: Name of the bound context model, or None.
+        preamble: Python statements of a plain sismic chart (trusted code), or "".
+        hash: SHA-256 in hex over the meaning of the chart; positions, descriptions and comments do not count.
+        has_code: Some guard, action, contract or preamble is Python code.
+    """
+
+    name: str
+    root: str
+    states: Mapping[str, State]
+    transitions: tuple[Transition, ...]
+    hash: str
+    description: str = ""
+    version: str = ""
+    context: str | None = None
+    events: Mapping[str, DeclaredEvent] = field(default_factory=dict)
+    preamble: str = ""
+    has_code: bool = False
+    file: str = "<chart>"
+    position: Position = NOWHERE
+
+    def __getitem__(self, state: str) -> State:
+        return self.states[state]
+
+    def __contains__(self, state: object) -> bool:
+        return state in self.states
+
+    def __iter__(self) -> Iterator[State]:
+        return iter(self.states.values())
+
+    @cached_property
+    def depths(self) -> Mapping[str, int]:
+        """Depth of every state; the root has 0."""
+        depths: dict[str, int] = {}
+        for state in self:
+            depths[state.name] = 0 if state.parent is None else depths[state.parent] + 1
+        return depths
+
+    def ancestors(self, state: str) -> tuple[str, ...]:
+        """Proper ancestors of a state, the nearest first."""
+        found: list[str] = []
+        parent = self.states[state].parent
+        while parent is not None:
+            found.append(parent)
+            parent = self.states[parent].parent
+        return tuple(found)
+
+    def descendants(self, state: str) -> tuple[str, ...]:
+        """Proper descendants of a state in document order."""
+        found: list[str] = []
+        for child in self.states[state].children:
+            found.append(child)
+            found.extend(self.descendants(child))
+        return tuple(found)
+
+    def __repr__(self) -> str:
+        return f"Chart({self.name!r}, {len(self.states)} states, {self.hash[:12]})"

@@ -1,0 +1,95 @@
+"""Agents: their full configuration (a file of `.rawko/agents/`), and the description that the arbiter sees."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from rawko.vocabulary.base import Data
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=64)]
+CarryMessages = Literal["none", "summary", "all"]
+
+
+class ToolAccess(Data):
+    """Which tools an agent may use. None in `allowed` means all; `blocked` wins over `allowed`."""
+
+    allowed: tuple[str, ...] | None = None
+    blocked: tuple[str, ...] = ()
+
+    def permits(self, tool: str) -> bool:
+        return tool not in self.blocked and (self.allowed is None or tool in self.allowed)
+
+
+class Limits(Data):
+    """Bounds of one agent run (C-21): model turns and tool calls."""
+
+    turns: Annotated[int, Field(ge=1)] = 10
+    tool_steps: Annotated[int, Field(ge=1)] = 100
+
+
+class SummaryChars(Data):
+    """Cut of an execution's output, in characters (C-14)."""
+
+    select: Annotated[int, Field(ge=0)] = 300
+    evaluate: Annotated[int, Field(ge=0)] = 500
+
+
+class ContextOptions(Data):
+    """How much of the past an agent and the arbiter are told (S6-031, S6-033, S6-110)."""
+
+    summary_chars: SummaryChars = SummaryChars()
+    full_chars: Annotated[int, Field(ge=0)] = 2000
+    history_select: Annotated[int, Field(ge=1)] = 10
+    history_evaluate: Annotated[int, Field(ge=1)] = 5
+    carry_messages: CarryMessages = "summary"
+
+
+class AgentConfig(Data):
+    """One agent, whole: what its file says."""
+
+    name: Name
+    display_name: str = ""
+    when_to_use: str
+    system_prompt: str
+    tools: ToolAccess = ToolAccess()
+    limits: Limits = Limits()
+    model: str | None = None
+    context: ContextOptions = ContextOptions()
+    chart: str = "agent_loop"
+
+
+class RecentPerformance(Data):
+    """How an agent did in this task (C-49). Rate is 0-100; the average is runs from first attempt to success."""
+
+    last_success: str | None = None
+    last_failure: str | None = None
+    success_rate: float
+    iteration_average: float | None = None
+
+
+class AgentDescription(Data):
+    """What the arbiter is told of an agent (S6-051)."""
+
+    name: str
+    display_name: str
+    when_to_use: str
+    tools: ToolAccess = ToolAccess()
+    limits: Limits = Limits()
+    context: ContextOptions = ContextOptions()
+    chart: str = "agent_loop"
+    recent_performance: RecentPerformance | None = None
+
+
+def describe(config: AgentConfig) -> AgentDescription:
+    """The description of a configured agent; an empty display name falls back to the name (S6-021, C-43)."""
+    return AgentDescription(
+        name=config.name,
+        display_name=config.display_name or config.name,
+        when_to_use=config.when_to_use,
+        tools=config.tools,
+        limits=config.limits,
+        context=config.context,
+        chart=config.chart,
+    )

@@ -1,0 +1,89 @@
+"""Conversations: messages, content blocks, tool calls and their results.
+
+A message keeps its content as the wire's own blocks (Messages-API shape), because signed thinking and server
+blocks must go back verbatim (C-35). The typed views here read those blocks; they never rewrite them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from rawko.vocabulary.base import Data
+
+Block = dict[str, Any]
+"""One content block as the Messages API spells it: {"type": "text", "text": ...}, {"type": "tool_use", ...}."""
+
+
+class ToolCall(Data):
+    """A model's request to run a tool. `input` is whatever JSON object the model wrote."""
+
+    id: str
+    name: str
+    input: dict[str, Any]
+
+
+class ToolResult(Data):
+    """The answer to one tool call, as the conversation will show it."""
+
+    call_id: str
+    content: str
+    is_error: bool = False
+
+    def block(self) -> Block:
+        """The result as a `tool_result` block."""
+        block: Block = {"type": "tool_result", "tool_use_id": self.call_id, "content": self.content}
+        if self.is_error:
+            block["is_error"] = True
+        return block
+
+
+class Message(Data):
+    """One message of a conversation."""
+
+    role: Literal["user", "assistant"]
+    content: tuple[Block, ...]
+
+    @property
+    def text(self) -> str:
+        """All text blocks, joined without a separator."""
+        return "".join(block["text"] for block in self.content if block.get("type") == "text")
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls of an assistant message, in order."""
+        return tuple(
+            ToolCall(id=block["id"], name=block["name"], input=dict(block["input"] or {}))
+            for block in self.content
+            if block.get("type") == "tool_use"
+        )
+
+
+def user_text(text: str) -> Message:
+    """A user message of one text block."""
+    return Message(role="user", content=({"type": "text", "text": text},))
+
+
+def assistant_text(text: str) -> Message:
+    """An assistant message of one text block."""
+    return Message(role="assistant", content=({"type": "text", "text": text},))
+
+
+def tool_results(results: Sequence[ToolResult], *, note: str = "") -> Message:
+    """The one user message that answers all tool calls of a turn, results first (pairing, AL-080)."""
+    blocks: list[Block] = [result.block() for result in results]
+    if note:
+        blocks.append({"type": "text", "text": note})
+    return Message(role="user", content=tuple(blocks))
+
+
+def unpaired_calls(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Ids of tool calls that the next message does not answer; empty for a conversation that may be sent."""
+    for index, message in enumerate(messages):
+        if message["role"] != "assistant":
+            continue
+        following = messages[index + 1]["content"] if index + 1 < len(messages) else ()
+        answered = {block.get("tool_use_id") for block in following if block.get("type") == "tool_result"}
+        for block in message["content"]:
+            if block.get("type") == "tool_use" and block["id"] not in answered:
+                yield block["id"]
