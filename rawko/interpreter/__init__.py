@@ -1,0 +1,1 @@
+"""The machine: statecharts interpreted by SCXML's algorithm on prepared plans, without I/O."""

@@ -1,0 +1,224 @@
+"""Bindings: which Python function a name in the chart stands for. Charts name functions; they never hold code.
+
+bindings = Bindings()
+
+@bindings.guard
+def is_complete(context, event) -> bool: ...
+
+@bindings.action
+def count_failure(context, event): return assign(failures=context.failures + 1)
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Literal, TypeVar, get_args, overload
+
+from rawko.interpreter.errors import BindingError
+
+Kind = Literal["guard", "action", "actor", "delay", "input", "output", "context"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a function takes after (context, event): names it accepts, names it needs."""
+
+    accepted: frozenset[str] | None
+    required: frozenset[str]
+    takes_old: bool
+
+
+def signature_of(function: Callable[..., Any]) -> Signature:
+    """The keyword arguments of a guard or action; `accepted` is None for **kwargs.
+
+    Raises:
+        BindingError: It does not take (context, event) as its first two positional parameters.
+    """
+    parameters = list(inspect.signature(function).parameters.values())
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    if len(positional) < 2 and not variadic:
+        name = getattr(function, "__name__", repr(function))
+        raise BindingError(f"function {name!r} must take (context, event) first", name=name)
+    rest = positional[2:] + [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+    open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    return Signature(
+        accepted=None if open_ended else frozenset(p.name for p in rest),
+        required=frozenset(p.name for p in rest if p.default is p.empty and p.name != "old"),
+        takes_old=any(p.name == "old" for p in rest),
+    )
+
+
+class Bindings:
+    """A registry of guards, actions, actors, delays, inputs, outputs and context models, by name.
+
+    - guard: (context, event, **arguments) -> bool; pure. Contract conditions may also take `old`.
+    - action: (context, event, **arguments) -> updates (see `rawko.interpreter.updates`); pure.
+    - delay: (context, event) -> milliseconds.
+    - input, output: (context, event) -> JSON.
+    - actor: an async function or async generator function of (input) or (input, scope); or a factory of a child
+      machine (see `rawko.runtime`).
+    - context: a pydantic model class; validates the input, overlays the defaults, checks every assignment.
+    """
+
+    def __init__(self) -> None:
+        self._tables: dict[Kind, dict[str, Any]] = {kind: {} for kind in KINDS}
+
+    # Registration: @bindings.guard, @bindings.guard(name="x"), bindings.add("guard", "x", function)
+
+    def add(self, kind: Kind, name: str, value: Any) -> None:
+        """Bind a name.
+
+        Raises:
+            BindingError: The name is bound already, or the function cannot be called as that kind is.
+        """
+        table = self._tables[kind]
+        if name in table and table[name] is not value:
+            raise BindingError(f"{kind} {name!r} is bound twice", name=name, kind=kind)
+        if kind in ("guard", "action", "delay", "input", "output"):
+            signature_of(value)
+        table[name] = value
+
+    def _decorator(self, kind: Kind, function: F | None, name: str | None) -> Any:
+        def register(decorated: F) -> F:
+            self.add(kind, name or decorated.__name__, decorated)
+            return decorated
+
+        return register if function is None else register(function)
+
+    @overload
+    def guard(self, function: F, /) -> F: ...
+    @overload
+    def guard(self, *, name: str) -> Callable[[F], F]: ...
+    def guard(self, function: Any = None, /, *, name: str | None = None) -> Any:
+        """Bind a guard."""
+        return self._decorator("guard", function, name)
+
+    @overload
+    def action(self, function: F, /) -> F: ...
+    @overload
+    def action(self, *, name: str) -> Callable[[F], F]: ...
+    def action(self, function: Any = None, /, *, name: str | None = None) -> Any:
+        """Bind an action."""
+        return self._decorator("action", function, name)
+
+    @overload
+    def actor(self, function: F, /) -> F: ...
+    @overload
+    def actor(self, *, name: str) -> Callable[[F], F]: ...
+    def actor(self, function: Any = None, /, *, name: str | None = None) -> Any:
+        """Bind an actor."""
+        return self._decorator("actor", function, name)
+
+    @overload
+    def delay(self, function: F, /) -> F: ...
+    @overload
+    def delay(self, *, name: str) -> Callable[[F], F]: ...
+    def delay(self, function: Any = None, /, *, name: str | None = None) -> Any:
+        """Bind a delay, in milliseconds."""
+        return self._decorator("delay", function, name)
+
+    @overload
+    def input(self, function: F, /) -> F: ...
+    @overload
+    def input(self, *, name: str) -> Callable[[F], F]: ...
+    def input(self, function: Any = None, /, *, name: str | None = None) -> Any:
+        """Bind the input of an invocation."""
+        return self._decorator("input", function, name)
+
+    @overload
+    def output(self, function: F, /) -> F: ...
+    @overload
+    def output(self, *, name: str) -> Callable[[F], F]: ...
+    def output(self, function: Any = None, /, *, name: str | None = None) -> Any:
+        """Bind the output of a final state or of the machine."""
+        return self._decorator("output", function, name)
+
+    @overload
+    def context(self, model: F, /) -> F: ...
+    @overload
+    def context(self, *, name: str) -> Callable[[F], F]: ...
+    def context(self, model: Any = None, /, *, name: str | None = None) -> Any:
+        """Bind a context model."""
+        return self._decorator("context", model, name)
+
+    # Look-up
+
+    def get(self, kind: Kind, name: str) -> Any:
+        """What a name stands for.
+
+        Raises:
+            BindingError: It is not bound; names the nearest spelling and what is bound.
+        """
+        try:
+            return self._tables[kind][name]
+        except KeyError:
+            raise BindingError(
+                unbound_message(kind, name, self._tables[kind]), name=name, kind=kind
+            ) from None
+
+    def find(self, kind: Kind, name: str) -> Any | None:
+        """What a name stands for, or None."""
+        return self._tables[kind].get(name)
+
+    def names(self, kind: Kind) -> frozenset[str]:
+        """All bound names of a kind."""
+        return frozenset(self._tables[kind])
+
+    def __iter__(self) -> Iterator[tuple[Kind, str, Any]]:
+        for kind, table in self._tables.items():
+            for name, value in table.items():
+                yield kind, name, value
+
+    def __or__(self, other: Bindings) -> Bindings:
+        """Both registries together.
+
+        Raises:
+            BindingError: A name is bound differently in both.
+        """
+        joined = Bindings()
+        for source in (self, other):
+            for kind, name, value in source:
+                joined.add(kind, name, value)
+        return joined
+
+    def replaced(self, kind: Kind, values: Mapping[str, Any]) -> Bindings:
+        """A copy in which some names stand for something else: for tests and demonstrations."""
+        copy = Bindings()
+        copy._tables = {k: dict(table) for k, table in self._tables.items()}
+        copy._tables[kind].update(values)
+        return copy
+
+    @classmethod
+    def from_module(cls, module: ModuleType) -> Bindings:
+        """The `bindings` of a module.
+
+        Raises:
+            BindingError: The module has no `Bindings` of that name.
+        """
+        found = getattr(module, "bindings", None)
+        if not isinstance(found, cls):
+            raise BindingError(
+                f"module {module.__name__!r} has no 'bindings' of class Bindings (found: {type(found).__name__})",
+                name=module.__name__,
+            )
+        return found
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{len(table)} {kind}s" for kind, table in self._tables.items() if table)
+        return f"Bindings({counts})"
+
+
+def unbound_message(kind: str, name: str, bound: Mapping[str, Any] | frozenset[str]) -> str:
+    """The words for a name that is not bound: nearest spelling first, then all that is bound."""
+    nearest = difflib.get_close_matches(name, list(bound), 1)
+    hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+    listed = ", ".join(repr(n) for n in sorted(bound)) or "none"
+    return f"{kind} {name!r} is not bound{hint} bound {kind}s: {listed}"

@@ -1,0 +1,154 @@
+"""Errors of the interpreter.
+
+InterpreterError
+├── BindingError            a name bound twice, not bound, or bound to something unusable
+├── NotJsonError            a value for the context or an event that is not JSON
+├── ContextError            input or assigned value against the context model, unknown field
+├── UntrustedCodeError      a chart with Python code, and nobody said `trusted=True`
+├── ActionError             a guard, action, input, output or contract failed; rolled back
+│   └── ContractFailed      also sismic's PreconditionError, PostconditionError or InvariantError
+├── InvocationError         an actor failed and no enabled transition names `error.invoke.<id>`
+├── EventlessCycleError     more microsteps in one macrostep than any sensible chart takes
+├── SnapshotError           a snapshot that does not fit; nothing was changed
+└── NotRunningError         used before `start()` or after the end, where that makes no sense
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sismic.exceptions import InvariantError, PostconditionError, PreconditionError
+
+from rawko.chart.definition import Position
+
+
+class InterpreterError(Exception):
+    """Base of all errors of the interpreter."""
+
+
+class BindingError(InterpreterError):
+    """A name is bound twice, is not bound, or is bound to something unusable."""
+
+    def __init__(self, message: str, *, name: str = "", kind: str = "") -> None:
+        super().__init__(message)
+        self.name = name
+        self.kind = kind
+
+
+class NotJsonError(InterpreterError):
+    """A value that cannot be kept: contexts and snapshots are JSON (C-26)."""
+
+    def __init__(self, where: str, found: object, accepted: str) -> None:
+        shown = repr(found)
+        if len(shown) > 80:
+            shown = shown[:77] + "..."
+        super().__init__(f"{where}: {shown} ({type(found).__name__}) is not JSON; accepted: {accepted}")
+        self.where = where
+        self.found = found
+        self.accepted = accepted
+
+
+class ContextError(InterpreterError):
+    """A value that the context model refuses, or a field that it does not have."""
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class UntrustedCodeError(InterpreterError):
+    """The chart holds Python code, which runs only where the caller says so."""
+
+
+class ActionError(InterpreterError):
+    """Something bound to the chart failed; the machine is as before the event.
+
+    Attributes:
+        kind: guard, action, input, output, delay, contract, evaluator or listener.
+        where: Chart element, such as "transition selecting -> executing".
+        function: Name in the chart.
+        position: In the chart's source.
+        event: The event that was being processed; it stays consumed.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: str,
+        where: str,
+        function: str,
+        position: Position | None = None,
+        event: Any = None,
+    ) -> None:
+        place = f"{position}: " if position else ""
+        super().__init__(f"{place}{kind} {function!r} of {where} failed: {message}")
+        self.message = message
+        self.kind = kind
+        self.where = where
+        self.function = function
+        self.position = position
+        self.event = event
+
+
+class ContractFailed(ActionError):
+    """A condition of a contract does not hold."""
+
+
+class PreconditionFailed(ContractFailed, PreconditionError):
+    """A `before` condition does not hold."""
+
+    __str__ = Exception.__str__
+
+
+class PostconditionFailed(ContractFailed, PostconditionError):
+    """An `after` condition does not hold."""
+
+    __str__ = Exception.__str__
+
+
+class InvariantFailed(ContractFailed, InvariantError):
+    """An `always` condition does not hold."""
+
+    __str__ = Exception.__str__
+
+
+class InvocationError(InterpreterError):
+    """An invoked actor failed and nothing in the configuration handles it; the machine cannot go on.
+
+    Attributes:
+        id: Of the invocation.
+        error: What the actor reported, as data.
+    """
+
+    def __init__(self, id: str, error: Any) -> None:
+        message = error.get("message", error) if hasattr(error, "get") else error
+        super().__init__(f"actor {id!r} failed and no active state handles 'error.invoke.{id}': {message}")
+        self.id = id
+        self.error = error
+
+
+class EventlessCycleError(InterpreterError):
+    """The macrostep does not end; it was rolled back.
+
+    Attributes:
+        cycle: The configurations that repeat, each as a tuple of state names.
+    """
+
+    def __init__(self, cycle: tuple[tuple[str, ...], ...], limit: int) -> None:
+        shown = " -> ".join("{" + ", ".join(names) + "}" for names in cycle)
+        super().__init__(f"more than {limit} microsteps without rest; the cycle is {shown}")
+        self.cycle = cycle
+        self.limit = limit
+
+
+class SnapshotError(InterpreterError):
+    """A snapshot that cannot be restored here; the machine was not changed."""
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(f"snapshot: {field + ': ' if field else ''}{message}")
+        self.field = field
+
+
+class NotRunningError(InterpreterError):
+    """The machine has not started, or has ended."""

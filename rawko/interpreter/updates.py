@@ -1,0 +1,143 @@
+"""What an action returns: changes of the context and things to do, as data. The interpreter applies them.
+
+An action is a function (context, event, **arguments) that returns None, one update, or a tuple or list of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """Set context fields."""
+
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Add one item at the end of a context field that holds a list."""
+
+    field: str
+    item: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Raise:
+    """Queue an event internally: it is processed within this macrostep."""
+
+    event: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send an event: to this machine (`to` None), its parent ("parent"), or an actor's id. Delay in milliseconds."""
+
+    event: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+    to: str | None = None
+    delay_ms: float = 0
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Withdraw the delayed send with that id; no error if it is gone."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    """Tell observers; no machine receives it."""
+
+    event: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A line for the structured log. Level: debug, info, warning, error."""
+
+    message: str
+    level: str = "info"
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Spawn:
+    """Start an actor that lives until it ends, is stopped, or the machine is done."""
+
+    id: str
+    src: str
+    input: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Stop a spawned actor."""
+
+    id: str
+
+
+Update: TypeAlias = Assign | Append | Raise | Send | Cancel | Emit | Log | Spawn | Stop
+Updates: TypeAlias = Update | tuple["Updates", ...] | list["Updates"] | None
+"""What an action may return; nesting is flattened, so that helper functions can return tuples of their own."""
+
+
+def assign(**fields: Any) -> Assign:
+    """Set context fields: `assign(count=0, last_error=None)`."""
+    return Assign(fields)
+
+
+def append(field: str, item: Any) -> Append:
+    """Add `item` at the end of the list in context field `field`, in O(1) however long it is."""
+    return Append(field, item)
+
+
+def raise_(event: str, /, **data: Any) -> Raise:
+    """Queue an event internally, before all external ones."""
+    return Raise(event, data)
+
+
+def send(
+    event: str,
+    data: Mapping[str, Any] | None = None,
+    /,
+    *,
+    to: str | None = None,
+    delay_ms: float = 0,
+    id: str | None = None,
+    **fields: Any,
+) -> Send:
+    """Send an event externally, now or after `delay_ms`. Payload fields named like parameters go into `data`."""
+    return Send(event, {**(data or {}), **fields}, to, delay_ms, id)
+
+
+def cancel(id: str) -> Cancel:
+    """Withdraw a delayed send."""
+    return Cancel(id)
+
+
+def emit(event: str, /, **data: Any) -> Emit:
+    """Tell observers that something happened."""
+    return Emit(event, data)
+
+
+def log(message: str, /, level: str = "info", **data: Any) -> Log:
+    """Write a line to the structured log."""
+    return Log(message, level, data)
+
+
+def spawn(src: str, *, id: str, input: Any = None) -> Spawn:
+    """Start an actor by the name it is bound under."""
+    return Spawn(id, src, input)
+
+
+def stop(id: str) -> Stop:
+    """Stop a spawned actor."""
+    return Stop(id)

@@ -1,0 +1,178 @@
+"""JSON values inside the machine: frozen, shared, read by key or attribute; lists grow by append without copying.
+
+`freeze` is the one gate by which data enters a context (C-26): what is not JSON is refused there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
+from typing import Any, overload
+
+from rawko.interpreter.errors import NotJsonError
+
+
+class Record(Mapping[str, Any]):
+    """A frozen JSON object; `record.field` and `record["field"]` read the same.
+
+    Methods of mappings (`keys`, `items`, `get` ...) win over fields of these names: read such fields by key.
+    """
+
+    __slots__ = ("_fields",)
+    _fields: dict[str, Any]
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        object.__setattr__(self, "_fields", fields)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._fields[key]
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._fields[name]
+        except KeyError:
+            raise AttributeError(f"no field {name!r}; fields: {', '.join(map(repr, self._fields))}") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"read-only: return assign({name}=...) from an action instead")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("read-only: return assign(...) from an action instead")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._fields
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Record):
+            return self._fields == other._fields
+        if isinstance(other, Mapping):
+            return self._fields == other
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Record({self._fields!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Record, (self._fields,)
+
+    def __copy__(self) -> Record:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Record:
+        return self
+
+
+class Vector(Sequence[Any]):
+    """A frozen JSON array over a shared buffer: appending one item is O(1) and leaves older vectors as they were."""
+
+    __slots__ = ("_buffer", "_length")
+
+    def __init__(self, buffer: list[Any], length: int | None = None) -> None:
+        self._buffer = buffer
+        self._length = len(buffer) if length is None else length
+
+    def appended(self, item: Any) -> Vector:
+        """This vector and one more item, which must be frozen already."""
+        buffer = self._buffer
+        if len(buffer) != self._length:  # somebody else has grown the shared buffer: take a copy of our part
+            buffer = buffer[: self._length]
+        buffer.append(item)
+        return Vector(buffer)
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> Vector: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(self._length)
+            return Vector(self._buffer[start:stop:step] if step > 0 else self._buffer[: self._length][index])
+        if index < 0:
+            index += self._length
+        if not 0 <= index < self._length:
+            raise IndexError(f"index out of range: the vector has {self._length} items")
+        return self._buffer[index]
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Any]:
+        buffer = self._buffer
+        for index in range(self._length):
+            yield buffer[index]
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, (Vector, list, tuple)):
+            return self._length == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Vector({self._buffer[: self._length]!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Vector, (self._buffer[: self._length],)
+
+    def __copy__(self) -> Vector:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Vector:
+        return self
+
+
+_SCALARS = frozenset({str, int, bool, type(None)})
+_MAX_DEPTH = 200
+
+
+def freeze(value: Any, where: str = "value", _depth: int = 0) -> Any:
+    """A JSON value as frozen data; already frozen parts are shared, not copied.
+
+    Accepts None, bool, int, finite float, str, mappings with str keys, lists and tuples, and objects with a
+    `to_json()` method (all of the vocabulary).
+
+    Raises:
+        NotJsonError: Something in it is not JSON; says where and what.
+    """
+    kind = type(value)
+    if kind in _SCALARS or kind is Record or kind is Vector:
+        return value
+    if kind is float:
+        if isfinite(value):
+            return value
+        raise NotJsonError(where, value, "a finite number")
+    if _depth > _MAX_DEPTH:
+        raise NotJsonError(where, "...", f"at most {_MAX_DEPTH} levels of nesting")
+    if kind is list or kind is tuple:
+        return Vector([freeze(item, f"{where}[{i}]", _depth + 1) for i, item in enumerate(value)])
+    if isinstance(value, Mapping):
+        fields: dict[str, Any] = {}
+        for key, item in value.items():
+            if type(key) is not str:
+                raise NotJsonError(where, key, "string keys")
+            fields[key] = freeze(item, f"{where}.{key}", _depth + 1)
+        return Record(fields)
+    to_json = getattr(value, "to_json", None)
+    if callable(to_json) and not isinstance(value, type):
+        return freeze(to_json(), where, _depth + 1)
+    for base in (bool, int, str):  # enums and other subclasses lose their class, as they would in a file
+        if isinstance(value, base):
+            return base(value)
+    raise NotJsonError(where, value, "None, bool, int, float, str, list or mapping")
+
+
+def thaw(value: Any) -> Any:
+    """A frozen value as plain dicts and lists, for json.dumps and foreign code. Always a copy."""
+    if isinstance(value, Mapping):
+        return {key: thaw(item) for key, item in value.items()}
+    if isinstance(value, (Vector, list, tuple)):
+        return [thaw(item) for item in value]
+    return value

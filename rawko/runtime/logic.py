@@ -1,0 +1,83 @@
+"""What an actor may be: an async function, an async generator function, or the factory of a child machine.
+
+- `async def fetch(input)` or `async def fetch(input, scope)`: its result arrives as `done.invoke.<id>` in
+  `event.output`; an `ActorFailed` as `error.invoke.<id>` in `event.error`.
+- `async def watch(input, scope)` with `yield Event(...)`: each yielded event goes to the parent's queue (C-25); the
+  end of the iterator is `done.invoke.<id>`; a last `yield Done(output)` gives it an output.
+- `@child_machine def agent(input) -> ChildMachine`: the machine runs as an actor; its output is the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from rawko.chart.definition import Chart
+from rawko.interpreter.bindings import Bindings
+
+
+class ActorFailed(Exception):
+    """An actor's failure as data: a mapping with `message` and `category`, or a vocabulary ErrorContext."""
+
+    def __init__(self, error: Any) -> None:
+        data = error.to_json() if hasattr(error, "to_json") else dict(error)
+        super().__init__(str(data.get("message", data)))
+        self.error: dict[str, Any] = data
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The output of an async generator actor, yielded last."""
+
+    output: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChildMachine:
+    """A child chart to run as an actor.
+
+    Attributes:
+        output: Turns the machine's output into the actor's result; may raise ActorFailed.
+    """
+
+    chart: Chart
+    bindings: Bindings
+    input: Mapping[str, Any]
+    output: Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChildFactory:
+    """A bound actor that is a machine; made by `@child_machine`."""
+
+    make: Callable[[Any], ChildMachine]
+
+
+def child_machine(make: Callable[[Any], ChildMachine]) -> ChildFactory:
+    """Mark a function (input) -> ChildMachine as an actor: the machine is chosen when it is invoked (C-09)."""
+    return ChildFactory(make)
+
+
+class Scope(Protocol):
+    """What an actor may do besides returning: talk to its parent and to observers.
+
+    Attributes:
+        id: Of the invocation. `number` and `attempt` as in StartInvocation.
+    """
+
+    id: str
+    number: int
+    attempt: int
+
+    def send_parent(self, event: str, /, **data: Any) -> None:
+        """Queue an event at the parent, in order."""
+        ...
+
+    def emit(self, event: str, /, **data: Any) -> None:
+        """Tell observers."""
+        ...
+
+    def log(self, message: str, /, level: str = "info", **data: Any) -> None:
+        """Write to the structured log."""
+        ...
