@@ -16,7 +16,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Literal, TypeVar, get_args, overload
+from typing import Any, Literal, TypeVar, get_args
 
 from rawko.interpreter.errors import BindingError
 
@@ -71,7 +71,7 @@ class Bindings:
     def __init__(self) -> None:
         self._tables: dict[Kind, dict[str, Any]] = {kind: {} for kind in KINDS}
 
-    # Registration: @bindings.guard, @bindings.guard(name="x"), bindings.add("guard", "x", function)
+    # Registration: @bindings.guard, or bindings.add("guard", "another_name", function)
 
     def add(self, kind: Kind, name: str, value: Any) -> None:
         """Bind a name.
@@ -86,68 +86,37 @@ class Bindings:
             signature_of(value)
         table[name] = value
 
-    def _decorator(self, kind: Kind, function: F | None, name: str | None) -> Any:
-        def register(decorated: F) -> F:
-            self.add(kind, name or decorated.__name__, decorated)
-            return decorated
+    def guard(self, function: F, /) -> F:
+        """Bind a guard under its own name."""
+        return self._bind("guard", function)
 
-        return register if function is None else register(function)
+    def action(self, function: F, /) -> F:
+        """Bind an action under its own name."""
+        return self._bind("action", function)
 
-    @overload
-    def guard(self, function: F, /) -> F: ...
-    @overload
-    def guard(self, *, name: str) -> Callable[[F], F]: ...
-    def guard(self, function: Any = None, /, *, name: str | None = None) -> Any:
-        """Bind a guard."""
-        return self._decorator("guard", function, name)
+    def actor(self, function: F, /) -> F:
+        """Bind an actor under its own name."""
+        return self._bind("actor", function)
 
-    @overload
-    def action(self, function: F, /) -> F: ...
-    @overload
-    def action(self, *, name: str) -> Callable[[F], F]: ...
-    def action(self, function: Any = None, /, *, name: str | None = None) -> Any:
-        """Bind an action."""
-        return self._decorator("action", function, name)
+    def delay(self, function: F, /) -> F:
+        """Bind a delay, in milliseconds, under its own name."""
+        return self._bind("delay", function)
 
-    @overload
-    def actor(self, function: F, /) -> F: ...
-    @overload
-    def actor(self, *, name: str) -> Callable[[F], F]: ...
-    def actor(self, function: Any = None, /, *, name: str | None = None) -> Any:
-        """Bind an actor."""
-        return self._decorator("actor", function, name)
+    def input(self, function: F, /) -> F:
+        """Bind the input of an invocation under its own name."""
+        return self._bind("input", function)
 
-    @overload
-    def delay(self, function: F, /) -> F: ...
-    @overload
-    def delay(self, *, name: str) -> Callable[[F], F]: ...
-    def delay(self, function: Any = None, /, *, name: str | None = None) -> Any:
-        """Bind a delay, in milliseconds."""
-        return self._decorator("delay", function, name)
+    def output(self, function: F, /) -> F:
+        """Bind the output of a final state or of the machine under its own name."""
+        return self._bind("output", function)
 
-    @overload
-    def input(self, function: F, /) -> F: ...
-    @overload
-    def input(self, *, name: str) -> Callable[[F], F]: ...
-    def input(self, function: Any = None, /, *, name: str | None = None) -> Any:
-        """Bind the input of an invocation."""
-        return self._decorator("input", function, name)
+    def context(self, model: F, /) -> F:
+        """Bind a context model under its own name."""
+        return self._bind("context", model)
 
-    @overload
-    def output(self, function: F, /) -> F: ...
-    @overload
-    def output(self, *, name: str) -> Callable[[F], F]: ...
-    def output(self, function: Any = None, /, *, name: str | None = None) -> Any:
-        """Bind the output of a final state or of the machine."""
-        return self._decorator("output", function, name)
-
-    @overload
-    def context(self, model: F, /) -> F: ...
-    @overload
-    def context(self, *, name: str) -> Callable[[F], F]: ...
-    def context(self, model: Any = None, /, *, name: str | None = None) -> Any:
-        """Bind a context model."""
-        return self._decorator("context", model, name)
+    def _bind(self, kind: Kind, value: F) -> F:
+        self.add(kind, value.__name__, value)
+        return value
 
     # Look-up
 

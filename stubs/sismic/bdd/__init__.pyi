@@ -1,0 +1,3 @@
+from typing import Any
+
+def execute_bdd(statechart: Any, feature_files: list[str], **kwargs: Any) -> int: ...
