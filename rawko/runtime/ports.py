@@ -176,6 +176,10 @@ class GateVerdict:
     reason: str = ""
 
 
+ApprovalScope = Literal["once", "tool", "always"]
+"""What a person's yes covers: this very call, this tool from now on, or everything from now on."""
+
+
 class Toolbox(Protocol):
     """All tools of a session behind one gate."""
 
@@ -186,6 +190,10 @@ class Toolbox(Protocol):
     def check(self, agent: str, call: ToolCall) -> GateVerdict:
         """Whether the call may run. Unknown tools and inputs against the schema are not the gate's: `run`
         answers them with an error for the model."""
+        ...
+
+    def approve(self, agent: str, call: ToolCall, scope: ApprovalScope) -> None:
+        """Remember a person's yes to a call that `check` answered with "ask". A deny rule still stands."""
         ...
 
     async def run(self, agent: str, call: ToolCall) -> ToolOutcome:
