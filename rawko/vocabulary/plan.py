@@ -5,11 +5,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from rawko.vocabulary.base import Data
 
 StepStatus = Literal["pending", "in_progress", "complete", "failed", "skipped"]
+
+FINISHED: frozenset[StepStatus] = frozenset({"complete", "skipped"})
+"""Statuses after which a step needs no more work."""
+
+Description = Annotated[str, Field(min_length=1, max_length=2000)]
 
 
 class PlanStep(Data):
@@ -27,3 +35,146 @@ class Plan(Data):
     steps: tuple[PlanStep, ...]
     current_step_index: int = 0
     is_complete: bool = False
+
+
+class NewStep(Data):
+    """A step of a whole new list. `index` may be left out; where given it is the step's place, from 1."""
+
+    description: Description
+    index: int | None = None
+    status: StepStatus = "pending"
+    agent_used: str | None = None
+
+
+class StepUpdate(Data):
+    """A change of one step, found by its `index` from 1; fields that are None stay as they are."""
+
+    index: int
+    description: Description | None = None
+    status: StepStatus | None = None
+    agent_used: str | None = None
+
+
+class PlanPatch(Data):
+    """A change of a plan; what is None stays as it is.
+
+    Attributes:
+        steps: All steps, in order, instead of those there are. A first plan needs them.
+        step_updates: Changes of single steps, made after `steps` have been replaced.
+        current_step_index: The step at work, from 0; the number of steps where all are done.
+    """
+
+    steps: Annotated[tuple[NewStep, ...], Field(min_length=1, max_length=100)] | None = None
+    step_updates: tuple[StepUpdate, ...] = ()
+    current_step_index: int | None = None
+    is_complete: bool | None = None
+
+
+class PlanError(ValueError):
+    """A patch that does not fit the plan. The message says what is wrong and what would be accepted."""
+
+
+def merge_plan(plan: Plan | None, patch: PlanPatch) -> Plan:
+    """The plan with the patch applied; the plan itself is not changed.
+
+    A patch that finishes the current step and does not say which is next moves on to the next unfinished one.
+
+    Raises:
+        PlanError: There is no plan and the patch brings no steps; an index outside the plan or named twice; a
+            plan called complete with steps still open; a patch that says nothing.
+
+    Source: S3-033, C-36, C-45.
+    """
+    if patch == PlanPatch():
+        raise PlanError("the patch is empty: give steps, step_updates, current_step_index or is_complete")
+    steps = _updated(_replaced(plan, patch), patch.step_updates)
+    is_complete = _kept_flag(plan, patch)
+    current = _current_index(plan, patch, steps)
+    _check_complete(is_complete, steps)
+    return Plan(steps=steps, current_step_index=current, is_complete=is_complete)
+
+
+def diff_plans(before: Plan | None, after: Plan) -> PlanPatch | None:
+    """The smallest patch that `merge_plan` turns from `before` into `after`; None where they are equal."""
+    if before == after:
+        return None
+    moved = before is None or before.current_step_index != after.current_step_index
+    flagged = before is None or before.is_complete != after.is_complete
+    is_same_list = before is not None and len(before.steps) == len(after.steps)
+    updates = _step_diffs(before.steps, after.steps) if before is not None and is_same_list else None
+    # merge_plan moves on by itself where a patch finishes the current step, so a changed list always says the place.
+    says_place = moved or updates is None or bool(updates)
+    return PlanPatch(
+        steps=None if updates is not None else tuple(NewStep(**step.to_json()) for step in after.steps),
+        step_updates=updates or (),
+        current_step_index=after.current_step_index if says_place else None,
+        is_complete=after.is_complete if flagged or updates is None else None,
+    )
+
+
+def _replaced(plan: Plan | None, patch: PlanPatch) -> tuple[PlanStep, ...]:
+    if patch.steps is None:
+        if plan is None:
+            raise PlanError("there is no plan yet: the first patch must bring 'steps', each with a 'description'")
+        return plan.steps
+    for place, step in enumerate(patch.steps, start=1):
+        if step.index not in (None, place):
+            raise PlanError(f"steps: step {place} of the list says index {step.index}; leave index out or count from 1")
+    return tuple(
+        PlanStep(index=place, description=step.description, status=step.status, agent_used=step.agent_used)
+        for place, step in enumerate(patch.steps, start=1)
+    )
+
+
+def _updated(steps: tuple[PlanStep, ...], updates: Sequence[StepUpdate]) -> tuple[PlanStep, ...]:
+    changed = list(steps)
+    seen: set[int] = set()
+    for update in updates:
+        if not 1 <= update.index <= len(steps):
+            raise PlanError(f"step_updates: there is no step {update.index}; steps are 1 to {len(steps)}")
+        if update.index in seen:
+            raise PlanError(f"step_updates: step {update.index} is named twice")
+        seen.add(update.index)
+        fields = update.model_dump(exclude_none=True, exclude={"index"})
+        changed[update.index - 1] = changed[update.index - 1].model_copy(update=fields)
+    return tuple(changed)
+
+
+def _kept_flag(plan: Plan | None, patch: PlanPatch) -> bool:
+    if patch.is_complete is not None:
+        return patch.is_complete
+    return plan.is_complete if plan is not None and patch.steps is None else False
+
+
+def _current_index(plan: Plan | None, patch: PlanPatch, steps: tuple[PlanStep, ...]) -> int:
+    if patch.current_step_index is not None:
+        if not 0 <= patch.current_step_index <= len(steps):
+            raise PlanError(
+                f"current_step_index {patch.current_step_index} is outside the plan; "
+                f"it counts from 0 to {len(steps)} ({len(steps)}: all steps are done)"
+            )
+        return patch.current_step_index
+    start = plan.current_step_index if plan is not None and patch.steps is None else 0
+    return next((i for i in range(start, len(steps)) if steps[i].status not in FINISHED), len(steps))
+
+
+def _check_complete(is_complete: bool, steps: tuple[PlanStep, ...]) -> None:
+    still_open = [str(step.index) for step in steps if step.status not in FINISHED]
+    if is_complete and still_open:
+        raise PlanError(
+            f"is_complete is true but these steps are not complete or skipped: {', '.join(still_open)}; "
+            "update their status as well, or leave is_complete false"
+        )
+
+
+def _step_diffs(before: Sequence[PlanStep], after: Sequence[PlanStep]) -> tuple[StepUpdate, ...] | None:
+    """Updates of single steps, or None where a field was emptied, which an update cannot say."""
+    updates: list[StepUpdate] = []
+    for old, new in zip(before, after, strict=True):
+        if old == new:
+            continue
+        if new.agent_used is None and old.agent_used is not None:
+            return None
+        fields = {k: v for k, v in new.to_json().items() if k != "index" and v != getattr(old, k)}
+        updates.append(StepUpdate(index=new.index, **fields))
+    return tuple(updates)
