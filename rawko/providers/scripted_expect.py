@@ -1,0 +1,75 @@
+"""What a scripted reply expects of its request, and what a server would refuse to be sent. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rawko.providers.scenario import Expect
+from rawko.runtime.ports import ModelRequest
+from rawko.vocabulary.messages import Message, unpaired_calls
+
+ABRIDGED_CHARS = 300
+
+
+def unmet(expect: Expect, request: ModelRequest) -> Iterator[str]:
+    """What the request lacks, in words; nothing where it is as expected."""
+    said = message_text(request.messages[-1])
+    for text in expect.last_message:
+        if text not in said:
+            yield f"{text!r} in the last message"
+    for text in expect.system:
+        if text not in request.system:
+            yield f"{text!r} in the system prompt"
+    offered = [tool.name for tool in request.tools]
+    for name in expect.tools:
+        if name not in offered:
+            yield f"tool {name!r} among those offered ({', '.join(offered) or 'none'})"
+    if expect.tool_error is not None and expect.tool_error != has_tool_error(request.messages[-1]):
+        yield "a failed tool result" if expect.tool_error else "no failed tool result"
+
+
+def unsendable(request: ModelRequest) -> str:
+    """Why a Messages-API server would refuse the request with 400, or "" where it would not.
+
+    Scripted runs are held to the wire's rules, so that what passes here passes there (pairing, AL-080).
+    """
+    messages = request.messages
+    if not messages:
+        return "messages: at least one message is required"
+    if messages[0].role != "user":
+        return "messages: first message must use the user role"
+    for index, message in enumerate(messages):
+        if not message.content:
+            return f"messages.{index}: content must not be empty"
+    views = [{"role": message.role, "content": message.content} for message in messages]
+    if missing := list(unpaired_calls(views)):
+        return f"messages: tool_use ids without tool_result blocks in the next message: {', '.join(missing)}"
+    return ""
+
+
+def message_text(message: Message) -> str:
+    """All text of a message, tool results included, one block a line."""
+    return "\n".join(text for block in message.content for text in _texts(block))
+
+
+def has_tool_error(message: Message) -> bool:
+    """Whether the message holds a failed tool result."""
+    return any(block.get("type") == "tool_result" and block.get("is_error") for block in message.content)
+
+
+def abridged(text: str) -> str:
+    """The text's head and tail, at most `ABRIDGED_CHARS` characters and the mark between them."""
+    if len(text) <= ABRIDGED_CHARS:
+        return text
+    half = ABRIDGED_CHARS // 2
+    return f"{text[:half]} ... {text[-half:]}"
+
+
+def _texts(block: Mapping[str, Any]) -> Iterator[str]:
+    content = block.get("text", block.get("content", ""))
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, Sequence):
+        for part in content:
+            yield from _texts(part)

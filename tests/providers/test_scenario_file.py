@@ -1,0 +1,186 @@
+"""Scenario files: every defect is told with its place; the schema and the reader agree; shipped scenarios are found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from rawko.providers.models import DEFAULT_MODEL, resolve_model
+from rawko.providers.scenario import scenario_schema
+from rawko.providers.scenario_errors import ScenarioError, ScenarioNotFoundError
+from rawko.providers.scenario_file import (
+    _MODELS,
+    find_scenario,
+    load_scenario,
+    parse_scenario,
+    shipped_scenarios,
+)
+from rawko.providers.scenario_yaml import read_document
+
+HEAD = "scenario: s\nreplies:\n"
+
+
+def defects(text: str) -> list[str]:
+    with pytest.raises(ScenarioError) as caught:
+        parse_scenario(text, source="s.yaml")
+    return [str(defect) for defect in caught.value.defects]
+
+
+SHAPE_DEFECTS = [
+    ("- 1", "1:1: the file: found [1]; accepted: a mapping"),
+    ("scenario: s", "1:1: key 'replies' is missing"),
+    ("replies: []", "1:1: key 'scenario' is missing"),
+    (HEAD + "  - text: hi", "3:5: key 'purpose' is missing"),
+    (HEAD + "  - 3", "3:5: 'replies': found 3; accepted: a mapping"),
+    ("scenario: s\nreplies: 3", "2:10: 'replies': found 3; accepted: a list"),
+    (HEAD + "  []\norder: stric", "4:8: 'order': 'stric' is not accepted; did you mean 'strict'? accepted: "),
+    (HEAD + "  []\nreplys: 1", "4:1: unknown key 'replys'; did you mean 'replies'? accepted here: 'scenario'"),
+    (HEAD + "  []\nzzz: 1", "4:1: unknown key 'zzz'; accepted here: 'scenario', 'description'"),
+    (HEAD + "  - purpose: select\n    txt: hi", "4:5: unknown key 'txt'; did you mean 'text'?"),
+    (HEAD + "  - {purpose: selct, text: a}", "3:15: purpose 'selct' is not known; did you mean 'select'?"),
+    (HEAD + "  - {purpose: developer, text: a}", "3:15: purpose 'developer' is not known; accepted: 'select'"),
+    (HEAD + "  - {purpose: 'agent:', text: a}", "3:15: purpose 'agent:' is not known; did you mean 'agent:<name>'?"),
+    (HEAD + "  - {purpose: select, text: 5}", "3:29: 'text': found 5; accepted: text (quote numbers and booleans)"),
+    (HEAD + "  - {purpose: select, text: true}", "3:29: 'text': found True; accepted: text"),
+    (HEAD + "  - {purpose: select, text: a, delay: 5}", "3:39: 5 is not a duration; accepted: a number with a unit"),
+    (HEAD + "  - {purpose: select, text: a, delay: 5 s}", "3:39: '5 s' is not a duration"),
+    (HEAD + "  - {purpose: select, text: a, times: 0}", "3:39: 'times': found 0; input should be greater than"),
+    (HEAD + "  - {purpose: select, text: a, times: yes}", "3:39: 'times': found 'yes'; accepted: a whole number"),
+    (HEAD + "  - {purpose: select, error: {}}", "3:30: key 'code' is missing"),
+    (HEAD + "  - {purpose: select, error: {code: rate_limit}}", "3:37: 'code': 'rate_limit' is not accepted; did you"),
+    (
+        HEAD + "  - {purpose: select, error: {code: timeout, after: 1s}}",
+        "3:46: unknown key 'after'; did you mean 'retry_after'",
+    ),
+    (HEAD + "  - {purpose: select, decision: COMPLETE}", "3:33: 'decision': found 'COMPLETE'; accepted: a mapping"),
+    (HEAD + "  - {purpose: select, tool_calls: [{input: {}}]}", "3:36: key 'name' is missing"),
+    (
+        HEAD + "  - {purpose: select, tool_calls: [{name: a, args: {}}]}",
+        "3:46: unknown key 'args'; accepted here: 'name",
+    ),
+    (
+        HEAD + "  - {purpose: select, text: a, usage: {input: 3}}",
+        "3:40: unknown key 'input'; did you mean 'input_tokens",
+    ),
+    (
+        HEAD + "  - {purpose: select, text: a, usage: {input_tokens: -3}}",
+        "3:54: 'input_tokens': found -3; input should",
+    ),
+    (HEAD + "  - {purpose: select, text: a, stop_reason: end}", "3:45: 'stop_reason': 'end' is not accepted"),
+    (
+        HEAD + "  - {purpose: select, text: a, expect: {tool_error: on}}",
+        "3:53: 'tool_error': found 'on'; accepted: true",
+    ),
+    (
+        HEAD + "  - {purpose: select, text: a, expect: {last: a}}",
+        "3:41: unknown key 'last'; did you mean 'last_message'?",
+    ),
+]
+COMBINATIONS = [
+    (HEAD + "  - {purpose: select}", "3:5: the reply says nothing; give one of 'text'"),
+    (HEAD + "  - {purpose: select, error: {code: timeout}, decision: {}}", "3:5: 'error' excludes 'tool_calls'"),
+    (HEAD + "  - {purpose: select, text: a, decision: {}}", "3:5: 'decision' excludes 'text' and 'tool_calls'"),
+    (HEAD + "  - {purpose: select, text: a, stop_reason: tool_use}", "3:5: stop_reason 'tool_use' needs 'tool_calls'"),
+]
+ALIAS_BOMB = "a: &a [x, x]\n" + "".join(
+    f"{new}: &{new} [{', '.join([f'*{old}'] * 10)}]\n" for old, new in zip("abcdefg", "bcdefgh", strict=True)
+)
+YAML_DEFECTS = [
+    ("", "1:1: the file is empty"),
+    ("a: [", "not YAML: "),
+    ("a: 1\nb: 2\na: 3", "3:1: key 'a' is there already, in line 1"),
+    ("a: !!python/object:os.system x", "1:4: tag 'tag:yaml.org,2002:python/object:os.system' is not accepted"),
+    ("1: a", "1:1: a key must be text, found '1'; quote it"),
+    ("[a]: a", "1:1: a key must be text, found a collection"),
+    ("a: &a [*a]", "the file expands to too much"),
+    (ALIAS_BOMB, "the file expands to too much"),
+    (HEAD + "  - purpose: agent: developer", "3:19: not YAML: mapping values are not allowed in this context (quote"),
+    ("a: \x07", "not YAML: "),
+]
+
+
+@pytest.mark.parametrize(("text", "told"), SHAPE_DEFECTS + COMBINATIONS + YAML_DEFECTS)
+def test_a_defect_is_told_with_its_place(text: str, told: str) -> None:
+    found = defects(text)
+    assert len(found) == 1, found
+    assert found[0].startswith("s.yaml:")
+    assert told in found[0]
+
+
+@pytest.mark.parametrize(("text", "_"), SHAPE_DEFECTS)
+def test_the_schema_refuses_what_the_reader_refuses(text: str, _: str) -> None:
+    data = read_document(text, "s.yaml").data
+    assert not Draft202012Validator(scenario_schema()).is_valid(data)
+
+
+def test_all_defects_are_told_in_the_files_order() -> None:
+    text = HEAD + "  - {purpose: selct, text: a}\n  - {purpose: select, delay: 1}\nmodel: 3\n"
+    assert [defect.split(":")[1] for defect in defects(text)] == ["3", "4", "5"]
+
+
+def test_booleans_are_those_of_yaml_1_2() -> None:
+    data = read_document("[on, yes, no, off, true, False, ~, null, 0o17, 0x1f, 1_000, 1:30, 1e3, 2001-01-01]", "").data
+    assert data == ["on", "yes", "no", "off", True, False, None, None, 15, 31, "1_000", "1:30", 1000.0, "2001-01-01"]
+
+
+def test_the_schema_is_a_schema_and_names_every_key() -> None:
+    schema = scenario_schema()
+    Draft202012Validator.check_schema(schema)
+    parts: dict[str, Any] = {"ScenarioDoc": schema, **schema["$defs"]}
+    for model in _MODELS.values():
+        assert set(parts[model.__name__]["properties"]) == set(model.model_fields)
+        assert parts[model.__name__]["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("name", shipped_scenarios())
+def test_shipped_scenarios_are_valid(name: str) -> None:
+    scenario = load_scenario(name)
+    assert scenario.name == name
+    data = read_document(find_scenario(name).read_text(encoding="utf-8"), name).data
+    Draft202012Validator(scenario_schema()).validate(data)
+
+
+def test_the_demo_is_shipped() -> None:
+    assert "fizzbuzz" in shipped_scenarios()
+
+
+def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(HEAD + "  - {purpose: select, text: a}\n", encoding="utf-8")
+    scenario = load_scenario(str(file))
+    assert (scenario.name, scenario.source, scenario.lines) == ("s", str(file), (3,))
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("fizbuz", "no scenario named 'fizbuz'; did you mean 'fizzbuzz'? shipped: 'fizzbuzz'"),
+        ("missing.yaml", "no scenario file 'missing.yaml'"),
+        ("some/where", "no scenario file 'some/where'"),
+    ],
+)
+def test_an_unknown_name_is_told(name: str, told: str) -> None:
+    with pytest.raises(ScenarioNotFoundError, match="there is") as caught:
+        load_scenario(name)
+    assert told in str(caught.value)
+    assert caught.value.name == name
+
+
+def test_what_is_no_text_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "binary.yaml"
+    file.write_bytes(b"scenario: \xff\xfe")
+    with pytest.raises(ScenarioError, match="not UTF-8 text \\(byte 10\\)"):
+        load_scenario(file)
+    with pytest.raises(ScenarioError, match="cannot read"):
+        load_scenario(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [(None, DEFAULT_MODEL), ("", DEFAULT_MODEL), ("claude-sonnet-4", DEFAULT_MODEL), ("qwen3:8b", "qwen3:8b")],
+)
+def test_model_names(name: str | None, sent: str) -> None:
+    assert resolve_model(name) == sent
