@@ -1,0 +1,11 @@
+"""Snapshots of the folder that agents work in: git trees in a private repository, without git's index.
+
+`SnapshotStore` is the synchronous whole, `SnapshotWorkspace` its asyncio adapter of the Workspace port.
+Inside: `names` (paths as bytes), `objects` and `repository` (the private store), `mirror` (the captured tree in
+memory), `look` and `reader` (the disk), `ignore`, `wildmatch` and `userindex` (what is left out), `diff`, `locks`.
+"""
+
+from rawko.workspace.store import SnapshotStore
+from rawko.workspace.workspace import SnapshotWorkspace
+
+__all__ = ["SnapshotStore", "SnapshotWorkspace"]

@@ -1,0 +1,77 @@
+"""Advisory locks between processes (and between stores of one process), released by the system when a holder dies."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from rawko.runtime.ports import WorkspaceError
+
+
+class FileLock:
+    """A lock on a file, which stays behind empty: removing it would let two holders lock two files of one name."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._descriptor: int | None = None
+
+    def acquire(self, what: str) -> None:
+        """Take the lock alone, at once or not at all.
+
+        Args:
+            what: What it guards, for the message.
+
+        Raises:
+            WorkspaceError: Somebody else holds it; the message says which process.
+        """
+        descriptor = _open(self._file)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
+            os.close(descriptor)
+            raise WorkspaceError(
+                f"{what} is in use by process {holder}; wait for it to end, or stop it", path=str(self._file)
+            ) from error
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+        self._descriptor = descriptor
+
+    def release(self) -> None:
+        """Give the lock back. Safe to call twice."""
+        if self._descriptor is not None:
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, 0)
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Hold the lock together with other sharers, waiting while somebody holds it alone."""
+        with self._held(fcntl.LOCK_SH):
+            yield
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold the lock alone, waiting for all others."""
+        with self._held(fcntl.LOCK_EX):
+            yield
+
+    @contextmanager
+    def _held(self, mode: int) -> Iterator[None]:
+        descriptor = _open(self._file)
+        try:
+            fcntl.flock(descriptor, mode)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def _open(file: Path) -> int:
+    try:
+        return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise WorkspaceError(f"the lock {str(file)!r} cannot be opened: {error.strerror}", path=str(file)) from error

@@ -1,0 +1,118 @@
+"""The mirror: the captured tree in memory, with what each file looked like on disk when it was read.
+
+It stands in for git's index: a name in it is tracked, so a change costs one blob and the trees above it, and a file
+that still looks the same is not read again. Looking at the disk is `look`'s.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
+
+from rawko.workspace.names import Parts
+from rawko.workspace.objects import MODE_FOLDER, Objects, TreeEntry
+
+Signature: TypeAlias = tuple[int, int, int, int, int]
+"""What tells a changed file from an unchanged one: mtime and ctime in ns, size in bytes, inode, mode."""
+
+
+class File(NamedTuple):
+    """A captured file or link. `signature` is None where it proves nothing (loaded from a tree, or racy)."""
+
+    mode: int
+    oid: bytes
+    signature: Signature | None = None
+
+
+class Folder:
+    """A folder of the mirror. `oid` is None until the tree of its present contents is written."""
+
+    __slots__ = ("files", "folders", "oid")
+
+    def __init__(self) -> None:
+        self.files: dict[bytes, File] = {}
+        self.folders: dict[bytes, Folder] = {}
+        self.oid: bytes | None = None
+
+    def forget(self, name: bytes) -> bool:
+        """Drop a name, whatever it is; whether it was there."""
+        found = name in self.files or name in self.folders
+        self.files.pop(name, None)
+        self.folders.pop(name, None)
+        return found
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.files and not self.folders
+
+
+class Mirror:
+    """A whole tree."""
+
+    def __init__(self, root: Folder | None = None) -> None:
+        self.root = root or Folder()
+
+    @classmethod
+    def load(cls, objects: Objects, tree: bytes) -> Mirror:
+        """The mirror of a stored tree, with no signatures: the first look reads every file.
+
+        Raises:
+            KeyError: An object is missing.
+        """
+        return cls(_load(objects, tree))
+
+    def write(self, objects: Objects) -> bytes:
+        """Store the trees of all folders that changed; the 20 bytes of the root's id.
+
+        Folders without files vanish: git trees cannot hold them.
+        """
+        return _write(self.root, objects)
+
+    def file(self, parts: Parts) -> File | None:
+        """The captured file at a path, if any."""
+        folder: Folder | None = self.root
+        for name in parts[:-1]:
+            folder = folder.folders.get(name) if folder else None
+        return folder.files.get(parts[-1]) if folder and parts else None
+
+    def __iter__(self) -> Iterator[tuple[bytes, File]]:
+        """All files as (path, file), in no particular order."""
+        return _walk(self.root, b"")
+
+
+def signature(stat: os.stat_result) -> Signature:
+    """What a file looks like from outside."""
+    return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino, stat.st_mode
+
+
+def _load(objects: Objects, tree: bytes) -> Folder:
+    folder = Folder()
+    folder.oid = tree
+    for name, mode, oid in objects.read_tree(tree):
+        if mode == MODE_FOLDER:
+            folder.folders[name] = _load(objects, oid)
+        else:
+            folder.files[name] = File(mode, oid)
+    return folder
+
+
+def _write(folder: Folder, objects: Objects) -> bytes:
+    if folder.oid is not None:
+        return folder.oid
+    entries = [TreeEntry(name, file.mode, file.oid) for name, file in folder.files.items()]
+    for name, child in list(folder.folders.items()):
+        oid = _write(child, objects)
+        if child.is_empty:
+            del folder.folders[name]
+        else:
+            entries.append(TreeEntry(name, MODE_FOLDER, oid))
+    folder.oid = objects.write_tree(entries)
+    return folder.oid
+
+
+def _walk(folder: Folder, prefix: bytes) -> Iterator[tuple[bytes, File]]:
+    for name, file in folder.files.items():
+        yield prefix + name, file
+    for name, child in folder.folders.items():
+        yield from _walk(child, prefix + name + b"/")

@@ -1,0 +1,181 @@
+"""Git objects of the private store: blobs and trees in, blobs and trees out, as raw bytes.
+
+Trees are written raw, because pygit2's builder refuses names that are not UTF-8. Large files are compressed and
+hashed in pieces by our own writer: pygit2 would hold the whole file, and Python's lock, for the whole time.
+References and commits are `repository`'s.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import pygit2
+from pygit2.enums import ObjectType
+
+from rawko.runtime.ports import WorkspaceError
+
+MODE_FILE = 0o100644
+MODE_EXECUTABLE = 0o100755
+MODE_LINK = 0o120000
+MODE_FOLDER = 0o040000
+
+PIECE_BYTES = 1 << 20
+STREAM_FROM_BYTES = 1 << 18
+"""Files from this size on are streamed; below, one call of pygit2 is quicker."""
+
+
+class TreeEntry(NamedTuple):
+    """One entry of a git tree. `oid` is the 20 raw bytes."""
+
+    name: bytes
+    mode: int
+    oid: bytes
+
+    @property
+    def is_folder(self) -> bool:
+        return self.mode == MODE_FOLDER
+
+
+class Unreadable(Exception):
+    """A file of the workspace cannot be read to its end; nothing was stored."""
+
+
+class Objects:
+    """The object database of one repository."""
+
+    def __init__(self, repository: pygit2.Repository) -> None:
+        self._odb = repository.odb
+        self._folder = Path(repository.path) / "objects"
+
+    def write_blob(self, data: bytes) -> bytes:
+        """Store contents exactly as they are; the 20 bytes of their id.
+
+        Raises:
+            WorkspaceError: The store cannot be written.
+        """
+        return self._write(ObjectType.BLOB, data)
+
+    def write_file(self, descriptor: int, size: int) -> bytes | None:
+        """Store what an open file holds; the 20 bytes of its id, or None if it does not hold exactly `size` bytes.
+
+        Raises:
+            Unreadable: The file cannot be read.
+            WorkspaceError: The store cannot be written.
+        """
+        if size < STREAM_FROM_BYTES:
+            data = b"".join(_pieces(descriptor, size))
+            return self.write_blob(data) if len(data) == size else None
+        return self._write_stream(descriptor, size)
+
+    def _write_stream(self, descriptor: int, size: int) -> bytes | None:
+        # Twice through a new file: hashing is cheap, and most files that are looked at are stored already.
+        header = b"blob %d\0" % size
+        digest = hashlib.sha1(header, usedforsecurity=False)
+        left = size
+        for piece in _pieces(descriptor, size):
+            digest.update(piece)
+            left -= len(piece)
+        if left:
+            return None
+        return digest.digest() if self.has(digest.digest()) else self._write_loose(header, descriptor, size)
+
+    def _write_loose(self, header: bytes, descriptor: int, size: int) -> bytes | None:
+        temporary: Path | None = None
+        try:
+            handle, name = tempfile.mkstemp(prefix="tmp_obj_", dir=self._folder)
+            temporary = Path(name)
+            with os.fdopen(handle, "wb") as file:
+                digest = _pack(file, header, descriptor, size)
+            if digest is None:
+                return None
+            temporary.chmod(0o444)
+            target = self._folder / digest.hex()[:2] / digest.hex()[2:]
+            target.parent.mkdir(exist_ok=True)
+            temporary.replace(target)
+            return digest
+        except OSError as error:
+            raise self._refused(error) from error
+        finally:
+            if temporary is not None:
+                temporary.unlink(missing_ok=True)
+
+    def _write(self, kind: ObjectType, data: bytes) -> bytes:
+        try:
+            return bytes(self._odb.write(kind, data).raw)
+        except (pygit2.GitError, OSError) as error:
+            raise self._refused(error) from error
+
+    def _refused(self, error: Exception) -> WorkspaceError:
+        return WorkspaceError(
+            f"the snapshot store {str(self._folder)!r} cannot be written: {error}", path=str(self._folder)
+        )
+
+    def write_tree(self, entries: Iterable[TreeEntry]) -> bytes:
+        """Store a tree, in git's order (folders sort as if their name ended in `/`); the 20 bytes of its id."""
+        data = b"".join(b"%o %s\0%s" % (mode, name, oid) for name, mode, oid in sorted(entries, key=_order))
+        return self._write(ObjectType.TREE, data)
+
+    def read_tree(self, oid: bytes) -> Iterator[TreeEntry]:
+        """The entries of a tree.
+
+        Raises:
+            KeyError: There is no such object.
+        """
+        data = self.read(oid)
+        at = 0
+        while at < len(data):
+            space = data.index(b" ", at)
+            end = data.index(b"\0", space)
+            yield TreeEntry(data[space + 1 : end], int(data[at:space], 8), data[end + 1 : end + 21])
+            at = end + 21
+
+    def read(self, oid: bytes) -> bytes:
+        """The contents of any object.
+
+        Raises:
+            KeyError: There is no such object.
+        """
+        return bytes(self._odb.read(pygit2.Oid(raw=oid))[1])
+
+    def has(self, oid: bytes) -> bool:
+        return pygit2.Oid(raw=oid) in self._odb
+
+
+def _order(entry: TreeEntry) -> bytes:
+    return entry.name + b"/" if entry.mode == MODE_FOLDER else entry.name
+
+
+def _pack(file: IO[bytes], header: bytes, descriptor: int, size: int) -> bytes | None:
+    """Write a loose object; its id, or None if the contents are not of the size that the header says."""
+    digest = hashlib.sha1(header, usedforsecurity=False)
+    packer = zlib.compressobj(1)
+    file.write(packer.compress(header))
+    left = size
+    for piece in _pieces(descriptor, size):
+        digest.update(piece)
+        file.write(packer.compress(piece))
+        left -= len(piece)
+    file.write(packer.flush())
+    return None if left else digest.digest()
+
+
+def _pieces(descriptor: int, size: int) -> Iterator[bytes]:
+    """The contents of an open file from its start, in pieces; at most one byte more than `size`.
+
+    Raises:
+        Unreadable: The file cannot be read.
+    """
+    try:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        left = size + 1
+        while left and (piece := os.read(descriptor, min(PIECE_BYTES, left))):
+            left -= len(piece)
+            yield piece
+    except OSError as error:
+        raise Unreadable from error

@@ -1,0 +1,191 @@
+"""The snapshots of one workspace: capture, history and differences, for one caller at a time.
+
+Everything here is synchronous and used from one thread at a time; `workspace` puts it behind asyncio.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+
+from rawko.runtime.ports import WorkspaceError
+from rawko.vocabulary.snapshot import FileChange, Snapshot
+from rawko.workspace import diff
+from rawko.workspace.locks import FileLock
+from rawko.workspace.look import Looker
+from rawko.workspace.mirror import Mirror
+from rawko.workspace.names import Parts, check_run, to_parts, to_text
+from rawko.workspace.objects import Objects
+from rawko.workspace.reader import Counters
+from rawko.workspace.repository import History, open_repository, prepare
+
+DEFAULT_MAX_FILE_BYTES = 100 * 1024 * 1024
+
+
+class SnapshotStore:
+    """Snapshots of a workspace in a private bare repository (AL-010, C-52); made by `open`.
+
+    Capturing only reads the workspace, and nothing is ever written into a `.git` of the user's.
+
+    Attributes:
+        root: The workspace, without links in its path.
+    """
+
+    def __init__(self, root: Path, state_dir: Path, run: str, excluded: frozenset[Parts], max_bytes: int) -> None:
+        self.root = root
+        self._run_lock = FileLock(state_dir / f"{run}.lock")
+        self._store_lock = FileLock(state_dir / "store.lock")
+        self._run_lock.acquire(f"run {run!r} of the snapshot store {str(state_dir)!r}")
+        try:
+            self._repository = open_repository(state_dir)
+            self._objects = Objects(self._repository)
+            self._history = History(self._repository, run)
+            self._looker = Looker(root, self._objects, excluded=excluded, max_file_bytes=max_bytes)
+            self._mirror: Mirror | None = None
+        except BaseException:
+            self._run_lock.release()
+            raise
+        self._is_doubtful = True
+        self._is_open = True
+
+    @classmethod
+    def open(
+        cls,
+        workspace: str | os.PathLike[str],
+        state_dir: str | os.PathLike[str],
+        *,
+        run: str,
+        exclude: Iterable[str | os.PathLike[str]] = (),
+        max_file_bytes: int = DEFAULT_MAX_FILE_BYTES,
+    ) -> SnapshotStore:
+        """Open the snapshots of a run, or begin them.
+
+        Args:
+            workspace: The folder that is captured; it need not be a git repository.
+            state_dir: Where the private repository lies; made if there is none. Runs of one workspace share it. It is
+                never captured, should it lie inside the workspace.
+            run: Names the chain of snapshots, `refs/rawko/<run>`.
+            exclude: Further folders that are never captured.
+            max_file_bytes: Larger files are skipped.
+
+        Raises:
+            WorkspaceError: The workspace is no folder, the state folder is not ours, or the run is open elsewhere.
+        """
+        root = Path(workspace).resolve()
+        if not root.is_dir():
+            raise WorkspaceError(f"the workspace {str(root)!r} is not a folder", path=str(root))
+        state = prepare(Path(state_dir))
+        if state == root:
+            raise WorkspaceError(
+                f"the state folder {str(state)!r} is the workspace itself; it must be another folder", path=str(state)
+            )
+        folders = (state, *(Path(one).resolve() for one in exclude))
+        return cls(root, state, check_run(run), _inside(root, folders), max_file_bytes)
+
+    @property
+    def counters(self) -> Counters:
+        """What looking at the workspace has cost since the store was opened."""
+        return self._looker.counters
+
+    @property
+    def last(self) -> Snapshot | None:
+        """The latest snapshot of the run; None before the first."""
+        return self._history.last
+
+    def capture(self, touched: Sequence[str] | None = None, *, label: str = "") -> Snapshot:
+        """Record the workspace as it is.
+
+        The commit chain grows only if the tree or the skipped paths differ from the last snapshot (C-53); otherwise
+        the last one is returned again, with the new label.
+
+        Args:
+            touched: Workspace-relative paths that may have changed: only these are looked at (and what lies beneath),
+                at a cost that does not grow with the workspace. None looks at everything, and so does the first
+                capture after opening or after a failure, because nobody knows what happened before.
+
+        Raises:
+            WorkspaceError: A path is not workspace-relative, the workspace is gone, or the store cannot be written.
+        """
+        with self._working() as mirror:
+            paths = None if touched is None else [to_parts(path) for path in touched]
+            # Cleared before looking: a doubt that comes up meanwhile holds for the next capture.
+            is_doubtful, self._is_doubtful = self._is_doubtful, False
+            if paths is None or is_doubtful:
+                self._looker.everything(mirror)
+            else:
+                self._looker.touched(mirror, paths)
+            tree = mirror.write(self._objects)
+            skipped = tuple(to_text(path) for path in sorted(self._looker.skipped))
+            last = self._history.last
+            if last is not None and last.tree == tree.hex() and last.skipped == skipped:
+                return last.model_copy(update={"label": label})
+            return self._history.add(tree, label, skipped)
+
+    def doubt(self) -> None:
+        """Look at everything at the next capture, whatever the hints: somebody may have missed telling of a change."""
+        self._is_doubtful = True
+
+    def log(self) -> list[Snapshot]:
+        """All snapshots of the run, oldest first."""
+        return list(self._history)[::-1]
+
+    def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
+        """Paths that differ between two trees (or snapshots' commits), sorted by path. See `diff.changes`."""
+        return diff.changes(self._repository, before, after)
+
+    def diff(self, before: str, after: str) -> bytes:
+        """Unified diff between two trees (or snapshots' commits). See `diff.unified`."""
+        return diff.unified(self._repository, before, after)
+
+    def close(self) -> None:
+        """Give the run back. Safe to call twice."""
+        if self._is_open:
+            self._is_open = False
+            self._repository.free()
+            self._run_lock.release()
+
+    def __enter__(self) -> SnapshotStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _working(self) -> Iterator[Mirror]:
+        """The mirror, held against a concurrent clean-up; after a failure half-way it is read anew.
+
+        What was written and not committed is not kept by any reference: a clean-up may drop it, so the mirror must not
+        go on believing in it. And the hints of the failed capture are lost, so the next one looks at everything.
+        """
+        if not self._is_open:
+            raise WorkspaceError("the snapshot store is closed; open it again")
+        mirror, self._mirror = self._mirror, None
+        try:
+            with self._store_lock.shared():
+                mirror = mirror or self._last_mirror()
+                yield mirror
+        except BaseException:
+            self._is_doubtful = True
+            raise
+        self._mirror = mirror
+
+    def _last_mirror(self) -> Mirror:
+        last = self._history.last
+        try:
+            return Mirror.load(self._objects, bytes.fromhex(last.tree)) if last else Mirror()
+        except KeyError as error:
+            raise WorkspaceError(f"the tree {last and last.tree} of the last snapshot is damaged: {error}") from error
+
+
+def _inside(root: Path, folders: Iterable[Path]) -> frozenset[Parts]:
+    """Those folders that lie in the root, as the root sees them."""
+    return frozenset(
+        tuple(os.fsencode(part) for part in folder.relative_to(root).parts)
+        for folder in folders
+        if folder != root and folder.is_relative_to(root)
+    )

@@ -1,0 +1,110 @@
+"""Which paths the user's own repository tracks, read from its index without git and without writing.
+
+A file that the user tracks is captured even where a .gitignore names it. An index that cannot be read, or is split
+or of a SHA-256 repository, counts as empty: then only the ignore rules speak.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+_FIXED = 62
+_EXTENDED = 0x4000
+_GITLINK = 0o160000
+
+
+class TrackedPaths:
+    """A set of paths relative to the repository's folder, with the folders above them."""
+
+    def __init__(self, paths: Iterator[bytes] | tuple[bytes, ...] = ()) -> None:
+        self._paths = frozenset(paths)
+        folders: set[bytes] = set()
+        for path in self._paths:
+            while (slash := path.rfind(b"/")) > 0 and (path := path[:slash]) not in folders:
+                folders.add(path)
+        self._folders = frozenset(folders)
+
+    def has_file(self, path: bytes) -> bool:
+        return path in self._paths
+
+    def has_folder(self, path: bytes) -> bool:
+        return path in self._folders
+
+
+class UserIndex:
+    """The index of one repository, read when first asked for and again when its file changes."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._seen: tuple[int, int, int] | None = None
+        self._tracked = TrackedPaths()
+
+    def tracked(self) -> TrackedPaths:
+        """What the index holds now; empty where there is none."""
+        try:
+            stat = self._file.stat()
+            seen = stat.st_mtime_ns, stat.st_size, stat.st_ino
+            if seen != self._seen:
+                self._tracked = TrackedPaths(_entries(self._file.read_bytes()))
+                self._seen = seen
+        except (OSError, ValueError, struct.error, IndexError):
+            self._tracked, self._seen = TrackedPaths(), None
+        return self._tracked
+
+
+def git_folder(marker: Path) -> Path | None:
+    """The folder that a `.git` stands for: itself, or what a worktree's or submodule's file points to."""
+    try:
+        git = marker if marker.is_dir() else _linked(marker)
+        return git if git and (git / "HEAD").exists() else None
+    except (OSError, ValueError):
+        return None
+
+
+def _linked(marker: Path) -> Path | None:
+    with marker.open("rb") as file:
+        content = file.read(1 << 16)
+    target = content.removeprefix(b"gitdir:").strip()
+    return marker.parent / os.fsdecode(target) if content.startswith(b"gitdir:") and target else None
+
+
+def common_folder(git: Path) -> Path:
+    """The folder that all worktrees of a repository share."""
+    try:
+        return git / os.fsdecode((git / "commondir").read_bytes().strip())
+    except OSError:
+        return git
+
+
+def _entries(data: bytes) -> Iterator[bytes]:
+    """The paths of an index file (gitformat-index, versions 2 to 4), submodules left out."""
+    magic, version, count = struct.unpack_from(">4sII", data)
+    if magic != b"DIRC" or version not in (2, 3, 4):
+        raise ValueError("not an index of a known version")
+    at, name = 12, b""
+    for _ in range(count):
+        mode, flags = struct.unpack_from(">24xI32xH", data, at)
+        start = at + _FIXED + (2 if flags & _EXTENDED else 0)
+        if version == 4:
+            dropped, start = _varint(data, start)
+            end = data.index(b"\0", start)
+            name = name[: len(name) - dropped] + data[start:end]
+            at = end + 1
+        else:
+            end = data.index(b"\0", start)
+            name = data[start:end]
+            at += (end - at + 8) & ~7
+        if mode != _GITLINK:
+            yield name
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """git's offset encoding: seven bits a byte, most significant first, plus one per continuation."""
+    value = data[at] & 0x7F
+    while data[at] & 0x80:
+        at += 1
+        value = ((value + 1) << 7) | (data[at] & 0x7F)
+    return value, at + 1

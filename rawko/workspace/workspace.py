@@ -1,0 +1,112 @@
+"""The Workspace port over a snapshot store: one thread of its own, so that the event loop never waits for a disk."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import TypeVar
+
+from rawko.runtime.ports import WorkspaceError
+from rawko.vocabulary.snapshot import FileChange, Snapshot
+from rawko.workspace.store import DEFAULT_MAX_FILE_BYTES, SnapshotStore
+
+Result = TypeVar("Result")
+
+
+class SnapshotWorkspace:
+    """A workspace with snapshots, for asyncio; implements `rawko.runtime.ports.Workspace`.
+
+    Calls are answered one after the other. A cancelled call that has begun is finished in its thread (the store stays
+    consistent), one that has not begun is dropped; either way the next capture looks at everything, since the hints of
+    the cancelled one may be lost.
+    """
+
+    def __init__(self, store: SnapshotStore, thread: ThreadPoolExecutor | None = None) -> None:
+        self._store = store
+        self._thread = thread or _thread()
+        self._is_closed = False
+
+    @classmethod
+    async def open(
+        cls,
+        workspace: str | os.PathLike[str],
+        state_dir: str | os.PathLike[str],
+        *,
+        run: str,
+        exclude: Iterable[str | os.PathLike[str]] = (),
+        max_file_bytes: int = DEFAULT_MAX_FILE_BYTES,
+    ) -> SnapshotWorkspace:
+        """Open the snapshots of a run; see `SnapshotStore.open`."""
+        thread = _thread()
+
+        def make() -> SnapshotStore:
+            return SnapshotStore.open(workspace, state_dir, run=run, exclude=exclude, max_file_bytes=max_file_bytes)
+
+        opening = thread.submit(make)
+        try:
+            return cls(await asyncio.wrap_future(opening), thread)
+        except BaseException:
+            opening.add_done_callback(_close_unwanted)
+            thread.shutdown(wait=False)
+            raise
+
+    @property
+    def root(self) -> str:
+        """The workspace, without links in its path."""
+        return str(self._store.root)
+
+    async def capture(self, label: str, touched: Sequence[str] | None = None) -> Snapshot:
+        """Record the workspace; see `SnapshotStore.capture`."""
+        hints = None if touched is None else tuple(touched)
+        try:
+            return await self._run(lambda: self._store.capture(hints, label=label))
+        except asyncio.CancelledError:
+            self._store.doubt()
+            raise
+
+    async def changes(self, before: str, after: str) -> Sequence[FileChange]:
+        """Paths that differ between two trees, sorted by path."""
+        return await self._run(lambda: self._store.changes(before, after))
+
+    async def diff(self, before: str, after: str) -> str:
+        """Unified diff between two trees, as git prints it; bytes that are not UTF-8 appear as `\\xNN`."""
+        text = await self._run(lambda: self._store.diff(before, after))
+        return text.decode("utf-8", "backslashreplace")
+
+    async def log(self) -> Sequence[Snapshot]:
+        """All snapshots of the run, oldest first."""
+        return await self._run(self._store.log)
+
+    async def aclose(self) -> None:
+        """Finish what has begun and give the run back. Safe to call twice."""
+        if not self._is_closed:
+            self._is_closed = True
+            closing = asyncio.wrap_future(self._thread.submit(self._store.close))
+            self._thread.shutdown(wait=False)
+            await asyncio.shield(closing)
+
+    async def __aenter__(self) -> SnapshotWorkspace:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def _run(self, work: Callable[[], Result]) -> Result:
+        if self._is_closed:
+            raise WorkspaceError("the workspace is closed; open it again")
+        return await asyncio.wrap_future(self._thread.submit(work))
+
+
+def _thread() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="rawko-workspace")
+
+
+def _close_unwanted(opening: Future[SnapshotStore]) -> None:
+    """Give back a store that was opened for somebody who no longer waits for it."""
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()
