@@ -337,6 +337,11 @@ class DeclaredEvent:
     position: Position = field(default=NOWHERE, compare=False)
 
 
+Mark: TypeAlias = tuple[str | int, ...]
+"""What a position belongs to: ("initial", state), ("memory", state), ("on done", state), ("target",
+transition index, place), ("src", invoke id), ("chart", key)."""
+
+
 @dataclass(frozen=True, eq=False)
 class Chart:
     """A whole chart: immutable, shareable between threads and interpreters, hashable by identity.
@@ -348,6 +353,7 @@ class Chart:
         preamble: Python statements of a plain sismic chart (trusted code), or "".
         hash: SHA-256 in hex over the meaning of the chart; positions, descriptions and comments do not count.
         has_code: Some guard, action, contract or preamble is Python code.
+        marks: Positions of the parts that are plain names here; empty where the chart has no source text.
     """
 
     name: str
@@ -363,6 +369,7 @@ class Chart:
     has_code: bool = False
     file: str = "<chart>"
     position: Position = NOWHERE
+    marks: Mapping[Mark, Position] = field(default_factory=dict, repr=False)
 
     def __getitem__(self, state: str) -> State:
         return self.states[state]

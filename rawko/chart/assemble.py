@@ -1,0 +1,237 @@
+"""From drafts to the immutable `Chart`: orders, indices, events of the transitions, kinds, marks, hash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from types import MappingProxyType
+
+from rawko.chart.canonical import chart_hash
+from rawko.chart.definition import (
+    NO_CONTRACT,
+    Action,
+    After,
+    And,
+    Chart,
+    CodeAction,
+    CodeGuard,
+    Contract,
+    Guard,
+    Invoke,
+    Mark,
+    Not,
+    Or,
+    Position,
+    State,
+    StateKind,
+    Transition,
+    TransitionOrigin,
+)
+from rawko.chart.reading.moves import InvokeDraft, TimerDraft, TransitionDraft
+from rawko.chart.reading.reader import Reader
+from rawko.chart.reading.states import ChartDraft, StateDraft
+
+
+def assemble(draft: ChartDraft, reader: Reader) -> Chart:
+    """The chart that drafts describe. Reports names that stand twice; other rules are `lint`'s."""
+    assembler = _Assembler(reader)
+    root: StateDraft = draft.values["root state"]
+    assembler.add(root, None)
+    given = draft.values
+    return sealed(
+        Chart(
+            name=given["name"],
+            root=root.name,
+            states=MappingProxyType(assembler.states),
+            transitions=tuple(assembler.transitions),
+            hash="",
+            description=given.get("description", ""),
+            version=given.get("version", ""),
+            context=given.get("context"),
+            events=MappingProxyType(given.get("events", {})),
+            preamble=given.get("preamble", ""),
+            file=reader.document.file,
+            position=draft.position,
+            marks=MappingProxyType(assembler.marks | _chart_marks(draft)),
+        )
+    )
+
+
+def sealed(chart: Chart) -> Chart:
+    """The same chart with its hash and its flag for code set."""
+    return replace(chart, hash=chart_hash(chart), has_code=_has_code(chart))
+
+
+def _chart_marks(draft: ChartDraft) -> dict[Mark, Position]:
+    return {("chart", key): position for key, position in draft.keys.items()}
+
+
+class _Assembler:
+    """Walks drafts in document order (pre-order), handing out orders and indices."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self.states: dict[str, State] = {}
+        self.transitions: list[Transition] = []
+        self.marks: dict[Mark, Position] = {}
+        self._invocations: dict[str, Position] = {}
+
+    def add(self, draft: StateDraft, parent: str | None) -> None:
+        if draft.name in self.states:
+            first = self.states[draft.name].position
+            message = f"a state named {draft.name!r} stands in line {first.line} already; names are unique in a chart"
+            self._reader.report("duplicate-state", draft.name_position, message)
+            self._reader.is_partial = True
+            return
+        first_index = len(self.transitions)
+        timers, invocations = self._moves(draft)
+        given = draft.values
+        initial = given.get("initial")
+        self.states[draft.name] = State(
+            name=draft.name,
+            order=len(self.states),
+            kind=_kind(draft),
+            parent=parent,
+            children=tuple(child.name for child in draft.children),
+            initial=() if initial is None else (initial,),
+            memory=given.get("memory", ()),
+            on_entry=given.get("on entry", ()),
+            on_exit=given.get("on exit", ()),
+            transitions=tuple(self.transitions[first_index:]),
+            invoke=tuple(invocations),
+            after=tuple(timers),
+            output=given.get("output"),
+            contract=given.get("contract", NO_CONTRACT),
+            description=given.get("description", ""),
+            tags=given.get("tags", ()),
+            meta=MappingProxyType(given.get("meta", {})),
+            position=draft.position,
+        )
+        for key in ("initial", "memory", "name", "on done", "output"):
+            if key in draft.keys:
+                self.marks[(key, draft.name)] = draft.keys[key]
+        for child in draft.children:
+            self.add(child, draft.name)
+
+    def _moves(self, draft: StateDraft) -> tuple[list[After], list[Invoke]]:
+        """Add the transitions of all keys of a state, in the order of the keys."""
+        timers: list[After] = []
+        invocations: list[Invoke] = []
+        name = draft.name
+        for key, value in draft.values.items():
+            if key == "transitions":
+                self._add_all(name, "transitions", value)
+            elif key == "always":
+                self._add_all(name, "always", value, ())
+            elif key == "on done":
+                self._add_all(name, "on done", value, (f"done.state.{name}",))
+            elif key == "after":
+                for timer in value:
+                    timers.append(self._timer(name, len(timers), timer))
+            elif key == "invoke":
+                invocations.extend(self._invocation(name, invocation) for invocation in value)
+        return timers, invocations
+
+    def _timer(self, state: str, index: int, draft: TimerDraft) -> After:
+        timer = After(state, index, draft.delay, draft.on_restore, draft.position)
+        self._add_all(state, "after", draft.transitions, (timer.event,))
+        return timer
+
+    def _invocation(self, state: str, draft: InvokeDraft) -> Invoke:
+        if draft.id in self._invocations:
+            first = self._invocations[draft.id]
+            message = (
+                f"an invoke with id {draft.id!r} stands in line {first.line} already; give each an 'id' of its own"
+            )
+            self._reader.report("duplicate-invoke", draft.position, message)
+        self._invocations.setdefault(draft.id, draft.position)
+        self.marks[("src", draft.id)] = draft.src_position
+        for key in draft.order:
+            if key == "on done":
+                self._add_all(state, "invoke on done", draft.on_done, (f"done.invoke.{draft.id}",))
+            else:
+                self._add_all(state, "invoke on error", draft.on_error, (f"error.invoke.{draft.id}",))
+        given_input = MappingProxyType(draft.input) if isinstance(draft.input, dict) else draft.input
+        return Invoke(draft.id, draft.src, state, given_input, draft.timeout, draft.on_restore, draft.position)
+
+    def _add_all(
+        self,
+        state: str,
+        origin: TransitionOrigin,
+        drafts: Iterable[TransitionDraft],
+        events: tuple[str, ...] | None = None,
+    ) -> None:
+        """Add transitions. `events` are what the key stands for; None: as written."""
+        for draft in drafts:
+            index = len(self.transitions)
+            for place, position in enumerate(draft.target_positions):
+                self.marks[("target", index, place)] = position
+            self.transitions.append(
+                Transition(
+                    index=index,
+                    source=state,
+                    events=draft.events if events is None else events,
+                    targets=draft.targets,
+                    guard=draft.guard,
+                    actions=draft.actions,
+                    internal=draft.internal,
+                    priority=draft.priority,
+                    contract=draft.contract,
+                    origin=origin,
+                    description=draft.description,
+                    position=draft.position,
+                )
+            )
+
+
+def _kind(draft: StateDraft) -> StateKind:
+    written: StateKind | None = draft.values.get("type")
+    if written is not None:
+        return written
+    if draft.values.get("states"):
+        return "compound"
+    return "parallel" if draft.values.get("parallel states") else "atomic"
+
+
+# ---------------------------------------------------------------- code
+
+
+def _has_code(chart: Chart) -> bool:
+    return bool(chart.preamble) or any(map(_state_has_code, chart))
+
+
+def _state_has_code(state: State) -> bool:
+    return (
+        _is_code(*state.on_entry, *state.on_exit, *state.initial_actions, *state.memory_actions)
+        or _contract_has_code(state.contract)
+        or any(map(_transition_has_code, state.transitions))
+    )
+
+
+def _transition_has_code(transition: Transition) -> bool:
+    guard = transition.guard
+    return (
+        (guard is not None and _guard_has_code(guard))
+        or _is_code(*transition.actions)
+        or _contract_has_code(transition.contract)
+    )
+
+
+def _is_code(*actions: Action) -> bool:
+    return any(isinstance(action, CodeAction) for action in actions)
+
+
+def _contract_has_code(contract: Contract) -> bool:
+    return any(map(_guard_has_code, (*contract.before, *contract.after, *contract.always)))
+
+
+def _guard_has_code(guard: Guard) -> bool:
+    match guard:
+        case CodeGuard():
+            return True
+        case Not(operand):
+            return _guard_has_code(operand)
+        case And(operands) | Or(operands):
+            return any(map(_guard_has_code, operands))
+        case _:
+            return False

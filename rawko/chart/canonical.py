@@ -1,0 +1,84 @@
+"""The meaning of a chart as one JSON value, and its SHA-256. Positions, descriptions and spelling do not count.
+
+Two charts with equal hashes run alike on the same bindings, so a snapshot of one fits the other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from rawko.chart.definition import Chart, Json, State, Transition
+
+FORMAT = 1
+"""Goes into the hash; raised whenever the same text comes to mean something else."""
+
+_SILENT = frozenset(("position", "description"))
+
+
+def chart_hash(chart: Chart) -> str:
+    """SHA-256 in hex over the canonical meaning."""
+    text = json.dumps(canonical(chart), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def canonical(chart: Chart) -> Json:
+    """The meaning of a chart. Defaults are left out, lists keep their order."""
+    return {
+        "format": FORMAT,
+        "name": chart.name,
+        "root": chart.root,
+        "version": chart.version,
+        "context": chart.context,
+        "preamble": chart.preamble,
+        "events": {event.name: list(event.fields) for event in chart.events.values()},
+        "states": [_state(state) for state in chart],
+    }
+
+
+def _state(state: State) -> Json:
+    found = _given(state, skip=("transitions", "order", "children"))
+    found["transitions"] = [_transition(transition) for transition in state.transitions]
+    return found
+
+
+def _transition(transition: Transition) -> Json:
+    return _given(transition, skip=("index", "source", "origin"))
+
+
+def _given(value: Any, skip: Iterable[str] = ()) -> dict[str, Json]:
+    """Fields of a dataclass that differ from their default."""
+    found: dict[str, Json] = {}
+    for name, default in _fields(type(value)):
+        item = getattr(value, name)
+        if name in skip or item is default or (item == default and type(item) is type(default)):
+            continue
+        found[name] = _plain(item)
+    return found
+
+
+def _plain(value: Any) -> Json:
+    if isinstance(value, (str, int, float)) or value is None:
+        return value
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    assert is_dataclass(value)
+    return {"is": type(value).__name__, **_given(value)}
+
+
+def _fields(kind: type) -> tuple[tuple[str, Any], ...]:
+    """Names of the fields that carry meaning, with their defaults (MISSING where there is none)."""
+    known = _FIELDS.get(kind)
+    if known is None:
+        rows = fields(kind)
+        known = tuple((row.name, row.default) for row in rows if row.compare and row.name not in _SILENT)
+        _FIELDS[kind] = known
+    return known
+
+
+_FIELDS: dict[type, tuple[tuple[str, Any], ...]] = {}

@@ -1,0 +1,103 @@
+"""What can be wrong with a chart, as data: diagnostics, and the exceptions that carry all of a chart's.
+
+    ChartError                any defect of a chart; `diagnostics` holds every one found
+    ├── ChartFileError        the file cannot be found or read
+    ├── ChartSyntaxError      the text is not YAML that a chart may be written in
+    └── ChartDefinitionError  the YAML is read, but it does not define a chart
+
+Rules are not told here (see `lint.rules` for the table of codes); nothing here reads text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Literal
+
+from rawko.chart.definition import Position
+
+Severity = Literal["error", "warning"]
+
+MAX_SHOWN = 60
+MAX_ACCEPTED = 12
+MAX_COMPARED = 5_000
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Diagnostic:
+    """One finding. `str()` is `file:line:col: code: message`, with "warning: " before a warning's message."""
+
+    position: Position
+    code: str
+    message: str
+    severity: Severity = field(default="error")
+
+    def __str__(self) -> str:
+        mark = "warning: " if self.severity == "warning" else ""
+        return f"{self.position}: {self.code}: {mark}{self.message}"
+
+
+class ChartError(Exception):
+    """A chart has defects.
+
+    Attributes:
+        diagnostics: Every defect found, in the order of the source; never empty.
+    """
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
+        super().__init__("\n".join(map(str, self.diagnostics)))
+
+    @property
+    def first(self) -> Diagnostic:
+        """The first defect in the source."""
+        return self.diagnostics[0]
+
+    def __reduce__(self) -> tuple[type[ChartError], tuple[tuple[Diagnostic, ...]]]:
+        return type(self), (self.diagnostics,)
+
+
+class ChartFileError(ChartError):
+    """The chart's file cannot be found or read."""
+
+
+class ChartSyntaxError(ChartError):
+    """The text is no YAML that a chart may be written in: broken, hostile, or in another encoding."""
+
+
+class ChartDefinitionError(ChartError):
+    """The YAML is read, but what it says is not a chart."""
+
+
+def shown(value: object) -> str:
+    """A value for a message: its repr, cut, never longer than a line."""
+    text = value[: MAX_SHOWN * 2] if isinstance(value, str) else value
+    quoted = repr(text)
+    return quoted if len(quoted) <= MAX_SHOWN else quoted[: MAX_SHOWN - 3] + "..."
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names for a message, quoted, in the order given, cut after a dozen."""
+    quoted = [shown(name) for name in names]
+    more = len(quoted) - MAX_ACCEPTED
+    return ", ".join(quoted[:MAX_ACCEPTED]) + (f" and {more} more" if more > 0 else "")
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The spelling nearest to `name`, or None where none is near."""
+    candidates = list(names)[:MAX_COMPARED]
+    folded = {candidate.lower(): candidate for candidate in reversed(candidates)}
+    if name.lower() in folded:
+        return folded[name.lower()]
+    near = get_close_matches(name, candidates, n=1, cutoff=0.6)
+    return near[0] if near else None
+
+
+def hint(name: str, names: Iterable[str], what: str) -> str:
+    """The end of a message on an unknown name: "; did you mean 'x'? <what>: 'x', 'y'"."""
+    candidates = list(names)
+    guess = nearest(name, candidates)
+    question = f"; did you mean {shown(guess)}?" if guess is not None else ";"
+    known = listed(candidates) if candidates else "none"
+    return f"{question} {what}: {known}"

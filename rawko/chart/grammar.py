@@ -1,0 +1,267 @@
+"""The grammar: every key of the chart language, once, with its type, its meaning and an example.
+
+`parse` reads by these tables, `schema` builds the JSON Schema from them, the reference is checked against
+them. A new key is a row here and, where its type is new, one reader and one schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from types import MappingProxyType
+from typing import Final
+
+STATE_TYPES: Final = ("final", "shallow history", "deep history")
+TIMER_POLICIES: Final = ("original", "remaining", "restart")
+RESTORE_POLICIES: Final = ("restart", "resume", "reset workspace", "ask", "fail")
+PRIORITIES: Final[Mapping[str, int]] = MappingProxyType({"low": -1, "high": 1})
+
+MAX_NAME: Final = 200
+"""Longest name of anything, in characters: what is longer is a mistake, and nearest spellings stay cheap."""
+
+
+class Type(Enum):
+    """What the value of a key may be. One reader (`readers`) and one schema (`schema`) per member."""
+
+    STATECHART = auto()
+    STATE = auto()
+    STATES = auto()
+    STATE_TYPE = auto()
+    NAME = auto()
+    NAMES = auto()
+    TEXT = auto()
+    CODE = auto()
+    BOOLEAN = auto()
+    PRIORITY = auto()
+    TARGETS = auto()
+    EVENTS = auto()
+    EVENT = auto()
+    GUARD = auto()
+    ACTIONS = auto()
+    CONTRACT = auto()
+    TRANSITIONS = auto()
+    OUTCOMES = auto()
+    AFTER = auto()
+    INVOKE = auto()
+    INPUT = auto()
+    OUTPUT = auto()
+    DELAY = auto()
+    TIMER_POLICY = auto()
+    RESTORE_POLICY = auto()
+    DATA = auto()
+    RAISE = auto()
+    SEND = auto()
+    EMIT = auto()
+    DECLARED_EVENTS = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key of an element.
+
+    Attributes:
+        doc: What it says, in one line.
+        example: YAML of a value.
+    """
+
+    name: str
+    type: Type
+    doc: str
+    example: str
+    is_required: bool = False
+
+
+@dataclass(frozen=True)
+class Element:
+    """A mapping of the language.
+
+    Attributes:
+        name: As messages call it.
+        is_choice: Exactly one of its keys stands in it.
+    """
+
+    name: str
+    doc: str
+    keys: Mapping[str, Key] = field(repr=False)
+    is_choice: bool = False
+
+
+def _element(name: str, doc: str, *keys: Key, is_choice: bool = False) -> Element:
+    return Element(name, doc, MappingProxyType({key.name: key for key in keys}), is_choice)
+
+
+_TARGET = Key("target", Type.TARGETS, "State or states to go to; without it nothing is left or entered", "busy")
+_GUARD = Key("guard", Type.GUARD, "Expression over bound guards that must be true", "is_ready and not is_full")
+_ACTION = Key("action", Type.ACTIONS, "What to do on the way", "[count, log_start]")
+_INTERNAL = Key(
+    "internal", Type.BOOLEAN, "Do not leave and re-enter the source where the targets are inside it", "true"
+)
+_PRIORITY = Key("priority", Type.PRIORITY, "Asked first where higher: an integer, low (-1) or high (1)", "high")
+_CONTRACT = Key("contract", Type.CONTRACT, "Conditions that must hold, as guard expressions", "[{before: has_task}]")
+_DESCRIPTION = Key("description", Type.TEXT, "For people", "Waits for a task")
+_EVENT = Key("event", Type.EVENT, "Name of the event", "TICK", is_required=True)
+_EVENT_DATA = Key("data", Type.DATA, "Payload, as literals", "{n: 1}")
+
+DOCUMENT = _element(
+    "document",
+    "The root of a chart's file",
+    Key("statechart", Type.STATECHART, "The chart", "{name: lamp, root state: {name: lamp}}", is_required=True),
+)
+
+STATECHART = _element(
+    "statechart",
+    "A whole chart",
+    Key("name", Type.NAME, "Name of the chart", "lamp", is_required=True),
+    Key("root state", Type.STATE, "The state that holds all others", "{name: lamp}", is_required=True),
+    _DESCRIPTION,
+    Key("version", Type.TEXT, "Version of the chart", "1.2"),
+    Key("context", Type.NAME, "Name of the bound model of the context", "LampContext"),
+    Key("events", Type.DECLARED_EVENTS, "Events that the chart handles, with payload fields", "{SWITCH: [who]}"),
+    Key("preamble", Type.CODE, "Python run at start (plain sismic charts; trusted code only)", "count = 0"),
+)
+
+STATE = _element(
+    "state",
+    "A state of any kind",
+    Key("name", Type.NAME, "Unique in the chart", "idle", is_required=True),
+    Key("type", Type.STATE_TYPE, "final, shallow history or deep history; no type for all others", "final"),
+    _DESCRIPTION,
+    Key("tags", Type.NAMES, "Words that observers and guards may look for", "[waiting]"),
+    Key("meta", Type.DATA, "Free data for tools; the interpreter ignores it", "{colour: blue}"),
+    Key("on entry", Type.ACTIONS, "Done when entered", "log_start"),
+    Key("on exit", Type.ACTIONS, "Done when left", "[stop_clock]"),
+    Key("initial", Type.NAME, "Child that is entered by default (compound states)", "off"),
+    Key("states", Type.STATES, "Children, of which one is active", "[{name: off}]"),
+    Key("parallel states", Type.STATES, "Regions, which all are active together", "[{name: left}, {name: right}]"),
+    Key("memory", Type.TARGETS, "Where a history state leads that has no record yet", "off"),
+    Key("transitions", Type.TRANSITIONS, "Ways out, the first true one wins", "[{event: GO, target: busy}]"),
+    Key(
+        "always",
+        Type.OUTCOMES,
+        "Transitions taken without an event, as soon as a guard is true",
+        "{guard: is_done, target: busy}",
+    ),
+    Key("after", Type.AFTER, "Timers set on entry: delay to transition", "{10s: busy}"),
+    Key("on done", Type.OUTCOMES, "Transitions taken when the state's children are finished", "busy"),
+    Key("invoke", Type.INVOKE, "Actor or actors that run while the state is active", "{src: fetch, on error: busy}"),
+    Key("output", Type.OUTPUT, "Bound output function, or a literal; of finals and the root", "{outcome: success}"),
+    _CONTRACT,
+)
+
+TRANSITION = _element(
+    "transition",
+    "One item of `transitions`",
+    Key("event", Type.EVENTS, "Event descriptors: a, a.*, *; without it the transition is eventless", "[GO, job.*]"),
+    _TARGET, _GUARD, _ACTION, _INTERNAL, _PRIORITY, _CONTRACT, _DESCRIPTION,
+)  # fmt: skip
+
+OUTCOME = _element(
+    "transition without event",
+    "One item of `always`, `on done` or `on error`",
+    _TARGET, _GUARD, _ACTION, _INTERNAL, _PRIORITY, _CONTRACT, _DESCRIPTION,
+)  # fmt: skip
+
+AFTER_ITEM = _element(
+    "after item",
+    "One transition of a timer",
+    *OUTCOME.keys.values(),
+    Key("on restore", Type.TIMER_POLICY, "When it is due in a restored machine", "remaining"),
+)
+
+INVOKE = _element(
+    "invoke",
+    "An actor that runs while its state is active",
+    Key("src", Type.NAME, "Name of a bound actor: async function, async iterator or chart", "fetch", is_required=True),
+    Key("id", Type.NAME, "Unique in the chart; the src where it is left out", "fetch_page"),
+    Key("input", Type.INPUT, "Bound input function, or a literal mapping", "fetch_input"),
+    Key("timeout", Type.DELAY, "How long it may take; then it fails", "120s"),
+    Key("on restore", Type.RESTORE_POLICY, "What happens to it in a restored machine", "resume"),
+    Key("on done", Type.OUTCOMES, "Transitions taken with its result", "{target: busy, action: keep_page}"),
+    Key("on error", Type.OUTCOMES, "Transitions taken when it fails or times out", "busy"),
+)
+
+CONTRACT_ITEM = _element(
+    "contract item",
+    "One condition",
+    Key("before", Type.GUARD, "True when a state is entered, or before a transition's action", "has_task"),
+    Key("after", Type.GUARD, "True when a state is left, or after a transition's action", "not is_empty"),
+    Key("always", Type.GUARD, "True all the while", "is_within_budget"),
+    is_choice=True,
+)
+
+ACTION = _element(
+    "action",
+    "An action that is data",
+    Key("assign", Type.DATA, "Literals into fields of the context", "{count: 0}"),
+    Key("raise", Type.RAISE, "An event to the internal queue", "TICK"),
+    Key("send", Type.SEND, "An event to this machine or another, now or later", "{event: PING, delay: 2s, id: ping}"),
+    Key("cancel", Type.NAME, "Withdraw the delayed send with that id", "ping"),
+    Key("emit", Type.EMIT, "An event to observers, never to the machine", "{event: TICKED, data: {n: 1}}"),
+    Key("log", Type.TEXT, "A line for the log", "ready"),
+    is_choice=True,
+)
+
+RAISE = _element("raise", "An event to the internal queue", _EVENT, _EVENT_DATA)
+EMIT = _element("emit", "An event to observers", _EVENT, _EVENT_DATA)
+SEND = _element(
+    "send",
+    "An event to a machine",
+    _EVENT,
+    _EVENT_DATA,
+    Key("to", Type.NAME, "Actor that gets it; this machine where left out", "logger"),
+    Key("delay", Type.DELAY, "How long to wait", "2s"),
+    Key("id", Type.NAME, "For `cancel`", "ping"),
+)
+
+DECLARED_EVENT = _element(
+    "declared event",
+    "What is known of an event",
+    Key("fields", Type.NAMES, "Names of its payload fields", "[who]"),
+    _DESCRIPTION,
+)
+
+ELEMENTS: Final = (
+    DOCUMENT, STATECHART, STATE, TRANSITION, OUTCOME, AFTER_ITEM, INVOKE,
+    CONTRACT_ITEM, ACTION, RAISE, EMIT, SEND, DECLARED_EVENT,
+)  # fmt: skip
+
+# Which keys a kind of state refuses. A final is never left; a history state is never active.
+LEAVING: Final = frozenset(("transitions", "always", "after", "on done", "invoke"))
+CHILDREN: Final = frozenset(("initial", "states", "parallel states"))
+REFUSED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        "final": LEAVING | CHILDREN | {"memory"},
+        "shallow history": LEAVING | CHILDREN | {"output"},
+        "deep history": LEAVING | CHILDREN | {"output"},
+    }
+)
+
+# Words of other dialects (XState, SCXML), for "did you mean" where spelling is no help.
+FOREIGN: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "on": "transitions",
+        "entry": "on entry",
+        "exit": "on exit",
+        "onentry": "on entry",
+        "onexit": "on exit",
+        "onDone": "on done",
+        "onError": "on error",
+        "cond": "guard",
+        "if": "guard",
+        "actions": "action",
+        "do": "action",
+        "goto": "target",
+        "to": "target",
+        "events": "event",
+        "transition": "transitions",
+        "parallel": "parallel states",
+        "regions": "parallel states",
+        "children": "states",
+        "id": "name",
+        "root": "root state",
+        "reenter": "internal",
+        "services": "invoke",
+        "actor": "src",
+    }
+)

@@ -1,0 +1,1 @@
+"""Rules about charts that are readable: what makes one meaningless, suspicious, or unfit for its bindings."""

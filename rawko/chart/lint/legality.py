@@ -1,0 +1,187 @@
+"""Rules whose breach makes a chart meaningless: asked at load, all of them errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import combinations, islice
+
+from rawko.chart.definition import Chart, InState, Mark, Position, State, Transition
+from rawko.chart.errors import Diagnostic, hint, listed
+from rawko.chart.lint import walk
+from rawko.chart.lint.rules import finding
+
+MAX_FINDINGS = 100
+
+
+def legality(chart: Chart) -> list[Diagnostic]:
+    """What makes a chart meaningless, at most MAX_FINDINGS, sorted by position."""
+    found = (diagnostic for rule in _RULES for diagnostic in rule(chart))
+    return sorted(islice(found, MAX_FINDINGS))
+
+
+def least_common_ancestor(chart: Chart, names: Iterable[str]) -> str:
+    """The deepest state that holds all the named ones or is one of them; the root where nothing is nearer."""
+    paths = [[*reversed(chart.ancestors(name)), name] for name in names]
+    common = chart.root
+    for level in zip(*paths, strict=False):
+        if len(set(level)) > 1:
+            break
+        common = level[0]
+    return common
+
+
+def _mark(chart: Chart, mark: Mark, fallback: Position) -> Position:
+    return chart.marks.get(mark, fallback)
+
+
+def _root(chart: Chart) -> Iterator[Diagnostic]:
+    root = chart[chart.root]
+    if root.kind == "final" or root.is_history:
+        message = (
+            f"the root {root.name!r} is a {root.kind} state; a chart starts in an atomic, compound or parallel one"
+        )
+        yield finding("invalid-root", root.position, message)
+
+
+def _targets(chart: Chart) -> Iterator[Diagnostic]:
+    for transition in chart.transitions:
+        unknown = list(_unknown_targets(chart, transition))
+        yield from unknown
+        if not unknown and len(transition.targets) > 1:
+            yield from _together(chart, transition)
+
+
+def _unknown_targets(chart: Chart, transition: Transition) -> Iterator[Diagnostic]:
+    for place, target in enumerate(transition.targets):
+        if target not in chart:
+            end = hint(target, chart.states, "states")
+            message = f"state {transition.source!r} leads to {target!r}, which does not exist{end}"
+            yield finding("unknown-target", _target_mark(chart, transition, place), message)
+
+
+def _target_mark(chart: Chart, transition: Transition, place: int) -> Position:
+    return _mark(chart, ("target", transition.index, place), transition.position)
+
+
+def _together(chart: Chart, transition: Transition) -> Iterator[Diagnostic]:
+    """Several targets: each pair must lie in different regions of one parallel state."""
+    for (_, first), (place, second) in combinations(enumerate(transition.targets), 2):
+        position = _target_mark(chart, transition, place)
+        clash = _clash(chart, first, second)
+        if clash:
+            yield finding("illegal-target", position, f"targets {first!r} and {second!r} {clash}")
+            return
+
+
+def _clash(chart: Chart, first: str, second: str) -> str:
+    """Why two states cannot be entered together; "" where they can."""
+    if first == second:
+        return "are the same"
+    common = least_common_ancestor(chart, (first, second))
+    if common in (first, second):
+        return "lie inside each other; name the inner one alone"
+    if chart[common].kind != "parallel":
+        return f"cannot be active together: only one child of {common!r} is active; name states of different regions"
+    return ""
+
+
+def _initials(chart: Chart) -> Iterator[Diagnostic]:
+    for state in chart:
+        position = _mark(chart, ("initial", state.name), state.position)
+        for name in state.initial:
+            if name not in chart:
+                end = hint(name, state.children, "children")
+                yield finding("unknown-state", position, f"initial {name!r} of {state.name!r} does not exist{end}")
+            elif name not in chart.descendants(state.name):
+                message = f"initial {name!r} is no child of {state.name!r}{hint(name, state.children, 'children')}"
+                yield finding("invalid-initial", position, message)
+
+
+def _missing_initials(chart: Chart) -> Iterator[Diagnostic]:
+    entered = _entered_by_default(chart)
+    for state in chart:
+        if state.kind != "compound" or state.initial or ("initial", state.name) in chart.marks:
+            continue
+        if state.name in entered:
+            first = next((name for name in state.children if not chart[name].is_history), state.children[0])
+            advice = f"add 'initial: {first}' (children: {listed(state.children)})"
+            message = f"compound state {state.name!r} has no initial; {advice}"
+            yield finding("missing-initial", state.position, message)
+
+
+def _entered_by_default(chart: Chart) -> set[str]:
+    """States whose inside is chosen by default: a compound one that is only entered through its children needs
+    no `initial` (sismic's reader accepts such charts)."""
+    found = {chart.root}
+    for state in chart:
+        found.update(state.initial)
+        found.update(state.memory)
+        if state.kind == "parallel":
+            found.update(state.children)
+        if state.is_history and not state.memory and state.parent is not None:
+            found.add(state.parent)
+    for transition in chart.transitions:
+        found.update(transition.targets)
+    return found
+
+
+def _memories(chart: Chart) -> Iterator[Diagnostic]:
+    for state in chart:
+        for name in state.memory:
+            position = _mark(chart, ("memory", state.name), state.position)
+            problem = _memory_problem(chart, state, name)
+            if problem:
+                code = "invalid-memory" if name in chart else "unknown-state"
+                yield finding(code, position, f"memory {name!r} of {state.name!r} {problem}")
+
+
+def _memory_problem(chart: Chart, state: State, name: str) -> str:
+    siblings = [sibling for sibling in _siblings(chart, state) if not chart[sibling].is_history]
+    if name not in chart:
+        return f"does not exist{hint(name, siblings, 'siblings')}"
+    if chart[name].is_history:
+        return f"is a history state; name one that can be active: {listed(siblings)}"
+    inside = chart.descendants(state.parent) if state.parent else ()
+    if state.kind == "deep history" and name in inside:
+        return ""
+    return "" if name in siblings else f"is not beside it; siblings: {listed(siblings)}"
+
+
+def _siblings(chart: Chart, state: State) -> tuple[str, ...]:
+    return () if state.parent is None else chart[state.parent].children
+
+
+def _state_tests(chart: Chart) -> Iterator[Diagnostic]:
+    for used in walk.guards(chart):
+        guard = used.guard
+        if isinstance(guard, InState) and guard.state not in chart:
+            message = f"in_state names {guard.state!r}, which does not exist{hint(guard.state, chart.states, 'states')}"
+            yield finding("unknown-state", guard.position, message)
+
+
+def _done(chart: Chart) -> Iterator[Diagnostic]:
+    for state in chart:
+        if state.kind == "atomic" and ("on done", state.name) in chart.marks:
+            advice = "for the result of an invoke write 'on done' inside it"
+            message = f"state {state.name!r} has no children that could finish; {advice}"
+            yield finding("never-done", chart.marks[("on done", state.name)], message)
+
+
+def _outputs(chart: Chart) -> Iterator[Diagnostic]:
+    for state in chart:
+        if state.output is not None and state.kind != "final" and state.parent is not None:
+            position = _mark(chart, ("output", state.name), state.position)
+            message = f"state {state.name!r} is neither final nor the root, so its output would never be asked for"
+            yield finding("misplaced-output", position, message)
+
+
+_RULES: tuple[Callable[[Chart], Iterator[Diagnostic]], ...] = (
+    _root,
+    _targets,
+    _initials,
+    _missing_initials,
+    _memories,
+    _state_tests,
+    _done,
+    _outputs,
+)

@@ -1,0 +1,92 @@
+"""The table of codes: severity, when a rule is asked, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal
+
+from rawko.chart.definition import Position
+from rawko.chart.errors import Diagnostic, Severity
+
+When = Literal["read", "load", "check", "bindings"]
+"""read: while the text is read. load: once it is, and loading fails. check: by `lint_chart` alone.
+bindings: by `lint_bindings`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One code. `text` is one line for the reference."""
+
+    code: str
+    severity: Severity
+    when: When
+    text: str
+
+
+_ROWS: Final[tuple[tuple[str, Severity, When, str], ...]] = (
+    ("unreadable", "error", "read", "the file cannot be found or read"),
+    ("encoding", "error", "read", "the file is not UTF-8"),
+    ("control-character", "error", "read", "the text holds a character that YAML forbids"),
+    ("too-large", "error", "read", "the text, or what its aliases expand to, is beyond the limits"),
+    ("too-deep", "error", "read", "the text is nested beyond the limit"),
+    ("yaml-syntax", "error", "read", "the text is not YAML"),
+    ("yaml-tag", "error", "read", "a tag other than YAML's core ones"),
+    ("yaml-alias", "error", "read", "an alias of nothing, or of what it stands in"),
+    ("empty-document", "error", "read", "the file holds no value"),
+    ("multiple-documents", "error", "read", "more than one YAML document"),
+    ("duplicate-key", "error", "read", "a key stands twice in one mapping"),
+    ("unknown-key", "error", "read", "a key that the element does not have"),
+    ("missing-key", "error", "read", "a key that the element must have"),
+    ("conflicting-keys", "error", "read", "keys that cannot stand together"),
+    ("final-with-transitions", "error", "read", "a final state with transitions, timers or invocations"),
+    ("wrong-type", "error", "read", "a value of another type than the key takes"),
+    ("invalid-value", "error", "read", "a word that the key does not take"),
+    ("invalid-name", "error", "read", "a name that is empty, too long, or holds control characters"),
+    ("invalid-event", "error", "read", "an event descriptor with a wildcard in a wrong place"),
+    ("invalid-delay", "error", "read", "a delay without a unit, or no delay at all"),
+    ("invalid-expression", "error", "read", "a guard or an action that is no expression over names"),
+    ("code-not-trusted", "error", "read", "Python code in a chart that is not trusted"),
+    ("not-json", "error", "read", "a literal that JSON cannot hold"),
+    ("duplicate-state", "error", "read", "two states with one name"),
+    ("duplicate-invoke", "error", "read", "two invocations with one id"),
+    ("unknown-target", "error", "load", "a transition to a state that does not exist"),
+    ("unknown-state", "error", "load", "`initial`, `memory` or `in_state` names a state that does not exist"),
+    ("illegal-target", "error", "load", "targets that cannot be active together, or stand twice"),
+    ("missing-initial", "error", "load", "a compound state that is entered by default and has no `initial`"),
+    ("invalid-initial", "error", "load", "`initial` is no child of its state"),
+    ("invalid-memory", "error", "load", "`memory` leads where its history state cannot"),
+    ("invalid-root", "error", "load", "the root is a final or a history state"),
+    ("never-done", "error", "load", "`on done` on a state without children"),
+    ("misplaced-output", "error", "load", "`output` on a state that is neither final nor the root"),
+    ("unreachable-state", "warning", "check", "no transition leads into the state"),
+    ("eventless-cycle", "error", "check", "eventless transitions without guards lead round for ever"),
+    ("shadowed-transition", "warning", "check", "an earlier transition without guard always wins"),
+    ("invoke-without-on-error", "warning", "check", "nothing handles the failure of the invocation"),
+    ("event-never-handled", "warning", "check", "a declared event that no transition names"),
+    ("event-never-declared", "warning", "check", "a handled event that `events` does not declare"),
+    ("unfinishable", "warning", "check", "`on done` of a state whose children never finish"),
+    ("silent-history", "warning", "check", "entry, exit or contract of a history state, which is never active"),
+    ("unknown-cancel", "warning", "check", "`cancel` of an id that no `send` has"),
+    ("raised-never-handled", "warning", "check", "an event is raised that no transition names"),
+    ("unbound-guard", "error", "bindings", "a guard that is not bound"),
+    ("unbound-action", "error", "bindings", "an action that is not bound"),
+    ("unbound-actor", "error", "bindings", "an invoke's `src` that is not bound"),
+    ("unbound-delay", "error", "bindings", "a named delay that is not bound"),
+    ("unbound-input", "error", "bindings", "an invoke's `input` that is not bound"),
+    ("unbound-output", "error", "bindings", "an `output` that is not bound"),
+    ("unbound-context", "error", "bindings", "the chart's `context` is not bound"),
+)  # fmt: skip
+
+RULES: Final[Mapping[str, Rule]] = MappingProxyType({row[0]: Rule(*row) for row in _ROWS})
+
+
+def finding(code: str, position: Position, message: str) -> Diagnostic:
+    """A diagnostic with its rule's severity."""
+    return Diagnostic(position, code, message, RULES[code].severity)
+
+
+def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Some diagnostic is an error, not only a warning."""
+    return any(diagnostic.severity == "error" for diagnostic in diagnostics)

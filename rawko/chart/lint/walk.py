@@ -1,0 +1,95 @@
+"""Goes over everything in a chart that names something: guards and actions, each with whose it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rawko.chart.definition import (
+    Action,
+    And,
+    Chart,
+    CodeGuard,
+    Constant,
+    Contract,
+    Guard,
+    GuardCall,
+    InState,
+    Not,
+    Or,
+    State,
+    Transition,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A guard call or state test, and where it is used, for messages."""
+
+    guard: GuardCall | InState
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """An action, and where it is done, for messages."""
+
+    action: Action
+    where: str
+
+
+def guards(chart: Chart) -> Iterator[Used]:
+    """Every guard call and state test of a chart, in document order."""
+    for state in chart:
+        yield from _contract(state.contract, f"the contract of state {state.name!r}")
+        for transition in state.transitions:
+            yield from transition_guards(transition)
+
+
+def transition_guards(transition: Transition) -> Iterator[Used]:
+    where = f"state {transition.source!r}"
+    if transition.guard is not None:
+        yield from (Used(leaf, where) for leaf in leaves(transition.guard))
+    yield from _contract(transition.contract, f"a transition's contract in {where}")
+
+
+def actions(chart: Chart) -> Iterator[Done]:
+    """Every action of a chart, in document order."""
+    for state in chart:
+        where = f"state {state.name!r}"
+        for action in (*state.on_entry, *state.on_exit, *state.initial_actions, *state.memory_actions):
+            yield Done(action, where)
+        for transition in state.transitions:
+            yield from (Done(action, where) for action in transition.actions)
+
+
+def leaves(guard: Guard) -> Iterator[GuardCall | InState]:
+    """The calls and state tests of an expression, from left to right."""
+    match guard:
+        case GuardCall() | InState():
+            yield guard
+        case Not(operand):
+            yield from leaves(operand)
+        case And(operands) | Or(operands):
+            for operand in operands:
+                yield from leaves(operand)
+        case Constant() | CodeGuard():
+            return
+
+
+def is_always_true(guard: Guard | None) -> bool:
+    """No guard, or one that says true."""
+    return guard is None or guard == Constant(True)
+
+
+def is_always_false(guard: Guard | None) -> bool:
+    return guard == Constant(False)
+
+
+def owner(state: State) -> str:
+    return f"{state.kind} state {state.name!r}"
+
+
+def _contract(contract: Contract, where: str) -> Iterator[Used]:
+    for guard in (*contract.before, *contract.after, *contract.always):
+        yield from (Used(leaf, where) for leaf in leaves(guard))

@@ -1,0 +1,76 @@
+"""YAML text or file to `Chart`. Raises what makes a chart meaningless; what is only suspicious is `lint`'s."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rawko.chart.assemble import assemble
+from rawko.chart.definition import Chart, Position
+from rawko.chart.errors import ChartDefinitionError, ChartFileError, Diagnostic
+from rawko.chart.grammar import DOCUMENT
+from rawko.chart.lint.legality import legality
+from rawko.chart.reading.reader import Reader, Unreadable
+from rawko.chart.reading.types import READERS
+from rawko.chart.yaml_nodes import MAX_CHARS, Document, compose, decode
+
+_MAX_BYTES = 4 * MAX_CHARS
+
+
+def parse_chart(text: str, *, file: str = "<chart>", trusted: bool = False) -> Chart:
+    """The chart that a YAML text defines.
+
+    Args:
+        text: One YAML document with the key `statechart`.
+        file: Name that positions carry.
+        trusted: Texts that stand as guard, action or condition are Python code, as sismic has them, and a
+            preamble is allowed. Untrusted, they are expressions over bound names, and code is refused.
+
+    Raises:
+        ChartSyntaxError: The text is no YAML that a chart may be written in.
+        ChartDefinitionError: It defines no chart; `diagnostics` holds every defect.
+    """
+    document = compose(text, file)
+    reader = Reader(document, READERS, is_trusted=trusted)
+    chart = _read(document, reader)
+    defects = list(reader.diagnostics)
+    if chart is not None and not reader.is_partial:
+        defects += legality(chart)
+    if chart is None or defects:
+        raise ChartDefinitionError(sorted(defects))
+    return chart
+
+
+def load_chart(path: str | Path, *, trusted: bool = False) -> Chart:
+    """The chart in a file. See `parse_chart`.
+
+    Raises:
+        ChartFileError: The file cannot be read.
+        ChartError: As `parse_chart`.
+    """
+    file = str(path)
+    return parse_chart(decode(_bytes(Path(path), file), file), file=file, trusted=trusted)
+
+
+def _read(document: Document, reader: Reader) -> Chart | None:
+    try:
+        given = reader.element(reader.mapping(document.root, "a mapping with the key 'statechart'"), DOCUMENT)
+    except Unreadable:
+        return None
+    draft = given.get("statechart")
+    if draft is None or "root state" not in draft.values or "name" not in draft.values:
+        return None
+    return assemble(draft, reader)
+
+
+def _bytes(path: Path, file: str) -> bytes:
+    try:
+        with path.open("rb") as source:
+            data = source.read(_MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        message = f"cannot read the chart: {reason}"
+        raise ChartFileError([Diagnostic(Position(file), "unreadable", message)]) from None
+    if len(data) > _MAX_BYTES:
+        message = f"the file has more than {_MAX_BYTES} bytes; a chart has at most {MAX_CHARS} characters"
+        raise ChartFileError([Diagnostic(Position(file), "too-large", message)])
+    return data

@@ -1,0 +1,163 @@
+"""Readers of what a chart does and asks: guards, actions, contracts. The rule of trust is decided here.
+
+Untrusted, a text is an expression over bound names, or a defect. Trusted, a text that stands alone is Python,
+as in sismic; lists and mappings are this language's in both cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from rawko.chart.definition import (
+    Action,
+    AssignAction,
+    CancelAction,
+    CodeAction,
+    CodeGuard,
+    Constant,
+    Contract,
+    EmitAction,
+    Guard,
+    Json,
+    LogAction,
+    Position,
+    RaiseAction,
+    SendAction,
+)
+from rawko.chart.errors import shown
+from rawko.chart.expressions import ExpressionError, Locate, parse_call, parse_guard
+from rawko.chart.grammar import ACTION, CONTRACT_ITEM, EMIT, RAISE, SEND, Element
+from rawko.chart.reading import values
+from rawko.chart.reading.reader import Reader, Unreadable
+from rawko.chart.yaml_nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+T = TypeVar("T")
+
+ALLOW_CODE = "Python code runs only in a chart that you trust: load it with trusted=True (command line: --trust-code)"
+
+
+def guard(reader: Reader, node: Node) -> Guard:
+    """A guard expression, true, false, or trusted code."""
+    scalar = reader.scalar(node, "a guard expression")
+    value = reader.value(scalar)
+    if isinstance(value, bool):
+        return Constant(value)
+    if value is None or not (isinstance(value, str) or reader.is_trusted):
+        reader.wrong_type(scalar, "a guard expression")
+    if reader.is_trusted:
+        return CodeGuard(_code(reader, scalar), reader.position(scalar))
+    return _expression(reader, scalar, parse_guard, "guard")
+
+
+def actions(reader: Reader, node: Node) -> tuple[Action, ...]:
+    """One action or a list of them."""
+    if isinstance(node, SequenceNode):
+        return tuple(reader.each(node.items, lambda item: _action(reader, item)))
+    if isinstance(node, ScalarNode) and reader.is_trusted and _is_text(reader, node):
+        return (CodeAction(_code(reader, node), reader.position(node)),)
+    return (_action(reader, node),)
+
+
+def code(reader: Reader, node: Node) -> str:
+    """`preamble`."""
+    scalar = reader.scalar(node, "Python code")
+    if not reader.is_trusted:
+        reader.fail("code-not-trusted", scalar, f"a preamble is Python code. {ALLOW_CODE}")
+    return scalar.text
+
+
+def contract(reader: Reader, node: Node) -> Contract:
+    """A list of conditions, each under one of before, after, always."""
+    found: dict[str, list[Guard]] = {"before": [], "after": [], "always": []}
+    for item in reader.sequence(node, "a list of conditions such as '- before: is_ready'"):
+        try:
+            mapping = reader.mapping(item, "a condition such as 'before: is_ready'")
+        except Unreadable:
+            continue
+        for kind, condition in reader.element(mapping, CONTRACT_ITEM).items():
+            found[kind].append(condition)
+    return Contract(*(tuple(found[kind]) for kind in ("before", "after", "always")))
+
+
+def raise_(reader: Reader, node: Node) -> RaiseAction:
+    given = _message(reader, node, RAISE)
+    return RaiseAction(given["event"], _pairs(given), reader.position(node))
+
+
+def emit(reader: Reader, node: Node) -> EmitAction:
+    given = _message(reader, node, EMIT)
+    return EmitAction(given["event"], _pairs(given), reader.position(node))
+
+
+def send(reader: Reader, node: Node) -> SendAction:
+    given = _message(reader, node, SEND)
+    rest = {key: given.get(key) for key in ("to", "delay", "id")}
+    return SendAction(given["event"], _pairs(given), position=reader.position(node), **rest)
+
+
+def _message(reader: Reader, node: Node, element: Element) -> dict[str, Any]:
+    """An event by name alone, or a mapping."""
+    if isinstance(node, ScalarNode):
+        return {"event": values.event(reader, node)}
+    given = reader.element(reader.mapping(node, "the name of an event, or a mapping with 'event'"), element)
+    if "event" not in given:
+        raise Unreadable
+    return given
+
+
+def _pairs(given: dict[str, Any]) -> tuple[tuple[str, Json], ...]:
+    return tuple(given.get("data", {}).items())
+
+
+# Built-in actions whose value needs no reader of its own type.
+_SIMPLE: dict[str, Callable[[Any, Position], Action]] = {
+    "assign": lambda value, place: AssignAction(tuple(value.items()), place),
+    "cancel": CancelAction,
+    "log": LogAction,
+}
+
+
+def _action(reader: Reader, node: Node) -> Action:
+    if isinstance(node, MappingNode):
+        return _built_in(reader, node)
+    scalar = reader.scalar(node, "an action: a name, a call, or one of assign, raise, send, cancel, emit, log")
+    if not _is_text(reader, scalar):
+        reader.wrong_type(scalar, "the name of an action")
+    return _expression(reader, scalar, parse_call, "action")
+
+
+def _built_in(reader: Reader, node: MappingNode) -> Action:
+    given = reader.element(node, ACTION)
+    if len(node.entries) != 1 or not given:
+        raise Unreadable
+    ((key, value),) = given.items()
+    make = _SIMPLE.get(key)
+    if make is not None:
+        return make(value, reader.position(node))
+    assert isinstance(value, (RaiseAction, SendAction, EmitAction))
+    return value
+
+
+def _expression(reader: Reader, node: ScalarNode, parse: Callable[[str, Locate], T], what: str) -> T:
+    locate = reader.locate(node)
+    try:
+        return parse(node.text, locate)
+    except ExpressionError as error:
+        text = shown(node.text.strip())
+        place = locate(error.offset)
+        if error.looks_like_code:
+            message = f"{what} {text} is no expression over bound names: {error.message}. {ALLOW_CODE}"
+            reader.fail("code-not-trusted", place, message)
+        reader.fail("invalid-expression", place, f"{what} {text}: {error.message}")
+
+
+def _code(reader: Reader, node: ScalarNode) -> str:
+    text = node.text.strip()
+    if not text:
+        reader.wrong_type(node, "Python code")
+    return text
+
+
+def _is_text(reader: Reader, node: ScalarNode) -> bool:
+    return isinstance(reader.value(node), str)

@@ -1,0 +1,149 @@
+"""Readers of what leads out of a state: transitions, timers, invocations. They give drafts.
+
+A draft knows neither its source nor its place among the chart's transitions; `assemble` fills both in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from rawko.chart.definition import (
+    NO_CONTRACT,
+    Action,
+    Contract,
+    Delay,
+    Guard,
+    Json,
+    Position,
+    RestorePolicy,
+    TimerPolicy,
+)
+from rawko.chart.grammar import AFTER_ITEM, INVOKE, OUTCOME, TRANSITION, Element
+from rawko.chart.reading import values
+from rawko.chart.reading.reader import Reader, Unreadable
+from rawko.chart.yaml_nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+
+@dataclass(slots=True)
+class TransitionDraft:
+    position: Position
+    events: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    target_positions: tuple[Position, ...] = ()
+    guard: Guard | None = None
+    actions: tuple[Action, ...] = ()
+    internal: bool = False
+    priority: int = 0
+    contract: Contract = NO_CONTRACT
+    description: str = ""
+    on_restore: TimerPolicy | None = None
+
+
+@dataclass(slots=True)
+class TimerDraft:
+    """One delay of `after`, with its transitions in order."""
+
+    position: Position
+    delay: Delay
+    transitions: list[TransitionDraft]
+    on_restore: TimerPolicy = "original"
+
+
+@dataclass(slots=True)
+class InvokeDraft:
+    position: Position
+    src: str
+    id: str
+    src_position: Position
+    input: str | dict[str, Json] | None = None
+    timeout: Delay | None = None
+    on_restore: RestorePolicy = "restart"
+    on_done: list[TransitionDraft] = field(default_factory=list)
+    on_error: list[TransitionDraft] = field(default_factory=list)
+    order: tuple[str, ...] = ()
+    """Of the keys "on done" and "on error", as written."""
+
+
+def transitions(reader: Reader, node: Node) -> list[TransitionDraft]:
+    """`transitions`: a list."""
+    items = reader.sequence(node, "a list of transitions")
+    return reader.each(items, lambda item: _transition(reader, item, TRANSITION))
+
+
+def outcomes(reader: Reader, node: Node) -> list[TransitionDraft]:
+    """`always`, `on done`, `on error`: a target, a transition, or a list of them."""
+    return _outcomes(reader, node, OUTCOME)
+
+
+def after(reader: Reader, node: Node) -> list[TimerDraft]:
+    """`after`: delay to outcomes."""
+    mapping = reader.mapping(node, "a mapping of delays to transitions, such as '10s: waiting'")
+    timers: list[TimerDraft] = []
+    for key, value in mapping.entries.values():
+        try:
+            timers.append(_timer(reader, key, value))
+        except Unreadable:
+            continue
+    return timers
+
+
+def invoke(reader: Reader, node: Node) -> list[InvokeDraft]:
+    """`invoke`: one mapping or a list."""
+    items: list[Node] = node.items if isinstance(node, SequenceNode) else [node]
+    return reader.each(items, lambda item: _invoke(reader, item))
+
+
+def _outcomes(reader: Reader, node: Node, element: Element) -> list[TransitionDraft]:
+    items: list[Node] = node.items if isinstance(node, SequenceNode) else [node]
+    return reader.each(items, lambda item: _transition(reader, item, element))
+
+
+def _transition(reader: Reader, node: Node, element: Element) -> TransitionDraft:
+    if isinstance(node, ScalarNode) and element is not TRANSITION:
+        return TransitionDraft(
+            reader.position(node),
+            targets=values.targets(reader, node),
+            target_positions=values.target_positions(reader, node),
+        )
+    mapping = reader.mapping(node, f"a {element.name}")
+    given = reader.element(mapping, element)
+    draft = TransitionDraft(reader.position(mapping))
+    for key, value in given.items():
+        setattr(draft, _FIELDS.get(key, key), value)
+    if draft.targets:
+        draft.target_positions = values.target_positions(reader, mapping.entries["target"][1])
+    return draft
+
+
+_FIELDS = {"event": "events", "target": "targets", "action": "actions", "on restore": "on_restore"}
+"""Where a key's name is not the field's."""
+
+
+def _timer(reader: Reader, key: ScalarNode, value: Node) -> TimerDraft:
+    delay = values.delay(reader, key)
+    drafts = _outcomes(reader, value, AFTER_ITEM)
+    policies = {draft.on_restore for draft in drafts if draft.on_restore is not None}
+    if len(policies) > 1:
+        message = f"one timer has one 'on restore', found {', '.join(sorted(policies))}"
+        reader.fail("conflicting-keys", key, message)
+    return TimerDraft(reader.position(key), delay, drafts, policies.pop() if policies else "original")
+
+
+def _invoke(reader: Reader, node: Node) -> InvokeDraft:
+    mapping: MappingNode = reader.mapping(node, "a mapping with 'src', the name of a bound actor")
+    given: dict[str, Any] = reader.element(mapping, INVOKE)
+    if "src" not in given:
+        raise Unreadable
+    return InvokeDraft(
+        reader.position(mapping),
+        given["src"],
+        given.get("id", given["src"]),
+        reader.position(mapping.entries["src"][1]),
+        given.get("input"),
+        given.get("timeout"),
+        given.get("on restore", "restart"),
+        given.get("on done", []),
+        given.get("on error", []),
+        tuple(key for key in given if key in ("on done", "on error")),
+    )

@@ -1,0 +1,97 @@
+"""Readers of states and of the chart as a whole. They give drafts; `assemble` makes the `Chart`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rawko.chart.definition import Position
+from rawko.chart.grammar import LEAVING, REFUSED, STATE, STATECHART
+from rawko.chart.reading.reader import Reader, Unreadable
+from rawko.chart.yaml_nodes import MappingNode, Node
+
+
+@dataclass(slots=True)
+class StateDraft:
+    """A state as written.
+
+    Attributes:
+        values: By key, in the order written.
+        keys: Where the value of each key stands.
+    """
+
+    position: Position
+    name: str
+    name_position: Position
+    values: dict[str, Any]
+    keys: dict[str, Position]
+
+    @property
+    def children(self) -> list[StateDraft]:
+        found: list[StateDraft] = self.values.get("states") or self.values.get("parallel states") or []
+        return found
+
+
+@dataclass(slots=True)
+class ChartDraft:
+    position: Position
+    values: dict[str, Any]
+    keys: dict[str, Position]
+
+
+def statechart(reader: Reader, node: Node) -> ChartDraft:
+    mapping = reader.mapping(node, "a mapping with 'name' and 'root state'")
+    given = reader.element(mapping, STATECHART)
+    return ChartDraft(reader.position(mapping), given, _keys(reader, mapping))
+
+
+def states(reader: Reader, node: Node) -> list[StateDraft]:
+    try:
+        items = reader.sequence(node, "a list of states")
+    except Unreadable:
+        reader.is_partial = True
+        raise
+    found = reader.each(items, lambda item: state(reader, item))
+    reader.is_partial = reader.is_partial or len(found) < len(items)
+    return found
+
+
+def state(reader: Reader, node: Node) -> StateDraft:
+    mapping = reader.mapping(node, "a state: a mapping with 'name'")
+    given = reader.element(mapping, STATE)
+    _check_kind(reader, mapping, given)
+    if "name" not in given:
+        raise Unreadable
+    name_position = reader.position(mapping.entries["name"][1])
+    return StateDraft(reader.position(mapping), given["name"], name_position, given, _keys(reader, mapping))
+
+
+def _check_kind(reader: Reader, mapping: MappingNode, given: dict[str, Any]) -> None:
+    """Keys that cannot stand together."""
+    kind = given.get("type")
+    if kind is not None:
+        _check_refused(reader, mapping, kind)
+    elif "memory" in mapping.entries:
+        message = "only a history state has 'memory'; add 'type: shallow history' or 'type: deep history'"
+        reader.report("conflicting-keys", mapping.entries["memory"][0], message)
+    if given.get("states") and given.get("parallel states"):
+        message = "a state has 'states' or 'parallel states', not both"
+        reader.report("conflicting-keys", mapping.entries["parallel states"][0], message)
+    elif "initial" in mapping.entries and kind is None and not given.get("states"):
+        message = "only a state with 'states' has 'initial'"
+        reader.report("conflicting-keys", mapping.entries["initial"][0], message)
+
+
+def _check_refused(reader: Reader, mapping: MappingNode, kind: str) -> None:
+    for key, (node, _) in mapping.entries.items():
+        if key not in REFUSED[kind]:
+            continue
+        if kind == "final" and key in LEAVING:
+            message = f"a final state is never left, so it has no {key!r}"
+            reader.report("final-with-transitions", node, message)
+        else:
+            reader.report("conflicting-keys", node, f"a {kind} state has no {key!r}")
+
+
+def _keys(reader: Reader, mapping: MappingNode) -> dict[str, Position]:
+    return {name: reader.position(value) for name, (_, value) in mapping.entries.items()}

@@ -1,0 +1,46 @@
+"""One reader per type of the grammar."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from rawko.chart.grammar import Type
+from rawko.chart.reading import behaviour, moves, states, values
+from rawko.chart.reading.reader import ValueReader
+
+READERS: Final[Mapping[Type, ValueReader]] = MappingProxyType(
+    {
+        Type.STATECHART: states.statechart,
+        Type.STATE: states.state,
+        Type.STATES: states.states,
+        Type.STATE_TYPE: values.state_type,
+        Type.NAME: values.name,
+        Type.NAMES: values.names,
+        Type.TEXT: values.text,
+        Type.CODE: behaviour.code,
+        Type.BOOLEAN: values.boolean,
+        Type.PRIORITY: values.priority,
+        Type.TARGETS: values.targets,
+        Type.EVENTS: values.events,
+        Type.EVENT: values.event,
+        Type.GUARD: behaviour.guard,
+        Type.ACTIONS: behaviour.actions,
+        Type.CONTRACT: behaviour.contract,
+        Type.TRANSITIONS: moves.transitions,
+        Type.OUTCOMES: moves.outcomes,
+        Type.AFTER: moves.after,
+        Type.INVOKE: moves.invoke,
+        Type.INPUT: values.bound_or_data,
+        Type.OUTPUT: values.bound_or_literal,
+        Type.DELAY: values.delay,
+        Type.TIMER_POLICY: values.timer_policy,
+        Type.RESTORE_POLICY: values.restore_policy,
+        Type.DATA: values.data,
+        Type.RAISE: behaviour.raise_,
+        Type.SEND: behaviour.send,
+        Type.EMIT: behaviour.emit,
+        Type.DECLARED_EVENTS: values.declared_events,
+    }
+)

@@ -1,0 +1,373 @@
+"""YAML text to a tree of nodes that know their line and column. Nothing in the text can run, hang or grow.
+
+One pass over the parser's events (libyaml's where PyYAML has it). Departures from YAML 1.1, which PyYAML
+reads: scalars are resolved by YAML 1.2's core schema, so that `on`, `off`, `yes` and `no` are strings;
+tags other than the core ones are refused, so that no object is ever constructed. Merge keys (`<<`) are
+kept, because sismic's reader takes them. What the nodes mean for a chart is not known here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import yaml
+
+from rawko.chart.definition import Json, Position
+from rawko.chart.errors import ChartSyntaxError, Diagnostic, shown
+
+MAX_CHARS = 4_000_000
+"""A chart of 10 000 states has about a million characters."""
+MAX_NODES = 400_000
+"""Counted after aliases are expanded."""
+MAX_DEPTH = 256
+MAX_DIGITS = 400
+
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+
+_CORE = "tag:yaml.org,2002:"
+_SCALAR_TAGS = frozenset(_CORE + name for name in ("str", "int", "float", "bool", "null"))
+
+# YAML 1.2.2, 10.3.2 "Tag resolution" (core schema).
+_NULLS = frozenset(("null", "Null", "NULL", "~", ""))
+_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_BASED_INTEGER = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+
+
+@dataclass(slots=True)
+class ScalarNode:
+    """One scalar. `style` is None for plain, else one of `'`, `"`, `|`, `>`; `tag` is None unless written."""
+
+    text: str
+    style: str | None
+    tag: str | None
+    line: int
+    column: int
+
+    @property
+    def is_plain(self) -> bool:
+        return self.style is None and self.tag is None
+
+
+@dataclass(slots=True)
+class SequenceNode:
+    items: list[Node]
+    line: int
+    column: int
+    size: int = 1
+
+
+@dataclass(slots=True)
+class MappingNode:
+    """A mapping with scalar keys, each once, in the order written."""
+
+    entries: dict[str, tuple[ScalarNode, Node]]
+    line: int
+    column: int
+    size: int = 1
+
+
+Node: TypeAlias = ScalarNode | SequenceNode | MappingNode
+
+
+class NotJsonError(ValueError):
+    """A scalar has no JSON value. The message says why."""
+
+
+@dataclass(slots=True)
+class Document:
+    """A composed text: its root, what is wrong with it without breaking it, and its lines."""
+
+    root: Node
+    text: str
+    file: str
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    _lines: list[str] | None = None
+
+    def line(self, number: int) -> str:
+        """A line of the source, counted from 1, without its break; "" past the end."""
+        if self._lines is None:
+            self._lines = _LINE_BREAK.split(self.text)
+        return self._lines[number - 1] if number <= len(self._lines) else ""
+
+
+def decode(data: bytes, file: str) -> str:
+    """Text of a chart's bytes: UTF-8, with or without a byte order mark.
+
+    Raises:
+        ChartSyntaxError: The bytes are not UTF-8 (code "encoding").
+    """
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8-sig", "replace")
+        message = f"byte 0x{data[error.start]:02x} is not UTF-8; save the chart as UTF-8"
+        raise _failure("encoding", _place(before, len(before), file), message) from None
+
+
+def compose(text: str, file: str) -> Document:
+    """The node tree of a text with one YAML document.
+
+    Raises:
+        ChartSyntaxError: The text is too large, broken, hostile, or not one document.
+    """
+    text = text.removeprefix("\ufeff")
+    _check_characters(text, file)
+    composer = _Composer(text, file)
+    try:
+        composer.run()
+    except yaml.MarkedYAMLError as error:
+        raise _broken(error, file) from None
+    except yaml.YAMLError as error:
+        message = f"not YAML: {shown(str(error))}"
+        raise _failure("yaml-syntax", Position(file), message) from None
+    return composer.document()
+
+
+def scalar_value(node: ScalarNode) -> Json:
+    """The JSON value that a scalar has in YAML's core schema.
+
+    Raises:
+        NotJsonError: It has none: .inf, .nan, a number of absurd length, or a tag that does not fit it.
+    """
+    text = node.text
+    if node.tag is not None:
+        return _tagged_value(text, node.tag)
+    if node.style is not None:
+        return text
+    if not text or text[0] in "tTfFnN~.-+0123456789":
+        return _plain_value(text)
+    return text
+
+
+def _plain_value(text: str) -> Json:
+    if text in _NULLS:
+        return None
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
+    if _NOT_FINITE.fullmatch(text):
+        raise NotJsonError(f"{text} is not a JSON number; quote it if text is meant")
+    if _INTEGER.fullmatch(text) or _BASED_INTEGER.fullmatch(text):
+        return _integer(text)
+    if _FLOAT.fullmatch(text):
+        return _finite(text)
+    return text
+
+
+def _integer(text: str) -> int:
+    if len(text) > MAX_DIGITS:
+        raise NotJsonError(f"a number of {len(text)} digits is too long; at most {MAX_DIGITS}")
+    base = {"0o": 8, "0x": 16}.get(text[:2], 10)
+    return int(text, base)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise NotJsonError(f"{shown(text)} is beyond the largest number")
+    return number
+
+
+def _tagged_value(text: str, tag: str) -> Json:
+    kind = tag.removeprefix(_CORE)
+    if kind == "str":
+        return text
+    value = _plain_value(text)
+    if kind == "float" and type(value) is int:
+        return float(value)
+    if {"int": int, "float": float, "bool": bool, "null": type(None)}[kind] is not type(value):
+        raise NotJsonError(f"{shown(text)} is not of the type that its tag !!{kind} says")
+    return value
+
+
+def _check_characters(text: str, file: str) -> None:
+    if len(text) > MAX_CHARS:
+        message = f"the text has {len(text)} characters; a chart has at most {MAX_CHARS}"
+        raise _failure("too-large", Position(file), message)
+    found = _FORBIDDEN.search(text)
+    if found:
+        message = f"character U+{ord(found.group()):04X} is not allowed in YAML; in a string write it as an escape"
+        raise _failure("control-character", _place(text, found.start(), file), message)
+
+
+def _place(text: str, index: int, file: str) -> Position:
+    """Line and column of an index."""
+    line, start = 1, 0
+    for found in _LINE_BREAK.finditer(text, 0, index):
+        line, start = line + 1, found.end()
+    return Position(file, line, index - start + 1)
+
+
+def _failure(code: str, position: Position, message: str) -> ChartSyntaxError:
+    return ChartSyntaxError([Diagnostic(position, code, message)])
+
+
+def _broken(error: yaml.MarkedYAMLError, file: str) -> ChartSyntaxError:
+    mark = error.problem_mark or error.context_mark
+    position = Position(file, mark.line + 1, mark.column + 1) if mark else Position(file)
+    parts = [part for part in (error.context, error.problem) if part]
+    return _failure("yaml-syntax", position, "not YAML: " + "; ".join(parts))
+
+
+class _Composer:
+    """Builds nodes from events on a stack of its own: the depth of a hostile text never becomes a C stack's."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self._text = text
+        self._file = file
+        self._stack: list[SequenceNode | MappingNode] = []
+        self._anchor_of: list[str | None] = []
+        self._keys: list[ScalarNode | None] = []
+        self._merges: dict[int, list[tuple[ScalarNode, Node]]] = {}
+        self._anchors: dict[str, Node | None] = {}
+        self._root: Node | None = None
+        self._documents = 0
+        self._count = 0
+        self._diagnostics: list[Diagnostic] = []
+
+    def document(self) -> Document:
+        if self._root is None:
+            raise _failure(
+                "empty-document", Position(self._file), "the text holds no chart; it starts with 'statechart:'"
+            )
+        return Document(self._root, self._text, self._file, self._diagnostics)
+
+    def run(self) -> None:
+        events: Iterator[Any] = yaml.parse(self._text, Loader=_LOADER)
+        for event in events:
+            kind = type(event)
+            if kind is yaml.ScalarEvent:
+                self._scalar(event)
+            elif kind is yaml.MappingStartEvent:
+                mark = event.start_mark
+                self._open(MappingNode({}, mark.line + 1, mark.column + 1), event, "map")
+            elif kind is yaml.SequenceStartEvent:
+                mark = event.start_mark
+                self._open(SequenceNode([], mark.line + 1, mark.column + 1), event, "seq")
+            elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+                self._close()
+            elif kind is yaml.AliasEvent:
+                self._alias(event)
+            elif kind is yaml.DocumentStartEvent:
+                self._start_document(event)
+
+    def _start_document(self, event: Any) -> None:
+        self._documents += 1
+        if self._documents > 1:
+            raise self._refused("multiple-documents", event, "a second YAML document; one file holds one chart")
+
+    def _scalar(self, event: Any) -> None:
+        tag: str | None = event.tag
+        style = event.style or None
+        if tag == "!":
+            tag, style = None, style or "'"
+        elif tag is not None and tag not in _SCALAR_TAGS:
+            raise self._bad_tag(event)
+        mark = event.start_mark
+        node = ScalarNode(event.value, style, tag, mark.line + 1, mark.column + 1)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = node
+        self._add(node, 1, event)
+
+    def _open(self, node: SequenceNode | MappingNode, event: Any, core: str) -> None:
+        if event.tag not in (None, "!", _CORE + core):
+            raise self._bad_tag(event)
+        if len(self._stack) >= MAX_DEPTH:
+            raise self._refused("too-deep", event, f"nested deeper than {MAX_DEPTH} levels")
+        if self._stack and self._expects_key(self._stack[-1]):
+            raise self._complex_key(event)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = None
+        self._grow(1, event)
+        self._stack.append(node)
+        self._anchor_of.append(event.anchor)
+        self._keys.append(None)
+
+    def _close(self) -> None:
+        node = self._stack.pop()
+        anchor = self._anchor_of.pop()
+        self._keys.pop()
+        if isinstance(node, MappingNode):
+            self._merge(node)
+        if anchor is not None:
+            self._anchors[anchor] = node
+        self._add(node, node.size, None)
+
+    def _alias(self, event: Any) -> None:
+        if event.anchor not in self._anchors:
+            raise self._refused("yaml-alias", event, f"alias *{shown(event.anchor)[1:-1]} names no anchor above it")
+        node = self._anchors[event.anchor]
+        if node is None:
+            raise self._refused("yaml-alias", event, f"alias *{shown(event.anchor)[1:-1]} contains itself")
+        self._add(node, 1 if isinstance(node, ScalarNode) else node.size, event)
+
+    def _add(self, node: Node, size: int, event: Any) -> None:
+        """Put a finished node into what is open. `event` is None for a collection counted while it was open."""
+        if event is not None:
+            self._grow(size, event)
+        if not self._stack:
+            self._root = node
+            return
+        parent = self._stack[-1]
+        parent.size += size
+        if isinstance(parent, SequenceNode):
+            parent.items.append(node)
+        else:
+            self._add_to_mapping(parent, node, event)
+
+    def _grow(self, size: int, event: Any) -> None:
+        self._count += size
+        if self._count > MAX_NODES:
+            raise self._refused("too-large", event, f"more than {MAX_NODES} values, aliases expanded")
+
+    def _add_to_mapping(self, parent: MappingNode, node: Node, event: Any) -> None:
+        key = self._keys[-1]
+        if key is None:
+            if not isinstance(node, ScalarNode):
+                raise self._complex_key(event)
+            self._keys[-1] = node
+            return
+        self._keys[-1] = None
+        if key.text == "<<" and key.is_plain:
+            self._merges.setdefault(id(parent), []).append((key, node))
+        elif key.text in parent.entries:
+            self._duplicate(key, parent.entries[key.text][0])
+        else:
+            parent.entries[key.text] = (key, node)
+
+    def _expects_key(self, parent: SequenceNode | MappingNode) -> bool:
+        return isinstance(parent, MappingNode) and self._keys[-1] is None
+
+    def _duplicate(self, key: ScalarNode, first: ScalarNode) -> None:
+        message = f"key {shown(key.text)} stands twice in one mapping; first in line {first.line}"
+        self._diagnostics.append(Diagnostic(Position(self._file, key.line, key.column), "duplicate-key", message))
+
+    def _merge(self, node: MappingNode) -> None:
+        """Take over what `<<` names: own keys win, then the mapping named first."""
+        for key, value in self._merges.pop(id(node), ()):
+            for source in value.items if isinstance(value, SequenceNode) else (value,):
+                if not isinstance(source, MappingNode):
+                    message = "'<<' takes a mapping or a list of mappings"
+                    raise _failure("wrong-type", Position(self._file, key.line, key.column), message)
+                for name, entry in source.entries.items():
+                    node.entries.setdefault(name, entry)
+
+    def _bad_tag(self, event: Any) -> ChartSyntaxError:
+        accepted = "!!str !!int !!float !!bool !!null !!map !!seq"
+        message = f"tag {shown(event.tag)} is refused: a chart is plain data; accepted: {accepted}"
+        return self._refused("yaml-tag", event, message)
+
+    def _complex_key(self, event: Any) -> ChartSyntaxError:
+        return self._refused("wrong-type", event, "a key must be a plain name, not a list or a mapping")
+
+    def _refused(self, code: str, event: Any, message: str) -> ChartSyntaxError:
+        mark = event.start_mark
+        return _failure(code, Position(self._file, mark.line + 1, mark.column + 1), message)
