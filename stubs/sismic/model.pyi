@@ -120,6 +120,10 @@ class Statechart:
     name: str
     description: str | None
     preamble: str | None
+    # Private, pinned by an interface test in tests/chart: order of registration, history in parallel states.
+    _states: dict[str, Any]
+    _parent: dict[str, str | None]
+    _children: dict[str | None, list[str]]
     def __init__(self, name: str, description: str | None = ..., preamble: str | None = ...) -> None: ...
     @property
     def root(self) -> str | None: ...

@@ -34,7 +34,7 @@ from rawko.chart.yaml_nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 T = TypeVar("T")
 
-ALLOW_CODE = "Python code runs only in a chart that you trust: load it with trusted=True (command line: --trust-code)"
+ALLOW_CODE = "Python code is refused unless the chart is trusted: load it with trusted=True (command line: --trust-code)"
 
 
 def guard(reader: Reader, node: Node) -> Guard:

@@ -1,0 +1,206 @@
+"""Chart to `sismic.model.Statechart`: what sismic's tools, listeners and reader see of a chart.
+
+| of the chart | in sismic |
+|---|---|
+| several events on one transition | one transition per event |
+| `always` | an eventless transition |
+| `after`, `on done`, invoke's outcomes | transitions on `after.<state>.<k>`, `done.state.<state>`, ... |
+| several targets | the parallel state that holds them all |
+| `internal` with a target | an ordinary transition |
+| order among true guards | priorities, where two could be true at once |
+| guards, actions | Python text (see `python_text`) |
+
+`losses` tells which of these a given chart meets. What sismic has no word for at all (tags, timers, actors,
+outputs) is not in the statechart.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from sismic.model import (
+    BasicState,
+    CompoundState,
+    DeepHistoryState,
+    FinalState,
+    HistoryStateMixin,
+    OrthogonalState,
+    ShallowHistoryState,
+    Statechart,
+    StateMixin,
+)
+from sismic.model import Transition as SismicTransition
+
+from rawko.chart.definition import Chart, Contract, Position, State, StateKind, Transition
+from rawko.chart.errors import Diagnostic
+from rawko.chart.lint.legality import least_common_ancestor
+from rawko.chart.python_text import actions_text, guard_text
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A statechart, and which of its transitions stand for each of the chart's.
+
+    Attributes:
+        transitions: By the index of the chart's transition, one per event descriptor (one for none).
+    """
+
+    statechart: Statechart
+    transitions: tuple[tuple[SismicTransition, ...], ...]
+
+
+def lower(chart: Chart) -> Lowered:
+    """The chart in sismic's model, with siblings in document order."""
+    statechart = _OpenStatechart(chart.name, chart.description or None, chart.preamble or None)
+    for state in chart:
+        statechart.add_state(_state(chart, state), state.parent)
+    lowered = tuple(tuple(_transitions(chart, transition)) for transition in chart.transitions)
+    for transition in (transition for group in lowered for transition in group):
+        statechart.add_transition(transition)
+    _order(statechart.transitions)
+    return Lowered(statechart, lowered)
+
+
+def to_statechart(chart: Chart) -> Statechart:
+    """The chart in sismic's model."""
+    return lower(chart).statechart
+
+
+def losses(chart: Chart) -> tuple[Diagnostic, ...]:
+    """What stock sismic does not do as the chart says, in document order, as warnings with code "lowered"."""
+    found = [*_state_losses(chart), *_transition_losses(chart)]
+    return tuple(sorted(found))
+
+
+class _OpenStatechart(Statechart):
+    """Takes a history state inside a parallel one, too, which stock sismic refuses."""
+
+    def add_state(self, state: StateMixin, parent: str | None) -> None:
+        under_parallel = parent is not None and isinstance(self.state_for(parent), OrthogonalState)
+        if not (under_parallel and isinstance(state, HistoryStateMixin)):
+            super().add_state(state, parent)
+            return
+        self._states[state.name] = state
+        self._parent[state.name] = parent
+        self._children[state.name] = []
+        self._children[parent].append(state.name)
+
+
+# ---------------------------------------------------------------- states
+
+
+def _compound(chart: Chart, state: State) -> StateMixin:
+    return CompoundState(state.name, _first(state.initial), *_hooks(state))
+
+
+def _shallow(chart: Chart, state: State) -> StateMixin:
+    return ShallowHistoryState(state.name, *_hooks(state), _sibling_memory(chart, state))
+
+
+def _deep(chart: Chart, state: State) -> StateMixin:
+    return DeepHistoryState(state.name, *_hooks(state), _sibling_memory(chart, state))
+
+
+_MAKERS: dict[StateKind, Callable[[Chart, State], StateMixin]] = {
+    "atomic": lambda _, state: BasicState(state.name, *_hooks(state)),
+    "compound": _compound,
+    "parallel": lambda _, state: OrthogonalState(state.name, *_hooks(state)),
+    "final": lambda _, state: FinalState(state.name, *_hooks(state)),
+    "shallow history": _shallow,
+    "deep history": _deep,
+}
+
+
+def _state(chart: Chart, state: State) -> StateMixin:
+    made = _MAKERS[state.kind](chart, state)
+    _add_contract(made, state.contract)
+    return made
+
+
+def _hooks(state: State) -> tuple[str | None, str | None]:
+    return actions_text(state.on_entry), actions_text(state.on_exit)
+
+
+def _first(names: Iterable[str]) -> str | None:
+    return next(iter(names), None)
+
+
+def _sibling_memory(chart: Chart, state: State) -> str | None:
+    """The memory as a child of the history's parent: all that sismic takes."""
+    siblings = chart[state.parent].children if state.parent else ()
+    for name in state.memory:
+        for candidate in (name, *chart.ancestors(name)):
+            if candidate in siblings:
+                return candidate
+    return None
+
+
+def _add_contract(made: StateMixin | SismicTransition, contract: Contract) -> None:
+    if not contract:
+        return
+    made.preconditions.extend(map(guard_text, contract.before))  # type: ignore[union-attr]
+    made.postconditions.extend(map(guard_text, contract.after))  # type: ignore[union-attr]
+    made.invariants.extend(map(guard_text, contract.always))  # type: ignore[union-attr]
+
+
+# ---------------------------------------------------------------- transitions
+
+
+def _transitions(chart: Chart, transition: Transition) -> Iterator[SismicTransition]:
+    target = least_common_ancestor(chart, transition.targets) if transition.targets else None
+    guard = None if transition.guard is None else guard_text(transition.guard)
+    action = actions_text(transition.actions)
+    for event in transition.events or (None,):
+        made = SismicTransition(transition.source, target, event, guard, action, transition.priority)
+        _add_contract(made, transition.contract)
+        yield made
+
+
+def _order(transitions: Iterable[SismicTransition]) -> None:
+    """Give transitions of one state and event distinct priorities, so that the first true one wins in stock
+    sismic too, instead of a NonDeterminismError."""
+    groups: dict[tuple[str, str | None], list[SismicTransition]] = defaultdict(list)
+    for transition in transitions:
+        groups[(transition.source, transition.event)].append(transition)
+    for group in groups.values():
+        if len({transition.priority for transition in group}) == len(group):
+            continue
+        ranked = sorted(group, key=lambda transition: -int(transition.priority))
+        for rank, transition in enumerate(ranked, start=1):
+            transition.priority = len(ranked) - rank
+
+
+# ---------------------------------------------------------------- losses
+
+
+def _loss(position: Position, message: str) -> Diagnostic:
+    return Diagnostic(position, "lowered", message, "warning")
+
+
+def _state_losses(chart: Chart) -> Iterator[Diagnostic]:
+    for state in chart:
+        parent = chart[state.parent] if state.parent else None
+        for invoke in state.invoke:
+            yield _loss(invoke.position, f"invoke {invoke.id!r}: sismic starts no actors; send its events yourself")
+        for timer in state.after:
+            yield _loss(timer.position, f"timer of {state.name!r}: sismic sets none; send {timer.event!r} yourself")
+        if state.is_history and parent is not None and parent.kind == "parallel":
+            yield _loss(state.position, f"history {state.name!r} in a parallel state: sismic's reader refuses it")
+        if len(state.memory) > 1 or (state.memory and _sibling_memory(chart, state) != state.memory[0]):
+            yield _loss(state.position, f"memory of {state.name!r}: sismic remembers one child of its parent")
+
+
+def _transition_losses(chart: Chart) -> Iterator[Diagnostic]:
+    for transition in chart.transitions:
+        where = f"transition of {transition.source!r}"
+        if len(transition.targets) > 1:
+            common = least_common_ancestor(chart, transition.targets)
+            yield _loss(transition.position, f"{where}: several targets become {common!r}")
+        if transition.internal and transition.targets:
+            yield _loss(transition.position, f"{where}: internal with a target becomes an ordinary transition")
+        if any("*" in event for event in transition.events):
+            yield _loss(transition.position, f"{where}: sismic matches event names exactly, wildcards never")
+        if transition.origin == "on done":
+            yield _loss(transition.position, f"{where}: sismic sends no {transition.events[0]!r}; send it yourself")
