@@ -39,9 +39,8 @@ def unsendable(request: ModelRequest) -> str:
         return "messages: at least one message is required"
     if messages[0].role != "user":
         return "messages: first message must use the user role"
-    for index, message in enumerate(messages):
-        if not message.content:
-            return f"messages.{index}: content must not be empty"
+    if not any(message.content for message in messages):
+        return "messages: content must not be empty"
     views = [{"role": message.role, "content": message.content} for message in messages]
     if missing := list(unpaired_calls(views)):
         return f"messages: tool_use ids without tool_result blocks in the next message: {', '.join(missing)}"

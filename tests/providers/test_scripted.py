@@ -127,7 +127,7 @@ async def test_expectations(expect: str, lacks: str) -> None:
     [
         ((), "at least one message"),
         ((assistant_text("hi"),), "first message must use the user role"),
-        ((user_text("go"), Message(role="assistant", content=())), "messages.1: content must not be empty"),
+        ((Message(role="user", content=()),), "content must not be empty"),
         ((user_text("go"), CALL, user_text("and?")), "without tool_result blocks in the next message: t1"),
     ],
 )

@@ -1,0 +1,138 @@
+"""The anthropic provider: any Messages-API server through the SDK. One call is one try.
+
+Importing this module loads the SDK (over a second); settings alone are in `endpoint` and `models`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+
+import httpx2
+from anthropic import AsyncAnthropic, AsyncStream
+from anthropic.types import RawMessageStreamEvent
+
+from rawko.providers.anthropic_failures import classify
+from rawko.providers.anthropic_wire import AnswerReader, request_body
+from rawko.providers.endpoint import Endpoint
+from rawko.runtime.ports import ModelRequest, StreamEvent, TurnDone
+
+_NO_KEY = "no-key"
+"""What servers without sign-in are sent; the SDK refuses to send nothing."""
+
+
+class AnthropicProvider:
+    """A Provider in front of a Messages-API server.
+
+    The SDK's own retries are off: they are silent, and retrying belongs to the machines (C-24). Decisions are
+    streamed like conversations, so that there is one path, one table of failures, and no limit on slow answers.
+
+    Args:
+        endpoint: Where the server is.
+        http_client: Another transport for the SDK (`anthropic.DefaultAsyncHttpxClient`); closed with the provider.
+    """
+
+    name = "anthropic"
+
+    def __init__(self, endpoint: Endpoint, *, http_client: httpx2.AsyncClient | None = None) -> None:
+        self._endpoint = endpoint
+        self._client = AsyncAnthropic(
+            base_url=endpoint.base_url,
+            max_retries=0,
+            timeout=_transport_timeout(endpoint),
+            http_client=http_client,
+            api_key=endpoint.api_key or (None if endpoint.auth_token else _NO_KEY),
+            auth_token=None if endpoint.api_key else endpoint.auth_token,
+        )
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
+        """Deltas as they arrive, then the end. Closing the iterator closes the connection of the call."""
+        call = _Call(self._client, self._endpoint, request)
+        try:
+            while not isinstance(event := await call.next(), TurnDone):
+                yield event
+            yield event
+        finally:
+            await call.close()
+
+    async def create(self, request: ModelRequest) -> TurnDone:
+        """The whole answer at once."""
+        async with aclosing(self.stream(request)) as events:
+            async for event in events:
+                if isinstance(event, TurnDone):
+                    return event
+        raise AssertionError("a stream ends with TurnDone or raises")
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._client.close()
+
+
+class _Call:
+    """One call on its way: opened on the first `next`, bounded as a whole and in its silences."""
+
+    def __init__(self, client: AsyncAnthropic, endpoint: Endpoint, request: ModelRequest) -> None:
+        self._client = client
+        self._body = request_body(request, uses_cache=endpoint.uses_cache)
+        self._reader = AnswerReader(request.model)
+        self._whole_s = (request.timeout_ms or endpoint.timeout_ms) / 1000
+        self._idle_s = endpoint.idle_timeout_ms / 1000
+        self._ends_at = asyncio.get_running_loop().time() + self._whole_s
+        self._answer: AsyncStream[RawMessageStreamEvent] | None = None
+        self._events: AsyncIterator[RawMessageStreamEvent] | None = None
+
+    async def next(self) -> StreamEvent:
+        """The next delta, or the end.
+
+        Raises:
+            ProviderError: The call failed.
+        """
+        try:
+            return await self._next()
+        except Exception as error:
+            failure = classify(error, usage=self._reader.usage)
+            if failure is None:
+                raise
+            raise failure from error
+
+    async def close(self) -> None:
+        """Close the connection if the answer has not come to its end."""
+        if self._answer is not None:
+            await self._answer.close()
+
+    async def _next(self) -> StreamEvent:
+        if self._events is None:
+            async with self._within(self._whole_s):
+                self._answer = await self._client.messages.create(**self._body, stream=True)
+            self._events = aiter(self._answer)
+        while True:
+            async with self._within(self._idle_s):
+                event = await anext(self._events, None)
+            if event is None:
+                return self._reader.done()
+            delta = self._reader.read(event.to_dict(mode="json"))
+            if delta is not None:
+                return delta
+
+    @asynccontextmanager
+    async def _within(self, seconds: float) -> AsyncIterator[None]:
+        """Bound one wait by `seconds` and by the call's end, and say which it was.
+
+        Each wait is bounded on its own, never the generator as a whole: a timeout that is open across a `yield`
+        would cancel whatever the reader of the stream is doing.
+        """
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        try:
+            async with asyncio.timeout_at(min(until, self._ends_at)):
+                yield
+        except TimeoutError as error:
+            is_silence = until < self._ends_at
+            words = f"silent for {seconds:g} s" if is_silence else f"no end within {self._whole_s:g} s"
+            raise TimeoutError(words) from error
+
+
+def _transport_timeout(endpoint: Endpoint) -> httpx2.Timeout:
+    """The transport bounds connecting alone: reading is bounded by the call, which knows the request's own limit."""
+    return httpx2.Timeout(None, connect=endpoint.connect_timeout_ms / 1000)

@@ -1,0 +1,238 @@
+"""The Messages API's wire to the vocabulary and back: request bodies, and answers from their stream events.
+
+Pure: JSON objects in, JSON objects out. Sending is `anthropic_api`; failures are `anthropic_failures`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
+
+from anthropic import transform_schema
+
+from rawko.providers.models import resolve_model
+from rawko.runtime.ports import ModelRequest, StopReason, StreamEvent, TextDelta, ThinkingDelta, TurnDone
+from rawko.vocabulary.messages import Block, Message
+from rawko.vocabulary.usage import Usage
+
+CACHE: Mapping[str, Any] = {"type": "ephemeral"}
+"""A breakpoint of the prompt cache; a request may hold four: tools, system and two moving ones."""
+
+MOVING_BREAKPOINTS = 2
+
+_STOP_REASONS: Mapping[str, StopReason] = {
+    **{reason: reason for reason in get_args(StopReason)},
+    # What proxies of other APIs let through.
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "tool_calls": "tool_use",
+}
+
+
+class UnreadableAnswerError(Exception):
+    """The server's answer breaks the wire's rules."""
+
+
+class CutOffAnswerError(Exception):
+    """The answer ended before its end; the SDK says nothing of it."""
+
+
+# ---------------------------------------------------------------- request
+
+
+def request_body(request: ModelRequest, *, uses_cache: bool) -> dict[str, Any]:
+    """The arguments of `messages.create` for a request.
+
+    Cache breakpoints stand on the last tool and the system prompt (the stable prefix). In a conversation two more
+    stand on its last two user messages: the older one is where the previous call wrote, so that it is found however
+    many blocks the turn since then has. A decision is asked once, so its messages are not worth a cache write.
+    """
+    body: dict[str, Any] = {
+        "model": resolve_model(request.model),
+        "max_tokens": request.max_tokens,
+        "messages": [_message(message) for message in request.messages if message.content],
+    }
+    if request.system:
+        body["system"] = [{"type": "text", "text": request.system}]
+    if request.tools:
+        body["tools"] = [
+            {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)}
+            for tool in request.tools
+        ]
+    if request.output_schema is not None:
+        body["output_config"] = {"format": {"type": "json_schema", "schema": wire_schema(request.output_schema)}}
+    if uses_cache:
+        _mark_prefix(body, is_conversation=request.output_schema is None)
+    return body
+
+
+def wire_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema as the API's structured output takes it; one that it cannot rewrite goes as it is.
+
+    The API refuses bounds such as minLength; the SDK moves them into descriptions. Validation is the caller's anyway.
+    """
+    try:
+        return transform_schema(json.loads(json.dumps(schema)))
+    except ValueError:
+        return dict(schema)
+
+
+def _message(message: Message) -> dict[str, Any]:
+    return {"role": message.role, "content": [dict(block) for block in message.content]}
+
+
+def _mark_prefix(body: dict[str, Any], *, is_conversation: bool) -> None:
+    for part in ("tools", "system"):
+        if body.get(part):
+            body[part][-1]["cache_control"] = dict(CACHE)
+    if is_conversation:
+        asked = [message["content"] for message in body["messages"] if message["role"] == "user"]
+        for content in asked[-MOVING_BREAKPOINTS:]:
+            content[-1]["cache_control"] = dict(CACHE)
+
+
+# ---------------------------------------------------------------- answer
+
+
+class AnswerReader:
+    """Puts an answer together from its stream events, blocks verbatim.
+
+    `read` takes the events in order, as the JSON objects that came; `done` gives the end. `usage` is what is known
+    so far, also of an answer that never ends.
+    """
+
+    def __init__(self, model: str) -> None:
+        self.usage = Usage()
+        self._model = model
+        self._blocks: dict[int, Block] = {}
+        self._inputs: dict[int, list[str]] = {}
+        self._stop_reason: str | None = None
+        self._has_begun = False
+
+    def read(self, event: Mapping[str, Any]) -> StreamEvent | None:
+        """Take one event; a delta that a reader should see comes back. Unknown events are passed over.
+
+        Raises:
+            UnreadableAnswerError: The event is not what its type promises.
+        """
+        read = _EVENTS.get(event.get("type", ""))
+        if read is None:
+            return None
+        try:
+            return read(self, event)
+        except (KeyError, TypeError, AttributeError) as error:
+            kind = event.get("type")
+            raise UnreadableAnswerError(f"event {kind!r} of the answer cannot be read: {error!r}") from error
+
+    def done(self) -> TurnDone:
+        """The whole answer.
+
+        Raises:
+            CutOffAnswerError: No stop reason came.
+            UnreadableAnswerError: No message came at all, or a tool call's input is no JSON object.
+        """
+        if not self._has_begun:
+            raise UnreadableAnswerError("the server sent no message; is the base URL a Messages-API server?")
+        if self._stop_reason is None:
+            raise CutOffAnswerError("the answer was cut off: the stream ended without a stop reason")
+        if self._stop_reason not in _STOP_REASONS:
+            raise UnreadableAnswerError(f"unknown stop reason {self._stop_reason!r}")
+        stop_reason = _STOP_REASONS[self._stop_reason]
+        blocks = (self._finished(index, stop_reason) for index in sorted(self._blocks))
+        return TurnDone(
+            message=Message(role="assistant", content=_sendable(list(blocks))),
+            stop_reason=stop_reason,
+            usage=self.usage,
+            model=self._model,
+        )
+
+    # -- events, by their type
+
+    def _message_start(self, event: Mapping[str, Any]) -> None:
+        message = event["message"]
+        self._has_begun = True
+        self._model = message.get("model") or self._model
+        self._blocks = {index: dict(block) for index, block in enumerate(message.get("content") or ())}
+        self._count(message.get("usage"))
+
+    def _block_start(self, event: Mapping[str, Any]) -> None:
+        self._blocks[event["index"]] = dict(event["content_block"])
+
+    def _block_delta(self, event: Mapping[str, Any]) -> StreamEvent | None:
+        delta = event["delta"]
+        extend = _DELTAS.get(delta["type"])
+        return extend(self, event["index"], delta) if extend is not None else None
+
+    def _message_delta(self, event: Mapping[str, Any]) -> None:
+        self._stop_reason = event["delta"].get("stop_reason") or self._stop_reason
+        self._count(event.get("usage"))
+
+    # -- deltas, by their type
+
+    def _text(self, index: int, delta: Mapping[str, Any]) -> StreamEvent:
+        self._blocks[index]["text"] += delta["text"]
+        return TextDelta(delta["text"])
+
+    def _thinking(self, index: int, delta: Mapping[str, Any]) -> StreamEvent:
+        self._blocks[index]["thinking"] += delta["thinking"]
+        return ThinkingDelta(delta["thinking"])
+
+    def _signature(self, index: int, delta: Mapping[str, Any]) -> None:
+        self._blocks[index]["signature"] = delta["signature"]
+
+    def _input_json(self, index: int, delta: Mapping[str, Any]) -> None:
+        self._inputs.setdefault(index, []).append(delta["partial_json"])
+
+    def _citation(self, index: int, delta: Mapping[str, Any]) -> None:
+        block = self._blocks[index]
+        block["citations"] = [*(block.get("citations") or ()), delta["citation"]]
+
+    # -- the end
+
+    def _count(self, told: Mapping[str, Any] | None) -> None:
+        """Counts are cumulative: what is told later replaces what was told before."""
+        known = {ours: told[theirs] for ours, theirs in _USAGE.items() if told and told.get(theirs) is not None}
+        self.usage = self.usage.model_copy(update={**known, "calls": 1})
+
+    def _finished(self, index: int, stop_reason: StopReason) -> Block:
+        block = self._blocks[index]
+        text = "".join(self._inputs.get(index, ()))
+        if not text.strip():
+            return block
+        try:
+            value = json.loads(text)
+        except ValueError as error:
+            if stop_reason in ("max_tokens", "model_context_window_exceeded"):
+                # Half a call cannot be run; a note in its place tells the model where it stood.
+                return {"type": "text", "text": f"[the call of tool {block.get('name')!r} was cut off: {stop_reason}]"}
+            raise UnreadableAnswerError(f"the input of tool {block.get('name')!r} is not JSON: {error}") from error
+        if not isinstance(value, dict):
+            raise UnreadableAnswerError(f"the input of tool {block.get('name')!r} is no JSON object: {text[:100]!r}")
+        return {**block, "input": value}
+
+
+def _sendable(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """Blocks without empty texts: models emit them, and the API refuses to get them back."""
+    return tuple(block for block in blocks if block.get("type") != "text" or block.get("text"))
+
+
+_USAGE = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cache_read_tokens": "cache_read_input_tokens",
+    "cache_write_tokens": "cache_creation_input_tokens",
+}
+_EVENTS: Mapping[str, Callable[[AnswerReader, Mapping[str, Any]], StreamEvent | None]] = {
+    "message_start": AnswerReader._message_start,
+    "content_block_start": AnswerReader._block_start,
+    "content_block_delta": AnswerReader._block_delta,
+    "message_delta": AnswerReader._message_delta,
+}
+_DELTAS: Mapping[str, Callable[[AnswerReader, int, Mapping[str, Any]], StreamEvent | None]] = {
+    "text_delta": AnswerReader._text,
+    "thinking_delta": AnswerReader._thinking,
+    "signature_delta": AnswerReader._signature,
+    "input_json_delta": AnswerReader._input_json,
+    "citations_delta": AnswerReader._citation,
+}
