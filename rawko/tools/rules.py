@@ -1,0 +1,124 @@
+"""The gate's rules: `deny bash(git push*)`, `allow write(src/**)`, `ask edit in reviewing`. Text in, data out.
+
+    rule     = decision tool [ "(" pattern ")" ] [ "in" state { "," state } ]
+    decision = "allow" | "ask" | "deny"
+    tool     = a tool's name | "*"
+
+The first rule that matches decides. Patterns of path tools are read as .gitignore reads them (a name without a slash
+matches at any depth, a folder covers what is in it); those of bash match the words of a simple command, joined by
+single spaces, where `*` is any text and `?` one character. `*(pattern)` means every tool that takes a path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Literal, cast
+
+from rawko.tools.base import PatternKind
+from rawko.tools.globs import PatternError, rule_regex
+
+Decision = Literal["allow", "ask", "deny"]
+DECISIONS: tuple[Decision, ...] = ("allow", "ask", "deny")
+
+_SHAPE = re.compile(
+    r"\s*(?P<decision>[^\s()]+)\s+(?P<tool>[^\s()]+)\s*(?:\((?P<pattern>.*)\))?(?:\s+in\s+(?P<states>[^()]+))?\s*",
+    re.DOTALL,
+)
+_STATE = re.compile(r"[A-Za-z_][\w.-]*")
+_EXAMPLES = "'deny bash(git push*)', 'allow write(src/**)', 'ask edit in reviewing'"
+
+
+class RuleError(ValueError):
+    """A malformed rule.
+
+    Attributes:
+        text: The rule as written.
+        number: Its place in the list, from 1; 0 where it stands alone.
+        problem: What is wrong, and what would be accepted.
+    """
+
+    def __init__(self, text: str, problem: str, *, number: int = 0) -> None:
+        super().__init__(f"rule {f'{number} ' if number else ''}{text!r}: {problem}")
+        self.text, self.problem, self.number = text, problem, number
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule. `pattern` None: every call of the tool; `states` empty: in every state."""
+
+    decision: Decision
+    tool: str
+    pattern: str | None = None
+    states: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        pattern = "" if self.pattern is None else f"({self.pattern})"
+        states = f" in {', '.join(self.states)}" if self.states else ""
+        return f"{self.decision} {self.tool}{pattern}{states}"
+
+
+def parse_rule(text: str) -> Rule:
+    """One rule from its text.
+
+    Raises:
+        RuleError: It does not fit the grammar.
+    """
+    match = _SHAPE.fullmatch(text)
+    if match is None:
+        raise RuleError(text, f"expected 'decision tool(pattern) in state', e.g. {_EXAMPLES}")
+    decision, tool, pattern = match["decision"], match["tool"], match["pattern"]
+    if decision not in DECISIONS:
+        raise RuleError(text, f"unknown decision {decision!r}{_nearest(decision, DECISIONS)}; {_accepted(DECISIONS)}")
+    if pattern is not None and not pattern.strip():
+        raise RuleError(text, "the pattern is empty; leave the parentheses out to mean every call")
+    states = tuple(state.strip() for state in (match["states"] or "").split(",")) if match["states"] else ()
+    for state in states:
+        if not _STATE.fullmatch(state):
+            raise RuleError(text, f"{state!r} is not a state's name; expected names with commas between them")
+    # "*" and "**" say no more than no pattern at all.
+    return Rule(cast(Decision, decision), tool, None if pattern in ("*", "**") else pattern, states)
+
+
+def parse_rules(texts: Sequence[str], tools: Mapping[str, PatternKind]) -> tuple[Rule, ...]:
+    """Rules in order, checked against the tools that exist.
+
+    Raises:
+        RuleError: Malformed, an unknown tool, or a pattern that its tool cannot take.
+    """
+    rules = []
+    for number, text in enumerate(texts, 1):
+        try:
+            rule = parse_rule(text)
+            _check(rule, text, tools)
+        except RuleError as error:
+            raise RuleError(text, error.problem, number=number) from None
+        rules.append(rule)
+    return tuple(rules)
+
+
+def _check(rule: Rule, text: str, tools: Mapping[str, PatternKind]) -> None:
+    if rule.tool != "*" and rule.tool not in tools:
+        known = ("*", *sorted(tools))
+        raise RuleError(text, f"unknown tool {rule.tool!r}{_nearest(rule.tool, known)}; {_accepted(known)}")
+    if rule.pattern is None:
+        return
+    kind = "path" if rule.tool == "*" else tools[rule.tool]
+    if kind == "none":
+        raise RuleError(text, f"tool {rule.tool!r} takes no pattern; leave the parentheses out")
+    if kind == "path":
+        try:
+            rule_regex(rule.pattern)
+        except PatternError as error:
+            raise RuleError(text, error.message) from error
+
+
+def _nearest(found: str, known: Sequence[str]) -> str:
+    close = get_close_matches(found, known, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _accepted(known: Sequence[str]) -> str:
+    return "accepted: " + ", ".join(map(repr, known))

@@ -1,0 +1,125 @@
+"""Where the whole output of commands is kept: one file per command, bounded one by one and in sum.
+
+In memory stays only what the model is shown: the beginning and the end.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from rawko.tools.text import printed, size
+
+HEAD_BYTES = 8_000
+TAIL_BYTES = 20_000
+"""What the model sees of a long output. More of the end: that is where errors and summaries stand."""
+
+
+class Spool:
+    """A folder of outputs.
+
+    Args:
+        folder: Made when the first output comes, readable by its owner only.
+        max_bytes: Bound of one output; a command that writes more is stopped.
+        max_total_bytes: Bound of the folder; the oldest outputs go first.
+    """
+
+    def __init__(self, folder: Path, *, max_bytes: int, max_total_bytes: int) -> None:
+        self._folder, self._max_bytes, self._max_total_bytes = folder, max_bytes, max_total_bytes
+
+    def open(self) -> Output:
+        """A new output.
+
+        Raises:
+            OSError: The state folder cannot be written.
+        """
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        kept = self._make_room()
+        number = int(kept[-1].stem) + 1 if kept else 1
+        while True:
+            path = self._folder / f"{number:06d}.log"
+            try:
+                fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            except FileExistsError:
+                number += 1
+                continue
+            return Output(path, fd, self._max_bytes)
+
+    def _make_room(self) -> list[Path]:
+        files = sorted(
+            (path for path in self._folder.glob("*.log") if path.stem.isdecimal()), key=lambda p: int(p.stem)
+        )
+        sizes = [_size(path) for path in files]
+        total = sum(sizes)
+        gone = 0
+        while gone < len(files) and total > self._max_total_bytes - self._max_bytes:
+            with suppress(FileNotFoundError):
+                files[gone].unlink()
+            total -= sizes[gone]
+            gone += 1
+        # The newest number is never used again, even where its file had to go.
+        return files[gone:] or files[-1:]
+
+
+class Output:
+    """One command's output as it grows."""
+
+    def __init__(self, path: Path, fd: int, max_bytes: int) -> None:
+        self.path = path
+        self.total = 0
+        self._fd, self.max_bytes = fd, max_bytes
+        self._head, self._tail = bytearray(), bytearray()
+        self.error: OSError | None = None
+
+    @property
+    def is_full(self) -> bool:
+        return self.total > self.max_bytes
+
+    def write(self, data: bytes) -> None:
+        """Keep `data`; beyond the bound only in the end that is shown. A disk that refuses is told in `error`."""
+        room = max(self.max_bytes - self.total, 0)
+        self.total += len(data)
+        if room and self.error is None:
+            self._save(memoryview(data)[:room])
+        taken = max(HEAD_BYTES - len(self._head), 0)
+        self._head += data[:taken]
+        self._tail += data[taken:]
+        if len(self._tail) > 2 * TAIL_BYTES:
+            del self._tail[:-TAIL_BYTES]
+
+    def close(self) -> None:
+        """Safe to call twice."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def shown(self) -> str:
+        """What the model sees: all of a short output, else its beginning and end with a notice in between."""
+        tail = bytes(self._tail[-TAIL_BYTES:])
+        hidden = self.total - len(self._head) - len(tail)
+        if hidden <= 0:
+            return printed((bytes(self._head) + tail).decode("utf-8", errors="replace"))
+        head = self._head.decode("utf-8", errors="ignore")
+        end = tail.decode("utf-8", errors="replace").lstrip("\ufffd")
+        return f"{printed(head)}\n[… {size(hidden)} left out; {self._whole()} …]\n{printed(end)}"
+
+    def _whole(self) -> str:
+        if self.error is not None:
+            return f"the whole output could not be kept: {self.error.strerror}"
+        kept = "the first " + size(self.max_bytes) + " are" if self.is_full else "the whole output is"
+        return f"{kept} in {self.path}, which bash can read"
+
+    def _save(self, data: memoryview) -> None:
+        try:
+            while data:
+                data = data[os.write(self._fd, data) :]
+        except OSError as error:
+            self.error = error
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0

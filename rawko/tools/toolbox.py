@@ -1,0 +1,186 @@
+"""All tools of a session behind one gate: the adapter of the `Toolbox` port, and how it is put together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from rawko.runtime.ports import ApprovalScope, GateVerdict, ToolOutcome, ToolSpec
+from rawko.tools.approvals import Approvals
+from rawko.tools.base import Run, Subject, Tool, ToolFailure
+from rawko.tools.bash import Bash, BashSettings
+from rawko.tools.edit import Edit
+from rawko.tools.environment import command_environment
+from rawko.tools.gate import Gate
+from rawko.tools.glob import Glob
+from rawko.tools.grep import Grep
+from rawko.tools.paths import Folder
+from rawko.tools.read import Read
+from rawko.tools.rules import parse_rules
+from rawko.tools.schema import InputCheck
+from rawko.tools.text import visible
+from rawko.tools.write import Write
+from rawko.vocabulary.agent import ToolAccess
+from rawko.vocabulary.messages import ToolCall
+
+
+def build_toolbox(
+    workspace_root: str | os.PathLike[str],
+    *,
+    state_dir: str | os.PathLike[str],
+    agents: Mapping[str, ToolAccess],
+    rules: Sequence[str] = (),
+    assume_yes: bool = False,
+    approvals: Approvals | None = None,
+    bash: BashSettings | None = None,
+    search_timeout_ms: int = 10_000,
+    environ: Mapping[str, str] | None = None,
+    active_states: Callable[[], Collection[str]] | None = None,
+    extra_tools: Sequence[Tool] = (),
+) -> Tools:
+    """The ordinary tools (read, write, edit, glob, grep, bash) for one workspace.
+
+    Args:
+        workspace_root: What the file tools are confined to, and where bash starts.
+        state_dir: Whole outputs of commands go to `outputs/` in it; outside of the workspace.
+        agents: Every agent of the session and its tools.
+        rules: See `rawko.tools.rules`, in order.
+        assume_yes: Nobody is asked: "ask" counts as "allow".
+        approvals: A session's memory, to share it; a new one if None.
+        search_timeout_ms: Bound of a glob or grep.
+        environ: What `bash` hands on comes from it; this process's environment if None.
+        active_states: The machine's active states, for rules that name states.
+        extra_tools: Further tools behind the same gate.
+
+    Raises:
+        RuleError: A malformed rule.
+        OSError: The workspace is not an existing folder.
+        ValueError: Two tools of one name; a rule that names states without `active_states`.
+    """
+    folder, settings = Folder(workspace_root), bash or BashSettings()
+    environment = command_environment(os.environ if environ is None else environ, settings.extra_env)
+    outputs = Path(state_dir).absolute() / "outputs"
+    tools: list[Tool] = [
+        Read(folder),
+        Write(folder),
+        Edit(folder),
+        Glob(folder, timeout_ms=search_timeout_ms),
+        Grep(folder, timeout_ms=search_timeout_ms),
+        Bash(folder.root, outputs=outputs, env=environment, settings=settings),
+        *extra_tools,
+    ]
+    memory = approvals if approvals is not None else Approvals()
+    gate = Gate(
+        agents=agents,
+        rules=parse_rules(rules, {tool.spec.name: tool.pattern_kind for tool in tools}),
+        assume_yes=assume_yes,
+        approvals=memory,
+        active_states=active_states,
+    )
+    return Tools(tools, gate=gate, approvals=memory)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    tool: Tool
+    subject: Subject
+
+
+class Tools:
+    """A `Toolbox` (see the port for what each method promises)."""
+
+    def __init__(self, tools: Sequence[Tool], *, gate: Gate, approvals: Approvals) -> None:
+        self._tools = {tool.spec.name: tool for tool in tools}
+        if len(self._tools) != len(tools):
+            raise ValueError("two tools have one name: " + ", ".join(sorted(tool.spec.name for tool in tools)))
+        self._checks = {name: InputCheck(tool.spec.input_schema) for name, tool in self._tools.items()}
+        self._gate, self._approvals = gate, approvals
+
+    def specs(self, agent: str) -> Sequence[ToolSpec]:
+        return tuple(tool.spec for name, tool in self._tools.items() if self._gate.refusal(agent, name) is None)
+
+    def check(self, agent: str, call: ToolCall) -> GateVerdict:
+        prepared = self._prepare(agent, call)
+        match prepared:
+            case GateVerdict():
+                return prepared
+            case ToolOutcome(content):
+                return GateVerdict("allow", "answered without running", content)
+            case _Ready(tool, subject):
+                return self._gate.verdict(agent, call, tool, subject)
+
+    def approve(self, agent: str, call: ToolCall, scope: ApprovalScope) -> None:
+        self._approvals.remember(agent, call, scope)
+
+    async def run(self, agent: str, call: ToolCall) -> ToolOutcome:
+        prepared = self._prepare(agent, call)
+        match prepared:
+            case GateVerdict():
+                return _refused(prepared)
+            case ToolOutcome():
+                return prepared
+            case _Ready(tool, subject):
+                verdict = self._gate.verdict(agent, call, tool, subject)
+                if verdict.decision != "allow":
+                    return _refused(verdict)
+                self._approvals.use(agent, call)
+                return await self._run(tool, Run(agent, call.input, self._gate.hidden(tool)))
+
+    async def aclose(self) -> None:
+        for tool in self._tools.values():
+            await tool.aclose()
+
+    def _prepare(self, agent: str, call: ToolCall) -> _Ready | GateVerdict | ToolOutcome:
+        """What is needed to run the call; or why the agent may not; or what it is told instead."""
+        tool = self._tools.get(call.name)
+        if tool is None:
+            return _failed(self._unknown(agent, call.name), "unknown_tool")
+        refusal = self._gate.refusal(agent, call.name)
+        if refusal is not None:
+            return refusal
+        try:
+            problems = self._checks[call.name].problems(call.input)
+            if problems:
+                return _failed(f"{call.name}: invalid input: " + "; ".join(problems), "invalid_input")
+            return _Ready(tool, tool.subject(call.input))
+        except ToolFailure as failure:
+            return _failed(f"{call.name}: {failure.message}", failure.code)
+        except Exception as error:  # noqa: BLE001 (a tool is foreign code here)
+            return _broken(tool, error, touched=())
+
+    @staticmethod
+    async def _run(tool: Tool, run: Run) -> ToolOutcome:
+        try:
+            return await tool.run(run)
+        except ToolFailure as failure:
+            return _failed(f"{tool.spec.name}: {failure.message}", failure.code, failure.touched)
+        except Exception as error:  # noqa: BLE001 (a tool is foreign code here)
+            return _broken(tool, error, touched=() if tool.spec.is_read_only else None)
+
+    def _unknown(self, agent: str, name: str) -> str:
+        known = [spec.name for spec in self.specs(agent)]
+        close = get_close_matches(name.lower(), known, n=1)
+        nearest = f"did you mean {close[0]!r}? " if close else ""
+        return f"there is no tool {name!r}; {nearest}tools: {', '.join(known) or 'none'}"
+
+
+def _failed(message: str, code: str, touched: tuple[str, ...] = ()) -> ToolOutcome:
+    return ToolOutcome(visible(message), is_error=True, touched=touched, details={"code": code})
+
+
+def _broken(tool: Tool, error: Exception, touched: tuple[str, ...] | None) -> ToolOutcome:
+    message = f"{tool.spec.name} is broken ({type(error).__name__}: {error}); repeating the call cannot help"
+    return ToolOutcome(visible(message), is_error=True, is_broken=True, touched=touched, details={"code": "broken"})
+
+
+def _refused(verdict: GateVerdict) -> ToolOutcome:
+    reason = f" ({verdict.reason})" if verdict.reason else ""
+    if verdict.decision == "ask":
+        message, code = f"not run: it needs a person's approval; rule: {verdict.rule}{reason}", "needs_approval"
+    else:
+        message, code = f"not run: denied by rule: {verdict.rule}{reason}", "denied"
+    details = {"code": code, "rule": verdict.rule, "category": "permission_error"}
+    return ToolOutcome(visible(message), is_error=True, touched=(), details=details)
