@@ -1,1 +1,78 @@
 """The machine: statecharts interpreted by SCXML's algorithm on prepared plans, without I/O."""
+
+from __future__ import annotations
+
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.effects import Effect, EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
+from rawko.interpreter.errors import (
+    ActionError,
+    BindingError,
+    ContextError,
+    ContractFailed,
+    EventlessCycleError,
+    InterpreterError,
+    InvocationError,
+    NotJsonError,
+    NotRunningError,
+    SnapshotError,
+    UntrustedCodeError,
+)
+from rawko.interpreter.events import Event, InternalEvent
+from rawko.interpreter.explain import Refusal
+from rawko.interpreter.interpreter import Interpreter
+from rawko.interpreter.steps import MicroStep, Receipt, Step
+from rawko.interpreter.updates import (
+    Updates,
+    append,
+    assign,
+    cancel,
+    emit,
+    log,
+    raise_,
+    send,
+    spawn,
+    stop,
+)
+from rawko.interpreter.values import Record, Vector, freeze, thaw
+
+__all__ = [
+    "ActionError",
+    "BindingError",
+    "Bindings",
+    "ContextError",
+    "ContractFailed",
+    "Effect",
+    "EmitEvent",
+    "Event",
+    "EventlessCycleError",
+    "InternalEvent",
+    "Interpreter",
+    "InterpreterError",
+    "InvocationError",
+    "LogLine",
+    "MicroStep",
+    "NotJsonError",
+    "NotRunningError",
+    "Receipt",
+    "Record",
+    "Refusal",
+    "SendTo",
+    "SnapshotError",
+    "StartInvocation",
+    "Step",
+    "StopInvocation",
+    "UntrustedCodeError",
+    "Updates",
+    "Vector",
+    "append",
+    "assign",
+    "cancel",
+    "emit",
+    "freeze",
+    "log",
+    "raise_",
+    "send",
+    "spawn",
+    "stop",
+    "thaw",
+]

@@ -129,9 +129,7 @@ class Bindings:
         try:
             return self._tables[kind][name]
         except KeyError:
-            raise BindingError(
-                unbound_message(kind, name, self._tables[kind]), name=name, kind=kind
-            ) from None
+            raise BindingError(unbound_message(kind, name, self._tables[kind]), name=name, kind=kind) from None
 
     def find(self, kind: Kind, name: str) -> Any | None:
         """What a name stands for, or None."""

@@ -57,16 +57,23 @@ class InternalEvent(Event, SismicInternalEvent):
 
 
 class InvocationEvent(Event):
-    """An event from an invoked actor; dropped if the invocation has ended meanwhile."""
+    """An event from an invoked actor; dropped if that invocation has ended meanwhile.
 
-    __slots__ = ("number",)
+    Attributes:
+        id, number: Of the invocation.
+        is_end: The actor ends with it (`done.invoke.<id>`, `error.invoke.<id>`).
+    """
+
+    __slots__ = ("id", "is_end", "number")
+    id: str
     number: int
+    is_end: bool
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self.name, self.data, self.at_ms, self.number
+        return self.name, self.data, self.at_ms, self.id, self.number, self.is_end
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.name, self.data, self.at_ms, self.number = state
+        self.name, self.data, self.at_ms, self.id, self.number, self.is_end = state
 
 
 def make_event(name: str, data: Mapping[str, Any], kind: type[Event] = Event) -> Event:

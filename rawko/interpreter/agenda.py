@@ -1,0 +1,150 @@
+"""What waits for a machine: external events in the order sent, and delayed ones until they are due.
+
+Order is (time, seq) for events and (due, seq) for delayed ones; seq is one counter of the interpreter, given when
+sent. Nothing is allocated before it is used: idle machines are cheap.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import Any
+
+from rawko.interpreter.events import Event
+
+
+@dataclass(slots=True, eq=False)
+class Timer:
+    """A delayed event.
+
+    Attributes:
+        due: Seconds on the interpreter's clock. `delay` in seconds, as it was asked for.
+        target: None for this machine, else whom to send to.
+        state: Name of the state that cancels it when left (an `after` or a timeout), else None.
+        policy: What a restore does with it: original, remaining or restart.
+        number: Of the invocation whose timeout this is, else 0.
+    """
+
+    due: float
+    seq: int
+    id: str
+    event: str
+    data: Any
+    target: str | None = None
+    state: str | None = None
+    delay: float = 0.0
+    policy: str = "original"
+    number: int = 0
+
+
+class Agenda:
+    """External queue and delayed events of one machine."""
+
+    __slots__ = ("_heap", "_queue", "_timers")
+
+    def __init__(self) -> None:
+        self._queue: deque[tuple[float, int, Event]] | None = None
+        self._heap: list[tuple[float, int, Timer]] | None = None
+        self._timers: dict[str, list[Timer]] | None = None
+
+    # ------------------------------------------------------------ external events
+
+    def push(self, time: float, seq: int, event: Event) -> None:
+        """Queue an event; one that was sent earlier than the last one queued still goes before it."""
+        queue = self._queue
+        if queue is None:
+            queue = self._queue = deque()
+        if queue and queue[-1][1] > seq:
+            ordered = list(queue)
+            insort(ordered, (time, seq, event), key=lambda item: item[:2])
+            queue.clear()
+            queue.extend(ordered)
+        else:
+            queue.append((time, seq, event))
+
+    def push_front(self, time: float, seq: int, event: Event) -> None:
+        """Put an event back where it was taken from."""
+        if self._queue is None:
+            self._queue = deque()
+        self._queue.appendleft((time, seq, event))
+
+    @property
+    def events(self) -> Iterator[tuple[float, int, Event]]:
+        return iter(self._queue or ())
+
+    # ------------------------------------------------------------ delayed events
+
+    def set(self, timer: Timer) -> None:
+        """Wait for a delayed event."""
+        if self._heap is None or self._timers is None:
+            self._heap, self._timers = [], {}
+        heappush(self._heap, (timer.due, timer.seq, timer))
+        self._timers.setdefault(timer.id, []).append(timer)
+
+    def cancel(self, id: str) -> None:
+        """Withdraw all delayed events of that id, due ones that were not consumed included."""
+        if self._timers and self._timers.pop(id, None) and not self._timers:
+            self._heap = None  # nothing is alive: drop the dead entries with it
+            self._timers = None
+
+    @property
+    def timers(self) -> list[Timer]:
+        """Living delayed events in the order in which they will come."""
+        found = [timer for group in (self._timers or {}).values() for timer in group]
+        return sorted(found, key=lambda timer: (timer.due, timer.seq))
+
+    def _first(self) -> Timer | None:
+        heap, timers = self._heap, self._timers
+        while heap:
+            timer = heap[0][2]
+            if timers and any(timer is alive for alive in timers.get(timer.id, ())):
+                return timer
+            heappop(heap)
+        return None
+
+    def next_due(self) -> float | None:
+        """When the next delayed event is due, in seconds; None without one."""
+        timer = self._first()
+        return None if timer is None else timer.due
+
+    # ------------------------------------------------------------ what comes next
+
+    def next(self, now: float) -> Event | Timer | None:
+        """Take what comes first of what is due."""
+        queue = self._queue
+        timer = self._first() if self._heap else None
+        is_due = timer is not None and timer.due <= now
+        if timer is not None and is_due and (not queue or (timer.due, timer.seq) < queue[0][:2]):
+            self._take(timer)
+            return timer
+        if queue and queue[0][0] <= now:
+            return queue.popleft()[2]
+        return None
+
+    def _take(self, timer: Timer) -> None:
+        assert self._heap is not None and self._timers is not None
+        heappop(self._heap)
+        group = self._timers[timer.id]
+        group.remove(timer)
+        if not group:
+            del self._timers[timer.id]
+
+    def copy(self) -> Agenda:
+        """The same things waiting, independent of this one."""
+        copy = Agenda()
+        copy._queue = None if self._queue is None else deque(self._queue)
+        for timer in self.timers:
+            copy.set(timer)
+        return copy
+
+    def clear(self) -> None:
+        self._queue = self._heap = self._timers = None
+
+    def clear_timers(self) -> None:
+        self._heap = self._timers = None
+
+    def __bool__(self) -> bool:
+        return bool(self._queue or self._timers)

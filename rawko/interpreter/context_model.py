@@ -1,0 +1,141 @@
+"""The context of a machine against its model: input validated, defaults overlaid, every assignment checked.
+
+The model is a pydantic class that the chart names under `context:`; pydantic is loaded only where there is one.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any, get_args, get_origin
+from weakref import WeakKeyDictionary
+
+from rawko.interpreter.errors import ContextError
+from rawko.interpreter.values import Vector, freeze, thaw
+
+
+class ContextModel:
+    """Checks values of context fields; one per model class.
+
+    Source: C-26, C-27.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._fields: Mapping[str, Any] = model.model_fields
+        self._adapters: dict[tuple[str, bool], Any] = {}
+
+    def initial(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The first context: defaults overlaid by the input; None means default (C-27).
+
+        Raises:
+            ContextError: An unknown key, or a value that the model refuses.
+        """
+        for name in given:
+            self._require(name)
+        values = {name: thaw(value) for name, value in given.items() if value is not None}
+        try:
+            dumped = self._model.model_validate(values).model_dump(mode="json")
+        except ValueError as error:
+            raise ContextError(f"input against {self._model.__name__}: {_first_line(error)}") from error
+        frozen: dict[str, Any] = {name: freeze(value, name) for name, value in dumped.items()}
+        return frozen
+
+    def field(self, name: str, value: Any) -> Any:
+        """A value for a field, checked and frozen.
+
+        Raises:
+            ContextError: The model has no such field, or refuses the value.
+        """
+        self._require(name)
+        return self._checked(name, value, is_item=False)
+
+    def item(self, name: str, value: Any) -> Any:
+        """One more item of a list field, checked and frozen: the whole list is never looked at."""
+        self._require(name)
+        return self._checked(name, value, is_item=True)
+
+    def _require(self, name: str) -> None:
+        if name not in self._fields:
+            near = difflib.get_close_matches(name, list(self._fields), 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            fields = ", ".join(repr(field) for field in self._fields)
+            raise ContextError(f"context has no field {name!r}{hint} fields: {fields}", field=name)
+
+    def _checked(self, name: str, value: Any, *, is_item: bool) -> Any:
+        adapter = self._adapters.get((name, is_item))
+        if adapter is None:
+            adapter = self._adapters[name, is_item] = self._adapter(name, is_item)
+        try:
+            checked = adapter.validate_python(thaw(value))
+        except ValueError as error:
+            raise ContextError(f"context field {name!r}: {_first_line(error)}", field=name) from error
+        return freeze(adapter.dump_python(checked, mode="json"), name)
+
+    def _adapter(self, name: str, is_item: bool) -> Any:
+        from typing import Annotated
+
+        from pydantic import TypeAdapter
+
+        info = self._fields[name]
+        annotation = info.annotation
+        if is_item:
+            annotation = _item_type(annotation)
+        elif info.metadata:
+            annotation = Annotated[(annotation, *info.metadata)]
+        return TypeAdapter(annotation)
+
+
+def _item_type(annotation: Any) -> Any:
+    """The item type of list[X], tuple[X, ...], or of one of these in a union."""
+    if get_origin(annotation) in (list, tuple):
+        arguments = get_args(annotation)
+        return arguments[0] if arguments else Any
+    for part in get_args(annotation):
+        if get_origin(part) in (list, tuple):
+            return _item_type(part)
+    return Any
+
+
+def _first_line(error: ValueError) -> str:
+    errors = getattr(error, "errors", None)
+    if errors is None:
+        return str(error)
+    first = errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return f"{place + ': ' if place else ''}{first['msg']}, found {first['input']!r:.80}"
+
+
+_MODELS: WeakKeyDictionary[Any, ContextModel] = WeakKeyDictionary()
+
+
+def context_model(model: Any) -> ContextModel:
+    """The checker of a model class, made once."""
+    found = _MODELS.get(model)
+    if found is None:
+        found = _MODELS[model] = ContextModel(model)
+    return found
+
+
+class FreeContext:
+    """Without a model: any field, any JSON value."""
+
+    @staticmethod
+    def initial(given: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: freeze(value, name) for name, value in given.items()}
+
+    @staticmethod
+    def field(name: str, value: Any) -> Any:
+        return freeze(value, name)
+
+    @staticmethod
+    def item(name: str, value: Any) -> Any:
+        return freeze(value, f"{name}[]")
+
+
+FREE = FreeContext()
+
+
+def is_list(value: Any) -> bool:
+    """Whether a context field can grow by append."""
+    return isinstance(value, Vector)

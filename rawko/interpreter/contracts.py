@@ -1,0 +1,101 @@
+"""Conditions of contracts, compiled: guard expressions that may also look at `old`.
+
+`old` is the context as it was before the preconditions of the state's entry or of the transition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, assert_never
+
+from rawko.chart import definition as d
+from rawko.interpreter.bindings import Bindings, signature_of
+from rawko.interpreter.code import resolve
+from rawko.interpreter.errors import BindingError
+from rawko.interpreter.values import freeze
+
+Condition: TypeAlias = Callable[[Any, Any, Any, Callable[[str], bool]], Any]
+"""(context, event, old, is_active) -> truth."""
+
+
+def compile_condition(guard: d.Guard, bindings: Bindings) -> Condition | None:
+    """A condition as a function; None for trusted code, which the evaluator decides.
+
+    Raises:
+        BindingError: A name that is not bound, or arguments that do not fit.
+    """
+    match guard:
+        case d.CodeGuard():
+            return None
+        case d.Constant(value):
+            return lambda context, event, old, is_active: value
+        case d.InState(state):
+            return lambda context, event, old, is_active: is_active(state)
+        case d.GuardCall():
+            return _call(guard, bindings)
+        case d.Not(operand):
+            inner = _named(operand, bindings)
+            return lambda context, event, old, is_active: not inner(context, event, old, is_active)
+        case d.And(operands):
+            parts = [_named(o, bindings) for o in operands]
+            return lambda context, event, old, is_active: all(p(context, event, old, is_active) for p in parts)
+        case d.Or(operands):
+            parts = [_named(o, bindings) for o in operands]
+            return lambda context, event, old, is_active: any(p(context, event, old, is_active) for p in parts)
+        case _:
+            assert_never(guard)
+
+
+def _named(guard: d.Guard, bindings: Bindings) -> Condition:
+    condition = compile_condition(guard, bindings)
+    assert condition is not None, "code does not stand inside expressions"
+    return condition
+
+
+def _call(guard: d.GuardCall, bindings: Bindings) -> Condition:
+    try:
+        function = bindings.get("guard", guard.name)
+    except BindingError as error:
+        raise BindingError(f"{guard.position}: {error}", name=guard.name, kind="guard") from None
+    signature = signature_of(function)
+    given = {name for name, _ in guard.arguments}
+    if (signature.accepted is not None and given - signature.accepted) or signature.required - given:
+        accepted = ", ".join(map(repr, sorted(signature.accepted or ()))) or "none"
+        raise BindingError(
+            f"{guard.position}: guard {guard.name!r} takes {accepted}, given {sorted(given)}",
+            name=guard.name,
+            kind="guard",
+        )
+    constants = {key: freeze(a.value) for key, a in guard.arguments if isinstance(a, d.LiteralArgument)}
+    references = tuple((key, a) for key, a in guard.arguments if isinstance(a, d.Reference))
+    takes_old = signature.takes_old
+
+    def condition(context: Any, event: Any, old: Any, is_active: Callable[[str], bool]) -> Any:
+        arguments = {key: resolve(reference, context, event) for key, reference in references}
+        if takes_old:
+            arguments["old"] = old
+        return function(context, event, **constants, **arguments)
+
+    return condition
+
+
+def condition_text(guard: d.Guard) -> str:
+    """A condition as the chart writes it."""
+    match guard:
+        case d.CodeGuard(code):
+            return code
+        case d.Constant(value):
+            return "true" if value else "false"
+        case d.InState(state):
+            return f"in_state({state!r})"
+        case d.GuardCall(name, arguments):
+            inner = ", ".join(f"{key}={a if isinstance(a, d.Reference) else repr(a.value)}" for key, a in arguments)
+            return f"{name}({inner})" if inner else name
+        case d.Not(operand):
+            return f"not {condition_text(operand)}"
+        case d.And(operands):
+            return " and ".join(map(condition_text, operands))
+        case d.Or(operands):
+            return "(" + " or ".join(map(condition_text, operands)) + ")"
+        case _:
+            assert_never(guard)

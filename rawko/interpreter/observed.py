@@ -1,0 +1,319 @@
+"""The observed way through a microstep: state by state, with listeners, contracts and trusted code.
+
+Only interpreters that have any of these take it; for the others they cost nothing. The order of meta-events is
+sismic's: exits, transitions, entries, sent events, each at its place, live.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from sismic.clock import SynchronizedClock
+from sismic.exceptions import PropertyStatechartError
+from sismic.model import Event as SismicEvent
+from sismic.model import MetaEvent, Statechart
+
+from rawko.chart.definition import Chart
+from rawko.interpreter.code import CompiledAction
+from rawko.interpreter.contracts import condition_text
+from rawko.interpreter.errors import UntrustedCodeError
+from rawko.interpreter.events import Event, InternalEvent
+from rawko.interpreter.program import Block, Operation, Plan, Where
+from rawko.interpreter.values import Record
+from rawko.interpreter.work import Failed, ListenerFailed
+
+if TYPE_CHECKING:
+    from rawko.interpreter.interpreter import Interpreter
+
+
+class Observation:
+    """Listeners and contracts of one interpreter.
+
+    Attributes:
+        live: The active states in mid-step, in document order of entering; None between steps.
+    """
+
+    has_evaluator = False
+    statechart: Statechart | None = None
+
+    def __init__(self, interpreter: Interpreter | None = None) -> None:
+        self.listeners: list[Callable[[MetaEvent], Any]] = []
+        self.live: set[int] | None = None
+        self._current: list[Callable[[MetaEvent], Any]] = self.listeners
+        if interpreter is not None:
+            self.attach_to(interpreter)
+
+    def attach_to(self, interpreter: Interpreter) -> None:
+        self.interpreter = interpreter
+        self.program = interpreter._program
+        self.conditions: Mapping[Any, Any] = {} if interpreter._ignore_contract else self.program.conditions
+
+    @property
+    def is_needed(self) -> bool:
+        return bool(self.conditions) or self.has_evaluator
+
+    # ------------------------------------------------------------ what is seen in mid-step
+
+    def live_configuration(self) -> list[str]:
+        structure = self.program.structure
+        names = [structure.names[s] for s in self.live or ()]
+        return sorted(names, key=lambda n: (len(structure.ancestors[structure.index[n]]), n))
+
+    def _is_active(self, name: str) -> bool:
+        index = self.program.structure.index.get(name, -1)
+        if self.live is not None:
+            return index in self.live
+        return self.interpreter.matches(name)
+
+    def context(self, fields: Record) -> Mapping[str, Any]:
+        return fields
+
+    # ------------------------------------------------------------ meta-events
+
+    def notify(self, name: str, **data: Any) -> None:
+        if self._current:
+            self._tell(MetaEvent(name, **data))
+
+    def _tell(self, event: MetaEvent) -> None:
+        for listener in tuple(self._current):
+            try:
+                listener(event)
+            except Exception as error:
+                raise ListenerFailed(error) from error
+
+    def step_started(self, now: float) -> None:
+        self._current = self.listeners
+        for listener in self.listeners:
+            if isinstance(listener, PropertyListener):
+                listener.mark()
+        try:
+            self.notify("step started", time=now)
+        except ListenerFailed as failed:
+            raise failed.cause from failed.cause.__cause__
+
+    def step_ended(self, is_ok: bool) -> None:
+        self.live = None
+        if not is_ok:
+            self._quietly("step rolled back")
+            for listener in self.listeners:
+                if isinstance(listener, PropertyListener):
+                    listener.reset()
+            self._quietly("step ended")
+            return
+        try:
+            self.notify("step ended")
+        except ListenerFailed as failed:
+            raise failed.cause from failed.cause.__cause__
+
+    def _quietly(self, name: str) -> None:
+        """Tell listeners about a failure without hiding it behind one of theirs."""
+        for listener in tuple(self.listeners):
+            if isinstance(listener, PropertyListener):
+                continue
+            try:
+                listener(MetaEvent(name))
+            except Exception:  # noqa: BLE001 - the step's own error is on its way to the caller
+                continue
+
+    def event_consumed(self, event: Event) -> None:
+        self.notify("event consumed", event=event)
+
+    # ------------------------------------------------------------ a microstep
+
+    def microstep(self, plan: Plan, event: Event | None) -> None:
+        structure = self.program.structure
+        interpreter = self.interpreter
+        node = interpreter._node
+        self.live = set(node.configuration) if node is not None else set()
+        for block in plan.exits:
+            self._exit(block, event)
+        for block in plan.transitions:
+            self._transition(block, event)
+        for block in plan.entries:
+            name = structure.names[block.element]
+            self._remember(name)
+            self._check(name, "before", event)
+            self.live.add(block.element)
+            self.entered(block.element)
+            self.run_entry(block)
+            self.notify("state entered", state=name)
+
+    def _exit(self, block: Block, event: Event | None) -> None:
+        assert self.live is not None
+        name = self.program.structure.names[block.element]
+        self.run_exit(block)
+        self.live.discard(block.element)
+        self._check(name, "after", event)
+        self._forget(name)
+        self.notify("state exited", state=name)
+
+    def _transition(self, block: Block, event: Event | None) -> None:
+        definition = self.program.structure.transitions[block.element]
+        self._remember(block.element)
+        self._check(block.element, "before", event)
+        self._check(block.element, "always", event)
+        self.run_action(block, event)
+        self._check(block.element, "after", event)
+        self._check(block.element, "always", event)
+        self._forget(block.element)
+        self.fired(block.element)
+        self.notify(
+            "transition processed",
+            source=definition.source,
+            target=definition.targets[0] if definition.targets else None,
+            targets=list(definition.targets),
+            event=event,
+        )
+
+    def microstep_ended(self, sent: list[Any]) -> None:
+        """Sent events in order, then the invariants of all active states."""
+        for event in sent:
+            if isinstance(event, MetaEvent):
+                if self._current:
+                    self._tell(event)
+            else:
+                if not isinstance(event, InternalEvent):
+                    event = _as_internal(event)
+                self.notify("event sent", event=event)
+        if not self.interpreter._is_done:
+            self.check_invariants()
+
+    def closing(self, state: int, operations: tuple[Operation, ...]) -> None:
+        """Exit code of a state that stays in the configuration of a finished machine."""
+        self.run_exit(Block(state, operations))
+
+    # ------------------------------------------------------------ code (trusted charts override these)
+
+    def run_exit(self, block: Block) -> None:
+        self.interpreter._run(block.operations)
+
+    def run_entry(self, block: Block) -> None:
+        self.interpreter._run(block.operations)
+
+    def run_action(self, block: Block, event: Event | None) -> None:
+        self.interpreter._run(block.operations)
+
+    def entered(self, state: int) -> None: ...
+
+    def fired(self, transition: int) -> None: ...
+
+    def guard(self, transition: int, event: Event | None) -> bool:
+        raise AssertionError("no trusted code here")
+
+    def execute(self, action: CompiledAction, where: Where, event: Event) -> None:
+        raise AssertionError("no trusted code here")
+
+    # ------------------------------------------------------------ contracts
+
+    def check_invariants(self) -> None:
+        if not self.conditions:
+            return
+        interpreter = self.interpreter
+        for name in interpreter._names():
+            self._check(name, "always", interpreter._event)
+
+    def _remember(self, element: Any) -> None:
+        if element in self.program.reads_old and self.conditions:
+            interpreter = self.interpreter
+            interpreter._olds = {**interpreter._olds, element: Record(dict(interpreter._fields))}
+
+    def _forget(self, element: Any) -> None:
+        olds = self.interpreter._olds
+        if element in olds:
+            self.interpreter._olds = {key: value for key, value in olds.items() if key != element}
+
+    def _check(self, element: Any, kind: str, event: Event | None) -> None:
+        conditions = self.conditions.get((element, kind))
+        if not conditions:
+            return
+        interpreter = self.interpreter
+        old = interpreter._olds.get(element)
+        for guard, condition in conditions:
+            if condition is None:
+                continue
+            try:
+                holds = condition(interpreter._context, interpreter._event, old, self._is_active)
+            except Exception as error:
+                raise self._failed(element, kind, guard, error) from error
+            if not holds:
+                raise self._failed(element, kind, guard, "the condition does not hold")
+
+    def _failed(self, element: Any, kind: str, guard: Any, cause: Exception | str) -> Failed:
+        structure = self.program.structure
+        if isinstance(element, int):
+            transition = structure.transitions[element]
+            where = f"transition {transition.source} -> {', '.join(transition.targets) or '(no target)'} ({kind})"
+        else:
+            where = f"state {element!r} ({kind})"
+        position = getattr(guard, "position", None)
+        return Failed("contract", where, condition_text(guard), position, cause, contract=kind, element=element)
+
+    # ------------------------------------------------------------ rollback
+
+    def mark(self) -> Any:
+        return None
+
+    def roll_back(self, marks: Any) -> None:
+        self.live = None
+
+    def restored(self, context: dict[str, Any], entry: dict[str, float], idle: dict[str, float]) -> None:
+        """A snapshot was restored."""
+
+    def next_timed_guard(self) -> float | None:
+        return None
+
+
+def _as_internal(event: SismicEvent) -> InternalEvent:
+    """Sent events are announced as sismic announces them, so that `bind` passes them on."""
+    internal = InternalEvent.__new__(InternalEvent)
+    internal.name, internal.data, internal.at_ms = event.name, event.data, 0
+    return internal
+
+
+class PropertyListener:
+    """Feeds meta-events to a property statechart, which objects by reaching its final state."""
+
+    def __init__(self, interpreter: Any) -> None:
+        self.interpreter = interpreter
+        self._mark: Any = None
+
+    def __call__(self, event: MetaEvent) -> None:
+        self.interpreter.queue(event)
+        self.interpreter.execute()
+        if self.interpreter.final:
+            raise PropertyStatechartError(self.interpreter)
+
+    def mark(self) -> None:
+        """Remember the property's state, so that a rolled back step leaves no trace in it."""
+        checkpoint = getattr(self.interpreter, "checkpoint", None)
+        self._mark = checkpoint() if checkpoint is not None else None
+
+    def reset(self) -> None:
+        if self._mark is not None:
+            self.interpreter.roll_back_to(self._mark)
+
+
+def property_listener(
+    interpreter: Interpreter, statechart: Any, interpreter_klass: Callable[..., Any] | None
+) -> PropertyListener:
+    """A listener that runs a property statechart on the clock of `interpreter`."""
+    from rawko.interpreter.interpreter import Interpreter
+
+    clock = SynchronizedClock(interpreter)
+    if interpreter_klass is not None:
+        return PropertyListener(interpreter_klass(statechart, clock=clock))
+    observation = interpreter._observation
+    trusted = observation is not None and observation.has_evaluator
+    if isinstance(statechart, Chart):
+        make: Callable[..., Any] = partial(Interpreter.trusting, trusted=True) if trusted else Interpreter
+    else:
+        make = partial(Interpreter.from_sismic, trusted=trusted)
+    try:
+        return PropertyListener(make(statechart, clock=clock))
+    except UntrustedCodeError as error:
+        raise UntrustedCodeError(
+            f"{error}; to watch with code you trust, pass "
+            "interpreter_klass=functools.partial(Interpreter.from_sismic, trusted=True)"
+        ) from None

@@ -1,0 +1,259 @@
+"""What a set of transitions does, worked out once: exits, actions, entries, done events and the next configuration.
+
+The words are SCXML's (domain, exit set, entry set); the domain is XState's: the least common ancestor of any kind.
+A plan depends on the configuration, the chosen transitions and the history records that it consults, on nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from rawko.interpreter.structure import Structure
+
+Configuration: TypeAlias = frozenset[int]
+History: TypeAlias = Mapping[int, tuple[int, ...]]
+"""Records by history state: atomic descendants (deep) or active children (shallow), in document order."""
+Recall: TypeAlias = Callable[[int], tuple[int, ...] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One state to enter.
+
+    Attributes:
+        is_default: Entered by default, so that its initial's action runs.
+        history: The history state inside it whose default was taken, or -1.
+        done: Events that its being final completes: (name, final state whose output it carries or -1).
+    """
+
+    state: int
+    is_default: bool
+    history: int
+    done: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A plan without code: which states and transitions, in which order."""
+
+    exits: tuple[int, ...]
+    transitions: tuple[int, ...]
+    entries: tuple[Entry, ...]
+    writes: tuple[tuple[int, tuple[int, ...]], ...]
+    configuration: Configuration
+    finished_by: int
+    """The final state that finishes the machine; -1: it goes on."""
+
+
+@dataclass(slots=True)
+class _EntrySet:
+    """States to enter, gathered as SCXML's computeEntrySet does."""
+
+    structure: Structure
+    recall: Recall
+    states: set[int] = field(default_factory=set)
+    defaults: set[int] = field(default_factory=set)
+    histories: dict[int, int] = field(default_factory=dict)
+
+    def add_descendants(self, state: int) -> None:
+        structure = self.structure
+        if structure.states[state].is_history:
+            parent = structure.parent[state]
+            record = self.recall(state)
+            if record is None:
+                self.histories[parent] = state
+                record = default_targets(structure, state)
+            for target in record:
+                self.add_descendants(target)
+            for target in record:
+                self.add_ancestors(target, parent)
+            return
+        self.states.add(state)
+        if structure.is_compound[state]:
+            self.defaults.add(state)
+            for target in structure.initial[state]:
+                self.add_descendants(target)
+            for target in structure.initial[state]:
+                self.add_ancestors(target, state)
+        elif structure.is_parallel[state]:
+            self.add_regions(state)
+
+    def add_ancestors(self, state: int, domain: int) -> None:
+        """Ancestors of a target below the domain, with the regions that a parallel one among them still lacks."""
+        for ancestor in self.structure.ancestors[state]:
+            if ancestor == domain or not self.structure.is_inside(ancestor, domain):
+                return
+            self.states.add(ancestor)
+            if self.structure.is_parallel[ancestor]:
+                self.add_regions(ancestor)
+
+    def add_regions(self, parallel: int) -> None:
+        last = self.structure.last
+        for region in self.structure.children[parallel]:
+            if not any(region <= state <= last[region] for state in self.states):
+                self.add_descendants(region)
+
+
+def default_targets(structure: Structure, history: int) -> tuple[int, ...]:
+    """Where a history state without a record leads: its memory, else its parent's initial or regions."""
+    if structure.memory[history]:
+        return structure.memory[history]
+    parent = structure.parent[history]
+    return structure.children[parent] if structure.is_parallel[parent] else structure.initial[parent]
+
+
+def effective_targets(structure: Structure, targets: Iterable[int], recall: Recall) -> list[int]:
+    """Targets with every history state replaced by what it stands for."""
+    found: list[int] = []
+    for target in targets:
+        if structure.states[target].is_history:
+            record = recall(target)
+            found += (
+                record
+                if record is not None
+                else effective_targets(structure, default_targets(structure, target), recall)
+            )
+        else:
+            found.append(target)
+    return found
+
+
+def domain_of(structure: Structure, transition: int, recall: Recall) -> int:
+    """The state inside which a transition exits and enters; -1 for a targetless one."""
+    if not structure.targets[transition]:
+        return -1
+    source = structure.source[transition]
+    targets = effective_targets(structure, structure.targets[transition], recall)
+    if structure.transitions[transition].internal and all(
+        target == source or structure.is_inside(target, source) for target in targets
+    ):
+        return source
+    for ancestor in structure.ancestors[source]:
+        if all(structure.is_inside(target, ancestor) for target in targets):
+            return ancestor
+    return 0
+
+
+def outline(structure: Structure, configuration: Configuration, chosen: tuple[int, ...], recall: Recall) -> Outline:
+    """What the chosen transitions do, conflicts resolved. `recall` gives the history records of now."""
+    kept: list[tuple[int, frozenset[int]]] = []
+    for transition in chosen:
+        domain = domain_of(structure, transition, recall)
+        exits = frozenset(s for s in configuration if structure.is_inside(s, domain)) if domain >= 0 else frozenset()
+        beaten = [other for other in kept if other[1] & exits]
+        source = structure.source[transition]
+        if all(structure.is_inside(source, structure.source[other]) for other, _ in beaten):
+            kept = [other for other in kept if other not in beaten]
+            kept.append((transition, exits))
+    exited = frozenset[int]().union(*(exits for _, exits in kept))
+    writes = tuple(_history_writes(structure, configuration, exited))
+    written = dict(writes)
+
+    def recall_now(history: int) -> tuple[int, ...] | None:
+        return written[history] if history in written else recall(history)
+
+    entry_set = _EntrySet(structure, recall_now)
+    for transition, _ in kept:
+        domain = domain_of(structure, transition, recall_now)
+        for target in structure.targets[transition]:
+            entry_set.add_descendants(target)
+        for target in effective_targets(structure, structure.targets[transition], recall_now):
+            entry_set.add_ancestors(target, domain)
+        if domain >= 0 and structure.is_parallel[domain]:
+            entry_set.add_regions(domain)
+    return _finished(structure, configuration, exited, tuple(t for t, _ in kept), entry_set, writes)
+
+
+def initial_outline(structure: Structure) -> Outline:
+    """The entry of the machine's first configuration."""
+    entry_set = _EntrySet(structure, lambda history: None)
+    entry_set.add_descendants(0)
+    return _finished(structure, frozenset(), frozenset(), (), entry_set, ())
+
+
+def _finished(
+    structure: Structure,
+    configuration: Configuration,
+    exited: frozenset[int],
+    transitions: tuple[int, ...],
+    entry_set: _EntrySet,
+    writes: tuple[tuple[int, tuple[int, ...]], ...],
+) -> Outline:
+    staying = configuration - exited
+    entered = sorted(entry_set.states - staying)
+    active = set(staying)
+    completed: set[int] = set()
+    entries: list[Entry] = []
+    finished_by = -1
+    for state in entered:
+        active.add(state)
+        done: list[tuple[str, int]] = []
+        if structure.is_final[state]:
+            is_finished = _complete(structure, state, active, completed, done)
+            if is_finished and finished_by < 0:
+                finished_by = state
+        history = entry_set.histories.get(state, -1)
+        entries.append(Entry(state, state in entry_set.defaults, history, tuple(done)))
+    return Outline(
+        exits=tuple(sorted(exited, reverse=True)),
+        transitions=transitions,
+        entries=tuple(entries),
+        writes=writes,
+        configuration=frozenset(active),
+        finished_by=finished_by,
+    )
+
+
+def _complete(
+    structure: Structure, final: int, active: set[int], completed: set[int], done: list[tuple[str, int]]
+) -> bool:
+    """Collect the done events of an entered final state; whether it finishes the machine."""
+    parent = structure.parent[final]
+    if parent < 0:
+        return True
+    if structure.is_parallel[parent]:
+        upward = parent
+    else:
+        done.append((f"done.state.{structure.names[parent]}", final))
+        upward = structure.parent[parent]
+    while upward >= 0 and structure.is_parallel[upward]:
+        if upward in completed or not is_complete(structure, upward, active):
+            return False
+        completed.add(upward)
+        done.append((f"done.state.{structure.names[upward]}", -1))
+        upward = structure.parent[upward]
+    return upward < 0
+
+
+def is_complete(structure: Structure, state: int, active: set[int]) -> bool:
+    """Whether a state has come to its end: a final; a compound with an active final child; a parallel whose
+    regions all are."""
+    if structure.is_final[state]:
+        return state in active
+    if structure.is_parallel[state]:
+        return all(is_complete(structure, region, active) for region in structure.children[state])
+    return any(structure.is_final[child] and child in active for child in structure.children[state])
+
+
+def _history_writes(
+    structure: Structure, configuration: Configuration, exited: frozenset[int]
+) -> Iterable[tuple[int, tuple[int, ...]]]:
+    for state in sorted(exited):
+        for history in structure.histories[state]:
+            if structure.states[history].kind == "deep history":
+                record = [
+                    s
+                    for s in sorted(configuration)
+                    if structure.is_inside(s, state) and not any(c in configuration for c in structure.children[s])
+                ]
+            else:
+                record = [child for child in structure.children[state] if child in configuration]
+            yield history, tuple(record)
+
+
+def describe(structure: Structure, configuration: Configuration) -> tuple[str, ...]:
+    """Names of a configuration as sismic lists them: by depth, then by name."""
+    depth = structure.ancestors
+    return tuple(sorted((structure.names[s] for s in configuration), key=lambda n: (len(depth[structure.index[n]]), n)))

@@ -1,0 +1,429 @@
+"""A chart with its bindings as a lazily built automaton: configurations, the rows they ask, the plans they take.
+
+Shared by all interpreters of a chart and its bindings. Nothing per event scans the chart: a known configuration
+knows its candidates by event, and a known choice its plan. What is not known yet is built once and kept, within a
+bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, TypeAlias
+from weakref import WeakKeyDictionary
+
+from sismic.model import Transition as SismicTransition
+
+from rawko.chart import definition as d
+from rawko.chart.definition import Chart
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.code import (
+    CompiledAction,
+    CompiledGuard,
+    compile_action,
+    compile_delay,
+    compile_guard,
+    compile_value,
+    is_code,
+    reads_configuration,
+)
+from rawko.interpreter.errors import BindingError
+from rawko.interpreter.plans import Configuration, Outline, describe, initial_outline, outline
+from rawko.interpreter.steps import Receipt
+from rawko.interpreter.structure import Structure, structure_of
+
+MAX_NODES = 4096
+"""Configurations kept per chart; when full, all tables are dropped and built anew as needed."""
+
+ACTION: Final = 0
+LEAVE: Final = 1
+TIMERS: Final = 2
+INVOKE: Final = 3
+DONE: Final = 4
+Operation: TypeAlias = tuple[int, Any, Any]
+"""(ACTION, CompiledAction, where) (LEAVE, state, -) (TIMERS, timers, state) (INVOKE, state, -) (DONE, name, output)."""
+
+Candidate: TypeAlias = tuple[CompiledGuard | None, int]
+Row: TypeAlias = tuple[int, frozenset[int], tuple[Candidate, ...]]
+CompiledTimer: TypeAlias = tuple[d.After, Callable[[Any, Any], float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The chart element that an action or a condition belongs to, for errors and trusted code."""
+
+    text: str
+    role: str
+    element: int
+
+
+@dataclass(slots=True)
+class Block:
+    """Everything of one exited or entered state, or of one transition, for the observed way."""
+
+    element: int
+    operations: tuple[Operation, ...]
+
+
+class Plan:
+    """An outline with its code.
+
+    Attributes:
+        operations: What there is to run, in order; empty for most transitions.
+        has_code: Trusted Python code runs, of which nobody knows what it changes.
+    """
+
+    __slots__ = (
+        "entered",
+        "entries",
+        "exited",
+        "exits",
+        "finished_by",
+        "has_code",
+        "operations",
+        "outline",
+        "target",
+        "transition",
+        "transitions",
+        "writes",
+    )
+
+    def __init__(self, program: Program, outline_: Outline) -> None:
+        structure = program.structure
+        self.outline = outline_
+        self.exits = tuple(Block(s, program.exit_operations(s)) for s in outline_.exits)
+        blocks = tuple(Block(t, program.transition_operations(t)) for t in outline_.transitions)
+        self.entries = tuple(
+            Block(e.state, program.entry_operations(e.state, e.is_default, e.history, e.done)) for e in outline_.entries
+        )
+        self.transitions = blocks
+        self.operations: tuple[Operation, ...] = tuple(
+            operation for block in (*self.exits, *blocks, *self.entries) for operation in block.operations
+        )
+        self.exited = tuple(structure.names[s] for s in outline_.exits)
+        self.entered = tuple(structure.names[e.state] for e in outline_.entries)
+        self.writes = outline_.writes
+        self.finished_by = outline_.finished_by
+        self.transition = program.sismic_transition(outline_.transitions[0]) if outline_.transitions else None
+        self.target = program.node(outline_.configuration)
+        self.has_code = any(kind == ACTION and what.code is not None for kind, what, _ in self.operations)
+
+
+class HistoryBranch:
+    """Plans of one choice that depend on history records: which record to look at, and where each value leads."""
+
+    __slots__ = ("history", "ways")
+
+    def __init__(self, history: int) -> None:
+        self.history = history
+        self.ways: dict[tuple[int, ...] | None, Plan | HistoryBranch] = {}
+
+
+class Rows:
+    """The candidates of one event in one configuration, in the order in which they are asked.
+
+    Attributes:
+        receipt: What the sender is told where no candidate is taken.
+        fixed: The choice, where no guard has a say; else None.
+        plan: The plan of the fixed choice, once built, where no history has a say.
+    """
+
+    __slots__ = ("fixed", "plan", "receipt", "rows")
+
+    def __init__(self, rows: tuple[Row, ...], receipt: Receipt) -> None:
+        self.rows = rows
+        self.receipt = receipt
+        self.plan: Plan | None = None
+        self.fixed: tuple[int, ...] | None = None
+        if all(candidates[0][0] is None for _, _, candidates in rows):
+            chosen: list[int] = []
+            passed: set[int] = set()
+            for state, ancestors, candidates in rows:
+                if state not in passed:
+                    chosen.append(candidates[0][1])
+                    passed |= ancestors
+            self.fixed = tuple(chosen)
+
+
+class Node:
+    """One configuration with everything known about it."""
+
+    __slots__ = ("configuration", "names", "names_set", "plans", "rows")
+
+    def __init__(self, structure: Structure, configuration: Configuration) -> None:
+        self.configuration = configuration
+        self.names = describe(structure, configuration)
+        self.names_set = frozenset(self.names)
+        self.rows: dict[str | tuple[str, ...] | None, Rows] = {}
+        self.plans: dict[tuple[int, ...], Plan | HistoryBranch] = {}
+
+    def __repr__(self) -> str:
+        return f"Node({', '.join(self.names)})"
+
+
+class Program:
+    """A chart bound to functions.
+
+    Raises:
+        BindingError: Names of the chart that are not bound, all at once, with their positions.
+    """
+
+    def __init__(self, structure: Structure, bindings: Bindings) -> None:
+        self.structure = structure
+        self.nodes: dict[Configuration, Node] = {}
+        self._initial: Plan | None = None
+        self._compile(bindings)
+
+    # ------------------------------------------------------------ compiling
+
+    def _compile(self, bindings: Bindings) -> None:
+        problems: list[str] = []
+
+        def attempt(function: Callable[..., Any], *arguments: Any) -> Any:
+            try:
+                return function(*arguments)
+            except BindingError as error:
+                problems.append(str(error))
+                return None
+
+        def actions(found: tuple[d.Action, ...]) -> tuple[CompiledAction, ...]:
+            return tuple(attempt(compile_action, action, bindings) for action in found)
+
+        structure = self.structure
+        states, transitions = structure.states, structure.transitions
+        self.on_entry = tuple(actions(s.on_entry) for s in states)
+        self.on_exit = tuple(actions(s.on_exit) for s in states)
+        self.initial_actions = tuple(actions(s.initial_actions) for s in states)
+        self.memory_actions = tuple(actions(s.memory_actions) for s in states)
+        self.actions = tuple(actions(t.actions) for t in transitions)
+        self.timers: tuple[tuple[CompiledTimer, ...], ...] = tuple(
+            tuple((after, attempt(compile_delay, after.delay, bindings)) for after in s.after) for s in states
+        )
+        self.outputs = tuple(
+            None if s.output is None else attempt(compile_value, s.output, "output", bindings, s.position)
+            for s in states
+        )
+        self.inputs = {
+            i.id: None if i.input is None else attempt(compile_value, i.input, "input", bindings, i.position)
+            for s in states
+            for i in s.invoke
+        }
+        self.timeouts = {
+            i.id: None if i.timeout is None else attempt(compile_delay, i.timeout, bindings)
+            for s in states
+            for i in s.invoke
+        }
+        self.invocations = {i.id: i for s in states for i in s.invoke}
+        self._bindings_guards = {
+            t.index: attempt(compile_guard, t.guard, bindings, lambda name: False)
+            for t in transitions
+            if t.guard is not None and not is_code(t.guard)
+        }
+        copy = bindings | Bindings()  # a program must not keep its own key alive
+        self._guard_makers: dict[int, Callable[[Callable[[str], bool]], CompiledGuard]] = {
+            t.index: partial(compile_guard, t.guard, copy)
+            for t in transitions
+            if t.guard is not None and reads_configuration(t.guard)
+        }
+        self.conditions = {
+            (element, kind): tuple((g, attempt(_compile_condition, g, bindings)) for g in guards)
+            for element, contract in [
+                *((s.name, s.contract) for s in states),
+                *((t.index, t.contract) for t in transitions),
+            ]
+            for kind, guards in (("before", contract.before), ("after", contract.after), ("always", contract.always))
+            if guards
+        }
+        if problems:
+            raise BindingError("\n".join(dict.fromkeys(problems)))
+        self.has_contracts = bool(self.conditions)
+        self.reads_old = {element for (element, kind) in self.conditions if kind in ("after", "always")}
+        self.has_timers = any(self.timers)
+        self._sismic: dict[int, SismicTransition] = {}
+
+    def sismic_transition(self, index: int) -> SismicTransition:
+        """The transition as sismic's listeners and traces know it."""
+        found = self._sismic.get(index)
+        if found is None:
+            transition = self.structure.transitions[index]
+            found = self._sismic[index] = SismicTransition(
+                transition.source,
+                transition.targets[0] if transition.targets else None,
+                transition.events[0] if transition.events else None,
+                priority=transition.priority,
+            )
+        return found
+
+    # ------------------------------------------------------------ operations of one element
+
+    def exit_operations(self, state: int) -> tuple[Operation, ...]:
+        found = self._actions(self.on_exit[state], state, "on exit")
+        if self.timers[state] or self.structure.states[state].invoke:
+            found += ((LEAVE, state, None),)
+        return found
+
+    def transition_operations(self, transition: int) -> tuple[Operation, ...]:
+        where = Where(_transition_text(self.structure.transitions[transition]), "action", transition)
+        return tuple((ACTION, action, where) for action in self.actions[transition])
+
+    def entry_operations(
+        self, state: int, is_default: bool, history: int, done: tuple[tuple[str, int], ...]
+    ) -> tuple[Operation, ...]:
+        found = self._actions(self.on_entry[state], state, "on entry")
+        if is_default:
+            found += self._actions(self.initial_actions[state], state, "initial")
+        if history >= 0:
+            found += self._actions(self.memory_actions[history], history, "memory")
+        if self.timers[state]:
+            found += ((TIMERS, self.timers[state], state),)
+        if self.structure.states[state].invoke:
+            found += ((INVOKE, state, None),)
+        return found + tuple((DONE, name, final) for name, final in done)
+
+    def _actions(self, actions: tuple[CompiledAction, ...], state: int, role: str) -> tuple[Operation, ...]:
+        where = Where(f"state {self.structure.names[state]!r} ({role})", role, state)
+        return tuple((ACTION, action, where) for action in actions)
+
+    # ------------------------------------------------------------ the automaton
+
+    def node(self, configuration: Configuration) -> Node:
+        """The node of a configuration, made if new."""
+        found = self.nodes.get(configuration)
+        if found is None:
+            if len(self.nodes) >= MAX_NODES:
+                self._forget()
+            found = self.nodes[configuration] = Node(self.structure, configuration)
+        return found
+
+    def _forget(self) -> None:
+        """Drop all tables; nodes that are in use stay valid, and empty."""
+        for node in self.nodes.values():
+            node.rows.clear()
+            node.plans.clear()
+        self.nodes.clear()
+        self._initial = None
+
+    def rows(self, node: Node, key: str | tuple[str, ...] | None) -> Rows:
+        """The candidates of an event key in a configuration."""
+        found = node.rows.get(key)
+        if found is None:
+            found = node.rows[key] = self._make_rows(node, key)
+        return found
+
+    def _make_rows(self, node: Node, key: str | tuple[str, ...] | None) -> Rows:
+        sources = self.structure.sources(key)
+        asked = node.configuration & sources.keys()
+        rows: list[Row] = []
+        if asked:
+            for state in self.structure.post_order(node.configuration):
+                if state in asked and (candidates := self._candidates(node, sources[state])):
+                    rows.append((state, frozenset(self.structure.ancestors[state]), candidates))
+        receipt = Receipt.DENIED if asked else Receipt.NOT_HANDLED if sources else Receipt.UNKNOWN
+        return Rows(tuple(rows), receipt)
+
+    def _candidates(self, node: Node, transitions: tuple[int, ...]) -> tuple[Candidate, ...]:
+        found: list[Candidate] = []
+        for transition in transitions:
+            guard = self.guard(node, transition)
+            if guard is False:
+                continue
+            if guard is True:
+                guard = None
+            found.append((guard, transition))
+            if guard is None:  # the ones after it are never asked
+                break
+        return tuple(found)
+
+    def guard(self, node: Node, transition: int) -> CompiledGuard | None:
+        """The guard of a transition in a configuration; code guards are given as a `CodeGuardCall`."""
+        definition = self.structure.transitions[transition].guard
+        if definition is None:
+            return None
+        if isinstance(definition, d.CodeGuard):
+            return CodeGuardCall(transition)
+        maker = self._guard_makers.get(transition)
+        if maker is not None:
+            return maker(node.names_set.__contains__)
+        guard: CompiledGuard = self._bindings_guards[transition]
+        return guard
+
+    def plan(self, node: Node, chosen: tuple[int, ...], history: dict[int, tuple[int, ...]]) -> Plan:
+        """What a choice does, with the history records of now."""
+        found = node.plans.get(chosen)
+        while found.__class__ is HistoryBranch:
+            found = found.ways.get(history.get(found.history))
+        if found is None:
+            return self._make_plan(node, chosen, history)
+        return found  # type: ignore[return-value]
+
+    def _make_plan(self, node: Node, chosen: tuple[int, ...], history: dict[int, tuple[int, ...]]) -> Plan:
+        consulted: dict[int, tuple[int, ...] | None] = {}
+
+        def recall(state: int) -> tuple[int, ...] | None:
+            return consulted.setdefault(state, history.get(state))
+
+        plan = Plan(self, outline(self.structure, node.configuration, chosen, recall))
+        if not consulted:
+            node.plans[chosen] = plan
+            return plan
+        branch = node.plans.get(chosen)
+        steps = list(consulted.items())
+        if branch is None:
+            branch = node.plans[chosen] = HistoryBranch(steps[0][0])
+        for position, (state, value) in enumerate(steps):
+            assert isinstance(branch, HistoryBranch) and branch.history == state
+            if position + 1 == len(steps):
+                branch.ways[value] = plan
+            else:
+                following = branch.ways.get(value)
+                if following is None:
+                    following = branch.ways[value] = HistoryBranch(steps[position + 1][0])
+                branch = following
+        return plan
+
+    def initial_plan(self) -> Plan:
+        """The entry of the first configuration."""
+        if self._initial is None:
+            self._initial = Plan(self, initial_outline(self.structure))
+        return self._initial
+
+
+class CodeGuardCall:
+    """A guard that the evaluator of a trusted chart decides."""
+
+    __slots__ = ("transition",)
+
+    def __init__(self, transition: int) -> None:
+        self.transition = transition
+
+    def __call__(self, context: Any, event: Any) -> Any:
+        raise AssertionError("asked by the interpreter through its evaluator")
+
+
+def _compile_condition(guard: d.Guard, bindings: Bindings) -> Any:
+    """A contract condition as a function of (context, event, old, is_active)."""
+    from rawko.interpreter.contracts import compile_condition
+
+    return compile_condition(guard, bindings)
+
+
+def _transition_text(transition: d.Transition) -> str:
+    targets = ", ".join(transition.targets) or "(no target)"
+    return f"transition {transition.source} -> {targets}"
+
+
+_PROGRAMS: WeakKeyDictionary[Chart, WeakKeyDictionary[Bindings, Program]] = WeakKeyDictionary()
+
+
+def program_of(chart: Chart, bindings: Bindings) -> Program:
+    """The program of a chart and its bindings, made once.
+
+    Raises:
+        BindingError: See `Program`.
+    """
+    programs = _PROGRAMS.setdefault(chart, WeakKeyDictionary())
+    program = programs.get(bindings)
+    if program is None:
+        program = programs[bindings] = Program(structure_of(chart), bindings)
+    return program

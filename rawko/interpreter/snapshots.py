@@ -1,0 +1,349 @@
+"""A machine as one JSON object, and back. Only at macrostep boundaries; a restored machine goes on exactly there.
+
+Lists are ordered, so that equal machines give equal bytes. Children's snapshots are added by the runtime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rawko.interpreter.agenda import Agenda, Timer
+from rawko.interpreter.effects import Effect, StartInvocation
+from rawko.interpreter.errors import NotJsonError, SnapshotError
+from rawko.interpreter.events import Event, InvocationEvent, make_event
+from rawko.interpreter.steps import Step
+from rawko.interpreter.structure import Structure
+from rawko.interpreter.values import Record, freeze, thaw
+from rawko.interpreter.work import Invocation
+
+if TYPE_CHECKING:
+    from rawko.interpreter.interpreter import Interpreter
+
+FORMAT = 1
+_KEYS = frozenset(
+    "format chart started done output now configuration history context external timers invocations children "  # noqa: SIM905
+    "entry idle old seq number input".split()
+)
+
+
+def take_snapshot(machine: Interpreter) -> dict[str, Any]:
+    """The machine as plain JSON data.
+
+    Raises:
+        SnapshotError: In mid-step, or something queued or in a trusted context is not JSON.
+    """
+    if machine._is_busy:
+        raise SnapshotError("a step is being processed; snapshots are taken between steps")
+    structure = machine._program.structure
+    try:
+        return {
+            "format": FORMAT,
+            "chart": {"name": structure.name, "hash": structure.hash},
+            "started": machine._node is not None,
+            "done": machine._is_done,
+            "output": thaw(machine._output),
+            "now": machine._time,
+            "configuration": _document_order(structure, machine),
+            "history": {
+                structure.names[h]: [structure.names[s] for s in record]
+                for h, record in sorted(machine._history.items())
+            },
+            "context": thaw(freeze(dict(machine.context), "context")),
+            "external": [_external(time, seq, event) for time, seq, event in machine._agenda.events],
+            "timers": [_timer(timer) for timer in machine._agenda.timers],
+            "invocations": [_invocation(i) for i in machine._invocations.values()],
+            "children": {},
+            "entry": dict(sorted(getattr(machine, "_entry_time", {}).items())),
+            "idle": dict(sorted(getattr(machine, "_idle_time", {}).items())),
+            "old": _olds(machine),
+            "seq": machine._seq,
+            "number": machine._number,
+            "input": thaw(freeze(machine._input, "input")),
+        }
+    except NotJsonError as error:
+        raise SnapshotError(str(error)) from error
+
+
+def _document_order(structure: Structure, machine: Interpreter) -> list[str]:
+    node = machine._node
+    return [] if node is None else [structure.names[s] for s in sorted(node.configuration)]
+
+
+def _external(time: float, seq: int, event: Event) -> list[Any]:
+    kind: Any = "event"
+    if isinstance(event, InvocationEvent):
+        kind = {"id": event.id, "number": event.number, "is_end": event.is_end}
+    return [time, seq, kind, event.name, thaw(freeze(event.data, event.name))]
+
+
+def _timer(timer: Timer) -> list[Any]:
+    return [
+        timer.due,
+        timer.seq,
+        timer.id,
+        timer.event,
+        thaw(freeze(timer.data, timer.event)),
+        timer.target,
+        timer.state,
+        timer.delay,
+        timer.policy,
+        timer.number,
+    ]
+
+
+def _invocation(invocation: Invocation) -> dict[str, Any]:
+    return {
+        "id": invocation.id,
+        "state": invocation.state,
+        "src": invocation.src,
+        "input": thaw(invocation.input),
+        "number": invocation.number,
+        "attempt": invocation.attempt,
+        "started": invocation.started,
+        "policy": invocation.policy,
+        "held": invocation.is_held,
+    }
+
+
+def _olds(machine: Interpreter) -> dict[str, Any]:
+    return {(f"#{key}" if isinstance(key, int) else key): thaw(old) for key, old in machine._olds.items()}
+
+
+# ---------------------------------------------------------------- restore
+
+
+def restore_into(machine: Interpreter, snapshot: Mapping[str, Any]) -> Step:
+    """Fill a fresh machine; everything is checked before anything is changed.
+
+    Raises:
+        SnapshotError: See `Interpreter.restore`.
+    """
+    if machine._node is not None or machine._agenda or machine._is_busy:
+        raise SnapshotError("restore needs a fresh machine: this one has started or has events queued")
+    checked = _Checked(machine, snapshot)
+    return checked.fill()
+
+
+class _Checked:
+    """A snapshot whose every part fits the machine."""
+
+    def __init__(self, machine: Interpreter, snapshot: Mapping[str, Any]) -> None:
+        self.machine = machine
+        self.structure = machine._program.structure
+        if not isinstance(snapshot, Mapping):
+            raise SnapshotError(f"found {type(snapshot).__name__}, accepted: a mapping as snapshot() returns")
+        missing = sorted(_KEYS - snapshot.keys())
+        if snapshot.get("format") != FORMAT:
+            raise SnapshotError(f"found {snapshot.get('format')!r}, accepted: {FORMAT}", field="format")
+        if missing:
+            raise SnapshotError(f"missing {', '.join(map(repr, missing))}")
+        self.data = snapshot
+        self._check_chart()
+        try:
+            self._check_states()
+            self._check_waiting()
+            self.context = self._context()
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise SnapshotError(f"damaged: {type(error).__name__}: {error}") from error
+
+    def _check_chart(self) -> None:
+        chart = self.data["chart"]
+        found = chart.get("hash") if isinstance(chart, Mapping) else chart
+        if found != self.structure.hash:
+            raise SnapshotError(
+                f"taken of chart {chart!r:.120}, this is {self.structure.name!r} with hash {self.structure.hash!r}: "
+                "the chart has changed since",
+                field="chart",
+            )
+
+    def _state(self, name: Any, field: str) -> int:
+        index = self.structure.index.get(name)
+        if index is None:
+            raise SnapshotError(f"the chart has no state {name!r}", field=field)
+        return index
+
+    def _check_states(self) -> None:
+        names = self.data["configuration"]
+        self.configuration = frozenset(self._state(name, "configuration") for name in names)
+        if bool(self.data["started"]) != bool(names):
+            raise SnapshotError("'started' and the configuration contradict each other", field="started")
+        if names:
+            self._check_legal()
+        self.history = {
+            self._history_state(name): tuple(self._state(s, "history") for s in record)
+            for name, record in self.data["history"].items()
+        }
+
+    def _check_legal(self) -> None:
+        structure, active = self.structure, self.configuration
+        for state in active:
+            parent = structure.parent[state]
+            children = [c for c in structure.children[state] if c in active]
+            name = structure.names[state]
+            if structure.states[state].is_history or (parent >= 0 and parent not in active):
+                raise SnapshotError(f"{name!r} cannot be active here", field="configuration")
+            if structure.is_parallel[state] and len(children) != len(structure.children[state]):
+                raise SnapshotError(f"regions of {name!r} are missing", field="configuration")
+            if structure.is_compound[state] and len(children) != 1:
+                raise SnapshotError(f"{name!r} needs exactly one active child", field="configuration")
+        if 0 not in active:
+            raise SnapshotError("the root is not active", field="configuration")
+
+    def _history_state(self, name: Any) -> int:
+        index = self._state(name, "history")
+        if not self.structure.states[index].is_history:
+            raise SnapshotError(f"{name!r} is not a history state", field="history")
+        parent = self.structure.parent[index]
+        for state in self.data["history"][name]:
+            if not self.structure.is_inside(self._state(state, "history"), parent):
+                raise SnapshotError(f"{state!r} is not inside the parent of {name!r}", field="history")
+        return index
+
+    def _check_waiting(self) -> None:
+        self.timers = [
+            Timer(float(due), int(seq), str(id), str(event), freeze(data), target, state, float(delay), policy, number)
+            for due, seq, id, event, data, target, state, delay, policy, number in self.data["timers"]
+        ]
+        for timer in self.timers:
+            if timer.state is not None and self._state(timer.state, "timers") not in self.configuration:
+                raise SnapshotError(f"timer {timer.id!r} belongs to {timer.state!r}, not active", field="timers")
+        self.invocations = [
+            Invocation(
+                i["id"], i["state"], i["src"], freeze(i["input"]), int(i["number"]), int(i["attempt"]),
+                float(i["started"]), i["policy"], bool(i["held"]),
+            )
+            for i in self.data["invocations"]
+        ]  # fmt: skip
+        for invocation in self.invocations:
+            state = invocation.state
+            if state is not None and self._state(state, "invocations") not in self.configuration:
+                raise SnapshotError(
+                    f"invocation {invocation.id!r} belongs to {state!r}, not active", field="invocations"
+                )
+        self.external = [
+            (float(time), int(seq), _event(kind, name, data)) for time, seq, kind, name, data in self.data["external"]
+        ]
+
+    def _context(self) -> dict[str, Any]:
+        context = self.data["context"]
+        if not isinstance(context, Mapping):
+            raise SnapshotError(f"found {type(context).__name__}, accepted: a mapping", field="context")
+        frozen: Record = freeze(context, "context")
+        return dict(frozen)
+
+    # ------------------------------------------------------------ filling
+
+    def fill(self) -> Step:
+        machine, data = self.machine, self.data
+        now = machine._now()
+        machine._fields.clear()
+        machine._fields.update(self.context)
+        machine._node = machine._program.node(self.configuration) if self.configuration else None
+        machine._history = self.history
+        machine._is_done = bool(data["done"])
+        machine._output = freeze(data["output"])
+        machine._input = dict(data["input"])
+        machine._seq, machine._number = int(data["seq"]), int(data["number"])
+        machine._olds = {
+            (int(key[1:]) if key.startswith("#") else key): freeze(old) for key, old in data["old"].items()
+        }
+        machine._time = now
+        if machine._observation is not None:
+            machine._observation.restored(dict(data["context"]), dict(data["entry"]), dict(data["idle"]))
+        agenda = machine._agenda = Agenda()
+        for time, seq, event in self.external:
+            agenda.push(min(time, now), seq, event)
+        effects, renumbered = self._revive(now)
+        for timer in self.timers:
+            timer.due = _due(timer, now, float(data["now"]))
+            timer.number = renumbered.get(timer.number, timer.number)
+            if timer.number:
+                timer.id = f"timeout.{timer.number}"
+            agenda.set(timer)
+        return Step(now, [], None, (), tuple(effects), machine._names())
+
+    def _revive(self, now: float) -> tuple[list[Effect], dict[int, int]]:
+        """Bring invocations back by their policy; those whose end is queued already need nothing."""
+        machine = self.machine
+        finished = {e.number for _, _, e in self.external if isinstance(e, InvocationEvent) and e.is_end}
+        effects: list[Effect] = []
+        renumbered: dict[int, int] = {}
+        revived: dict[str, Invocation] = {}
+        for invocation in self.invocations:
+            revived[invocation.id] = invocation
+            if invocation.number in finished:
+                continue
+            match invocation.policy:
+                case "ask":
+                    revived[invocation.id] = replace(invocation, is_held=True)
+                case "fail":
+                    self._lost(invocation, now)
+                case "resume":
+                    effects.append(_start(invocation, is_resumed=True))
+                case _:
+                    machine._number += 1
+                    renumbered[invocation.number] = machine._number
+                    again = replace(invocation, number=machine._number, attempt=invocation.attempt + 1)
+                    revived[invocation.id] = again
+                    effects.append(_start(again))
+        machine._invocations = revived
+        return effects, renumbered
+
+    def _lost(self, invocation: Invocation, now: float) -> None:
+        error = {"kind": "lost", "category": "unknown", "message": f"actor {invocation.id!r} was lost in a restart"}
+        event = _event(
+            {"id": invocation.id, "number": invocation.number, "is_end": True},
+            f"error.invoke.{invocation.id}",
+            {"error": error},
+        )
+        self.machine._seq += 1
+        self.machine._agenda.push(now, self.machine._seq, event)
+
+
+def release(machine: Interpreter, id: str) -> Step:
+    """Start an invocation that was held back by the policy `ask`.
+
+    Raises:
+        SnapshotError: No invocation of that id is held.
+    """
+    held = machine._invocations.get(id)
+    if held is None or not held.is_held:
+        raise SnapshotError(f"no invocation {id!r} is held")
+    machine._number += 1
+    again = replace(held, number=machine._number, attempt=held.attempt + 1, is_held=False)
+    machine._invocations = {**machine._invocations, id: again}
+    return Step(machine._now(), [], None, (), (_start(again),), machine._names())
+
+
+def _start(invocation: Invocation, *, is_resumed: bool = False) -> StartInvocation:
+    return StartInvocation(
+        invocation.id,
+        invocation.src,
+        invocation.input,
+        invocation.number,
+        invocation.attempt,
+        invocation.state,
+        invocation.policy,
+        is_resumed,
+    )
+
+
+def _due(timer: Timer, now: float, then: float) -> float:
+    match timer.policy:
+        case "remaining":
+            return now + max(timer.due - then, 0.0)
+        case "restart":
+            return now + timer.delay
+        case _:
+            return timer.due
+
+
+def _event(kind: Any, name: str, data: Any) -> Event:
+    if kind == "event":
+        return make_event(name, freeze(data))
+    event = make_event(name, freeze(data), InvocationEvent)
+    assert isinstance(event, InvocationEvent)
+    event.id, event.number, event.is_end = kind["id"], int(kind["number"]), bool(kind["is_end"])
+    return event

@@ -1,0 +1,134 @@
+"""A chart as numbers: states and transitions by index in document order, with the look-ups that planning needs.
+
+One `Structure` per chart, shared by all its interpreters and kept only as long as the chart (it does not hold the
+chart itself). States are numbered in pre-order, so that "inside" is a comparison of two numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from weakref import WeakKeyDictionary
+
+from rawko.chart.definition import Chart, State, Transition
+
+_OWN = ("after.", "rawko.", "error.")
+"""Prefixes of events that `*` does not match: an error or a timer is not "any other event"."""
+
+
+class Structure:
+    """The shape of one chart.
+
+    Attributes:
+        states, transitions: Definitions by index, in document order.
+        parent: Index of the parent; -1 for the root.
+        last: Index of the last descendant (the state itself if none): d is inside s iff s < d <= last[s].
+        ancestors: Proper ancestors, nearest first.
+        children: Without history states, in document order.
+        histories: History states directly inside, as indexes.
+        outgoing: Transitions of a state as they are asked: higher priority first, then document order.
+        targets: Target indexes of every transition.
+        written: Event names that the chart spells out; other names are told apart only by wildcards.
+    """
+
+    def __init__(self, chart: Chart) -> None:
+        self.name = chart.name
+        self.hash = chart.hash
+        self.states: tuple[State, ...] = tuple(chart.states.values())
+        self.transitions: tuple[Transition, ...] = chart.transitions
+        self.index: dict[str, int] = {state.name: number for number, state in enumerate(self.states)}
+        self.names: tuple[str, ...] = tuple(self.index)
+        self.parent = tuple(-1 if s.parent is None else self.index[s.parent] for s in self.states)
+        self.ancestors: tuple[tuple[int, ...], ...] = self._ancestors()
+        self.last = self._last()
+        inside = [[self.index[name] for name in s.children] for s in self.states]
+        self.children = tuple(tuple(i for i in group if not self.states[i].is_history) for group in inside)
+        self.histories = tuple(tuple(i for i in group if self.states[i].is_history) for group in inside)
+        self.initial = tuple(tuple(self.index[name] for name in s.initial) for s in self.states)
+        self.memory = tuple(tuple(self.index[name] for name in s.memory) for s in self.states)
+        self.source = tuple(self.index[t.source] for t in self.transitions)
+        self.targets = tuple(tuple(self.index[name] for name in t.targets) for t in self.transitions)
+        self.outgoing = tuple(
+            tuple(t.index for t in sorted(s.transitions, key=lambda t: (-t.priority, t.index))) for s in self.states
+        )
+        self.written = frozenset(e for t in self.transitions for e in t.events if not e.endswith("*"))
+        self.wildcards = tuple(sorted({e for t in self.transitions for e in t.events if e.endswith("*")}))
+        self.is_parallel = tuple(s.kind == "parallel" for s in self.states)
+        self.is_compound = tuple(s.kind == "compound" for s in self.states)
+        self.is_final = tuple(s.kind == "final" for s in self.states)
+        self.has_children = tuple(bool(group) for group in self.children)
+        self._sources: dict[str | tuple[str, ...] | None, dict[int, tuple[int, ...]]] = {}
+
+    def _ancestors(self) -> tuple[tuple[int, ...], ...]:
+        found: list[tuple[int, ...]] = []
+        for parent in self.parent:  # pre-order: a parent's ancestors are known before its children's
+            found.append(() if parent < 0 else (parent, *found[parent]))
+        return tuple(found)
+
+    def _last(self) -> tuple[int, ...]:
+        last = list(range(len(self.states)))
+        for number in range(len(self.states) - 1, 0, -1):
+            parent = self.parent[number]
+            last[parent] = max(last[parent], last[number])
+        return tuple(last)
+
+    def is_inside(self, state: int, ancestor: int) -> bool:
+        """Whether `state` is a proper descendant of `ancestor`."""
+        return ancestor < state <= self.last[ancestor]
+
+    def event_key(self, name: str) -> str | tuple[str, ...]:
+        """What selection depends on: the name where the chart spells it out, else the wildcards that match it."""
+        if name in self.written:
+            return name
+        return tuple(w for w in self.wildcards if descriptor_matches(w, name)) if self.wildcards else ()
+
+    def sources(self, key: str | tuple[str, ...] | None) -> dict[int, tuple[int, ...]]:
+        """States with transitions for an event key (None: eventless), each with these transitions as asked."""
+        found = self._sources.get(key)
+        if found is None:
+            found = self._sources[key] = {
+                state: matching
+                for state, outgoing in enumerate(self.outgoing)
+                if (matching := tuple(t for t in outgoing if self._listens(self.transitions[t], key)))
+            }
+        return found
+
+    @staticmethod
+    def _listens(transition: Transition, key: str | tuple[str, ...] | None) -> bool:
+        if key is None:
+            return not transition.events
+        if isinstance(key, tuple):
+            return any(event in key for event in transition.events)
+        return any(descriptor_matches(event, key) for event in transition.events)
+
+    def post_order(self, configuration: frozenset[int]) -> Iterator[int]:
+        """Active states, inner before outer, regions in document order."""
+        stack: list[tuple[int, bool]] = [(0, False)]
+        while stack:
+            state, is_left = stack.pop()
+            if is_left:
+                yield state
+                continue
+            stack.append((state, True))
+            stack.extend((child, False) for child in reversed(self.children[state]) if child in configuration)
+
+
+_STRUCTURES: WeakKeyDictionary[Chart, Structure] = WeakKeyDictionary()
+
+
+def structure_of(chart: Chart) -> Structure:
+    """The structure of a chart, made once."""
+    structure = _STRUCTURES.get(chart)
+    if structure is None:
+        structure = _STRUCTURES[chart] = Structure(chart)
+    return structure
+
+
+def descriptor_matches(descriptor: str, name: str) -> bool:
+    """Whether an event descriptor matches a name: `a` only `a`; `a.*` also `a.b` and `a.b.c`; `*` all but
+    the interpreter's own `after.`, `rawko.` and `error.` events."""
+    if descriptor == "*":
+        return not name.startswith(_OWN)
+    if descriptor.endswith(".*"):
+        prefix = descriptor[:-2]
+        return name == prefix or name.startswith(prefix + ".")
+    return descriptor == name

@@ -1,0 +1,116 @@
+"""One macrostep in the making: what was changed and what is to be done, so that it commits whole or not at all.
+
+Changes of the agenda are staged and applied at the commit; changes of context, history and invocations are made at
+once and undone from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rawko.chart.definition import Position
+from rawko.interpreter.agenda import Agenda, Timer
+from rawko.interpreter.effects import Effect
+from rawko.interpreter.events import Event, InternalEvent
+from rawko.interpreter.program import Node
+from rawko.interpreter.updates import Update
+
+MISSING: Any = object()
+"""The old value of a context field that did not exist."""
+
+
+class Failed(Exception):
+    """A guard, action, input, output, delay, contract or evaluator raised; the cause is chained.
+
+    `is_contract` names the sismic class of a contract's failure: before, after or always.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        where: str,
+        function: str,
+        position: Position | None,
+        cause: BaseException | str,
+        *,
+        contract: str = "",
+        element: Any = None,
+    ) -> None:
+        super().__init__(function)
+        self.kind = kind
+        self.where = where
+        self.function = function
+        self.position = position
+        self.cause = cause
+        self.contract = contract
+        self.element = element
+
+    @property
+    def message(self) -> str:
+        if isinstance(self.cause, str):
+            return self.cause
+        return f"{type(self.cause).__name__}: {self.cause}" if str(self.cause) else type(self.cause).__name__
+
+
+class ListenerFailed(Exception):
+    """A listener raised; its own error is the cause and goes to the caller as it is."""
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A running invocation."""
+
+    id: str
+    state: str | None
+    src: str
+    input: Any
+    number: int
+    attempt: int = 1
+    started: float = 0.0
+    policy: str = "restart"
+    is_held: bool = False
+
+
+@dataclass(slots=True)
+class Work:
+    """The macrostep in the making.
+
+    Attributes:
+        node, history, invocations, number, seq, olds, times: As they were before, for the rollback.
+        undo: Old values of changed context fields, in order.
+        staged: Changes of the agenda, in order.
+        raised: Internal events of the microstep; they enter the queue as it ends.
+        sent: Events that the microstep sent, for traces and listeners.
+        starting: States entered that invoke, with the event of their entry.
+    """
+
+    node: Node | None
+    history: dict[int, tuple[int, ...]]
+    invocations: Mapping[str, Invocation]
+    number: int
+    seq: int
+    olds: Mapping[Any, Any]
+    times: Any = None
+    undo: list[tuple[str, Any]] = field(default_factory=list)
+    updates: list[Update] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
+    staged: list[Callable[[Agenda], None]] = field(default_factory=list)
+    raised: list[InternalEvent] = field(default_factory=list)
+    sent: list[Any] = field(default_factory=list)
+    starting: dict[int, Event] = field(default_factory=dict)
+    microsteps: int = 0
+
+    def stage_timer(self, timer: Timer) -> None:
+        self.staged.append(lambda agenda: agenda.set(timer))
+
+    def stage_cancel(self, id: str) -> None:
+        self.staged.append(lambda agenda: agenda.cancel(id))
+
+    def stage_event(self, time: float, seq: int, event: Event) -> None:
+        self.staged.append(lambda agenda: agenda.push(time, seq, event))
