@@ -111,7 +111,8 @@ class _Call:
                 event = await anext(self._events, None)
             if event is None:
                 return self._reader.done()
-            delta = self._reader.read(event.to_dict(mode="json"))
+            # Blocks newer than the SDK come through whole; it only warns that it does not know them.
+            delta = self._reader.read(event.to_dict(mode="json", warnings=False))
             if delta is not None:
                 return delta
 

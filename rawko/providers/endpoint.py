@@ -14,8 +14,8 @@ class Endpoint:
 
     Attributes:
         base_url: Root of the server, without `/v1`.
-        api_key: Sent as `x-api-key`; wins over `auth_token`.
-        auth_token: Sent as a bearer token.
+        api_key: Signs in; wins over `auth_token`. Which header carries it is the SDK's choice.
+        auth_token: Signs in, as a bearer token.
         timeout_ms: Bound of a whole call whose request names none.
         idle_timeout_ms: Longest silence within an answer that has begun.
         connect_timeout_ms: Bound of opening the connection.
