@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sismic.exceptions import InvariantError, PostconditionError, PreconditionError
+from sismic.exceptions import ContractError, InvariantError, PostconditionError, PreconditionError
 
 from rawko.chart.definition import Position
 
@@ -91,8 +91,15 @@ class ActionError(InterpreterError):
         self.event = event
 
 
-class ContractFailed(ActionError):
-    """A condition of a contract does not hold."""
+class ContractFailed(ActionError, ContractError):
+    """A condition of a contract does not hold; carries what sismic's ContractError carries."""
+
+    __str__ = Exception.__str__
+
+    def describe(self, configuration: list[str], element: Any, context: dict[str, Any]) -> None:
+        """Fill in the fields of sismic's ContractError."""
+        self._configuration, self._obj, self._context = configuration, element, context
+        self._assertion, self._step = self.function, None
 
 
 class PreconditionFailed(ContractFailed, PreconditionError):

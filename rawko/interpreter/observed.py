@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from sismic.clock import SynchronizedClock
 from sismic.exceptions import PropertyStatechartError
@@ -25,6 +25,7 @@ from rawko.interpreter.values import Record
 from rawko.interpreter.work import Failed, ListenerFailed
 
 if TYPE_CHECKING:
+    from rawko.interpreter.core import Core
     from rawko.interpreter.interpreter import Interpreter
 
 
@@ -38,17 +39,17 @@ class Observation:
     has_evaluator = False
     statechart: Statechart | None = None
 
-    def __init__(self, interpreter: Interpreter | None = None) -> None:
+    def __init__(self, interpreter: Core | None = None) -> None:
         self.listeners: list[Callable[[MetaEvent], Any]] = []
         self.live: set[int] | None = None
         self._current: list[Callable[[MetaEvent], Any]] = self.listeners
         if interpreter is not None:
             self.attach_to(interpreter)
 
-    def attach_to(self, interpreter: Interpreter) -> None:
-        self.interpreter = interpreter
-        self.program = interpreter._program
-        self.conditions: Mapping[Any, Any] = {} if interpreter._ignore_contract else self.program.conditions
+    def attach_to(self, core: Core) -> None:
+        self.interpreter = cast("Interpreter", core)
+        self.program = core._program
+        self.conditions: Mapping[Any, Any] = {} if core._ignore_contract else self.program.conditions
 
     @property
     def is_needed(self) -> bool:

@@ -21,6 +21,7 @@ from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.code import (
     CompiledAction,
     CompiledGuard,
+    GuardFunction,
     compile_action,
     compile_delay,
     compile_guard,
@@ -44,7 +45,7 @@ DONE: Final = 4
 Operation: TypeAlias = tuple[int, Any, Any]
 """(ACTION, CompiledAction, where) (LEAVE, state, -) (TIMERS, timers, state) (INVOKE, state, -) (DONE, name, output)."""
 
-Candidate: TypeAlias = tuple[CompiledGuard | None, int]
+Candidate: TypeAlias = tuple[GuardFunction | None, int]
 Row: TypeAlias = tuple[int, frozenset[int], tuple[Candidate, ...]]
 CompiledTimer: TypeAlias = tuple[d.After, Callable[[Any, Any], float]]
 
@@ -328,11 +329,10 @@ class Program:
             guard = self.guard(node, transition)
             if guard is False:
                 continue
-            if guard is True:
-                guard = None
-            found.append((guard, transition))
-            if guard is None:  # the ones after it are never asked
+            if guard is None or guard is True:  # the ones after it are never asked
+                found.append((None, transition))
                 break
+            found.append((guard, transition))
         return tuple(found)
 
     def guard(self, node: Node, transition: int) -> CompiledGuard | None:

@@ -23,7 +23,7 @@ from rawko.interpreter.values import Record
 from rawko.interpreter.work import Failed
 
 if TYPE_CHECKING:
-    from rawko.interpreter.interpreter import Interpreter
+    from rawko.interpreter.core import Core
 
 
 class TrustedEvaluator(PythonEvaluator):
@@ -68,8 +68,9 @@ class TrustedObservation(Observation):
             if not t.events and isinstance(t.guard, CodeGuard) and (seconds := timed_calls(t.guard.code))
         }
 
-    def attach_to(self, interpreter: Interpreter) -> None:
-        super().attach_to(interpreter)
+    def attach_to(self, core: Core) -> None:
+        super().attach_to(core)
+        interpreter = self.interpreter
         interpreter._entry_time = {}  # type: ignore[attr-defined]
         interpreter._idle_time = {}  # type: ignore[attr-defined]
         interpreter._sent_events = []  # type: ignore[attr-defined]

@@ -1,0 +1,172 @@
+"""The state of one running machine, and the few steps that everything else is built from.
+
+What changes it is in `operations` (microsteps) and `macrostep`; what people call is in `interpreter`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from sismic.clock import Clock, SimulatedClock
+from sismic.interpreter import Interpreter as SismicInterpreter
+from sismic.model import Event as SismicEvent
+
+from rawko.chart.definition import Chart
+from rawko.interpreter.agenda import Agenda
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.context_model import FREE, ContextModel, FreeContext, context_model
+from rawko.interpreter.errors import (
+    BindingError,
+    UntrustedCodeError,
+)
+from rawko.interpreter.events import INIT, Event, InternalEvent, InvocationEvent, make_event
+from rawko.interpreter.observed import Observation
+from rawko.interpreter.program import (
+    Node,
+    Program,
+    program_of,
+)
+from rawko.interpreter.steps import MicroStep
+from rawko.interpreter.values import Record
+from rawko.interpreter.work import Invocation, Work
+
+NO_BINDINGS = Bindings()
+NO_INVOCATIONS: Mapping[str, Invocation] = {}
+NO_OLDS: Mapping[Any, Any] = {}
+NO_HISTORY: dict[int, tuple[int, ...]] = {}
+
+
+class Core(SismicInterpreter):
+    """A machine at rest: where it stands, what it knows, what it waits for."""
+
+    def __init__(
+        self,
+        chart: Chart,
+        bindings: Bindings | None = None,
+        *,
+        input: Mapping[str, Any] | None = None,
+        clock: Clock | None = None,
+        ignore_contract: bool = False,
+        observation: Observation | None = None,
+    ) -> None:
+        if not isinstance(chart, Chart):
+            raise TypeError(
+                f"Interpreter takes a Chart, found {type(chart).__name__}; "
+                "for a sismic Statechart use Interpreter.from_sismic(statechart, trusted=True)"
+            )
+        if chart.has_code and (observation is None or not observation.has_evaluator):
+            raise UntrustedCodeError(
+                f"chart {chart.name!r} holds Python code; allow it with trusted=True "
+                "(Interpreter.from_sismic, rawko.load_chart(..., trusted=True) and Interpreter.trusting)"
+            )
+        self._chart = chart
+        self._bindings = bindings = NO_BINDINGS if bindings is None else bindings
+        self._program: Program = program_of(chart, bindings)
+        self.clock = SimulatedClock() if clock is None else clock
+        self._time: float = self.clock.time
+        self._model: ContextModel | FreeContext = model_of(chart, bindings)
+        self._input = dict(input or {})
+        self._fields: dict[str, Any] = self._model.initial(self._input)
+        self._context = Record(self._fields)
+        self._node: Node | None = None
+        self._history = NO_HISTORY
+        self._invocations = NO_INVOCATIONS
+        self._olds = NO_OLDS
+        self._agenda = Agenda()
+        self._internal: deque[InternalEvent] | None = None
+        self._event: Event = INIT_EVENT
+        self._work: Work | None = None
+        self._seq = 0
+        self._number = 0
+        self._output: Any = None
+        self._is_done = False
+        self._is_busy = False
+        self._idle_choice: tuple[int, ...] | None = None
+        self._ignore_contract = ignore_contract
+        self._observation = observation
+        if self._program.has_contracts and not ignore_contract and observation is None:
+            self._observation = Observation(self)
+        elif observation is not None:
+            observation.attach_to(self)
+
+    @property
+    def configuration(self) -> list[str]:
+        """Names of the active states, by depth, then by name."""
+        if self._observation is not None and self._observation.live is not None:
+            return self._observation.live_configuration()
+        return list(self._node.names) if self._node is not None else []
+
+    @property
+    def _configuration(self) -> set[str]:
+        """What sismic's own helpers read."""
+        return set(self.configuration)
+
+    @_configuration.setter
+    def _configuration(self, names: set[str]) -> None:
+        structure = self._program.structure
+        configuration = frozenset(structure.index[name] for name in names)
+        self._node = self._program.node(configuration) if configuration else None
+
+    def _raise_internal(self, event: SismicEvent) -> None:
+        if self._internal is None:
+            self._internal = deque()
+        internal = make_event(event.name, event.data, InternalEvent)
+        assert isinstance(internal, InternalEvent)
+        self._internal.append(internal)
+
+    def _push(self, event: Event) -> None:
+        self._seq += 1
+        self._agenda.push(self._now(), self._seq, event)
+
+    def _now(self) -> float:
+        clock = self.clock
+        if clock.__class__ is SimulatedClock and not clock._play:
+            return clock._time
+        return clock.time
+
+    def _names(self) -> tuple[str, ...]:
+        return self._node.names if self._node is not None else ()
+
+    def _begin_work(self) -> Work:
+        work = self._work
+        if work is None:
+            work = self._work = Work(self._node, self._history, self._invocations, self._number, self._seq, self._olds)
+        return work
+
+
+def model_of(chart: Chart, bindings: Bindings) -> ContextModel | FreeContext:
+    if chart.context is None:
+        return FREE
+    try:
+        return context_model(bindings.get("context", chart.context))
+    except BindingError as error:
+        raise BindingError(f"{chart.position}: {error}", name=chart.context, kind="context") from None
+
+
+def init_event(input: Mapping[str, Any]) -> Event:
+    return make_event(INIT, {"input": input})
+
+
+INIT_EVENT = make_event(INIT, {})
+
+
+def invocation_event(name: str, data: Any, invocation: Invocation, *, is_end: bool) -> InvocationEvent:
+    event = make_event(name, data, InvocationEvent)
+    assert isinstance(event, InvocationEvent)
+    event.id, event.number, event.is_end = invocation.id, invocation.number, is_end
+    return event
+
+
+def empty_microstep(
+    event: Any, transitions: tuple[Any, ...], entered: tuple[str, ...], exited: tuple[str, ...], sent: Any = None
+) -> MicroStep:
+    micro = MicroStep.__new__(MicroStep)
+    micro.event = event
+    micro.transition = transitions[0] if transitions else None
+    micro.transitions = list(transitions)
+    micro.entered_states = list(entered)
+    micro.exited_states = list(exited)
+    micro.sent_events = sent if sent is not None else []
+    return micro

@@ -1,0 +1,289 @@
+"""What plans ask for, carried out: actions run, updates applied, timers and invocations begun and ended.
+
+Everything goes through the `Work` of the macrostep, so that it can be undone.
+"""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from sismic.model import Event as SismicEvent
+
+from rawko.interpreter.agenda import Timer
+from rawko.interpreter.code import CompiledAction
+from rawko.interpreter.core import Core
+from rawko.interpreter.effects import EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
+from rawko.interpreter.errors import (
+    ContextError,
+    InterpreterError,
+    InvocationError,
+)
+from rawko.interpreter.events import Event, InternalEvent, make_event
+from rawko.interpreter.program import (
+    ACTION,
+    DONE,
+    INVOKE,
+    LEAVE,
+    TIMERS,
+    Operation,
+    Where,
+)
+from rawko.interpreter.updates import (
+    Append,
+    Assign,
+    Cancel,
+    Emit,
+    Log,
+    Raise,
+    Send,
+    Spawn,
+    Stop,
+    Update,
+)
+from rawko.interpreter.values import Vector, freeze
+from rawko.interpreter.work import MISSING, Failed, Invocation, ListenerFailed, Work
+
+
+class Operations(Core):
+    """A machine that can carry out the operations of a plan."""
+
+    def _run(self, operations: tuple[Operation, ...]) -> None:
+        """Carry out what an exit, a transition or an entry has to do."""
+        context, event = self._context, self._event
+        for kind, what, where in operations:
+            if kind == ACTION:
+                try:
+                    update = what.update
+                    if update is None:
+                        if what.function is None:
+                            assert self._observation is not None
+                            self._observation.execute(what, where, event)
+                            continue
+                        update = what.function(context, event)
+                        if update is None:
+                            continue
+                    self._apply(update)
+                except (Failed, ListenerFailed):
+                    raise
+                except Exception as error:
+                    raise _action_failed(what, where, error) from error
+            elif kind == LEAVE:
+                self._leave(what)
+            elif kind == TIMERS:
+                self._set_timers(what, where)
+            elif kind == INVOKE:
+                self._begin_work().starting[what] = event
+            elif kind == DONE:
+                self._raise_done(what, where)
+
+    def _leave(self, state: int) -> None:
+        """Timers cancelled, invocations stopped."""
+        work = self._begin_work()
+        definition = self._program.structure.states[state]
+        for after in definition.after:
+            work.stage_cancel(after.event)
+        if work.starting.pop(state, None) is not None:
+            return
+        for invoke in definition.invoke:
+            invocation = self._invocations.get(invoke.id)
+            if invocation is not None:
+                self._stop_invocation(invocation)
+
+    def _set_timers(self, timers: Any, state: int) -> None:
+        work = self._begin_work()
+        for after, delay in timers:
+            try:
+                delay_s = delay(self._context, self._event) / 1000
+            except Exception as error:
+                where = f"state {after.state!r} (after)"
+                raise Failed("delay", where, getattr(after.delay, "name", "after"), after.position, error) from error
+            self._seq += 1
+            work.stage_timer(
+                Timer(
+                    self._time + delay_s,
+                    self._seq,
+                    after.event,
+                    after.event,
+                    {},
+                    state=after.state,
+                    delay=delay_s,
+                    policy=after.on_restore,
+                )
+            )
+
+    def _raise_done(self, name: str, final: int) -> None:
+        output = self._final_output(final) if final >= 0 else None
+        event = make_event(name, {"output": output}, InternalEvent)
+        assert isinstance(event, InternalEvent)
+        self._begin_work().raised.append(event)
+
+    def _final_output(self, state: int) -> Any:
+        compute = self._program.outputs[state]
+        if compute is None:
+            return None
+        definition = self._program.structure.states[state]
+        try:
+            return freeze(compute(self._context, self._event), "output")
+        except Exception as error:
+            where = f"state {definition.name!r} (output)"
+            raise Failed("output", where, str(definition.output), definition.position, error) from error
+
+    # ------------------------------------------------------------ updates
+
+    def _apply(self, update: Any) -> None:
+        """Apply what an action returned, in order."""
+        kind = type(update)
+        if kind is Assign:
+            self._assign(update)
+        elif kind is tuple or kind is list:
+            for part in update:
+                if part is not None:
+                    self._apply(part)
+        elif isinstance(update, Update):
+            self._apply_other(update)
+        else:
+            raise TypeError(
+                f"returned {update!r:.80} ({kind.__name__}); accepted: None, an update such as assign(...) "
+                "or send(...), or a tuple or list of updates"
+            )
+
+    def _assign(self, update: Assign) -> None:
+        work, fields, check = self._begin_work(), self._fields, self._model.field
+        changed: dict[str, Any] = {}
+        for name, value in update.fields.items():
+            value = check(name, value)
+            changed[name] = value
+            work.undo.append((name, fields.get(name, MISSING)))
+            fields[name] = value
+        work.updates.append(Assign(changed))
+
+    def _apply_other(self, update: Update) -> None:
+        work = self._begin_work()
+        match update:
+            case Append(name, item):
+                old = self._fields.get(name)
+                if not isinstance(old, Vector):
+                    raise ContextError(
+                        f"context field {name!r} is not a list: cannot append to {old!r:.60}", field=name
+                    )
+                item = self._model.item(name, item)
+                work.undo.append((name, old))
+                self._fields[name] = old.appended(item)
+                work.updates.append(Append(name, item))
+            case Raise(event, data):
+                raised = make_event(event, data, InternalEvent)
+                assert isinstance(raised, InternalEvent)
+                work.raised.append(raised)
+                work.sent.append(raised)
+            case Send():
+                self._send(update, work)
+            case Cancel(id):
+                work.stage_cancel(f"send:{id}")
+            case Emit(event, data):
+                work.effects.append(EmitEvent(event, freeze(data, event)))
+            case Log(message, level, data):
+                work.effects.append(LogLine(message, level, freeze(data, "log")))
+            case Spawn(id, src, input):
+                if id in self._invocations:
+                    raise InterpreterError(f"an actor with id {id!r} is running already")
+                self._start(id, src, freeze(input, "input"), None, "restart", None)
+            case Stop(id):
+                running = self._invocations.get(id)
+                if running is not None and running.state is None:
+                    self._stop_invocation(running)
+            case Assign():
+                self._assign(update)
+            case _:
+                assert_never(update)
+
+    def _send(self, update: Send, work: Work) -> None:
+        if update.delay_ms < 0:
+            raise ValueError(f"delay {update.delay_ms!r} is negative; accepted: milliseconds >= 0")
+        data = freeze(update.data, update.event)
+        self._seq += 1
+        if update.delay_ms or (update.id is not None and update.to is None):
+            delay = update.delay_ms / 1000
+            id = f"send:{update.id}" if update.id is not None else f"send.{self._seq}"
+            work.stage_timer(
+                Timer(self._time + delay, self._seq, id, update.event, data, target=update.to, delay=delay)
+            )
+        elif update.to is None:
+            event = make_event(update.event, data)
+            work.stage_event(self._time, self._seq, event)
+            work.sent.append(event)
+        else:
+            work.effects.append(SendTo(update.to, update.event, data))
+            work.sent.append(make_event(update.event, data))
+
+    # ------------------------------------------------------------ invocations
+
+    def _end_invocation(self, invocation: Invocation, stop: Invocation | None) -> None:
+        work = self._begin_work()
+        if stop is not None:
+            work.effects.append(StopInvocation(stop.id, stop.number))
+        else:
+            work.stage_cancel(f"timeout.{invocation.number}")
+        self._invocations = {k: v for k, v in self._invocations.items() if k != invocation.id}
+
+    def _unhandled(self, invocation: Invocation, event: Event | None) -> None:
+        if event is not None and event.name == f"error.invoke.{invocation.id}":
+            raise InvocationError(invocation.id, event.data.get("error"))
+
+    def _stop_invocation(self, invocation: Invocation) -> None:
+        self._invocations = {k: v for k, v in self._invocations.items() if k != invocation.id}
+        work = self._begin_work()
+        work.effects.append(StopInvocation(invocation.id, invocation.number))
+        work.stage_cancel(f"timeout.{invocation.number}")
+
+    def _delay_raised(self, event: SismicEvent, delay: float) -> None:
+        """sismic's `send(..., delay=...)` in trusted code."""
+        work = self._begin_work()
+        self._seq += 1
+        id = f"send.{self._seq}"
+        work.stage_timer(Timer(self._time + delay, self._seq, id, event.name, event.data, delay=delay))
+
+    def _start(self, id: str, src: str, input: Any, state: str | None, policy: str, timeout_s: float | None) -> None:
+        work = self._begin_work()
+        self._number += 1
+        invocation = Invocation(id, state, src, input, self._number, started=self._time, policy=policy)
+        self._invocations = {**self._invocations, id: invocation}
+        work.effects.append(StartInvocation(id, src, input, self._number, state=state, policy=policy))
+        if timeout_s is not None:
+            self._seq += 1
+            work.stage_timer(
+                Timer(
+                    self._time + timeout_s,
+                    self._seq,
+                    f"timeout.{self._number}",
+                    f"error.invoke.{id}",
+                    {},
+                    state=state,
+                    delay=timeout_s,
+                    number=self._number,
+                )
+            )
+
+    def _start_invocations(self, work: Work) -> None:
+        """For states entered and still active, in document order, with the event of their entry."""
+        program = self._program
+        for state in sorted(work.starting):
+            event = work.starting[state]
+            for invoke in program.structure.states[state].invoke:
+                where = f"state {invoke.state!r} (invoke {invoke.id})"
+                try:
+                    kind, name = "input", invoke.input if isinstance(invoke.input, str) else invoke.id
+                    compute = program.inputs[invoke.id]
+                    value = None if compute is None else freeze(compute(self._context, event), "input")
+                    kind, name = "delay", getattr(invoke.timeout, "name", "timeout")
+                    limit = program.timeouts[invoke.id]
+                    timeout = None if limit is None else limit(self._context, event) / 1000
+                except Exception as error:
+                    raise Failed(kind, where, name, invoke.position, error) from error
+                if invoke.id in self._invocations:  # a spawned actor of that name
+                    self._stop_invocation(self._invocations[invoke.id])
+                self._start(invoke.id, invoke.src, value, invoke.state, invoke.on_restore, timeout)
+        work.starting = {}
+
+
+def _action_failed(action: CompiledAction, where: Where, error: Exception) -> Failed:
+    return Failed("action", where.text, action.name, action.position, error)
