@@ -148,6 +148,19 @@ def scalar_value(node: ScalarNode) -> Json:
     return text
 
 
+def to_json(node: Node) -> Json:
+    """The JSON value of a whole tree; keys are taken as text.
+
+    Raises:
+        NotJsonError: Some scalar in it has none.
+    """
+    if isinstance(node, ScalarNode):
+        return scalar_value(node)
+    if isinstance(node, SequenceNode):
+        return [to_json(item) for item in node.items]
+    return {name: to_json(value) for name, (_, value) in node.entries.items()}
+
+
 def _plain_value(text: str) -> Json:
     if text in _NULLS:
         return None

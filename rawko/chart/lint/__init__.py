@@ -1,1 +1,52 @@
-"""Rules about charts that are readable: what makes one meaningless, suspicious, or unfit for its bindings."""
+"""Rules about charts that can be read: what makes one meaningless, suspicious, or unfit for its bindings.
+
+`legality` is asked at load; `lint_chart` asks the rest; `lint_bindings` compares with what is bound. The codes
+are in `rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+from rawko.chart.definition import Chart
+from rawko.chart.errors import Diagnostic
+from rawko.chart.lint import coverage, reachability
+from rawko.chart.lint.bindings import BoundNames, Needed, lint_bindings, needed_names
+from rawko.chart.lint.legality import MAX_FINDINGS, legality
+from rawko.chart.lint.rules import RULES, Rule, has_errors
+
+__all__ = [
+    "RULES",
+    "BoundNames",
+    "Needed",
+    "Rule",
+    "has_errors",
+    "legality",
+    "lint_bindings",
+    "lint_chart",
+    "needed_names",
+]
+
+_CHECKS: tuple[Callable[[Chart], Iterator[Diagnostic]], ...] = (
+    reachability.unreachable_states,
+    reachability.eventless_cycles,
+    coverage.shadowed_transitions,
+    coverage.unhandled_failures,
+    coverage.undeclared_events,
+    coverage.unhandled_raises,
+    coverage.unknown_cancels,
+    coverage.unfinishable_states,
+    coverage.silent_histories,
+)
+
+
+def lint_chart(chart: Chart) -> tuple[Diagnostic, ...]:
+    """What is suspicious in a chart that loads, at most MAX_FINDINGS, sorted by position.
+
+    A chart that was not read from text (from sismic's model) is asked for legality, too.
+    """
+    found = [] if chart.marks else legality(chart)
+    if not found:
+        found = list(islice((diagnostic for check in _CHECKS for diagnostic in check(chart)), MAX_FINDINGS))
+    return tuple(sorted(found))

@@ -98,7 +98,7 @@ def _initials(chart: Chart) -> Iterator[Diagnostic]:
 
 
 def _missing_initials(chart: Chart) -> Iterator[Diagnostic]:
-    entered = _entered_by_default(chart)
+    entered = entered_by_default(chart)
     for state in chart:
         if state.kind != "compound" or state.initial or ("initial", state.name) in chart.marks:
             continue
@@ -109,7 +109,7 @@ def _missing_initials(chart: Chart) -> Iterator[Diagnostic]:
             yield finding("missing-initial", state.position, message)
 
 
-def _entered_by_default(chart: Chart) -> set[str]:
+def entered_by_default(chart: Chart) -> set[str]:
     """States whose inside is chosen by default: a compound one that is only entered through its children needs
     no `initial` (sismic's reader accepts such charts)."""
     found = {chart.root}

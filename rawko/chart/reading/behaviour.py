@@ -34,7 +34,9 @@ from rawko.chart.yaml_nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 T = TypeVar("T")
 
-ALLOW_CODE = "Python code is refused unless the chart is trusted: load it with trusted=True (command line: --trust-code)"
+ALLOW_CODE = (
+    "Python code is refused unless the chart is trusted: load it with trusted=True (command line: --trust-code)"
+)
 
 
 def guard(reader: Reader, node: Node) -> Guard:

@@ -1,0 +1,55 @@
+"""Everything wrong with a chart, as data: what `rawko check` prints. Nothing is raised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rawko.chart.definition import Chart
+from rawko.chart.errors import ChartError, Diagnostic
+from rawko.chart.lint import BoundNames, has_errors, lint_bindings, lint_chart
+from rawko.chart.parse import load_chart, parse_chart
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What a check found.
+
+    Attributes:
+        chart: None where the chart does not load.
+        diagnostics: Errors and warnings, sorted by position.
+    """
+
+    chart: Chart | None
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def has_errors(self) -> bool:
+        """Warnings alone leave a chart usable."""
+        return has_errors(self.diagnostics)
+
+
+def check_text(
+    text: str, *, file: str = "<chart>", trusted: bool = False, bound: BoundNames | None = None
+) -> CheckResult:
+    """Check a text: whether it loads, what is suspicious, and with `bound` whether all its names are bound."""
+    try:
+        chart = parse_chart(text, file=file, trusted=trusted)
+    except ChartError as error:
+        return CheckResult(None, error.diagnostics)
+    return CheckResult(chart, check_chart(chart, bound))
+
+
+def check_file(path: str | Path, *, trusted: bool = False, bound: BoundNames | None = None) -> CheckResult:
+    """Check a file, as `check_text`; a file that cannot be read is a finding as well."""
+    try:
+        chart = load_chart(path, trusted=trusted)
+    except ChartError as error:
+        return CheckResult(None, error.diagnostics)
+    return CheckResult(chart, check_chart(chart, bound))
+
+
+def check_chart(chart: Chart, bound: BoundNames | None = None) -> tuple[Diagnostic, ...]:
+    """What is suspicious in a chart, and with `bound` which of its names are not bound."""
+    unbound = () if bound is None else lint_bindings(chart, bound)
+    return tuple(sorted((*lint_chart(chart), *unbound)))

@@ -1,0 +1,123 @@
+"""Chart to YAML that stock `sismic.io.import_from_yaml` loads. What is lost on the way stands in its head.
+
+Beyond `lowering`: a history state inside a parallel one, which sismic's reader refuses, is left out, and what
+leads to it leads to the parallel state.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
+from sismic.model import Statechart
+from sismic.model import Transition as SismicTransition
+
+from rawko.chart.definition import Chart, State
+from rawko.chart.lowering import losses, lower
+
+# Read as text by YAML 1.1 and 1.2 alike; everything else is quoted.
+_SAFE = re.compile(r"[A-Za-z_][A-Za-z0-9_.()]*( [A-Za-z0-9_.()]+)*")
+_WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))
+
+
+def to_sismic_yaml(chart: Chart) -> str:
+    """The chart in sismic's own YAML, states and transitions in the chart's order."""
+    return _head(chart) + dump({"statechart": _statechart(chart)})
+
+
+def dump(value: Any) -> str:
+    """YAML text of JSON data, keys in order, texts quoted unless every reader takes them for text."""
+    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
+    return text
+
+
+class _Dumper(yaml.SafeDumper):
+    """Never writes aliases, which stock readers take but people do not."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = None if _SAFE.fullmatch(text) and text.lower() not in _WORDS else '"'
+    if "\n" in text and all(line.isprintable() and line == line.rstrip() for line in text.split("\n")):
+        style = "|"
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _represent_text)
+
+
+def _head(chart: Chart) -> str:
+    lost = losses(chart)
+    lines = [f"# line {found.position.line}: {found.message}" for found in lost]
+    return "".join(
+        f"{line}\n" for line in (["# Stock sismic does not do as the chart says here:", *lines] if lost else [])
+    )
+
+
+def _statechart(chart: Chart) -> dict[str, Any]:
+    statechart = lower(chart).statechart
+    writer = _Writer(chart, statechart)
+    found: dict[str, Any] = {"name": chart.name}
+    if chart.description:
+        found["description"] = chart.description
+    if chart.preamble:
+        found["preamble"] = chart.preamble
+    return {**found, "root state": writer.state(chart[chart.root])}
+
+
+class _Writer:
+    def __init__(self, chart: Chart, statechart: Statechart) -> None:
+        self._chart = chart
+        self._statechart = statechart
+        self._instead = {
+            state.name: state.parent
+            for state in chart
+            if state.is_history and state.parent is not None and chart[state.parent].kind == "parallel"
+        }
+
+    def state(self, state: State) -> dict[str, Any]:
+        lowered = self._statechart.state_for(state.name)
+        found: dict[str, Any] = {"name": state.name}
+        if state.kind == "final" or state.is_history:
+            found["type"] = state.kind
+        for key, value in (
+            ("memory", getattr(lowered, "memory", None)),
+            ("initial", getattr(lowered, "initial", None)),
+            ("on entry", lowered.on_entry),
+            ("on exit", lowered.on_exit),
+            ("contract", list(_contract(lowered))),
+            ("transitions", [self._transition(each) for each in self._statechart.transitions_from(state.name)]),
+            ("parallel states" if state.kind == "parallel" else "states", self._children(state)),
+        ):
+            if value:
+                found[key] = value
+        return found
+
+    def _children(self, state: State) -> list[dict[str, Any]]:
+        return [self.state(self._chart[name]) for name in state.children if name not in self._instead]
+
+    def _transition(self, transition: SismicTransition) -> dict[str, Any]:
+        target = transition.target
+        given: Mapping[str, Any] = {
+            "event": transition.event,
+            "target": self._instead.get(target, target) if target else None,
+            "guard": transition.guard,
+            "action": transition.action,
+            "priority": transition.priority,
+            "contract": list(_contract(transition)),
+        }
+        return {key: value for key, value in given.items() if value}
+
+
+def _contract(lowered: Any) -> Iterator[dict[str, str]]:
+    for key, conditions in (
+        ("before", lowered.preconditions),
+        ("after", lowered.postconditions),
+        ("always", lowered.invariants),
+    ):
+        for condition in conditions:
+            yield {key: condition}

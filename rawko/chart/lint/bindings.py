@@ -1,0 +1,99 @@
+"""Rules about a chart and the names that are bound for it: everything a chart names must be there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from rawko.chart.definition import CallAction, Chart, GuardCall, NamedDelay, Position, SendAction
+from rawko.chart.errors import Diagnostic, hint
+from rawko.chart.lint import walk
+from rawko.chart.lint.rules import finding
+
+MAX_FINDINGS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class BoundNames:
+    """Names that are bound, by kind. Actors include the charts that may be invoked."""
+
+    guards: frozenset[str] = frozenset()
+    actions: frozenset[str] = frozenset()
+    actors: frozenset[str] = frozenset()
+    delays: frozenset[str] = frozenset()
+    inputs: frozenset[str] = frozenset()
+    outputs: frozenset[str] = frozenset()
+    contexts: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """A name that a chart needs bound.
+
+    Attributes:
+        kind: "guard", "action", "actor", "delay", "input", "output" or "context".
+        where: Who needs it, for messages.
+    """
+
+    kind: str
+    name: str
+    where: str
+    position: Position
+
+
+def needed_names(chart: Chart) -> Iterator[Needed]:
+    """Every name that a chart needs bound, each time it stands."""
+    if chart.context is not None:
+        position = chart.marks.get(("chart", "context"), chart.position)
+        yield Needed("context", chart.context, f"chart {chart.name!r}", position)
+    yield from _guards(chart)
+    yield from _actions(chart)
+    yield from _state_names(chart)
+
+
+def lint_bindings(chart: Chart, bound: BoundNames) -> tuple[Diagnostic, ...]:
+    """Names that a chart needs and that are not bound, at most MAX_FINDINGS, sorted by position."""
+    return tuple(sorted(islice(_unbound(chart, bound), MAX_FINDINGS)))
+
+
+def _unbound(chart: Chart, bound: BoundNames) -> Iterator[Diagnostic]:
+    for needed in needed_names(chart):
+        names: frozenset[str] = getattr(bound, f"{needed.kind}s")
+        if needed.name not in names:
+            end = hint(needed.name, sorted(names), f"bound {needed.kind}s")
+            message = f"{needed.kind} {needed.name!r} of {needed.where} is not bound{end}"
+            yield finding(f"unbound-{needed.kind}", needed.position, message)
+
+
+def _guards(chart: Chart) -> Iterator[Needed]:
+    for used in walk.guards(chart):
+        if isinstance(used.guard, GuardCall):
+            yield Needed("guard", used.guard.name, used.where, used.guard.position)
+
+
+def _actions(chart: Chart) -> Iterator[Needed]:
+    for done in walk.actions(chart):
+        action = done.action
+        if isinstance(action, CallAction):
+            yield Needed("action", action.name, done.where, action.position)
+        elif isinstance(action, SendAction) and isinstance(action.delay, NamedDelay):
+            yield Needed("delay", action.delay.name, done.where, action.delay.position)
+
+
+def _state_names(chart: Chart) -> Iterator[Needed]:
+    for state in chart:
+        where = f"state {state.name!r}"
+        for timer in state.after:
+            if isinstance(timer.delay, NamedDelay):
+                yield Needed("delay", timer.delay.name, where, timer.delay.position)
+        for invoke in state.invoke:
+            place = chart.marks.get(("src", invoke.id), invoke.position)
+            yield Needed("actor", invoke.src, where, place)
+            if isinstance(invoke.input, str):
+                yield Needed("input", invoke.input, f"invoke {invoke.id!r}", invoke.position)
+            if isinstance(invoke.timeout, NamedDelay):
+                yield Needed("delay", invoke.timeout.name, f"invoke {invoke.id!r}", invoke.timeout.position)
+        if isinstance(state.output, str):
+            place = chart.marks.get(("output", state.name), state.position)
+            yield Needed("output", state.output, where, place)

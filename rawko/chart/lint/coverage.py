@@ -1,0 +1,168 @@
+"""Rules about events and ways out: what is never taken, never handled, never declared, never finished."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rawko.chart.definition import CancelAction, Chart, CodeAction, RaiseAction, SendAction, State, Transition
+from rawko.chart.errors import Diagnostic, hint, nearest, shown
+from rawko.chart.lint import walk
+from rawko.chart.lint.rules import finding
+
+GENERATED = ("after.", "done.", "error.", "rawko.")
+"""Events that the interpreter makes; nobody declares them."""
+
+
+def shadowed_transitions(chart: Chart) -> Iterator[Diagnostic]:
+    """A transition that an unguarded one of the same state always comes before."""
+    for state in chart:
+        yield from _shadowed(state)
+
+
+def _shadowed(state: State) -> Iterator[Diagnostic]:
+    winners: list[Transition] = []
+    for transition in sorted(state.transitions, key=lambda each: -each.priority):
+        winner = next((each for each in winners if _covers(each.events, transition.events)), None)
+        if winner is not None:
+            what = f"on {', '.join(transition.events)}" if transition.events else "without event"
+            message = (
+                f"transition {what} of state {state.name!r} is never taken: "
+                f"the one in line {winner.position.line} has no guard and comes first"
+            )
+            yield finding("shadowed-transition", transition.position, message)
+        elif walk.is_always_true(transition.guard):
+            winners.append(transition)
+
+
+def _covers(wider: tuple[str, ...], narrower: tuple[str, ...]) -> bool:
+    """Every event of the narrower descriptors is one of the wider; two eventless transitions cover each other."""
+    if not wider or not narrower:
+        return wider == narrower
+    return all(any(matches(descriptor, event) for descriptor in wider) for event in narrower)
+
+
+def matches(descriptor: str, event: str) -> bool:
+    """Whether an event name, or all that another descriptor matches, is matched by a descriptor."""
+    if descriptor == event:
+        return True
+    if descriptor == "*":
+        return not event.startswith(("after.", "rawko.", "error."))
+    if not descriptor.endswith(".*"):
+        return False
+    stem = descriptor[:-2]
+    return event == stem or event.startswith(stem + ".")
+
+
+def unhandled_failures(chart: Chart) -> Iterator[Diagnostic]:
+    """Invocations whose failure nothing handles, in their state or around it."""
+    for state in chart:
+        for invoke in state.invoke:
+            event = f"error.invoke.{invoke.id}"
+            around = (state.name, *chart.ancestors(state.name))
+            if not any(_handles(chart[name], event) for name in around):
+                message = f"nothing handles the failure of invoke {invoke.id!r}; add 'on error' to it"
+                yield finding("invoke-without-on-error", invoke.position, message)
+
+
+def _handles(state: State, event: str) -> bool:
+    return any(matches(descriptor, event) for each in state.transitions for descriptor in each.events)
+
+
+def undeclared_events(chart: Chart) -> Iterator[Diagnostic]:
+    """Both directions; only where the chart has `events`."""
+    if not chart.events and ("chart", "events") not in chart.marks:
+        return
+    handled = _Handled(chart)
+    for event in chart.events.values():
+        if not handled.takes(event.name):
+            message = f"event {event.name!r} is declared, but no transition names it"
+            yield finding("event-never-handled", event.position, message)
+    for transition in chart.transitions:
+        yield from _undeclared(chart, transition)
+
+
+def _undeclared(chart: Chart, transition: Transition) -> Iterator[Diagnostic]:
+    if transition.origin != "transitions":
+        return
+    for event in transition.events:
+        if "*" not in event and event not in chart.events and not event.startswith(GENERATED):
+            end = hint(event, chart.events, "declared")
+            message = f"event {event!r} of state {transition.source!r} is not declared under 'events'{end}"
+            yield finding("event-never-declared", transition.position, message)
+
+
+def unhandled_raises(chart: Chart) -> Iterator[Diagnostic]:
+    """Events that the machine sends to itself and never handles."""
+    handled = _Handled(chart)
+    for action, where in _own_events(chart):
+        if not handled.takes(action.event):
+            guess = nearest(action.event, handled.names)
+            question = f"; did you mean {shown(guess)}?" if guess else ""
+            message = f"event {action.event!r} is raised in {where}, but no transition names it{question}"
+            yield finding("raised-never-handled", action.position, message)
+
+
+def _own_events(chart: Chart) -> Iterator[tuple[RaiseAction | SendAction, str]]:
+    for done in walk.actions(chart):
+        action = done.action
+        if isinstance(action, RaiseAction) or (isinstance(action, SendAction) and action.to is None):
+            yield action, done.where
+
+
+def unknown_cancels(chart: Chart) -> Iterator[Diagnostic]:
+    """Unless code may send."""
+    actions = [done.action for done in walk.actions(chart)]
+    if any(isinstance(action, CodeAction) for action in actions):
+        return
+    ids = sorted({action.id for action in actions if isinstance(action, SendAction) and action.id is not None})
+    for action in actions:
+        if isinstance(action, CancelAction) and action.id not in ids:
+            message = f"no send in the chart has the id {action.id!r}{hint(action.id, ids, 'ids')}"
+            yield finding("unknown-cancel", action.position, message)
+
+
+def unfinishable_states(chart: Chart) -> Iterator[Diagnostic]:
+    """`on done` where the children cannot finish, and on the root, whose end ends the machine."""
+    for state in chart:
+        if not any(transition.origin == "on done" for transition in state.transitions):
+            continue
+        position = chart.marks.get(("on done", state.name), state.position)
+        if state.parent is None:
+            message = "the machine ends when its root is done, so 'on done' of the root is never taken"
+            yield finding("unfinishable", position, message)
+        elif not _can_finish(chart, state):
+            message = f"{walk.owner(state)} never finishes: {_WHY_NOT[state.kind]}"
+            yield finding("unfinishable", position, message)
+
+
+_WHY_NOT = {
+    "compound": "none of its children is final",
+    "parallel": "a region of it has no final state",
+}
+
+
+def _can_finish(chart: Chart, state: State) -> bool:
+    children = [chart[name] for name in state.children if not chart[name].is_history]
+    if state.kind == "parallel":
+        return all(child.kind == "final" or _can_finish(chart, child) for child in children)
+    return any(child.kind == "final" for child in children)
+
+
+def silent_histories(chart: Chart) -> Iterator[Diagnostic]:
+    for state in chart:
+        if state.is_history and (state.on_entry or state.on_exit or state.contract):
+            message = f"{walk.owner(state)} is never active itself: its entry, exit and contract never run"
+            yield finding("silent-history", state.position, message)
+
+
+class _Handled:
+    """The events that some transition names."""
+
+    def __init__(self, chart: Chart) -> None:
+        every = {event for transition in chart.transitions for event in transition.events}
+        self.names = sorted(event for event in every if "*" not in event)
+        self._exact = frozenset(self.names)
+        self._wild = sorted(every - self._exact)
+
+    def takes(self, event: str) -> bool:
+        return event in self._exact or any(matches(descriptor, event) for descriptor in self._wild)

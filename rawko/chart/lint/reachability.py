@@ -1,0 +1,121 @@
+"""Rules about where a machine can get: states that nothing leads into, and eventless cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rawko.chart.definition import Chart, State, Transition
+from rawko.chart.errors import MAX_ACCEPTED, Diagnostic
+from rawko.chart.lint import walk
+from rawko.chart.lint.legality import entered_by_default
+from rawko.chart.lint.rules import finding
+
+
+def unreachable_states(chart: Chart) -> Iterator[Diagnostic]:
+    """Only the outermost of nested unreachable states is told."""
+    reached = _reached(chart)
+    for state in chart:
+        if state.name in reached or state.parent is None or state.parent not in reached:
+            continue
+        message = f"nothing leads into {walk.owner(state)}"
+        yield finding("unreachable-state", state.position, message)
+
+
+def _reached(chart: Chart) -> set[str]:
+    """States that some sequence of events can make active, whatever guards say (false ones excepted); history
+    states that are used."""
+    by_default = entered_by_default(chart)
+    reached: set[str] = set()
+    pending = [chart.root]
+    while pending:
+        name = pending.pop()
+        if name in reached:
+            continue
+        reached.add(name)
+        state = chart[name]
+        if state.parent is not None:
+            pending.append(state.parent)
+        pending.extend(_inside(chart, state, by_default))
+        for transition in state.transitions:
+            if not walk.is_always_false(transition.guard):
+                pending.extend(transition.targets)
+                pending.extend(_regions_beside(chart, transition))
+    return reached
+
+
+def _inside(chart: Chart, state: State, by_default: set[str]) -> tuple[str, ...]:
+    """What entering a state may enter by itself. A parallel parent counts as entered with any of its regions."""
+    if state.is_history:
+        return state.memory or (() if state.parent is None else chart[state.parent].initial)
+    if state.kind == "parallel":
+        return tuple(name for name in state.children if not chart[name].is_history)
+    return state.initial if state.name in by_default else ()
+
+
+def _regions_beside(chart: Chart, transition: Transition) -> Iterator[str]:
+    """Regions of the parallel states around a target: they are entered with it."""
+    for target in transition.targets:
+        for ancestor in chart.ancestors(target):
+            if chart[ancestor].kind == "parallel":
+                yield ancestor
+
+
+def eventless_cycles(chart: Chart) -> Iterator[Diagnostic]:
+    """Cycles of eventless transitions that are certain to be taken: each the first of its state, unguarded."""
+    certain = {state.name: first for state in chart if (first := _certain(state)) is not None}
+    seen: set[str] = set()
+    for start in certain:
+        path: dict[str, None] = {}
+        name: str | None = start
+        while name is not None and name not in seen:
+            seen.add(name)
+            path[name] = None
+            name = _next(chart, certain, name)
+        if name in path:
+            yield _cycle_found(certain, list(path), name)
+
+
+def _cycle_found(certain: dict[str, Transition], path: list[str], first: str) -> Diagnostic:
+    cycle = path[path.index(first) :]
+    way = " -> ".join((*cycle[:MAX_ACCEPTED], first))
+    message = f"eventless transitions lead round for ever: {way}; guard one of them, or give it an event"
+    return finding("eventless-cycle", certain[first].position, message)
+
+
+def _certain(state: State) -> Transition | None:
+    """The eventless transition that a state always takes; None where it has none or a guard comes before it."""
+    for transition in sorted(state.transitions, key=lambda each: -each.priority):
+        if transition.events:
+            continue
+        if walk.is_always_false(transition.guard):
+            continue
+        return transition if walk.is_always_true(transition.guard) and transition.targets else None
+    return None
+
+
+def _next(chart: Chart, certain: dict[str, Transition], name: str) -> str | None:
+    """The state whose certain transition follows that of `name`; None where another way may be taken."""
+    targets = certain[name].targets
+    leaf = _default_leaf(chart, targets[0]) if len(targets) == 1 else None
+    if leaf is None or (chart[leaf].kind == "final" and chart[leaf].parent == chart.root):
+        return None
+    for state in (leaf, *chart.ancestors(leaf)):
+        if state in certain:
+            return state
+        if any(not transition.events for transition in chart[state].transitions):
+            return None
+    return None
+
+
+def _default_leaf(chart: Chart, name: str) -> str | None:
+    seen: set[str] = set()
+    while name not in seen:
+        seen.add(name)
+        state = chart[name]
+        inside = state.memory if state.is_history else state.initial
+        if state.kind in ("atomic", "final"):
+            return name
+        if len(inside) != 1:
+            return None
+        name = inside[0]
+    return None

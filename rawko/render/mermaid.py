@@ -1,0 +1,166 @@
+"""Chart to Mermaid text (`stateDiagram-v2`), for READMEs and wikis. The same chart gives the same text.
+
+Mermaid has no escape character: labels end at the line, and `;`, `:`, `#`, quotes, braces and `<` mean
+something. Whatever is not plain is written as Mermaid's entity (`#35;`), so that no name can add a line, an
+arrow or markup. States get ids of their own (`s0`, `s1`, ...) and their name as a label.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from rawko.chart.definition import (
+    Action,
+    AssignAction,
+    CallAction,
+    CancelAction,
+    Chart,
+    CodeAction,
+    CodeGuard,
+    Delay,
+    EmitAction,
+    FixedDelay,
+    LogAction,
+    RaiseAction,
+    SendAction,
+    State,
+    Transition,
+)
+from rawko.chart.expressions import format_call, format_guard
+
+MAX_LABEL = 80
+"""Longest part of a label, in characters; what is longer is cut, so that a diagram stays one."""
+
+_INDENT = "    "
+_PLAIN = frozenset(" _.,()/=+-?!'")
+
+
+def to_mermaid(chart: Chart, *, title: str | None = None) -> str:
+    """The chart as Mermaid text, ending with a newline.
+
+    Args:
+        title: Above the diagram; the chart's name by default, "" for none.
+    """
+    return "\n".join(_Diagram(chart).lines(chart.name if title is None else title)) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text for a label: one line, cut, with everything but letters, digits and a few marks as entities."""
+    line = " ".join(text.split())
+    cut = line if len(line) <= MAX_LABEL else line[: MAX_LABEL - 1] + "…"
+    return "".join(each if each.isalnum() or each in _PLAIN else f"#{ord(each)};" for each in cut)
+
+
+class _Diagram:
+    def __init__(self, chart: Chart) -> None:
+        self._chart = chart
+        self._ids = {state.name: f"s{state.order}" for state in chart}
+        self._timers = {timer.event: timer for state in chart for timer in state.after}
+
+    def lines(self, title: str) -> Iterator[str]:
+        if title:
+            yield from ("---", f"title: {json.dumps(' '.join(title.split()), ensure_ascii=False)}", "---")
+        yield "stateDiagram-v2"
+        yield from (_INDENT + line for line in self._body())
+
+    def _body(self) -> Iterator[str]:
+        root = self._chart[self._chart.root]
+        # The root is drawn only where it has something to show: its own transitions, entry, regions.
+        if root.kind == "compound" and not root.transitions and not _notes(root):
+            yield from self._inside(root)
+        else:
+            yield from self._state(root)
+        for transition in self._chart.transitions:
+            yield from self._arrows(transition)
+
+    def _state(self, state: State) -> Iterator[str]:
+        name = self._ids[state.name]
+        label = "H*" if state.kind == "deep history" else "H" if state.is_history else escaped(state.name)
+        if state.kind in ("compound", "parallel"):
+            yield f'state "{label}" as {name} {{'
+            yield from (_INDENT + line for line in self._inside(state))
+            yield "}"
+            return
+        yield f'state "{label}" as {name}'
+        # A line of text is a description of a state; the first one must be the label again, or it replaces it.
+        notes = _notes(state)
+        if notes:
+            yield f"{name} : {label}"
+            yield from (f"{name} : {note}" for note in notes)
+        if state.kind == "final":
+            yield f"{name} --> [*]"
+
+    def _inside(self, state: State) -> Iterator[str]:
+        for initial in state.initial:
+            yield f"[*] --> {self._ids[initial]}"
+        for place, child in enumerate(state.children):
+            if state.kind == "parallel" and place:
+                yield "--"
+            yield from self._state(self._chart[child])
+        for child in state.children:
+            for memory in self._chart[child].memory:
+                yield f"{self._ids[child]} --> {self._ids[memory]} : default"
+
+    def _arrows(self, transition: Transition) -> Iterator[str]:
+        label = self._label(transition)
+        source = self._ids[transition.source]
+        for target in transition.targets or (transition.source,):
+            yield f"{source} --> {self._ids[target]}" + (f" : {label}" if label else "")
+
+    def _label(self, transition: Transition) -> str:
+        parts = [escaped(", ".join(map(self._event, transition.events)))] if transition.events else []
+        if transition.guard is not None:
+            guard = transition.guard
+            parts.append(f"[{escaped(guard.code if isinstance(guard, CodeGuard) else format_guard(guard))}]")
+        if transition.actions:
+            parts.append(f"/ {escaped(', '.join(map(action_label, transition.actions)))}")
+        if not transition.targets:
+            parts.append("(stays)")
+        return " ".join(parts)
+
+    def _event(self, event: str) -> str:
+        """Events that the chart does not write are told as the keys that it does write."""
+        timer = self._timers.get(event)
+        if timer is not None:
+            return f"after {_delay(timer.delay)}"
+        if event.startswith("done.state."):
+            return "done"
+        for prefix, words in (("done.invoke.", "done"), ("error.invoke.", "error")):
+            if event.startswith(prefix):
+                return f"{words} {event.removeprefix(prefix)}"
+        return event
+
+
+def _delay(delay: Delay) -> str:
+    return (delay.text or f"{delay.milliseconds:g}ms") if isinstance(delay, FixedDelay) else delay.name
+
+
+def action_label(action: Action) -> str:
+    """A few words for an action."""
+    match action:
+        case CallAction(name, arguments):
+            return format_call(name, arguments)
+        case AssignAction(values):
+            return "assign " + ", ".join(name for name, _ in values)
+        case RaiseAction(event):
+            return f"raise {event}"
+        case SendAction(event, to=to):
+            return f"send {event}" + (f" to {to}" if to else "")
+        case CancelAction(id):
+            return f"cancel {id}"
+        case EmitAction(event):
+            return f"emit {event}"
+        case LogAction(message):
+            return f"log {message}"
+        case CodeAction(code):
+            return code
+
+
+def _notes(state: State) -> list[str]:
+    """Lines under a state's name: what runs in it, and what is done on entry and exit."""
+    notes = [f"invoke {invoke.id}" for invoke in state.invoke]
+    for word, actions in (("entry", state.on_entry), ("exit", state.on_exit)):
+        if actions:
+            notes.append(f"{word} / {', '.join(map(action_label, actions))}")
+    return [escaped(note) for note in notes]
