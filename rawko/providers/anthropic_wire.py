@@ -29,6 +29,8 @@ _STOP_REASONS: Mapping[str, StopReason] = {
     "tool_calls": "tool_use",
 }
 
+_CUTTING: frozenset[StopReason] = frozenset({"max_tokens", "model_context_window_exceeded"})
+
 
 class UnreadableAnswerError(Exception):
     """The server's answer breaks the wire's rules."""
@@ -116,13 +118,13 @@ class AnswerReader:
         Raises:
             UnreadableAnswerError: The event is not what its type promises.
         """
-        read = _EVENTS.get(event.get("type", ""))
+        kind = str(event.get("type"))
+        read = _EVENTS.get(kind)
         if read is None:
             return None
         try:
             return read(self, event)
-        except (KeyError, TypeError, AttributeError) as error:
-            kind = event.get("type")
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise UnreadableAnswerError(f"event {kind!r} of the answer cannot be read: {error!r}") from error
 
     def done(self) -> TurnDone:
@@ -139,9 +141,9 @@ class AnswerReader:
         if self._stop_reason not in _STOP_REASONS:
             raise UnreadableAnswerError(f"unknown stop reason {self._stop_reason!r}")
         stop_reason = _STOP_REASONS[self._stop_reason]
-        blocks = (self._finished(index, stop_reason) for index in sorted(self._blocks))
+        blocks = [self._finished(index, stop_reason) for index in self._blocks]
         return TurnDone(
-            message=Message(role="assistant", content=_sendable(list(blocks))),
+            message=Message(role="assistant", content=_sendable(blocks)),
             stop_reason=stop_reason,
             usage=self.usage,
             model=self._model,
@@ -193,28 +195,40 @@ class AnswerReader:
     def _count(self, told: Mapping[str, Any] | None) -> None:
         """Counts are cumulative: what is told later replaces what was told before."""
         known = {ours: told[theirs] for ours, theirs in _USAGE.items() if told and told.get(theirs) is not None}
-        self.usage = self.usage.model_copy(update={**known, "calls": 1})
+        self.usage = Usage(**{**self.usage.model_dump(), **known, "calls": 1})
 
     def _finished(self, index: int, stop_reason: StopReason) -> Block:
         block = self._blocks[index]
         text = "".join(self._inputs.get(index, ()))
-        if not text.strip():
-            return block
-        try:
-            value = json.loads(text)
-        except ValueError as error:
-            if stop_reason in ("max_tokens", "model_context_window_exceeded"):
-                # Half a call cannot be run; a note in its place tells the model where it stood.
-                return {"type": "text", "text": f"[the call of tool {block.get('name')!r} was cut off: {stop_reason}]"}
-            raise UnreadableAnswerError(f"the input of tool {block.get('name')!r} is not JSON: {error}") from error
-        if not isinstance(value, dict):
-            raise UnreadableAnswerError(f"the input of tool {block.get('name')!r} is no JSON object: {text[:100]!r}")
-        return {**block, "input": value}
+        if text.strip():
+            try:
+                block = {**block, "input": json.loads(text)}
+            except ValueError as error:
+                if stop_reason in _CUTTING:
+                    return _cut_call(block, stop_reason)
+                raise UnreadableAnswerError(f"the input of tool {block.get('name')!r} is not JSON: {error}") from error
+        return _checked_call(block) if block.get("type") == "tool_use" else block
+
+
+def _cut_call(block: Block, stop_reason: str) -> Block:
+    """A note in place of half a call: it cannot be run, and tells the model where it stood."""
+    return {"type": "text", "text": f"[the call of tool {block.get('name')!r} was cut off: {stop_reason}]"}
+
+
+def _checked_call(block: Block) -> Block:
+    """A tool call with what every reader of it relies on: id, name and an object as input."""
+    value = block.get("input") or {}
+    if not isinstance(value, dict):
+        raise UnreadableAnswerError(f"the input of tool {block.get('name')!r} is no JSON object: {value!r:.100}")
+    for key in ("id", "name"):
+        if not (isinstance(block.get(key), str) and block[key]):
+            raise UnreadableAnswerError(f"a tool call has no {key}: {block!r:.200}")
+    return {**block, "input": value}
 
 
 def _sendable(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """Blocks without empty texts: models emit them, and the API refuses to get them back."""
-    return tuple(block for block in blocks if block.get("type") != "text" or block.get("text"))
+    """Blocks without blank texts: models emit them, and the API refuses to get them back."""
+    return tuple(block for block in blocks if block.get("type") != "text" or str(block.get("text") or "").strip())
 
 
 _USAGE = {

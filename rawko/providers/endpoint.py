@@ -13,7 +13,7 @@ class Endpoint:
     """A Messages-API server: Claude's, or any other by its URL (Ollama, llama.cpp, LiteLLM).
 
     Attributes:
-        base_url: Root of the server, without `/v1`.
+        base_url: Root of the server; a `/v1` at its end is dropped, since every path of the API begins with it.
         api_key: Signs in; wins over `auth_token`. Which header carries it is the SDK's choice.
         auth_token: Signs in, as a bearer token.
         timeout_ms: Bound of a whole call whose request names none.
@@ -34,6 +34,7 @@ class Endpoint:
     uses_cache: bool = True
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "base_url", self.base_url.rstrip("/").removesuffix("/v1"))
         if self.base_url == ANTHROPIC_URL and not (self.api_key or self.auth_token):
             raise ValueError(
                 f"{ANTHROPIC_URL} needs a key: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, "

@@ -85,6 +85,7 @@ class _Reader:
 
     def read(self, text: str) -> Document:
         try:
+            self._check_depth(text)
             root = yaml.compose(text, Loader=_Loader)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
@@ -97,6 +98,17 @@ class _Reader:
             raise self._error(None, "the file is empty; accepted: a mapping with 'scenario' and 'replies'")
         self._document.data = self._value(root, ())
         return self._document
+
+    def _check_depth(self, text: str) -> None:
+        """Composing recurses once a level, so depth is measured on the flat events first."""
+        depth = 0
+        for event in yaml.parse(text, Loader=_Loader):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            if depth > MAX_DEPTH:
+                raise self._error(event.start_mark, f"nested too deep; accepted: {MAX_DEPTH} levels")
 
     def _value(self, node: yaml.Node, path: Path) -> Any:
         self._count += 1

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
 from typing import Any, get_args
 
 import anthropic
 import httpx2
 import pytest
 from anthropic import DefaultAsyncHttpxClient
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rawko.providers.anthropic_api import AnthropicProvider
 from rawko.providers.anthropic_failures import BY_ERROR_CODE, BY_STATUS, BY_TYPE, classify, retry_after_ms
@@ -216,6 +221,7 @@ def test_usage_told_later_replaces_what_was_told_before() -> None:
 def test_an_answer_without_content_or_with_empty_text() -> None:
     assert read(start(), *end()).message.content == ()
     assert read(start(), *text(""), *end()).message.content == ()
+    assert read(start(), *text(" \n"), *end()).message.content == ()
 
 
 @pytest.mark.parametrize(
@@ -225,6 +231,7 @@ def test_an_answer_without_content_or_with_empty_text() -> None:
         (call_of(""), {}),
         (call_of('{"a"', ': [1, "', '\\u00e9"]}'), {"a": [1, "é"]}),
         (call_of(input={"whole": True}), {"whole": True}),
+        (call_of(input=None), {}),
     ],
 )
 def test_tool_inputs(events: list[Event], value: Event) -> None:
@@ -244,7 +251,10 @@ def test_half_a_call_is_never_run() -> None:
         ([], "sent no message"),
         ([*text("a")], "sent no message"),
         ([start(), *call_of('{"a": '), *end("tool_use")], "input of tool 'write' is not JSON"),
-        ([start(), *call_of("[1]"), *end("tool_use")], "input of tool 'write' is no JSON object: '\\[1\\]'"),
+        ([start(), *call_of("[1]"), *end("tool_use")], "input of tool 'write' is no JSON object: \\[1\\]"),
+        ([start(), *call_of("{}", id=""), *end("tool_use")], "a tool call has no id"),
+        ([start(), *call_of("{}", name=None), *end("tool_use")], "a tool call has no name"),
+        ([start(usage={"input_tokens": "many"})], "event 'message_start'"),
         ([start(), *text("a"), *end("nonsense")], "unknown stop reason 'nonsense'"),
         ([start(), *text("a")[1:]], "KeyError"),
         ([start(), {"type": "content_block_start"}], "event 'content_block_start'"),
@@ -260,6 +270,53 @@ def test_what_cannot_be_read(events: list[Event], told: str) -> None:
 def test_what_was_cut_off(events: list[Event]) -> None:
     with pytest.raises(CutOffAnswerError, match="without a stop reason"):
         read(*events)
+
+
+MAPS = partial(st.dictionaries, st.text())
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | MAPS(inner), max_leaves=6
+)
+
+
+@settings(max_examples=50)
+@given(words=st.text().filter(str.strip), value=MAPS(JSON), data=st.data())
+def test_however_an_answer_is_cut_into_pieces(words: str, value: Event, data: st.DataObject) -> None:
+    def pieces(whole: str) -> list[str]:
+        cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=5)))
+        return [whole[begin:stop] for begin, stop in pairwise([0, *cuts, len(whole)])]
+
+    deltas = [{"type": "text_delta", "text": piece} for piece in pieces(words)]
+    written = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces(json.dumps(value))]
+    call = {"type": "tool_use", "id": "t", "name": "write", "input": {}}
+    done = read(start(), *block(0, {"type": "text", "text": ""}, *deltas), *block(1, call, *written), *end("tool_use"))
+    assert done.message.text == words
+    assert done.message.tool_calls[0].input == value
+
+
+FRAGMENTS = (
+    st.none()
+    | st.booleans()
+    | st.text(max_size=3)
+    | st.sampled_from(["text", "tool_use", "text_delta", "input_json_delta", "x", 0, 1])
+)
+KEYS = ["message", "content_block", "delta", "index", "type", "text", "partial_json", "usage", "content", "input"]
+PARTS = st.recursive(FRAGMENTS, lambda inner: st.dictionaries(st.sampled_from(KEYS), inner), max_leaves=5)
+TYPES = ["message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta"]
+ODD_EVENTS = st.builds(
+    lambda kind, rest: {**rest, "type": kind}, st.sampled_from(TYPES), st.dictionaries(st.sampled_from(KEYS), PARTS)
+)
+
+
+@settings(max_examples=60)
+@given(events=st.lists(ODD_EVENTS | st.sampled_from([start(), *text("a"), *call_of("{"), *end()]), max_size=6))
+def test_no_answer_whatever_breaks_the_reader(events: list[Event]) -> None:
+    try:
+        done = read(*copy.deepcopy(events))
+    except (UnreadableAnswerError, CutOffAnswerError):
+        return
+    assert done.message.tool_calls is not None
+    assert done.message.text is not None
+    json.dumps(done.message.to_json())
 
 
 # ---------------------------------------------------------------- failures
@@ -471,6 +528,7 @@ async def test_signing_in(endpoint: dict[str, str], sent: str, monkeypatch: pyte
         ({"ANTHROPIC_API_KEY": "k"}, (ANTHROPIC_URL, "k", None)),
         ({"ANTHROPIC_AUTH_TOKEN": "t"}, (ANTHROPIC_URL, None, "t")),
         ({"ANTHROPIC_BASE_URL": "http://localhost:11434"}, ("http://localhost:11434", None, None)),
+        ({"ANTHROPIC_BASE_URL": "http://localhost:8080/v1/"}, ("http://localhost:8080", None, None)),
     ],
 )
 def test_endpoints_from_the_environment(

@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from rawko.providers.models import DEFAULT_MODEL, resolve_model
@@ -114,6 +117,34 @@ def test_a_defect_is_told_with_its_place(text: str, told: str) -> None:
 def test_the_schema_refuses_what_the_reader_refuses(text: str, _: str) -> None:
     data = read_document(text, "s.yaml").data
     assert not Draft202012Validator(scenario_schema()).is_valid(data)
+
+
+KEYS = ["scenario", "replies", "purpose", "text", "error", "code", "delay", "expect", "usage", "tool_calls", "name"]
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["select", "timeout", "2s"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS) | st.text(), inner, max_size=4),
+)
+
+
+@given(data=ODD)
+def test_odd_data_gives_defects_or_a_scenario(data: Any) -> None:
+    text = yaml.safe_dump(data, allow_unicode=True)
+    try:
+        parse_scenario(text, source="s.yaml")
+    except ScenarioError as error:
+        assert error.defects
+        assert all(defect.line >= 1 and defect.column >= 1 and defect.message for defect in error.defects)
+
+
+@given(text=st.text(alphabet=st.sampled_from("{}[]:,-&*!|>'\"#%@?\n ab1")))
+def test_odd_text_gives_defects(text: str) -> None:
+    with pytest.raises(ScenarioError):
+        parse_scenario(text)
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, "a: " + "{a: " * 100_000, "- " * 100_000, "? " * 50_000])
+def test_deep_nesting_is_a_defect(text: str) -> None:
+    assert "too deep" in defects(text)[0]
 
 
 def test_all_defects_are_told_in_the_files_order() -> None:
