@@ -1,0 +1,14 @@
+"""The agent machine: one agent's run, tool call by tool call. The chart is `statecharts/agent_loop.yaml`.
+
+`bindings` holds all that is pure; `actors(ports)` (in `actors`) adds what touches the world.
+"""
+
+from __future__ import annotations
+
+from rawko.machines.agent_loop import actions, failing, guards, inputs
+from rawko.machines.agent_loop.context import AgentLoopContext
+from rawko.machines.agent_loop.inputs import agent_loop_input
+
+bindings = guards.bindings | actions.bindings | failing.bindings | inputs.bindings
+
+__all__ = ["AgentLoopContext", "agent_loop_input", "bindings"]

@@ -1,0 +1,414 @@
+"""Actions of the agent machine: (context, event) to updates as data, one function per name in the chart. Pure.
+
+In the order of a run: start, the model's turn, its calls, people, the ends. What went wrong is `failing`.
+"""
+
+from __future__ import annotations
+
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.events import Event
+from rawko.interpreter.updates import Updates, append, assign, log, raise_
+from rawko.interpreter.values import thaw
+from rawko.machines.agent_loop import texts
+from rawko.machines.agent_loop.calls import ending_text, immediate_answer
+from rawko.machines.agent_loop.context import (
+    AgentLoopContext,
+    PendingCall,
+    Question,
+    SnapshotEntry,
+    ToolEntry,
+)
+from rawko.machines.agent_loop.control import MODELS
+from rawko.machines.agent_loop.conversation import (
+    WireMessage,
+    calls_of,
+    ends_in_call,
+    last_words,
+    text_of,
+    unanswered,
+    user_message,
+)
+from rawko.machines.agent_loop.failures import describe_call
+from rawko.machines.agent_loop.turns import (
+    answered,
+    close_turn,
+    granted,
+    limit_text,
+    not_run,
+    open_tool_call,
+    spent,
+    tell,
+    tell_observers,
+)
+from rawko.vocabulary.messages import ToolResult
+from rawko.vocabulary.plan import Plan, diff_plans
+from rawko.vocabulary.snapshot import Snapshot
+
+bindings = Bindings()
+
+SCOPES = ("once", "tool", "always")
+
+
+# ---------------------------------------------------------------- start
+
+
+@bindings.action
+def begin(context: AgentLoopContext, event: Event) -> Updates:
+    """Mark where the new part of the conversation starts; answer what a resumed one left open (C-35)."""
+    left_open = [
+        ToolResult(call_id=id, content=texts.CANCELLED_CALL, is_error=True) for id in unanswered(context.messages)
+    ]
+    message = user_message(left_open)
+    return (
+        assign(new_messages_from=len(context.messages), plan_given=context.plan),
+        append("messages", message) if message else None,
+    )
+
+
+@bindings.action
+def receive_prompt(context: AgentLoopContext, event: Event) -> Updates:
+    """The prompt of the input is the user's first message."""
+    return append("messages", user_message((), context.prompt))
+
+
+@bindings.action
+def record_snapshot(context: AgentLoopContext, event: Event, *, is_tools: bool = False) -> Updates:
+    """Keep the captured tree, if it is the first or differs from the last (C-53); `is_tools`: a tool made it so."""
+    captured = event.output["snapshot"]
+    current = context.current_snapshot
+    if current is not None and current.tree == captured["tree"]:
+        return assign(touched=None)
+    call_id = context.tool_history[-1].call.id if is_tools else None
+    entry = SnapshotEntry(**thaw(captured), call_id=call_id)
+    return (
+        append("snapshot_history", entry),
+        assign(
+            current_snapshot=Snapshot(**thaw(captured)),
+            files_changed=event.output.get("changes", ()),
+            touched=None,
+        ),
+        tell_observers("SNAPSHOT_CAPTURED", context, tree=entry.tree, label=entry.label),
+    )
+
+
+# ---------------------------------------------------------------- the model's turn
+
+
+@bindings.action
+def begin_turn(context: AgentLoopContext, event: Event) -> Updates:
+    """Nothing has arrived of the answer yet; what a failed try sent is forgotten."""
+    return assign(current_response=[])
+
+
+@bindings.action
+def append_text(context: AgentLoopContext, event: Event) -> Updates:
+    """A piece of the answer's text; in O(1), however long the answer is."""
+    return append("current_response", event.text), tell_observers("TEXT_DELTA", context, text=event.text)
+
+
+@bindings.action
+def record_turn(context: AgentLoopContext, event: Event) -> Updates:
+    """The whole turn is there: the message verbatim, its cost, and its calls queued (C-34, C-55).
+
+    An empty message is not kept, since no server takes it back; nor is a refused one, which would be refused again.
+    """
+    done = event.output
+    message, stop_reason = done["message"], done["stop_reason"]
+    is_kept = len(message["content"]) > 0 and stop_reason != "refusal"
+    text = text_of(message)
+    said = {"role": "assistant", "content": [{"type": "text", "text": text}]}
+    return (
+        append("messages", message) if is_kept else None,
+        assign(
+            pending_calls=_queued(message, stop_reason) if is_kept else [],
+            stop_reason=stop_reason,
+            turns=context.turns + 1,
+            usage=spent(context.usage) + spent(done["usage"]),
+            model=done["model"],
+            retries=0,
+            last_error=None,
+            current_response=[],
+        ),
+        tell("AGENT_MESSAGE", context, message=said) if text else None,
+        tell_observers("TURN_DONE", context, stop_reason=stop_reason, usage=done["usage"], model=done["model"]),
+    )
+
+
+def _queued(message: WireMessage, stop_reason: str) -> list[PendingCall]:
+    calls = calls_of(message)
+    is_cut = stop_reason in ("max_tokens", "model_context_window_exceeded") and ends_in_call(message)
+    return [
+        PendingCall(call=call, is_truncated=is_cut and place == len(calls)) for place, call in enumerate(calls, start=1)
+    ]
+
+
+@bindings.action
+def count_retry(context: AgentLoopContext, event: Event) -> Updates:
+    """One more try of the same turn (C-24)."""
+    retries = context.retries + 1
+    code = event.error.get("code")
+    return (
+        assign(retries=retries),
+        log(f"Retrying the turn after {code} ({retries} of {context.max_retries})", "warning", agent=context.agent),
+        tell_observers("AGENT_RETRY", context, retry=retries, code=code),
+    )
+
+
+@bindings.action
+def nudge(context: AgentLoopContext, event: Event) -> Updates:
+    """Say that a run does not end silently (C-57)."""
+    return (
+        append("messages", user_message((), texts.NUDGE)),
+        assign(nudges=context.nudges + 1),
+        tell_observers("AGENT_STOPPED", context, nudge=context.nudges + 1),
+    )
+
+
+@bindings.action
+def continue_cut_off(context: AgentLoopContext, event: Event) -> Updates:
+    """Answer the calls of a message that was cut off, and ask for the rest (C-38)."""
+    return close_turn(context, text=texts.CUT_OFF), assign(continuations=context.continuations + 1)
+
+
+# ---------------------------------------------------------------- the turn's calls
+
+
+@bindings.action
+def answer_next_call(context: AgentLoopContext, event: Event) -> Updates:
+    """The machine's own answer to the next call: a plan update, or what is wrong with the call."""
+    answer = immediate_answer(context)
+    assert answer is not None, "the guard is_answered_by_machine holds"
+    taken = assign(pending_calls=context.pending_calls[1:])
+    return taken, append("turn_results", answer.result), _planned(context, answer.plan) if answer.plan else None
+
+
+def _planned(context: AgentLoopContext, plan: Plan) -> Updates:
+    given = None if context.plan_given is None else Plan.model_validate(thaw(context.plan_given))
+    updates = diff_plans(given, plan)
+    return assign(plan=plan, plan_updates=updates), tell_observers("PLAN_UPDATED", context, plan=plan)
+
+
+@bindings.action
+def open_next_call(context: AgentLoopContext, event: Event) -> Updates:
+    """Take the next call in hand."""
+    pending = context.pending_calls[0]
+    return (
+        assign(open_call=pending, pending_calls=context.pending_calls[1:]),
+        tell("AGENT_TOOL_CALL", context, tool_call=pending.call),
+    )
+
+
+@bindings.action
+def record_result(context: AgentLoopContext, event: Event) -> Updates:
+    """The tool has answered."""
+    call, outcome = open_tool_call(context), event.output
+    result = ToolResult(call_id=call.id, content=outcome["content"], is_error=outcome.get("is_error", False))
+    entry = ToolEntry(
+        call=call,
+        result=result,
+        is_broken=outcome.get("is_broken", False),
+        is_denied=outcome.get("is_denied", False),
+        exit_code=outcome.get("exit_code"),
+    )
+    return answered(context, entry), assign(touched=outcome.get("touched"))
+
+
+@bindings.action
+def record_crash(context: AgentLoopContext, event: Event) -> Updates:
+    """The tool's actor failed, which tools never do: the tool is broken (C-13)."""
+    call = open_tool_call(context)
+    result = not_run(call, texts.BROKEN.format(message=event.error.get("message", "")))
+    return answered(context, ToolEntry(call=call, result=result, is_broken=True)), assign(touched=None)
+
+
+@bindings.action
+def refuse_call(context: AgentLoopContext, event: Event) -> Updates:
+    """The gate says no: the model is told which rule did, and nothing is run."""
+    verdict = event.output
+    text = texts.DENIED_BY_RULE.format(rule=verdict["rule"], reason=verdict["reason"]).strip()
+    return _denied(context, text)
+
+
+@bindings.action
+def answer_turn(context: AgentLoopContext, event: Event) -> Updates:
+    """All results of the turn go back in one message (C-55)."""
+    return close_turn(context)
+
+
+# ---------------------------------------------------------------- people
+
+
+@bindings.action
+def ask_approval(context: AgentLoopContext, event: Event) -> Updates:
+    """The gate wants a person's yes."""
+    call = describe_call(open_tool_call(context).to_json())
+    text = texts.APPROVAL.format(agent=context.agent, call=call)
+    return assign(question=Question(kind="approval", text=text))
+
+
+@bindings.action
+def ask_clarification(context: AgentLoopContext, event: Event) -> Updates:
+    """The agent asks; its call stays open until somebody answers."""
+    pending = context.pending_calls[0]
+    question = ending_text(pending.call)
+    return (
+        assign(
+            open_call=pending,
+            pending_calls=context.pending_calls[1:],
+            question=Question(kind="clarify", text=question),
+        ),
+        tell_observers("AGENT_CLARIFICATION", context, question=question),
+    )
+
+
+@bindings.action
+def pause_run(context: AgentLoopContext, event: Event) -> Updates:
+    """The agent asks to be looked at; its call stays open until somebody does."""
+    pending = context.pending_calls[0]
+    text = ending_text(pending.call)
+    return (
+        assign(
+            open_call=pending,
+            pending_calls=context.pending_calls[1:],
+            question=Question(kind="pause", text=text),
+            reason="agent",
+            summary=text,
+        ),
+        tell_observers("AGENT_PAUSED", context, reason=text),
+    )
+
+
+@bindings.action
+def pause_silent(context: AgentLoopContext, event: Event) -> Updates:
+    """The agent stopped silently once too often (C-57)."""
+    said = last_words(context.messages, context.new_messages_from)
+    return (
+        assign(question=Question(kind="pause", text=texts.SILENT_STOP), reason="silent_stop", summary=said),
+        tell_observers("AGENT_PAUSED", context, reason=texts.SILENT_STOP),
+    )
+
+
+@bindings.action
+def raise_answer(context: AgentLoopContext, event: Event) -> Updates:
+    """A person's answer, as the event that anybody could have sent from outside."""
+    text = event.output["text"]
+    if context.question is None or context.question.kind != "approval":
+        return raise_("USER_MESSAGE", content=text)
+    if text in SCOPES:
+        return raise_("APPROVE", scope=text)
+    return raise_("DENY", reason="" if text == "deny" else text)
+
+
+@bindings.action
+def report_unattended(context: AgentLoopContext, event: Event) -> Updates:
+    """Nobody is there to answer: say so once, and go on waiting."""
+    question, pending = context.question, context.open_call
+    asked = {"kind": question.kind, "text": question.text} if question else {"kind": "pause", "text": ""}
+    is_approval = question is not None and question.kind == "approval"
+    told = {**asked, "call": pending.call if pending and is_approval else None}
+    return (
+        assign(is_unattended=True),
+        tell_observers("NEEDS_PERSON", context, **told),
+        tell("AGENT_WAITING", context, **told),
+    )
+
+
+@bindings.action
+def report_attended(context: AgentLoopContext, event: Event) -> Updates:
+    """The waiting is over; the parent is told if it was told of the waiting."""
+    return assign(is_unattended=False, question=None), tell("AGENT_RESUMED", context) if context.is_unattended else None
+
+
+@bindings.action
+def receive_message(context: AgentLoopContext, event: Event) -> Updates:
+    """What the user says: the answer to an open clarify or pause, or a message of its own."""
+    content = str(event.data.get("content") or "")
+    said = content if content.strip() else texts.RESUME
+    pending = context.open_call
+    fresh = (assign(nudges=0, continuations=0, reason=None, summary="", last_error=None), granted(context))
+    if pending is None:
+        return append("messages", user_message((), said)), fresh
+    why_not = texts.NOT_RUN.format(why=f"the message ended with {pending.call.name!r}")
+    result = ToolResult(call_id=pending.call.id, content=said)
+    return close_turn(context, why_not=why_not, open_result=result), fresh
+
+
+@bindings.action
+def approve_call(context: AgentLoopContext, event: Event) -> Updates:
+    """A person says yes to the open call: once, to this tool, or always."""
+    scope = event.data.get("scope")
+    return assign(approval=scope if scope in SCOPES else "once")
+
+
+@bindings.action
+def deny_call(context: AgentLoopContext, event: Event) -> Updates:
+    """A person says no to the open call, or says something else instead, which is a no with a reason."""
+    reason = event.data.get("reason") or event.data.get("content") or ""
+    return _denied(context, texts.DENIED_BY_PERSON.format(reason=reason).strip())
+
+
+def _denied(context: AgentLoopContext, text: str) -> Updates:
+    call = open_tool_call(context)
+    return answered(context, ToolEntry(call=call, result=not_run(call, text), is_denied=True))
+
+
+# ---------------------------------------------------------------- ends
+
+
+@bindings.action
+def complete_run(context: AgentLoopContext, event: Event) -> Updates:
+    """The agent says that the task is done; calls that stand after it are not run."""
+    call = context.pending_calls[0].call
+    summary = ending_text(call)
+    done = ToolResult(call_id=call.id, content=texts.COMPLETED)
+    rest = [
+        not_run(pending.call, texts.NOT_RUN.format(why="the message ended with 'complete'"))
+        for pending in context.pending_calls[1:]
+    ]
+    return (
+        append("messages", user_message([*context.turn_results, done, *rest])),
+        assign(pending_calls=[], turn_results=[], summary=summary, last_error=None),
+        tell_observers("AGENT_DONE", context, summary=summary),
+    )
+
+
+@bindings.action
+def reach_limit(context: AgentLoopContext, event: Event, *, reason: str) -> Updates:
+    """A limit is reached: turns, tool_steps, max_tokens or context_window (C-21, C-33, C-38, C-58)."""
+    text = limit_text(context, reason)
+    said = last_words(context.messages, context.new_messages_from)
+    return (
+        close_turn(context, why_not=texts.NOT_RUN.format(why=text.rstrip("."))),
+        assign(
+            reason=reason,
+            question=Question(kind="pause", text=text),
+            summary=f"{text} {said}".strip(),
+        ),
+        log(text, "warning", agent=context.agent),
+    )
+
+
+@bindings.action
+def cancel_run(context: AgentLoopContext, event: Event) -> Updates:
+    """Stop: every open call gets a synthetic answer, so that the conversation stays valid (C-29, S3-093)."""
+    entry = _cancelled_entry(context)
+    return (
+        (append("tool_history", entry), assign(tool_steps=context.tool_steps + 1)) if entry else None,
+        close_turn(context, why_not=texts.CANCELLED_CALL),
+        assign(summary=texts.CANCELLED, current_response=[]),
+    )
+
+
+def _cancelled_entry(context: AgentLoopContext) -> ToolEntry | None:
+    """The open call's place in the tool history; a clarify or pause has none."""
+    if context.open_call is None or context.open_call.call.name in MODELS:
+        return None
+    call = open_tool_call(context)
+    return ToolEntry(call=call, result=not_run(call, texts.CANCELLED_CALL))
+
+
+@bindings.action
+def log_capture_failure(context: AgentLoopContext, event: Event) -> Updates:
+    """The last look of a cancelled run failed; it is cancelled all the same."""
+    message = event.error.get("message", "")
+    return log(texts.WORKSPACE.format(message=message), "error", agent=context.agent)

@@ -1,0 +1,241 @@
+"""Actors of the agent machine: the model's stream, the gate, the tools, the workspace, the person. All I/O is here.
+
+Each is a thin adapter between a port and the machine: JSON in, JSON out, a port's exception as `ActorFailed`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.events import Event
+from rawko.interpreter.values import thaw
+from rawko.machines.agent_loop.control import control_specs
+from rawko.machines.agent_loop.conversation import as_sent
+from rawko.machines.prompts import Prompts
+from rawko.runtime.logic import ActorFailed, Done, Scope
+from rawko.runtime.ports import (
+    ModelRequest,
+    People,
+    Provider,
+    ProviderError,
+    Question,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+    Toolbox,
+    TurnDone,
+    Workspace,
+    WorkspaceError,
+)
+from rawko.vocabulary.agent import AgentConfig
+from rawko.vocabulary.errors import ErrorContext
+from rawko.vocabulary.messages import ToolCall
+
+PLACEHOLDERS: Final[Mapping[str, frozenset[str]]] = {
+    "system": frozenset({"agent", "can_update_plan", "project_instructions"}),
+}
+"""Templates of `prompts/agent_loop/`, each with the names that its data has."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLoopPorts:
+    """What the machine needs of the world.
+
+    Attributes:
+        agents: Full configurations by name; a run's `agent` is looked up here.
+        model: For agents that name none.
+        project_instructions: Text of the project's AGENTS.md or CLAUDE.md, or "".
+        max_tokens: Bound of one answer, in tokens.
+    """
+
+    provider: Provider
+    toolbox: Toolbox
+    workspace: Workspace
+    people: People
+    prompts: Prompts
+    agents: Mapping[str, AgentConfig]
+    model: str
+    project_instructions: str = ""
+    max_tokens: int = 8192
+
+
+def actors(ports: AgentLoopPorts) -> Bindings:
+    """The machine's actors on these ports.
+
+    Tools and captures of one set of ports take turns: a capture that follows a stopped tool waits until the tool's
+    processes are gone, and no two tools run at once (AL-080).
+    """
+    workspace_in_use = asyncio.Lock()
+    bound = Bindings()
+    bound.add("actor", "stream_agent", partial(_stream_agent, ports))
+    bound.add("actor", "check_gate", partial(_check_gate, ports))
+    bound.add("actor", "execute_tool", partial(_execute_tool, ports, workspace_in_use))
+    bound.add("actor", "capture_snapshot", partial(_capture_snapshot, ports, workspace_in_use))
+    bound.add("actor", "ask_person", partial(_ask_person, ports))
+    return bound
+
+
+# ---------------------------------------------------------------- the model
+
+
+def model_request(ports: AgentLoopPorts, input: Mapping[str, Any]) -> ModelRequest:
+    """The request of one turn. System prompt and tools are equal in all turns of an agent, so that they are cached.
+
+    Raises:
+        ActorFailed: The agent is not configured.
+    """
+    config = _config(ports, input["agent"])
+    can_update_plan = bool(input["can_update_plan"])
+    system = ports.prompts.render(
+        "system",
+        agent={
+            "name": config.name,
+            "display_name": config.display_name or config.name,
+            "system_prompt": config.system_prompt,
+        },
+        can_update_plan=can_update_plan,
+        project_instructions=ports.project_instructions,
+    )
+    control = control_specs(can_update_plan=can_update_plan)
+    taken = {spec.name for spec in control}
+    tools = [spec for spec in ports.toolbox.specs(config.name) if spec.name not in taken]
+    return ModelRequest(
+        purpose=f"agent:{config.name}",
+        model=config.model or ports.model,
+        system=system,
+        messages=as_sent(input["messages"]),
+        tools=(*tools, *control),
+        max_tokens=ports.max_tokens,
+    )
+
+
+async def _stream_agent(ports: AgentLoopPorts, input: Mapping[str, Any], scope: Scope) -> AsyncIterator[Event | Done]:
+    """One turn: TEXT_DELTA events as text arrives, then the whole message as output (C-25, C-55)."""
+    request = model_request(ports, input)
+    done: TurnDone | None = None
+    try:
+        async with _closing(ports.provider.stream(request)) as stream:
+            async for item in stream:
+                match item:
+                    case TextDelta(text):
+                        yield Event("TEXT_DELTA", text=text)
+                    case ThinkingDelta(text):
+                        scope.emit("THINKING_DELTA", agent=input["agent"], text=text)
+                    case TurnDone():
+                        done = item
+    except ProviderError as error:
+        raise ActorFailed(_provider_failure(input["agent"], error)) from error
+    if done is None:
+        message = "the model's answer has no end"
+        raise ActorFailed(ErrorContext(message=message, category="provider_error", code="malformed"))
+    yield Done(
+        {
+            "message": done.message.to_json(),
+            "stop_reason": done.stop_reason,
+            "usage": done.usage.to_json(),
+            "model": done.model,
+        }
+    )
+
+
+@asynccontextmanager
+async def _closing(stream: AsyncIterator[StreamEvent]) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+    """Close the stream whatever happens: closing it aborts the call."""
+    try:
+        yield stream
+    finally:
+        aclose = getattr(stream, "aclose", None)
+        if aclose is not None:
+            await aclose()
+
+
+def _provider_failure(agent: str, error: ProviderError) -> dict[str, Any]:
+    context = ErrorContext(
+        agent=agent,
+        attempted="a turn of the model",
+        message=error.message,
+        category=error.category,
+        code=error.code,
+        retry_after_ms=error.retry_after_ms,
+    )
+    return {**context.to_json(), "usage": error.usage.to_json()}
+
+
+def _config(ports: AgentLoopPorts, name: str) -> AgentConfig:
+    config = ports.agents.get(name)
+    if config is None:
+        known = ", ".join(map(repr, sorted(ports.agents))) or "none"
+        raise ActorFailed(
+            ErrorContext(
+                agent=name,
+                message=f"agent {name!r} is not configured; agents: {known}",
+                category="validation_error",
+            )
+        )
+    return config
+
+
+# ---------------------------------------------------------------- tools
+
+
+async def _check_gate(ports: AgentLoopPorts, input: Mapping[str, Any]) -> dict[str, Any]:
+    """The gate's verdict on the call."""
+    verdict = ports.toolbox.check(input["agent"], _call(input))
+    return {"decision": verdict.decision, "rule": verdict.rule, "reason": verdict.reason}
+
+
+async def _execute_tool(ports: AgentLoopPorts, in_use: asyncio.Lock, input: Mapping[str, Any]) -> dict[str, Any]:
+    """Run the call. Cancelling kills the tool's processes before the lock is free again (C-29)."""
+    agent, call = input["agent"], _call(input)
+    if input["approval"] is not None:
+        ports.toolbox.approve(agent, call, input["approval"])
+    read_only = {spec.name for spec in ports.toolbox.specs(agent) if spec.is_read_only}
+    async with in_use:
+        outcome = await ports.toolbox.run(agent, call)
+    return {
+        "content": outcome.content,
+        "is_error": outcome.is_error or outcome.is_broken,
+        "is_broken": outcome.is_broken,
+        "is_denied": outcome.details.get("category") == "permission_error",
+        "is_read_only": call.name in read_only,
+        "touched": None if outcome.touched is None else list(outcome.touched),
+        "exit_code": outcome.exit_code,
+    }
+
+
+def _call(input: Mapping[str, Any]) -> ToolCall:
+    return ToolCall.model_validate(thaw(input["call"]))
+
+
+# ---------------------------------------------------------------- workspace and people
+
+
+async def _capture_snapshot(ports: AgentLoopPorts, in_use: asyncio.Lock, input: Mapping[str, Any]) -> dict[str, Any]:
+    """The workspace as a tree, and what differs from the first one where the tree is new (C-48, C-54)."""
+    touched = input["touched"]
+    try:
+        async with in_use:
+            snapshot = await ports.workspace.capture(input["label"], None if touched is None else list(touched))
+        first = input["first_tree"]
+        is_new = first is not None and snapshot.tree != input["last_tree"]
+        changes = await ports.workspace.changes(first, snapshot.tree) if is_new else ()
+    except WorkspaceError as error:
+        where = (error.path,) if error.path else None
+        failure = ErrorContext(message=error.message, category="unknown", attempted="a capture of the workspace")
+        context = failure.context.model_copy(update={"files_accessed": where})
+        raise ActorFailed(failure.model_copy(update={"context": context})) from error
+    return {"snapshot": snapshot.to_json(), "changes": [change.to_json() for change in changes]}
+
+
+async def _ask_person(ports: AgentLoopPorts, input: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a person says, or None where nobody is there."""
+    call = None if input["call"] is None else _call(input)
+    question = Question(kind=input["kind"], text=input["text"], agent=input["agent"], call=call)
+    answer = await ports.people.ask(question)
+    return None if answer is None else {"text": answer.text, "who": answer.who}

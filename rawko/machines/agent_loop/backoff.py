@@ -1,0 +1,30 @@
+"""How long a turn waits before it is tried again: exponential, with jitter from the seed. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+
+_STEPS = 2**32
+
+
+def backoff_ms(
+    retries: int, *, base_ms: int, cap_ms: int, seed: int | str, key: str = "", retry_after_ms: int | None = None
+) -> int:
+    """Milliseconds to wait before retry number `retries` (from 1).
+
+    Half of the exponential delay is fixed, half is jitter that `seed`, `key` and `retries` settle, so that a replay
+    waits as long and runs side by side do not. The provider's own wish counts where it is longer; the cap is for
+    our delay alone.
+
+    Source: C-24, C-67.
+    """
+    exponent = min(max(retries, 1) - 1, 32)
+    full = min(cap_ms, base_ms << exponent)
+    own = full / 2 + full / 2 * _fraction(f"{seed}:{key}:{retries}")
+    return max(round(own), retry_after_ms or 0)
+
+
+def _fraction(text: str) -> float:
+    """A number in [0, 1) that the text settles."""
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:4], "big") / _STEPS

@@ -1,0 +1,148 @@
+"""What the agent machine remembers: its input, its conversation, and the histories of tools and snapshots.
+
+All of it is JSON (C-26). In guards and actions the context is a frozen record with these fields, not an object of
+this class: its fields read as attributes, but nothing here may have methods that they would call.
+
+Lists that grow with the run (`messages`, `tool_history`, `snapshot_history`, `current_response`) are only appended
+to; the others are bounded by one turn.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from rawko.vocabulary.agent import Limits
+from rawko.vocabulary.base import Data
+from rawko.vocabulary.errors import ErrorContext
+from rawko.vocabulary.messages import ToolCall, ToolResult
+from rawko.vocabulary.plan import Plan, PlanPatch
+from rawko.vocabulary.snapshot import FileChange, Snapshot
+from rawko.vocabulary.usage import Usage
+
+Outcome = Literal["success", "failure", "limit", "cancelled"]
+Reason = Literal["turns", "tool_steps", "max_tokens", "context_window", "silent_stop", "agent"]
+Scope = Literal["once", "tool", "always"]
+Count = Annotated[int, Field(ge=0)]
+
+START_LABEL = "start"
+CANCELLED_LABEL = "cancelled"
+"""Labels of the captures that belong to no tool call."""
+
+
+class PendingCall(Data):
+    """A tool call of the turn that is not answered yet. `is_truncated`: its input was cut off by max_tokens."""
+
+    call: ToolCall
+    is_truncated: bool = False
+
+
+class ToolEntry(Data):
+    """A tool call and its answer, in the order in which they were answered (AL-020).
+
+    Attributes:
+        is_broken: The tool itself is defective.
+        is_denied: It was not run, because the gate or a person said no.
+    """
+
+    call: ToolCall
+    result: ToolResult
+    is_broken: bool = False
+    is_denied: bool = False
+    exit_code: int | None = None
+
+
+class SnapshotEntry(Data):
+    """The workspace after a tool call that changed it; entry 0, before the first turn, has no call (C-53)."""
+
+    tree: str
+    commit: str
+    label: str = ""
+    skipped: tuple[str, ...] = ()
+    call_id: str | None = None
+
+
+class Question(Data):
+    """What a person is asked while the machine waits."""
+
+    kind: Literal["clarify", "pause", "approval"]
+    text: str
+
+
+class Backoff(Data):
+    """Waiting between retries of a turn: doubles from `base_ms`, never above `cap_ms` by itself."""
+
+    base_ms: Annotated[int, Field(ge=0)] = 1_000
+    cap_ms: Annotated[int, Field(ge=0)] = 60_000
+
+
+class AgentLoopContext(Data):
+    """Input and memory of one agent run.
+
+    Attributes:
+        agent: Name of the agent; the actors find its configuration by it.
+        prompt: First message of the user; empty to wait in idle for a USER_MESSAGE.
+        messages: The conversation as wire messages `{role, content: [block]}`, resumed ones first (C-35).
+        seed: The only source of chance.
+        is_interactive: `complete` leads back to idle and limits to paused, for a conversation; otherwise both end
+            the machine (C-20, C-58).
+        can_update_plan: The tool update_plan is offered.
+        new_messages_from: How many of `messages` were there at the start.
+        current_response: Pieces of the text that is arriving.
+        pending_calls: Tool calls of the turn that are still to be answered, in order (C-55).
+        open_call: The one call at work: checked, run, or waiting for a person.
+        approval: What a person's yes to the open call covers.
+        turn_results: Answers to calls of the turn; sent together when all are there.
+        touched: Paths that the last tool may have written; None: unknown.
+        turns, tool_steps: Model answers and tool calls of this run, ever growing; a person's message to an
+            interactive agent grants new limits from `turns_from` and `tool_steps_from` on.
+        reason: Why it paused or stopped at a limit.
+        last_error: What went wrong last; None after a good turn.
+    """
+
+    agent: str = "agent"
+    prompt: str = ""
+    messages: list[dict[str, Any]] = Field(default_factory=list)
+    plan: Plan | None = None
+    limits: Limits = Limits()
+    seed: int | str = 0
+    is_interactive: bool = False
+    can_update_plan: bool = True
+    max_retries: Count = 4
+    max_nudges: Count = 2
+    max_continuations: Count = 2
+    max_equal_failures: Annotated[int, Field(ge=1)] = 3
+    backoff: Backoff = Backoff()
+
+    new_messages_from: Count = 0
+    current_response: list[str] = Field(default_factory=list)
+    pending_calls: list[PendingCall] = Field(default_factory=list)
+    open_call: PendingCall | None = None
+    approval: Scope | None = None
+    turn_results: list[ToolResult] = Field(default_factory=list)
+    stop_reason: str | None = None
+    tool_history: list[ToolEntry] = Field(default_factory=list)
+    snapshot_history: list[SnapshotEntry] = Field(default_factory=list)
+    current_snapshot: Snapshot | None = None
+    touched: list[str] | None = None
+    files_changed: list[FileChange] = Field(default_factory=list)
+
+    turns: Count = 0
+    turns_from: Count = 0
+    tool_steps: Count = 0
+    tool_steps_from: Count = 0
+    nudges: Count = 0
+    continuations: Count = 0
+    retries: Count = 0
+    usage: Usage = Usage()
+    model: str | None = None
+
+    plan_given: Plan | None = None
+    plan_updates: PlanPatch | None = None
+    question: Question | None = None
+    is_unattended: bool = False
+    last_error: ErrorContext | None = None
+    reason: Reason | None = None
+    summary: str = ""
+    outcome: Outcome | None = None

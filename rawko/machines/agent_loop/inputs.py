@@ -1,0 +1,128 @@
+"""What the machine's actors are given, what it gives back, and how long it waits. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.events import Event
+from rawko.machines.agent_loop.backoff import backoff_ms
+from rawko.machines.agent_loop.context import CANCELLED_LABEL, START_LABEL, AgentLoopContext
+from rawko.vocabulary.agent import AgentConfig, AgentDescription
+from rawko.vocabulary.plan import Plan
+
+bindings = Bindings()
+bindings.add("context", "AgentLoopContext", AgentLoopContext)
+
+
+def agent_loop_input(
+    agent: AgentConfig | AgentDescription,
+    prompt: str = "",
+    *,
+    messages: Sequence[Mapping[str, Any]] = (),
+    plan: Plan | None = None,
+    seed: int | str = 0,
+    is_interactive: bool = False,
+) -> dict[str, Any]:
+    """The input of the machine for one run of an agent.
+
+    Args:
+        prompt: The user's message; empty waits in idle for a USER_MESSAGE.
+        messages: The agent's own conversation so far, as wire messages, to resume it (C-35).
+        is_interactive: For a conversation: `complete` leads back to idle (C-20).
+    """
+    return {
+        "agent": agent.name,
+        "prompt": prompt,
+        "messages": list(messages),
+        "plan": None if plan is None else plan.to_json(),
+        "limits": agent.limits.to_json(),
+        "can_update_plan": agent.tools.permits("update_plan"),
+        "seed": seed,
+        "is_interactive": is_interactive,
+    }
+
+
+@bindings.input
+def stream_agent_input(context: AgentLoopContext, event: Event) -> Any:
+    """The conversation so far; shared, not copied."""
+    return {
+        "agent": context.agent,
+        "messages": context.messages,
+        "can_update_plan": context.can_update_plan,
+    }
+
+
+@bindings.input
+def open_call_input(context: AgentLoopContext, event: Event) -> Any:
+    """The call at work, and what a person's yes to it covers."""
+    assert context.open_call is not None
+    return {"agent": context.agent, "call": context.open_call.call, "approval": context.approval}
+
+
+@bindings.input
+def capture_input(context: AgentLoopContext, event: Event) -> Any:
+    """Where the last tool may have written, and the trees to compare with."""
+    last = context.tool_history[-1].call.name if len(context.tool_history) else START_LABEL
+    return _capture(context, last if context.current_snapshot else START_LABEL, context.touched)
+
+
+@bindings.input
+def last_capture_input(context: AgentLoopContext, event: Event) -> Any:
+    """A whole look at what a cancelled run leaves behind."""
+    return _capture(context, CANCELLED_LABEL, None)
+
+
+def _capture(context: AgentLoopContext, label: str, touched: Any) -> dict[str, Any]:
+    history = context.snapshot_history
+    return {
+        "label": label,
+        "touched": touched,
+        "first_tree": history[0].tree if len(history) else None,
+        "last_tree": history[-1].tree if len(history) else None,
+    }
+
+
+@bindings.input
+def ask_person_input(context: AgentLoopContext, event: Event) -> Any:
+    """What a person is asked."""
+    assert context.question is not None
+    call = context.open_call.call if context.open_call and context.question.kind == "approval" else None
+    return {"agent": context.agent, "kind": context.question.kind, "text": context.question.text, "call": call}
+
+
+@bindings.delay
+def retry_delay(context: AgentLoopContext, event: Event) -> int:
+    """Milliseconds before the turn is tried again, no earlier than the provider asked for (C-24)."""
+    error = context.last_error
+    return backoff_ms(
+        context.retries,
+        base_ms=context.backoff.base_ms,
+        cap_ms=context.backoff.cap_ms,
+        seed=context.seed,
+        key=f"{context.agent}:{context.turns}",
+        retry_after_ms=error.retry_after_ms if error else None,
+    )
+
+
+@bindings.output
+def agent_output(context: AgentLoopContext, event: Event) -> Any:
+    """What the run came to; `error` only of a failure, `reason` only of a limit (C-13, C-33, C-34, C-48)."""
+    history = context.snapshot_history
+    return {
+        "outcome": context.outcome,
+        "summary": context.summary,
+        "error": context.last_error if context.outcome == "failure" else None,
+        "reason": context.reason if context.outcome == "limit" else None,
+        "usage": context.usage,
+        "messages": context.messages,
+        "new_messages_from": context.new_messages_from,
+        "plan_updates": context.plan_updates,
+        "files_changed": context.files_changed,
+        "tree_before": history[0].tree if len(history) else None,
+        "tree_after": history[-1].tree if len(history) else None,
+        "turns": context.turns,
+        "tool_steps": context.tool_steps,
+        "model": context.model,
+    }

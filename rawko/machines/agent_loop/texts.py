@@ -1,0 +1,40 @@
+"""Every word that the machine itself says to the model or about a run. Prompts that people edit are in `prompts/`."""
+
+from __future__ import annotations
+
+NUDGE = (
+    "You stopped without calling a tool. A run never ends silently: go on with the task, or call 'complete' with a "
+    "summary if it is done, 'clarify' with a question for the user, or 'pause' with the reason if you are stuck."
+)
+CUT_OFF = (
+    "Your last message was cut off by the limit on its length. Go on from where it stopped, in smaller pieces: "
+    "write long files in several calls."
+)
+TRUNCATED_CALL = "Not run: the call was cut off by the limit on the length of a message, so its input is incomplete."
+COMPLETED = "Completed."
+PLAN_UPDATED = "Plan updated: {finished} of {total} steps finished, {position}."
+RESUME = "Continue."
+NOT_ALLOWED = "The tool {tool!r} is not available to this agent."
+LOOK_FIRST = (
+    "Not completed: an earlier call of the same message failed. Look at its result; call 'complete' again if the "
+    "task is done all the same."
+)
+DENIED_BY_RULE = "Denied by the rule {rule!r}; the call was not run. {reason}"
+DENIED_BY_PERSON = "The user denied this call; it was not run. {reason}"
+CANCELLED_CALL = "Cancelled: the run was stopped before this call was finished."
+NOT_RUN = "Not run: {why}."
+
+SILENT_STOP = "The agent stopped without saying whether the task is done."
+REFUSED = "The model refused to answer."
+LIMITS: dict[str, str] = {
+    "turns": "Stopped at the limit of {limit} turns.",
+    "tool_steps": "Stopped at the limit of {limit} tool calls.",
+    "max_tokens": "Stopped: the answer was cut off by its length {limit} times.",
+    "context_window": "Stopped: the conversation no longer fits into the model's context window.",
+}
+UNREPAIRED = "The run ended with an error unrepaired: {message}"
+REPEATED = "The call failed {times} times in the same way: {message}"
+BROKEN = "The tool itself is broken: {message}"
+WORKSPACE = "The workspace could not be captured: {message}"
+CANCELLED = "Cancelled."
+APPROVAL = "May the agent {agent!r} run {call}?"
