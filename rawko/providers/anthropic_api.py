@@ -70,14 +70,13 @@ class AnthropicProvider:
 
 
 class _Call:
-    """One call on its way: opened on the first `next`, bounded as a whole and in its silences."""
+    """One call on its way: opened on the first `next`, bounded as a whole. Silences are the transport's to bound."""
 
     def __init__(self, client: AsyncAnthropic, endpoint: Endpoint, request: ModelRequest) -> None:
         self._client = client
         self._body = request_body(request, uses_cache=endpoint.uses_cache)
-        self._reader = AnswerReader(request.model)
+        self._reader = AnswerReader(self._body["model"])
         self._whole_s = (request.timeout_ms or endpoint.timeout_ms) / 1000
-        self._idle_s = endpoint.idle_timeout_ms / 1000
         self._ends_at = asyncio.get_running_loop().time() + self._whole_s
         self._answer: AsyncStream[RawMessageStreamEvent] | None = None
         self._events: AsyncIterator[RawMessageStreamEvent] | None = None
@@ -103,11 +102,11 @@ class _Call:
 
     async def _next(self) -> StreamEvent:
         if self._events is None:
-            async with self._within(self._whole_s):
+            async with self._in_time():
                 self._answer = await self._client.messages.create(**self._body, stream=True)
             self._events = aiter(self._answer)
         while True:
-            async with self._within(self._idle_s):
+            async with self._in_time():
                 event = await anext(self._events, None)
             if event is None:
                 return self._reader.done()
@@ -117,23 +116,19 @@ class _Call:
                 return delta
 
     @asynccontextmanager
-    async def _within(self, seconds: float) -> AsyncIterator[None]:
-        """Bound one wait by `seconds` and by the call's end, and say which it was.
+    async def _in_time(self) -> AsyncIterator[None]:
+        """Bound one wait by the call's end.
 
         Each wait is bounded on its own, never the generator as a whole: a timeout that is open across a `yield`
         would cancel whatever the reader of the stream is doing.
         """
-        loop = asyncio.get_running_loop()
-        until = loop.time() + seconds
         try:
-            async with asyncio.timeout_at(min(until, self._ends_at)):
+            async with asyncio.timeout_at(self._ends_at):
                 yield
         except TimeoutError as error:
-            is_silence = until < self._ends_at
-            words = f"silent for {seconds:g} s" if is_silence else f"no end within {self._whole_s:g} s"
-            raise TimeoutError(words) from error
+            raise TimeoutError(f"no end within {self._whole_s:g} s") from error
 
 
 def _transport_timeout(endpoint: Endpoint) -> httpx2.Timeout:
-    """The transport bounds connecting alone: reading is bounded by the call, which knows the request's own limit."""
-    return httpx2.Timeout(None, connect=endpoint.connect_timeout_ms / 1000)
+    """Bounds of single waits on the wire. There a ping ends a silence; the SDK passes none of them on."""
+    return httpx2.Timeout(endpoint.idle_timeout_ms / 1000, connect=endpoint.connect_timeout_ms / 1000)

@@ -187,5 +187,15 @@ _PREFIXES: Mapping[ProviderCode, str] = {
 def _words(code: ProviderCode, error: BaseException | None) -> str:
     prefix = _PREFIXES.get(code, "the model call failed")
     # The SDK's texts on timeouts and connections are general advice; they are longer than what they say.
-    detail = "" if isinstance(error, anthropic.APIConnectionError) else str(error).strip()
+    is_advice = isinstance(error, anthropic.APIConnectionError)
+    detail = _WAITS.get(type(error)) or ("" if is_advice else str(error).strip())
     return f"{prefix}: {detail}" if detail else prefix
+
+
+_WAITS: Mapping[type[object], str] = {
+    httpx2.ConnectTimeout: "no connection was made",
+    httpx2.ReadTimeout: "the server fell silent",
+    httpx2.WriteTimeout: "the server took nothing in",
+    httpx2.PoolTimeout: "no connection was free",
+}
+"""The transport's timeouts carry no words of their own."""

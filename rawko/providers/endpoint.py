@@ -17,7 +17,7 @@ class Endpoint:
         api_key: Signs in; wins over `auth_token`. Which header carries it is the SDK's choice.
         auth_token: Signs in, as a bearer token.
         timeout_ms: Bound of a whole call whose request names none.
-        idle_timeout_ms: Longest silence within an answer that has begun.
+        idle_timeout_ms: Longest silence on the wire, before the answer and within it; pings end a silence.
         connect_timeout_ms: Bound of opening the connection.
         uses_cache: Mark the stable prefix for the server's prompt cache.
 
@@ -29,7 +29,7 @@ class Endpoint:
     api_key: str | None = field(default=None, repr=False)
     auth_token: str | None = field(default=None, repr=False)
     timeout_ms: int = 600_000
-    idle_timeout_ms: int = 180_000
+    idle_timeout_ms: int = 300_000
     connect_timeout_ms: int = 10_000
     uses_cache: bool = True
 

@@ -97,11 +97,11 @@ async def test_a_decision_is_asked_with_its_schema(llmock: Any, provider: Anthro
 Break = Callable[[Any], Any]
 FAILURES: list[tuple[str, Break, tuple[str, str, int | None, int | None]]] = [
     ("429", lambda m: m.rate_limit(retry_after=7), ("rate_limited", "provider_error", 7_000, 429)),
-    ("529", lambda m: m.fail(529), ("overloaded", "provider_error", None, 529)),
+    ("529", lambda m: m.fail(529), ("overloaded", "provider_error", 1_000, 529)),
     ("529 wait", lambda m: m.fail(529, retry_after=2), ("overloaded", "provider_error", 2_000, 529)),
     ("500", lambda m: m.fail(500), ("server_error", "provider_error", None, 500)),
     ("502", lambda m: m.fail(502), ("server_error", "provider_error", None, 502)),
-    ("503", lambda m: m.fail(503), ("overloaded", "provider_error", None, 503)),
+    ("503", lambda m: m.fail(503), ("overloaded", "provider_error", 1_000, 503)),
     ("401", lambda m: m.fail(401), ("authentication", "provider_error", None, 401)),
     ("402", lambda m: m.fail(402), ("billing", "provider_error", None, 402)),
     ("403", lambda m: m.fail(403), ("permission", "provider_error", None, 403)),
@@ -126,8 +126,7 @@ async def test_failures(
 ) -> None:
     break_it(llmock)
     error = await failure(provider)
-    retry_after = error.retry_after_ms if expected[2] is not None else None
-    assert (error.code, error.category, retry_after, error.status) == expected
+    assert (error.code, error.category, error.retry_after_ms, error.status) == expected
     assert error.__cause__ is not None
     llmock.reply("Fine again.")
     assert (await provider.create(REQUEST)).message.text == "Fine again."
@@ -157,7 +156,13 @@ async def test_the_whole_call_is_bounded(llmock: Any, provider: AnthropicProvide
 async def test_a_silence_is_bounded(llmock: Any, provider: AnthropicProvider) -> None:
     llmock.stall(after_chunks=2, seconds=3)
     error = await failure(provider)
-    assert error.message == "the model did not answer in time: silent for 0.3 s"
+    assert error.message == "the model did not answer in time: the server fell silent"
+
+
+async def test_a_server_that_never_begins(llmock: Any, provider: AnthropicProvider) -> None:
+    llmock.delay(3)
+    error = await failure(provider)
+    assert (error.code, error.message) == ("timeout", "the model did not answer in time: the server fell silent")
 
 
 async def test_closing_a_stream_aborts_the_call(llmock: Any, provider: AnthropicProvider) -> None:

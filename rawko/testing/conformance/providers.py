@@ -75,7 +75,18 @@ class Contract:
 
     number: str
     promise: str
-    check: Callable[[Harness], Awaitable[None]]
+    run: Callable[[Harness], Awaitable[None]]
+
+    async def check(self, harness: Harness) -> None:
+        """Hold an adapter to the promise.
+
+        Raises:
+            AssertionError: It breaks it; the message says which and how.
+        """
+        try:
+            await self.run(harness)
+        except Exception as error:
+            raise AssertionError(f"{self.number} ({self.promise}): {type(error).__name__}: {error}") from error
 
     def __str__(self) -> str:
         return self.number
@@ -181,8 +192,8 @@ async def _thinking_is_kept(harness: Harness) -> None:
 async def _failures_have_fields(harness: Harness) -> None:
     play = Play(failure="rate_limited", retry_after_ms=2_000)
     async with harness.provider([play, play]) as provider:
-        for call in (_done(provider), _collect(provider)):
-            error = await _failure(call)
+        for ask in (_done, _collect):
+            error = await _failure(ask(provider))
             assert (error.code, error.category) == ("rate_limited", "provider_error")
             assert error.retry_after_ms == 2_000
             assert error.status == 429
@@ -220,8 +231,8 @@ async def _closing_aborts(harness: Harness) -> None:
 async def _timeout_is_kept(harness: Harness) -> None:
     request = replace(_REQUEST, timeout_ms=50)
     async with harness.provider([Play(text="late", delay_ms=60_000)] * 2) as provider:
-        for call in (_done(provider, request), _collect(provider, request)):
-            error = await _failure(asyncio.wait_for(call, timeout=10))
+        for ask in (_done, _collect):
+            error = await _failure(asyncio.wait_for(ask(provider, request), timeout=10))
             assert (error.code, error.category) == ("timeout", "timeout")
 
 
