@@ -80,11 +80,11 @@ class Walk:
     """All files below a folder in path order; `.git` is never entered, links are named but not followed."""
 
     def __init__(self, with_ignored: bool, is_hidden: Callable[[str], bool]) -> None:
-        self._with_ignored, self._is_hidden = with_ignored, is_hidden
+        self.with_ignored, self.is_hidden = with_ignored, is_hidden
         self.unreadable = 0
 
     def below(self, fd: int, base: str, above: Ignores | None, depth: int = 0) -> Iterator[Entry]:
-        ignores = None if self._with_ignored else Ignores(above, base, fd)
+        ignores = None if self.with_ignored else Ignores(above, base, fd)
         try:
             with os.scandir(fd) as scan:
                 found = [(entry.name, entry.is_dir(follow_symlinks=False), _is_file(entry)) for entry in scan]
@@ -93,7 +93,7 @@ class Walk:
             return
         for name, is_folder, is_file in sorted(found, key=lambda item: item[0] + ("/" if item[1] else "")):
             path = base + name
-            if name == ".git" or self._is_hidden(path) or (ignores is not None and ignores.covers(path, is_folder)):
+            if name == ".git" or self.is_hidden(path) or (ignores is not None and ignores.covers(path, is_folder)):
                 continue
             if not is_folder:
                 yield Entry(path, name, fd, is_file)
@@ -223,6 +223,8 @@ def start(request: dict[str, Any], walk: Walk) -> Iterator[Entry]:
     root_fd: int = request["root_fd"]
     parts: list[str] = request["start"]
     if request["is_file"]:
+        if walk.is_hidden("/".join(parts)):
+            return
         yield Entry("/".join(parts), parts[-1], open_below(root_fd, parts[:-1]), True)
         return
     ignores: Ignores | None = None
@@ -232,7 +234,7 @@ def start(request: dict[str, Any], walk: Walk) -> Iterator[Entry]:
         base += part
         if ignores.covers(base, True):
             # Somebody who names an ignored folder wants to see what is in it.
-            walk._with_ignored = True
+            walk.with_ignored = True
         base += "/"
     yield from walk.below(open_below(root_fd, parts), base, ignores)
 

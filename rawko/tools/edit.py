@@ -5,13 +5,13 @@ Works on bytes: what is not replaced stays as it is, undecodable bytes and line 
 
 from __future__ import annotations
 
-import asyncio
 import os
 from dataclasses import dataclass
+from functools import partial
 
 from rawko.runtime.ports import ToolOutcome, ToolSpec
 from rawko.tools.base import Arguments, PathSubject, Run, Tool, ToolFailure, object_schema
-from rawko.tools.files import binary_kind, encode, replace_file
+from rawko.tools.files import binary_kind, encode, replace_file, to_the_end
 from rawko.tools.paths import Folder
 from rawko.tools.text import counted, cut_line, size, visible
 
@@ -49,7 +49,7 @@ class Edit(Tool):
         return self._folder.subject(arguments["file_path"])
 
     async def run(self, run: Run) -> ToolOutcome:
-        return await asyncio.to_thread(self._edit, run.arguments)
+        return await to_the_end(partial(self._edit, run.arguments))
 
     def _edit(self, arguments: Arguments) -> ToolOutcome:
         path = arguments["file_path"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from secrets import token_hex
 
+from rawko.runtime.ports import ToolOutcome
 from rawko.tools.base import ToolFailure
 from rawko.tools.paths import Located, failure
 
@@ -85,6 +87,17 @@ def _fill(fd: int, data: bytes, old: os.stat_result | None) -> None:
         os.fchown(fd, old.st_uid, old.st_gid)
     # After chown, which clears the set-id bits.
     os.fchmod(fd, stat.S_IMODE(old.st_mode))
+
+
+async def to_the_end(work: Callable[[], ToolOutcome]) -> ToolOutcome:
+    """Run `work` in a thread. A cancellation waits for its end: whoever looks at the workspace afterwards must not see
+    a file change that had been given up."""
+    task = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 def encode(text: str, field: str) -> bytes:

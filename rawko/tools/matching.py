@@ -89,7 +89,10 @@ def _resembles(pattern: str, command: SimpleCommand) -> bool:
         return is_hiding or _in_order(wanted, [token for word in command.words for token in _tokens(word.text)])
     if wanted and not wanted[0].fullmatch(name):
         return False
-    return is_hiding or _in_order(wanted[1:], [word.text for word in command.words[1:]])
+    # A word with white space in it is text (a commit's message), never a subcommand.
+    return is_hiding or _in_order(
+        wanted[1:], [word.text for word in command.words[1:] if not re.search(r"\s", word.text)]
+    )
 
 
 def _tokens(text: str) -> list[str]:

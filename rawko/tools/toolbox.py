@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -154,7 +154,7 @@ class Tools:
     @staticmethod
     async def _run(tool: Tool, run: Run) -> ToolOutcome:
         try:
-            return await tool.run(run)
+            return _sendable(await tool.run(run))
         except ToolFailure as failure:
             return _failed(f"{tool.spec.name}: {failure.message}", failure.code, failure.touched)
         except Exception as error:  # noqa: BLE001 (a tool is foreign code here)
@@ -165,6 +165,13 @@ class Tools:
         close = get_close_matches(name.lower(), known, n=1)
         nearest = f"did you mean {close[0]!r}? " if close else ""
         return f"there is no tool {name!r}; {nearest}tools: {', '.join(known) or 'none'}"
+
+
+def _sendable(outcome: ToolOutcome) -> ToolOutcome:
+    """The outcome with a content that UTF-8 can carry: a file's name may hold bytes that are none."""
+    if outcome.content.isascii():
+        return outcome
+    return replace(outcome, content=outcome.content.encode("utf-8", "backslashreplace").decode("utf-8"))
 
 
 def _failed(message: str, code: str, touched: tuple[str, ...] = ()) -> ToolOutcome:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 
 from rawko.runtime.ports import ToolOutcome, ToolSpec
 from rawko.tools.base import Arguments, PathSubject, Run, Tool, object_schema
-from rawko.tools.files import encode, replace_file
+from rawko.tools.files import encode, replace_file, to_the_end
 from rawko.tools.paths import Folder
 from rawko.tools.text import counted, size
 
@@ -36,7 +36,7 @@ class Write(Tool):
         return self._folder.subject(arguments["file_path"])
 
     async def run(self, run: Run) -> ToolOutcome:
-        return await asyncio.to_thread(self._write, run.arguments["file_path"], run.arguments["content"])
+        return await to_the_end(partial(self._write, run.arguments["file_path"], run.arguments["content"]))
 
     def _write(self, path: str, content: str) -> ToolOutcome:
         data = encode(content, "content")
