@@ -77,6 +77,11 @@ def shown(value: object) -> str:
     return quoted if len(quoted) <= MAX_SHOWN else quoted[: MAX_SHOWN - 3] + "..."
 
 
+def a(noun: str) -> str:
+    """A noun with its article."""
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+
+
 def listed(names: Iterable[str]) -> str:
     """Names for a message, quoted, in the order given, cut after a dozen."""
     quoted = [shown(name) for name in names]

@@ -196,4 +196,5 @@ def _state_rules() -> list[Schema]:
         }
     )
     rules.append({"if": {"required": ["memory"]}, "then": {"required": ["type"]}})
+    rules.append({"if": {"required": ["initial"]}, "then": {"required": ["states"], "properties": {"states": filled}}})
     return rules

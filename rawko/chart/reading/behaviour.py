@@ -7,6 +7,7 @@ as in sismic; lists and mappings are this language's in both cases.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from rawko.chart.definition import (
@@ -138,7 +139,7 @@ def _built_in(reader: Reader, node: MappingNode) -> Action:
     if make is not None:
         return make(value, reader.position(node))
     assert isinstance(value, (RaiseAction, SendAction, EmitAction))
-    return value
+    return replace(value, position=reader.position(node))
 
 
 def _expression(reader: Reader, node: ScalarNode, parse: Callable[[str, Locate], T], what: str) -> T:

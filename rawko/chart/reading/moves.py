@@ -19,6 +19,7 @@ from rawko.chart.definition import (
     RestorePolicy,
     TimerPolicy,
 )
+from rawko.chart.errors import a
 from rawko.chart.grammar import AFTER_ITEM, INVOKE, OUTCOME, TRANSITION, Element
 from rawko.chart.reading import values
 from rawko.chart.reading.reader import Reader, Unreadable
@@ -106,7 +107,7 @@ def _transition(reader: Reader, node: Node, element: Element) -> TransitionDraft
             targets=values.targets(reader, node),
             target_positions=values.target_positions(reader, node),
         )
-    mapping = reader.mapping(node, f"a {element.name}")
+    mapping = reader.mapping(node, a(element.name))
     given = reader.element(mapping, element)
     draft = TransitionDraft(reader.position(mapping))
     for key, value in given.items():

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from rawko.chart.definition import Position
-from rawko.chart.errors import ChartDefinitionError, Diagnostic, hint, listed, shown
+from rawko.chart.errors import ChartDefinitionError, Diagnostic, a, hint, listed, shown
 from rawko.chart.grammar import FOREIGN, Element, Key, Type
 from rawko.chart.yaml_nodes import Document, MappingNode, Node, NotJsonError, ScalarNode, SequenceNode, scalar_value
 
@@ -148,11 +148,11 @@ class Reader:
             end = f"; did you mean {foreign!r}? accepted: {listed(element.keys)}"
         else:
             end = hint(name, element.keys, "accepted")
-        self.report("unknown-key", key, f"{shown(name)} is no key of a {element.name}{end}")
+        self.report("unknown-key", key, f"{shown(name)} is no key of {a(element.name)}{end}")
 
 
 def _missing(row: Key, element: Element) -> str:
-    return f"a {element.name} needs the key {row.name!r}, for example '{row.name}: {row.example}'"
+    return f"{a(element.name)} needs the key {row.name!r}, for example '{row.name}: {row.example}'"
 
 
 def described(node: Node) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from rawko.chart.definition import Position
 from rawko.chart.grammar import LEAVING, REFUSED, STATE, STATECHART
 from rawko.chart.reading.reader import Reader, Unreadable
-from rawko.chart.yaml_nodes import MappingNode, Node
+from rawko.chart.yaml_nodes import MappingNode, Node, SequenceNode
 
 
 @dataclass(slots=True)
@@ -77,9 +77,16 @@ def _check_kind(reader: Reader, mapping: MappingNode, given: dict[str, Any]) -> 
     if given.get("states") and given.get("parallel states"):
         message = "a state has 'states' or 'parallel states', not both"
         reader.report("conflicting-keys", mapping.entries["parallel states"][0], message)
-    elif "initial" in mapping.entries and kind is None and not given.get("states"):
+        reader.is_partial = True
+    elif "initial" in mapping.entries and kind is None and not _has_states(mapping):
         message = "only a state with 'states' has 'initial'"
         reader.report("conflicting-keys", mapping.entries["initial"][0], message)
+
+
+def _has_states(mapping: MappingNode) -> bool:
+    """Whether any child is written, readable or not."""
+    written = mapping.entries.get("states")
+    return written is not None and not (isinstance(written[1], SequenceNode) and not written[1].items)
 
 
 def _check_refused(reader: Reader, mapping: MappingNode, kind: str) -> None:

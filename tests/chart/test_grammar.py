@@ -1,0 +1,116 @@
+"""One grammar: what the parser reads, what the schema allows and what the examples show are the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema
+import pytest
+
+from rawko.chart import ChartError, chart_schema, parse_chart
+from rawko.chart.grammar import DOCUMENT, ELEMENTS, Element, Key, Type
+from rawko.chart.reading.types import READERS
+from rawko.chart.schema import SCHEMAS
+from rawko.chart.yaml_nodes import compose, to_json
+from tests.chart.test_defects import DEFECTS
+from tests.chart.test_parse import FULL
+
+VALIDATOR = jsonschema.Draft202012Validator(chart_schema())
+
+# A defect that a schema cannot tell: names that must exist or be unique, expressions, trust, YAML itself.
+BEYOND_A_SCHEMA = frozenset(
+    (
+        "duplicate-key", "duplicate-state", "duplicate-invoke", "unknown-target", "unknown-state", "illegal-target",
+        "missing-initial", "invalid-initial", "invalid-memory", "invalid-root", "never-done", "misplaced-output",
+        "code-not-trusted", "invalid-expression", "not-json",
+    )
+)  # fmt: skip
+
+
+def as_json(text: str) -> Any:
+    return to_json(compose(text, "f").root)
+
+
+def test_the_schema_is_a_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(chart_schema())
+    assert chart_schema()["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+def test_every_type_has_one_reader_and_one_schema() -> None:
+    assert set(READERS) == set(Type) == set(SCHEMAS)
+
+
+@pytest.mark.parametrize("element", ELEMENTS, ids=lambda element: element.name)
+def test_keys_of_parser_and_schema_are_equal(element: Element) -> None:
+    schema = chart_schema()
+    found = schema if element is DOCUMENT else schema["$defs"][element.name.replace(" ", "-")]
+    assert set(found["properties"]) == set(element.keys)
+    assert set(found.get("required", ())) == {key.name for key in element.keys.values() if key.is_required}
+    assert found["additionalProperties"] is False
+    for name, key in element.keys.items():
+        assert found["properties"][name]["description"] == key.doc
+
+
+# Where an element stands, for one key of it; the states a, b, busy and off exist.
+PLACES = {
+    "statechart": "statechart: {{name: t, root state: {{name: lamp}}, {row}}}",
+    "state": "statechart: {{name: t, root state: {{name: lamp, initial: s, "
+    "states: [{{name: s, {row}}}, {{name: busy}}]}}}}",
+    "transition": "statechart: {{name: t, root state: {{name: busy, transitions: [{{{row}}}]}}}}",
+    "transition without event": "statechart: {{name: t, root state: {{name: busy, always: {{{row}}}}}}}",
+    "after item": "statechart: {{name: t, root state: {{name: busy, after: {{2s: {{{row}}}}}}}}}",
+    "invoke": "statechart: {{name: t, root state: {{name: busy, invoke: {{src: x, {row}}}}}}}",
+    "contract item": "statechart: {{name: t, root state: {{name: busy, contract: [{{{row}}}]}}}}",
+    "action": "statechart: {{name: t, root state: {{name: busy, on entry: {{{row}}}}}}}",
+    "raise": "statechart: {{name: t, root state: {{name: busy, on entry: {{raise: {{event: E, {row}}}}}}}}}",
+    "emit": "statechart: {{name: t, root state: {{name: busy, on entry: {{emit: {{event: E, {row}}}}}}}}}",
+    "send": "statechart: {{name: t, root state: {{name: busy, on entry: {{send: {{event: E, {row}}}}}}}}}",
+    "declared event": "statechart: {{name: t, events: {{E: {{{row}}}}}, root state: {{name: busy}}}}",
+}
+
+# Examples of a state's keys that need others beside them.
+BESIDE = {
+    "type": "type: final",
+    "initial": "initial: off, states: [{name: off}]",
+    "states": "initial: off, states: [{name: off}]",
+    "memory": "type: shallow history, memory: busy",
+    "on done": "on done: busy, parallel states: [{name: left}]",
+    "output": "type: final, output: {outcome: success}",
+}
+GIVEN = {"name", "root state", "src", "event"}
+
+
+def rows() -> list[Any]:
+    return [
+        pytest.param(element, key, id=f"{element.name}-{key.name}")
+        for element in ELEMENTS
+        if element is not DOCUMENT
+        for key in element.keys.values()
+        if not (key.name in GIVEN and key.is_required)
+    ]
+
+
+@pytest.mark.parametrize(("element", "key"), rows())
+def test_every_example_is_valid_for_parser_and_schema(element: Element, key: Key) -> None:
+    row = f"{key.name}: {key.example}"
+    if element.name == "state":
+        row = BESIDE.get(key.name, row)
+    text = PLACES[element.name].format(row=row)
+    parse_chart(text, trusted=key.type is Type.CODE)
+    assert list(VALIDATOR.iter_errors(as_json(text))) == []
+
+
+def test_the_full_chart_is_valid_for_the_schema() -> None:
+    assert list(VALIDATOR.iter_errors(as_json(FULL))) == []
+
+
+def can_tell(first: str) -> bool:
+    arithmetic = first.endswith("longer than 100 years") or "one timer has one 'on restore'" in first
+    return first.split(": ")[1] not in BEYOND_A_SCHEMA and not arithmetic
+
+
+@pytest.mark.parametrize("text", [text for text, first in DEFECTS if can_tell(first)])
+def test_what_the_parser_refuses_the_schema_refuses(text: str) -> None:
+    with pytest.raises(ChartError):
+        parse_chart(text)
+    assert list(VALIDATOR.iter_errors(as_json(text))) != []
