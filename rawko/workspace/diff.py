@@ -37,7 +37,30 @@ def unified(repository: pygit2.Repository, before: str, after: str) -> bytes:
     Raises:
         WorkspaceError: A tree is not in the store.
     """
-    return b"".join(patch.data for patch in _patches(repository, before, after))
+    return b"".join(_text(patch) for patch in _patches(repository, before, after))
+
+
+def _text(patch: pygit2.Patch) -> bytes:
+    """One file's part. libgit2 departs from git in three things.
+
+    Where only the mode changes, git does not call the contents different. It leaves out `---` and `+++` where there are
+    no lines to show (an empty file), and ends them with a tab where the name holds a blank, so that `patch` knows where
+    the name ends.
+    """
+    data: bytes = patch.data
+    if patch.delta.old_file.id == patch.delta.new_file.id:
+        return b"".join(data.splitlines(keepends=True)[:3])
+    if patch.delta.is_binary:
+        return data
+    head, mark, hunks = data.partition(b"\n@@ ")
+    if not mark:
+        return head.partition(b"\n--- ")[0].removesuffix(b"\n") + b"\n"
+    *above, old, new = head.split(b"\n")
+    return b"\n".join((*above, _with_tab(old), _with_tab(new))) + mark + hunks
+
+
+def _with_tab(line: bytes) -> bytes:
+    return line + b"\t" if b" " in line[4:] else line
 
 
 def _patches(repository: pygit2.Repository, before: str, after: str) -> Iterator[pygit2.Patch]:

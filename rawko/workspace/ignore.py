@@ -20,6 +20,8 @@ from rawko.workspace.userindex import TrackedPaths, UserIndex, common_folder, gi
 from rawko.workspace.wildmatch import Pattern, parse
 
 IGNORE_FILE = b".gitignore"
+RULES = (b".git", IGNORE_FILE)
+"""Names that change the rules of the folder they lie in."""
 _MAX_BYTES = 1 << 20
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
@@ -146,7 +148,7 @@ class Repositories:
             if repository is not None:
                 scope = Scope(repository=repository, is_ignored=scope.is_ignored).with_rules(repository.exclude)
         if IGNORE_FILE in names:
-            scope = scope.with_rules(read_ignore_file(descriptor))
+            scope = scope.with_rules(_read(IGNORE_FILE, folder=descriptor))
         return scope
 
     def above(self, workspace: Path) -> Scope:
@@ -172,23 +174,22 @@ class Repositories:
         return scope
 
 
-def read_ignore_file(descriptor: int) -> bytes:
-    """The .gitignore in an open folder; empty where it is a link, unreadable or absurdly large (as for git)."""
+def _read(path: bytes | Path, *, folder: int | None = None) -> bytes:
+    """What a rules file says; nothing where it is a link, unreadable or absurdly large (as for git)."""
     try:
-        handle = os.open(IGNORE_FILE, _OPEN, dir_fd=descriptor)
-    except OSError:
+        descriptor = os.open(path, _OPEN, dir_fd=folder)
+    except (OSError, ValueError):
         return b""
-    with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return b""
-        content = file.read(_MAX_BYTES + 1)
-    return content if len(content) <= _MAX_BYTES else b""
-
-
-def _read(path: Path) -> bytes:
-    try:
-        handle = os.open(path, _OPEN)
+        pieces = []
+        while piece := os.read(descriptor, _MAX_BYTES + 1):
+            pieces.append(piece)
+            if sum(map(len, pieces)) > _MAX_BYTES:
+                return b""
+        return b"".join(pieces)
     except OSError:
         return b""
-    with os.fdopen(handle, "rb") as file:
-        return file.read(_MAX_BYTES) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
+    finally:
+        os.close(descriptor)

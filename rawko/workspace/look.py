@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from rawko.runtime.ports import WorkspaceError
-from rawko.workspace.ignore import IGNORE_FILE, Repositories, Scope
+from rawko.workspace.ignore import IGNORE_FILE, RULES, Repositories, Scope
 from rawko.workspace.mirror import File, Folder, Mirror, signature
 from rawko.workspace.names import MAX_DEPTH, Parts, is_git_name
 from rawko.workspace.objects import Objects
 from rawko.workspace.reader import Counters, Reader
 
+_ENCODING = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -94,20 +96,22 @@ class Looker:
         """Bring a folder up to date; whether anything in it changed."""
         self.counters.scans += 1
         with os.scandir(descriptor) as listing:
-            found = {os.fsencode(entry.name): entry for entry in listing}
-        scope = self._repositories.enter(place.scope, self._root / os.fsdecode(place.prefix), descriptor, found)
-        place = _Place(place.prefix, scope, place.depth)
+            rest, missing = _unlike(folder, listing)
+        names = {name for name, _ in rest} | ({IGNORE_FILE} & folder.files.keys())
+        if not names.isdisjoint(RULES):
+            where = self._root / os.fsdecode(place.prefix)
+            scope = self._repositories.enter(place.scope, where, descriptor, names)
+            place = _Place(place.prefix, scope, place.depth)
         is_changed = False
-        for name, entry in found.items():
+        for name, entry in rest:
             if is_git_name(name):
                 is_changed |= folder.forget(name)
             elif entry.is_dir(follow_symlinks=False):
                 is_changed |= self._look_at_folder(descriptor, folder, place, name)
             else:
                 is_changed |= self._look_at_file(descriptor, folder, place, name, entry)
-        for name in [*folder.files, *folder.folders]:
-            if name not in found:
-                is_changed |= folder.forget(name)
+        for name in missing:
+            is_changed |= folder.forget(name)
         if is_changed:
             folder.oid = None
         return is_changed
@@ -161,8 +165,6 @@ class Looker:
             seen = entry.stat(follow_symlinks=False)
         except OSError:
             return folder.forget(name)
-        if known is not None and known.signature == signature(seen):
-            return False
         return self._put(folder, name, self._reader.take(descriptor, name, seen, place.prefix + name))
 
     @staticmethod
@@ -248,7 +250,7 @@ class Looker:
             with _opened(folder) as descriptor:
                 if descriptor is None:
                     return scope
-                names = [own for own in (b".git", IGNORE_FILE) if self._kind(descriptor, own) is not None]
+                names = [own for own in RULES if self._kind(descriptor, own) is not None]
                 scope = self._repositories.enter(scope, folder, descriptor, names)
         return scope
 
@@ -261,6 +263,33 @@ class Looker:
         if not target.is_relative_to(self._root):
             return []
         return [tuple(os.fsencode(part) for part in target.relative_to(self._root).parts)]
+
+
+def _unlike(
+    folder: Folder, listing: Iterable[os.DirEntry[str]]
+) -> tuple[list[tuple[bytes, os.DirEntry[str]]], list[bytes]]:
+    """What in a listing is not a captured file that looks as it did; and captured names that are not there.
+
+    Nearly all files of a look end here, so the loop is spelt out: it is most of what a look costs.
+    """
+    rest: list[tuple[bytes, os.DirEntry[str]]] = []
+    same: list[bytes] = []
+    files, (encoding, errors) = folder.files, _ENCODING
+    for entry in listing:
+        name = entry.name.encode(encoding, errors)
+        if name in files:
+            try:
+                seen = entry.stat(follow_symlinks=False)
+            except OSError:
+                continue  # It vanished since it was listed.
+            if files[name][2] == signature(seen):
+                same.append(name)
+                continue
+        rest.append((name, entry))
+    if len(same) == len(files) and not folder.folders:
+        return rest, []
+    found = {*same, *(name for name, _ in rest)}
+    return rest, [name for name in (*files, *folder.folders) if name not in found]
 
 
 @contextmanager

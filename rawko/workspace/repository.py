@@ -25,6 +25,12 @@ _SETTINGS = {
     "gc.auto": "0",
     "core.autocrlf": "false",
     "core.logAllRefUpdates": "false",
+    # The user's own settings are read too; these would change what a diff prints.
+    "core.abbrev": "7",
+    "core.attributesFile": os.devnull,
+    "core.quotePath": "true",
+    "diff.noprefix": "false",
+    "diff.mnemonicPrefix": "false",
     # Files of any name and content are data here: not defects that `git fsck` should report.
     "fsck.hasDotgit": "ignore",
     "fsck.gitmodulesBlob": "ignore",

@@ -18,6 +18,7 @@ _ANY: Final = rb"[^/]"
 _NEVER: Final = rb"(?!)"
 _FOLDERS: Final = rb"(?:[^/]+/)"
 
+_PLAIN = re.compile(rb"[^*?\[\\]*")
 _SPACE = frozenset(b" \t\n\v\f\r")
 _DIGIT = frozenset(b"0123456789")
 _UPPER = frozenset(range(ord("A"), ord("Z") + 1))
@@ -86,9 +87,14 @@ def _pattern(line: bytes) -> Pattern | None:
     body = body[:-1] if only_folders else body
     if not body:
         return None
-    is_path = b"/" in body
-    expression = _translate(body.removeprefix(b"/"))
-    return Pattern(expression, is_path, only_folders, includes)
+    if b"/" not in body:
+        return Pattern(_translate(body), False, only_folders, includes)
+    # git compares what precedes the first special character by itself, so a `**` right behind it counts as one at the
+    # start: `f**/bar` takes out foo/x/bar.
+    body = body.removeprefix(b"/")
+    plain = _PLAIN.match(body)
+    start = plain.end() if plain else 0
+    return Pattern(re.escape(body[:start]) + _translate(body[start:]), True, only_folders, includes)
 
 
 def _translate(glob: bytes) -> bytes:
@@ -119,7 +125,7 @@ def _path(components: Sequence[Sequence[Token]]) -> bytes:
     *middle, last = others
     ahead = first + b"/" if blocks[0] else b""
     between = b"".join(b"(?>" + _FOLDERS + b"*?" + block + b"/)" for block in middle if block)
-    behind = _FOLDERS + b"*" + last if last else rb"(?s:.+)"
+    behind = _FOLDERS + b"*" + last if last else rb"(?s:.*)"
     return ahead + between + behind
 
 
