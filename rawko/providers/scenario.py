@@ -110,7 +110,7 @@ class Reply(Data):
     error: ScriptedError | None = None
     delay: DurationMs = Field(default=0, validate_default=False)
     expect: Expect = Expect()
-    times: Annotated[int, Field(strict=True, ge=1)] = 1
+    times: Annotated[int, Field(strict=True, ge=1, le=1000)] = 1
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Reply:

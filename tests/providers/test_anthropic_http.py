@@ -112,7 +112,7 @@ FAILURES: list[tuple[str, Break, tuple[str, str, int | None, int | None]]] = [
     ("dropped", lambda m: m.disconnect(after_chunks=3), ("network_error", "provider_error", None, None)),
     ("cut off", lambda m: m.truncate(after_chunks=3), ("network_error", "provider_error", None, None)),
     ("corrupt", lambda m: m.corrupt(after_chunks=3), ("malformed", "provider_error", None, None)),
-    ("stalled", lambda m: m.stall(after_chunks=3, seconds=3), ("timeout", "timeout", None, None)),
+    ("stalled", lambda m: m.stall(after_chunks=3, seconds=1), ("timeout", "timeout", None, None)),
     ("bad input", lambda m: m.break_tool_call(), ("malformed", "provider_error", None, None)),
 ]
 
@@ -147,20 +147,20 @@ async def test_an_unknown_tool_is_the_callers_to_answer(llmock: Any, provider: A
 
 
 async def test_the_whole_call_is_bounded(llmock: Any, provider: AnthropicProvider) -> None:
-    llmock.delay(3)
+    llmock.delay(1)
     error = await failure(provider, ModelRequest(**{**vars_of(REQUEST), "timeout_ms": 100}))
     assert (error.code, error.category) == ("timeout", "timeout")
     assert error.message == "the model did not answer in time: no end within 0.1 s"
 
 
 async def test_a_silence_is_bounded(llmock: Any, provider: AnthropicProvider) -> None:
-    llmock.stall(after_chunks=2, seconds=3)
+    llmock.stall(after_chunks=2, seconds=1)
     error = await failure(provider)
     assert error.message == "the model did not answer in time: the server fell silent"
 
 
 async def test_a_server_that_never_begins(llmock: Any, provider: AnthropicProvider) -> None:
-    llmock.delay(3)
+    llmock.delay(1)
     error = await failure(provider)
     assert (error.code, error.message) == ("timeout", "the model did not answer in time: the server fell silent")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -51,6 +51,7 @@ SHAPE_DEFECTS = [
     (HEAD + "  - {purpose: select, text: a, delay: 5}", "3:39: 5 is not a duration; accepted: a number with a unit"),
     (HEAD + "  - {purpose: select, text: a, delay: 5 s}", "3:39: '5 s' is not a duration"),
     (HEAD + "  - {purpose: select, text: a, times: 0}", "3:39: 'times': found 0; input should be greater than"),
+    (HEAD + "  - {purpose: select, text: a, times: 10000000}", "3:39: 'times': found 10000000; input should be less"),
     (HEAD + "  - {purpose: select, text: a, times: yes}", "3:39: 'times': found 'yes'; accepted: a whole number"),
     (HEAD + "  - {purpose: select, error: {}}", "3:30: key 'code' is missing"),
     (HEAD + "  - {purpose: select, error: {code: rate_limit}}", "3:37: 'code': 'rate_limit' is not accepted; did you"),
@@ -126,6 +127,7 @@ ODD = st.recursive(
 )
 
 
+@settings(max_examples=60, deadline=None)
 @given(data=ODD)
 def test_odd_data_gives_defects_or_a_scenario(data: Any) -> None:
     text = yaml.safe_dump(data, allow_unicode=True)
@@ -136,6 +138,7 @@ def test_odd_data_gives_defects_or_a_scenario(data: Any) -> None:
         assert all(defect.line >= 1 and defect.column >= 1 and defect.message for defect in error.defects)
 
 
+@settings(max_examples=60, deadline=None)
 @given(text=st.text(alphabet=st.sampled_from("{}[]:,-&*!|>'\"#%@?\n ab1")))
 def test_odd_text_gives_defects(text: str) -> None:
     with pytest.raises(ScenarioError):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rawko.providers.scenario import Reply
@@ -200,6 +200,7 @@ async def test_a_decision_is_one_line_of_json() -> None:
 ORDERS = st.permutations(["select", "select", "agent:developer", "agent:developer", "agent:developer"])
 
 
+@settings(max_examples=60, deadline=None)
 @given(order=ORDERS, cut=st.integers(0, 5))
 async def test_a_position_resumes_anywhere(order: list[str], cut: int) -> None:
     whole = scripted(TWO_PURPOSES)
@@ -234,6 +235,7 @@ def test_a_foreign_position_is_refused(position: dict[str, Any], complaint: str)
         scripted(TWO_PURPOSES + "order: strict\n", position=position)
 
 
+@settings(max_examples=60, deadline=None)
 @given(text=st.text(), thinking=st.text())
 def test_deltas_joined_are_the_whole(text: str, thinking: str) -> None:
     reply = Reply(purpose="select", text=text, thinking=thinking, stop_reason="end_turn")
