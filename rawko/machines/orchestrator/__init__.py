@@ -1,0 +1,15 @@
+"""The orchestrator: which agent works, for how long, and what its work is worth. Chart `statecharts/orchestrator.yaml`.
+
+`bindings` holds everything that is pure; the three actors need the world and come from `actors.actors(ports)`.
+"""
+
+from __future__ import annotations
+
+from rawko.interpreter.bindings import Bindings
+from rawko.machines.orchestrator import actions, delays, guards, inputs
+from rawko.machines.orchestrator.context import OrchestratorContext
+
+bindings: Bindings = guards.bindings | actions.bindings | delays.bindings | inputs.bindings
+bindings.add("context", "OrchestratorContext", OrchestratorContext)
+
+__all__ = ["OrchestratorContext", "bindings"]

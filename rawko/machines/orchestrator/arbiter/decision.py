@@ -1,0 +1,163 @@
+"""The arbiter's decision: its type, the JSON Schema that asks for it, and reading it out of an answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, get_args
+
+from pydantic import ValidationError
+
+from rawko.vocabulary.base import Data
+
+DecisionType = Literal["SELECT_MODE", "CONTINUE", "COMPLETE", "RETRY", "SKIP", "ABORT"]
+DECISION_TYPES: tuple[DecisionType, ...] = get_args(DecisionType)
+
+REPEATS: frozenset[str] = frozenset({"RETRY", "CONTINUE"})
+"""Decisions that mean the same agent again where no other is named (C-02)."""
+
+_NULL = {"type": "null"}
+_QUOTED_CHARS = 120
+_FENCE = re.compile(r"^[ \t]*```[ \t]*(?:json)?[ \t]*\n(?P<body>.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
+
+
+class DecisionError(ValueError):
+    """An answer that is no decision. The message quotes what was wrong and says what would be accepted."""
+
+
+class ArbiterDecision(Data):
+    """What the arbiter decided (S3-026; SKIP and ABORT by C-28).
+
+    Attributes:
+        mode: The agent that SELECT_MODE names; None otherwise.
+        reason: Why, for all but COMPLETE.
+        summary: What was achieved, for COMPLETE.
+    """
+
+    type: DecisionType
+    mode: str | None = None
+    reason: str = ""
+    summary: str | None = None
+
+
+def decision_schema(agents: Iterable[str]) -> dict[str, Any]:
+    """The JSON Schema of a decision, naming the agents there are.
+
+    One flat object: a choice of objects at the top is refused by some endpoints, and a flat one is obeyed by all
+    that obey any schema. What belongs to which type is checked by `parse_decision`.
+
+    Source: S6-113, C-39.
+    """
+    names = sorted(agents)
+    mode: dict[str, Any] = {"type": "string", "enum": names} if names else {"type": "string"}
+    return {
+        "type": "object",
+        "properties": {
+            "type": {"type": "string", "enum": list(DECISION_TYPES)},
+            "mode": {"anyOf": [mode, _NULL], "description": "Name of the agent, for SELECT_MODE; null otherwise"},
+            "reason": {"type": "string", "description": "Why, in one sentence"},
+            "summary": {
+                "anyOf": [{"type": "string"}, _NULL],
+                "description": "What was achieved, for COMPLETE; null otherwise",
+            },
+        },
+        "required": ["type", "mode", "reason", "summary"],
+        "additionalProperties": False,
+    }
+
+
+def parse_decision(text: str) -> ArbiterDecision:
+    """The decision that an answer holds: a JSON object, bare or in one fenced block.
+
+    An extra key is dropped: it changes no decision, and asking again would only cost.
+
+    Raises:
+        DecisionError: It is no JSON, holds several fenced blocks, or is not a whole decision.
+
+    Source: C-39.
+    """
+    value = _json_object(text)
+    known = {key: item for key, item in value.items() if key in ArbiterDecision.model_fields}
+    if known.get("reason") is None:
+        known.pop("reason", None)
+    try:
+        decision = ArbiterDecision.model_validate(known)
+    except ValidationError as error:
+        raise DecisionError("; ".join(_problems(error))) from error
+    _check_whole(decision)
+    return decision
+
+
+def _check_whole(decision: ArbiterDecision) -> None:
+    needed = "summary" if decision.type == "COMPLETE" else "reason"
+    if not getattr(decision, needed):
+        raise DecisionError(f"{decision.type} needs {needed!r}: a text that is not empty")
+    if decision.type == "SELECT_MODE" and decision.mode is None:
+        raise DecisionError("SELECT_MODE needs 'mode': the name of an agent")
+
+
+def why_refused(
+    decision_type: str, mode: str | None, *, agents: Iterable[str], previous_agent: str | None, has_open_step: bool
+) -> str | None:
+    """Why a whole decision cannot be followed while an agent is being selected; None where it can.
+
+    Source: S3-060, C-02, C-28.
+    """
+    named = mode if mode is not None else previous_agent if decision_type in REPEATS else None
+    if decision_type in ("COMPLETE", "ABORT"):
+        return None
+    if decision_type == "SKIP":
+        return None if has_open_step else "Arbiter decided SKIP, but there is no plan step to skip"
+    if named is None:
+        return f"Arbiter decided {decision_type} without an agent, and none has worked yet"
+    return None if named in agents else f"Arbiter selected unknown agent: {named}"
+
+
+def _json_object(text: str) -> Mapping[str, Any]:
+    body = _unfenced(text).strip()
+    if not body:
+        raise DecisionError("the answer is empty; accepted: one JSON object with 'type', 'mode', 'reason', 'summary'")
+    try:
+        value = json.loads(body, parse_constant=_refused_constant)
+    except (ValueError, RecursionError) as error:
+        raise DecisionError(f"the answer {_quoted(body)} is not JSON ({error}); accepted: one JSON object") from error
+    if not isinstance(value, dict):
+        raise DecisionError(f"the answer {_quoted(body)} is JSON but not an object; accepted: one JSON object")
+    return value
+
+
+def _unfenced(text: str) -> str:
+    blocks = [match["body"] for match in _FENCE.finditer(text)]
+    if len(blocks) > 1:
+        raise DecisionError(f"the answer holds {len(blocks)} fenced blocks; accepted: one JSON object")
+    return blocks[0] if blocks else text
+
+
+def _refused_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _problems(error: ValidationError) -> Iterable[str]:
+    for problem in error.errors(include_url=False):
+        field = ".".join(map(str, problem["loc"]))
+        yield _WORDS.get(problem["type"], _plain)(field, problem)
+
+
+def _plain(field: str, problem: Mapping[str, Any]) -> str:
+    return f"{field} is {_quoted(str(problem['input']))}: {problem['msg']}"
+
+
+def _literal(field: str, problem: Mapping[str, Any]) -> str:
+    return f"{field} is {_quoted(str(problem['input']))}; accepted: {', '.join(DECISION_TYPES)}"
+
+
+def _missing(field: str, problem: Mapping[str, Any]) -> str:
+    return f"{field} is missing; accepted: {', '.join(DECISION_TYPES)}" if field == "type" else f"{field} is missing"
+
+
+_WORDS: dict[str, Callable[[str, Mapping[str, Any]], str]] = {"literal_error": _literal, "missing": _missing}
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= _QUOTED_CHARS else text[:_QUOTED_CHARS] + "...")

@@ -1,0 +1,194 @@
+"""Errors as the arbiter reads them: category, recovery options, context; and which of them a run survives.
+
+Tables over categories and codes; never over the words of a message (C-18).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, get_args
+
+from rawko.machines.orchestrator.arbiter.times import iso
+from rawko.vocabulary.errors import (
+    RETRYABLE_CODES,
+    Category,
+    ErrorContext,
+    ErrorDetails,
+    ProviderCode,
+    RecoveryOption,
+)
+
+ARBITER: Final = "arbiter"
+"""Who failed where no agent was running (C-24)."""
+
+CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
+CODES: Final[tuple[ProviderCode, ...]] = get_args(ProviderCode)
+
+_CODE_CATEGORIES: Final[Mapping[str, Category]] = {"timeout": "timeout", "permission": "permission_error"}
+"""Codes that say more than "the provider failed" where an error names no category."""
+
+FALLBACK: Final = RecoveryOption(
+    action="fallback",
+    description="Switch to different agent",
+    reason="Different agent may have better approach",
+)
+_RETRY_TOOL: Final = RecoveryOption(
+    action="retry",
+    description="Retry the same tool with different parameters",
+    reason="Tool may be in temporary error state",
+)
+_SKIP_STEP: Final = RecoveryOption(
+    action="skip",
+    description="Skip this step and proceed to next",
+    reason="Step may not be critical to task",
+)
+_WAIT: Final = RecoveryOption(
+    action="retry",
+    description="Wait and retry (rate limit should clear)",
+    reason="Rate limit is temporary",
+)
+_RETRY_PROVIDER: Final = RecoveryOption(
+    action="retry",
+    description="Wait and retry the same agent",
+    reason="The provider's failure may be temporary",
+)
+_ABORT_TIMEOUT: Final = RecoveryOption(
+    action="abort",
+    description="Abort task due to timeout",
+    reason="Agent not making progress",
+)
+_ABORT_PROVIDER: Final = RecoveryOption(
+    action="abort",
+    description="Abort task: the provider refuses the request",
+    reason="The same request will be refused again",
+)
+_RETRY_VALID: Final = RecoveryOption(
+    action="retry",
+    description="Retry, answering in the form that is accepted",
+    reason="The message says what was wrong",
+)
+_RETRY_ONCE: Final = RecoveryOption(
+    action="retry",
+    description="Retry once",
+    reason="The cause is not known; a second failure of this kind ends the task",
+)
+
+_OPTIONS: Final[Mapping[Category, tuple[RecoveryOption, ...]]] = {
+    "tool_failure": (_RETRY_TOOL, _SKIP_STEP),
+    "validation_error": (_RETRY_VALID,),
+    "timeout": (_ABORT_TIMEOUT,),
+    "permission_error": (),
+    "unknown": (_RETRY_ONCE,),
+}
+_RECOVERABLE: Final = frozenset({"tool_failure", "validation_error", "timeout"})
+
+
+def categorise(error: Mapping[str, Any]) -> Category:
+    """The category of a reported error: its own, else what its code or kind says, else `unknown`.
+
+    Source: S6-041, C-15, C-18.
+    """
+    own = error.get("category")
+    if own in CATEGORIES:
+        return own  # type: ignore[no-any-return]
+    if error.get("kind") == "timeout":
+        return "timeout"
+    code = error.get("code")
+    if code in CODES:
+        return _CODE_CATEGORIES.get(code, "provider_error")
+    return "unknown"
+
+
+def build_recovery_options(category: Category, code: str | None = None) -> tuple[RecoveryOption, ...]:
+    """What the arbiter may do about an error; a fallback to another agent is always the last.
+
+    For a timeout abort comes first.
+
+    Source: S6-042, C-13, C-40.
+    """
+    options = _provider_options(code) if category == "provider_error" else _OPTIONS[category]
+    return (*options, FALLBACK)
+
+
+def _provider_options(code: str | None) -> tuple[RecoveryOption, ...]:
+    if code == "rate_limited":
+        return (_WAIT,)
+    return (_RETRY_PROVIDER,) if code in RETRYABLE_CODES else (_ABORT_PROVIDER,)
+
+
+def build_error_context(
+    error: Mapping[str, Any],
+    *,
+    agent: str,
+    at_ms: int,
+    plan_step: int | None = None,
+    attempted: str = "",
+) -> ErrorContext:
+    """A reported error, completed: what it says itself stands, what it leaves out is filled in.
+
+    Args:
+        error: At least `message`; any fields of ErrorContext; other fields (usage, output) are not its business.
+        agent: Who failed, where the error does not say.
+        at_ms: Epoch milliseconds of the moment.
+        plan_step: The step at work, from 1 (C-45).
+        attempted: What was being done, where the error does not say.
+
+    Source: S6-040, S6-041, C-15, C-40.
+    """
+    category = categorise(error)
+    code = error.get("code") if error.get("code") in CODES else None
+    step = error.get("plan_step")
+    return ErrorContext(
+        agent=str(error.get("agent") or agent),
+        tool=error.get("tool"),
+        plan_step=step if step is not None else plan_step,
+        attempted=str(error.get("attempted") or attempted),
+        message=_message(error),
+        category=category,
+        code=code,
+        retry_after_ms=error.get("retry_after_ms"),
+        recovery_options=_options(error, category, code),
+        timestamp=str(error.get("timestamp") or iso(at_ms)),
+        context=ErrorDetails.model_validate(dict(error.get("context") or {})),
+    )
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    """The error's own words; "" counts as words (C-43)."""
+    message = error.get("message")
+    if message is not None:
+        return str(message)
+    told = error.get("code") or error.get("kind") or error.get("category")
+    return str(told) if told else "The actor failed and said nothing about why"
+
+
+def _options(error: Mapping[str, Any], category: Category, code: str | None) -> tuple[RecoveryOption, ...]:
+    given = tuple(RecoveryOption.model_validate(dict(option)) for option in error.get("recovery_options") or ())
+    if not given:
+        return build_recovery_options(category, code)
+    is_complete = any(option.action == "fallback" for option in given)
+    return given if is_complete else (*given, FALLBACK)
+
+
+def is_recoverable(error: Mapping[str, Any] | None, *, unknown_streak: int = 0) -> bool:
+    """Whether the same task may go on after the error. How often is `max_consecutive_failures`' business.
+
+    Args:
+        error: An ErrorContext as data, or None.
+        unknown_streak: Errors of category `unknown` in a row, this one included; the second is fatal.
+
+    Source: S3-044, C-13.
+    """
+    if error is None:
+        return False
+    category = error["category"]
+    if category == "provider_error":
+        return error.get("code") in RETRYABLE_CODES
+    if category == "unknown":
+        return unknown_streak < 2
+    return category in _RECOVERABLE
+
+
+def needs_fallback(error: Mapping[str, Any] | None) -> bool:
+    """Whether only another agent can go on: waiting does not grant a permission (C-13)."""
+    return error is not None and error["category"] == "permission_error"

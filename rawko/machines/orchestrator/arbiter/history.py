@@ -1,0 +1,240 @@
+"""The history as the arbiter reads it: which executions, cut to which length; how the agents have done.
+
+Works on the context's own frozen entries; makes no full copy of a long history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from rawko.machines.orchestrator.arbiter.times import iso
+from rawko.machines.orchestrator.context import ExecutionResult
+from rawko.vocabulary.agent import RecentPerformance
+from rawko.vocabulary.base import Data
+from rawko.vocabulary.errors import Category, RecoveryOption
+
+FAILURES: Final = frozenset({"failure", "timeout"})
+FAILURES_TOLERATED: Final = 2
+"""More failures than this in the window bring older failures in (S6-060)."""
+OLDER_FAILURES: Final = 5
+CUT: Final = "..."
+
+
+class OutputSummary(Data):
+    """What an execution said and changed. `full` only where the whole is asked for; `summary` is None where it said
+    nothing, which is not the same as "" (C-43)."""
+
+    summary: str | None = None
+    full: str | None = None
+    files_modified: tuple[str, ...] = ()
+    steps_completed: tuple[int, ...] = ()
+
+
+class ErrorSummary(Data):
+    """Why an execution failed (S6-032)."""
+
+    message: str
+    category: Category
+    step: int | None = None
+    tool: str | None = None
+    recovery_options: tuple[RecoveryOption, ...] = ()
+
+
+class TokenSummary(Data):
+    """Tokens of an execution; `input` holds what was read from and written to caches too."""
+
+    input: int
+    output: int
+    total: int
+
+
+class ExecutionSummary(Data):
+    """One execution, concisely (S6-030). `completed_at` is None while it runs."""
+
+    agent: str
+    iteration: int
+    status: ExecutionResult
+    duration_ms: int
+    output: OutputSummary | None = None
+    error: ErrorSummary | None = None
+    tokens: TokenSummary | None = None
+    started_at: str
+    completed_at: str | None = None
+
+
+def truncate(text: str, limit: int) -> str:
+    """The first `limit` characters, and "..." beyond them where something was cut (C-14)."""
+    return text if len(text) <= limit else text[:limit] + CUT
+
+
+def build_execution_summary(
+    entry: Mapping[str, Any],
+    *,
+    now_ms: int,
+    summary_chars: int = 300,
+    full_chars: int | None = None,
+    include_output: bool = True,
+    include_tokens: bool = True,
+) -> ExecutionSummary:
+    """One execution, summarised.
+
+    Args:
+        entry: An ExecutionEntry as data.
+        now_ms: Epoch milliseconds, for the duration of one that still runs.
+        full_chars: Cut of the whole output; None leaves it out.
+
+    Source: S6-023, S6-030, S6-031, C-41, C-43.
+    """
+    ended = entry["completed_at"]
+    return ExecutionSummary(
+        agent=entry["agent"],
+        iteration=entry["iteration"],
+        status=entry["result"],
+        duration_ms=max(0, (now_ms if ended is None else ended) - entry["started_at"]),
+        output=_output(entry, summary_chars, full_chars) if include_output else None,
+        error=_error(entry["error"]),
+        tokens=_tokens(entry["usage"]) if include_tokens else None,
+        started_at=iso(entry["started_at"]),
+        completed_at=None if ended is None else iso(ended),
+    )
+
+
+def _output(entry: Mapping[str, Any], summary_chars: int, full_chars: int | None) -> OutputSummary | None:
+    text, files, steps = entry["output"], tuple(entry["files_changed"]), tuple(entry["steps_completed"])
+    if text is None and not files and not steps:
+        return None
+    return OutputSummary(
+        summary=None if text is None else truncate(text, summary_chars),
+        full=None if text is None or full_chars is None else truncate(text, full_chars),
+        files_modified=files,
+        steps_completed=steps,
+    )
+
+
+def _error(error: Mapping[str, Any] | None) -> ErrorSummary | None:
+    if error is None:
+        return None
+    return ErrorSummary(
+        message=error["message"],
+        category=error["category"],
+        step=error["plan_step"],
+        tool=error["tool"],
+        recovery_options=tuple(RecoveryOption(**option) for option in error["recovery_options"]),
+    )
+
+
+def _tokens(usage: Mapping[str, Any]) -> TokenSummary:
+    taken = usage["input_tokens"] + usage["cache_read_tokens"] + usage["cache_write_tokens"]
+    return TokenSummary(input=taken, output=usage["output_tokens"], total=taken + usage["output_tokens"])
+
+
+def build_execution_history(
+    entries: Sequence[Mapping[str, Any]],
+    *,
+    max_entries: int,
+    now_ms: int,
+    summary_chars: int | Callable[[str], int] = 300,
+    include_output: bool = True,
+    include_tokens: bool = False,
+    summarize_failures: bool = True,
+) -> tuple[ExecutionSummary, ...]:
+    """Summarise recent executions for the arbiter.
+
+    Args:
+        entries: Whole history, oldest first, as data.
+        max_entries: Trailing entries to keep, >= 1.
+        now_ms: Epoch milliseconds.
+        summary_chars: Cut per output, in characters, before the "..." mark; or a function of the agent's name.
+
+    Returns:
+        Oldest first: the trailing window, joined with the last 5 failures of the whole history where more than 2
+        of the window failed; so between `max_entries` and `max_entries` + 5 of a long history.
+
+    Raises:
+        ValueError: `max_entries` < 1.
+
+    Source: S6-060, C-42.
+    """
+    if max_entries < 1:
+        raise ValueError(f"max_entries is {max_entries}; accepted: 1 or more")
+    chars = summary_chars if callable(summary_chars) else lambda _agent: summary_chars
+    return tuple(
+        build_execution_summary(
+            entries[index],
+            now_ms=now_ms,
+            summary_chars=chars(entries[index]["agent"]),
+            include_output=include_output,
+            include_tokens=include_tokens,
+        )
+        for index in _selected(entries, max_entries, summarize_failures)
+    )
+
+
+def _selected(entries: Sequence[Mapping[str, Any]], max_entries: int, summarize_failures: bool) -> list[int]:
+    window = range(max(0, len(entries) - max_entries), len(entries))
+    failed = sum(entries[index]["result"] in FAILURES for index in window)
+    if not summarize_failures or failed <= FAILURES_TOLERATED:
+        return list(window)
+    return sorted({*window, *_last_failures(entries)})
+
+
+def _last_failures(entries: Sequence[Mapping[str, Any]]) -> Iterator[int]:
+    found = 0
+    for index in range(len(entries) - 1, -1, -1):
+        if entries[index]["result"] in FAILURES:
+            yield index
+            found += 1
+            if found == OLDER_FAILURES:
+                return
+
+
+def performances(entries: Sequence[Mapping[str, Any]]) -> dict[str, RecentPerformance]:
+    """How each agent that has run did in this task.
+
+    The rate counts successes among the agent's runs that succeeded or failed (a limit or a cancellation is
+    neither); the average is over the steps that it brought to success: runs from its first attempt to that
+    success. Runs without a plan count as one step.
+
+    Source: S6-051, C-49.
+    """
+    tallies: dict[str, _Tally] = {}
+    for entry in entries:
+        tallies.setdefault(entry["agent"], _Tally()).add(entry)
+    return {agent: tally.performance() for agent, tally in tallies.items() if tally.judged}
+
+
+class _Tally:
+    """Running sums of one agent."""
+
+    def __init__(self) -> None:
+        self.judged = 0
+        self.successes = 0
+        self.last_success: int | None = None
+        self.last_failure: int | None = None
+        self._attempts: dict[int | None, int] = {}
+        self._runs_to_success: list[int] = []
+
+    def add(self, entry: Mapping[str, Any]) -> None:
+        is_success = entry["result"] == "success"
+        if not is_success and entry["result"] not in FAILURES:
+            return
+        ended = entry["started_at"] if entry["completed_at"] is None else entry["completed_at"]
+        step = entry["plan_step"]
+        self.judged += 1
+        self._attempts[step] = self._attempts.get(step, 0) + 1
+        if is_success:
+            self.successes += 1
+            self.last_success = ended
+            self._runs_to_success.append(self._attempts.pop(step))
+        else:
+            self.last_failure = ended
+
+    def performance(self) -> RecentPerformance:
+        runs = self._runs_to_success
+        return RecentPerformance(
+            last_success=None if self.last_success is None else iso(self.last_success),
+            last_failure=None if self.last_failure is None else iso(self.last_failure),
+            success_rate=round(100 * self.successes / self.judged, 1),
+            iteration_average=round(sum(runs) / len(runs), 1) if runs else None,
+        )

@@ -1,0 +1,137 @@
+"""What the templates of prompts/orchestrator are filled with: the arbiter's inputs, put into words (S6-070).
+
+Functions of JSON data; the templates decide how it looks. Missing output is "N/A", empty output "(empty)" (C-43).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+PLACEHOLDERS: Final[Mapping[str, frozenset[str]]] = {
+    "arbiter": frozenset(),
+    "select": frozenset(
+        {"task", "agents", "history", "error", "plan", "iteration", "max_iterations"}
+        | {"failures", "max_failures", "previous_agent"}
+    ),
+    "evaluate": frozenset(
+        {"task", "agents", "history", "last", "plan", "iteration", "max_iterations"} | {"failures", "max_failures"}
+    ),
+    "reask": frozenset({"problem"}),
+    "agent_initial": frozenset({"task", "plan", "reason", "handover"}),
+    "agent_continuation": frozenset({"plan", "error", "reason"}),
+    "handover": frozenset({"history"}),
+}
+"""The templates there are, and what each of them is given."""
+
+MISSING: Final = "N/A"
+EMPTY: Final = "(empty)"
+
+
+def select_data(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Data of `select` from a SelectAgentInput."""
+    return {
+        "task": given["task"],
+        "agents": [agent_data(agent) for agent in given["available_agents"]],
+        "history": [run_data(run) for run in given["history"]],
+        "error": error_data(given["last_error"]),
+        "plan": plan_data(given["plan"]),
+        "previous_agent": given["previous_agent"],
+        **_limits(given["constraints"]),
+    }
+
+
+def evaluate_data(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Data of `evaluate` from an EvaluateProgressInput."""
+    return {
+        "task": given["task"],
+        "agents": [agent_data(agent) for agent in given["available_agents"]],
+        "history": [run_data(run) for run in given["history"]],
+        "last": run_data(given["last_execution"]),
+        "plan": plan_data(given["plan"]),
+        **_limits(given["constraints"]),
+    }
+
+
+def agent_data(agent: Mapping[str, Any]) -> dict[str, Any]:
+    """An agent's bullet."""
+    return {
+        "name": agent["name"],
+        "display_name": agent["display_name"],
+        "when_to_use": _indented(agent["when_to_use"], 4),
+        "performance": _performance(agent["recent_performance"]),
+    }
+
+
+def run_data(run: Mapping[str, Any]) -> dict[str, Any]:
+    """An execution's bullet, from an ExecutionSummary."""
+    output = run["output"] or {}
+    error = run["error"]
+    return {
+        "agent": run["agent"],
+        "iteration": run["iteration"],
+        "status": run["status"],
+        "duration_ms": run["duration_ms"],
+        "output": _indented(worded(output.get("summary")), 4),
+        "full": worded(output.get("full")),
+        "files": list(output.get("files_modified") or ()),
+        "steps": list(output.get("steps_completed") or ()),
+        "tokens": run["tokens"],
+        "error": None if error is None else {**error, "message": _indented(worded(error["message"]), 4)},
+    }
+
+
+def error_data(error: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The block of the last error, from an ErrorContext."""
+    if error is None:
+        return None
+    return {
+        "message": _indented(worded(error["message"]), 3),
+        "category": error["category"],
+        "agent": error["agent"],
+        "tool": error["tool"],
+        "attempted": _indented(error["attempted"], 3),
+        "recovery_options": list(error["recovery_options"]),
+    }
+
+
+def plan_data(plan: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The block of the plan; `step` counts from 1 and stays at the last step when all are done (C-45)."""
+    if plan is None:
+        return None
+    steps, at = list(plan["steps"]), plan["current_step_index"]
+    return {
+        "step": min(at + 1, len(steps)),
+        "count": len(steps),
+        "current": worded(steps[at]["description"]) if at < len(steps) else MISSING,
+        "steps": steps,
+    }
+
+
+def worded(text: str | None) -> str:
+    """A text that may be missing or empty, so that a reader sees which (C-43)."""
+    if text is None:
+        return MISSING
+    return text if text else EMPTY
+
+
+def _limits(constraints: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "iteration": constraints["current_iteration"],
+        "max_iterations": constraints["max_iterations"],
+        "failures": constraints["consecutive_failures"],
+        "max_failures": constraints["max_consecutive_failures"],
+    }
+
+
+def _performance(recent: Mapping[str, Any] | None) -> str | None:
+    if recent is None:
+        return None
+    average = recent["iteration_average"]
+    runs = "" if average is None else f", {average:g} runs to a success on average"
+    return f"{recent['success_rate']:g} % of runs succeeded{runs}"
+
+
+def _indented(text: str, spaces: int) -> str:
+    """The text with its further lines moved in, so that they stay inside their bullet."""
+    return text.replace("\n", "\n" + " " * spaces)

@@ -1,0 +1,144 @@
+"""The orchestrator's context: every field that its guards and actions read, with its default (S3-010 ... S3-018).
+
+All of it is JSON (C-26). Times are epoch milliseconds of the interpreter's clock. Lists only grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from rawko.machines.orchestrator.arbiter.decision import ArbiterDecision
+from rawko.vocabulary.agent import AgentDescription
+from rawko.vocabulary.base import Data
+from rawko.vocabulary.errors import ErrorContext
+from rawko.vocabulary.messages import Message
+from rawko.vocabulary.plan import Plan
+from rawko.vocabulary.usage import Usage
+
+Outcome = Literal["success", "failure", "limit", "cancelled"]
+ExecutionResult = Literal["success", "failure", "timeout", "cancelled", "limit"]
+
+Count = Annotated[int, Field(ge=0)]
+Bound = Annotated[int, Field(ge=1)]
+Milliseconds = Annotated[int, Field(ge=0)]
+
+
+class ExecutionEntry(Data):
+    """One run of one agent (S3-013).
+
+    Attributes:
+        iteration: Number of the run, from 1; stored because places in a shortened history say nothing (C-42).
+        completed_at: None while it runs.
+        output: The agent's own summary; None where it gave none, which is not the same as "" (C-43).
+        error: As it was understood when it happened (C-15).
+        plan_step: The step that the run started on, from 1; None without a plan.
+        steps_completed: Steps that became complete in the run, from 1.
+        files_changed: From the trees before and after, never from prose (C-48).
+    """
+
+    agent: str
+    iteration: Bound
+    started_at: Milliseconds
+    completed_at: Milliseconds | None = None
+    result: ExecutionResult
+    output: str | None = None
+    error: ErrorContext | None = None
+    usage: Usage = Usage()
+    plan_step: Bound | None = None
+    steps_completed: tuple[Bound, ...] = ()
+    files_changed: tuple[str, ...] = ()
+    tree_before: str | None = None
+    tree_after: str | None = None
+
+
+class ConversationEntry(Data):
+    """One message, and in which run of which agent it was said (C-35)."""
+
+    agent: str
+    iteration: Bound
+    message: Message
+
+
+class OrchestratorContext(Data):
+    """The context of the chart `rawko`.
+
+    In an input, None means the default and unknown keys are errors (C-27).
+
+    Attributes:
+        messages: Of all agents, in order; what the current agent is told starts at `conversation_start` (C-35).
+        conversation_start: Index in `messages` where the conversation of the agent that ran last begins.
+        unknown_error_streak: Errors of category `unknown` in a row (C-13).
+        forced_agent: Who runs next once the running agent has stopped; "" lets the arbiter choose.
+        seed: Of the jitter, so that a replay waits as long.
+        outcome: The verdict, once there is one; the first one stands (C-04).
+        usage: Tokens of everything so far, the arbiter's included.
+    """
+
+    task: str = ""
+    started_at: Milliseconds | None = None
+    current_agent: AgentDescription | None = None
+    current_mode: str = ""
+    agents: dict[str, AgentDescription] = Field(default_factory=dict)
+    plan: Plan | None = None
+    history: list[ExecutionEntry] = Field(default_factory=list)
+    messages: list[ConversationEntry] = Field(default_factory=list)
+    conversation_start: Count = 0
+    consecutive_failures: Count = 0
+    total_failures: Count = 0
+    unknown_error_streak: Count = 0
+    last_error: ErrorContext | None = None
+    session_id: str | None = None
+    provider_name: str = "claude"
+    last_arbiter_decision: ArbiterDecision | None = None
+    forced_agent: str = ""
+    max_iterations: Bound = 50
+    iteration_count: Count = 0
+    max_consecutive_failures: Bound = 3
+    seed: int = 0
+    current_started_at: Milliseconds | None = None
+    usage: Usage = Usage()
+    outcome: Outcome | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _none_is_default(cls, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {key: item for key, item in value.items() if item is not None}
+        return value
+
+    @model_validator(mode="after")
+    def _agents_by_name(self) -> OrchestratorContext:
+        wrong = [f"{key!r} is called {agent.name!r}" for key, agent in self.agents.items() if key != agent.name]
+        if wrong:
+            raise ValueError(f"agents are listed by their name, but {'; '.join(wrong)}")
+        return self
+
+
+FRESH_RUN_FIELDS = (
+    "current_agent",
+    "current_mode",
+    "plan",
+    "history",
+    "messages",
+    "conversation_start",
+    "consecutive_failures",
+    "total_failures",
+    "unknown_error_streak",
+    "last_error",
+    "last_arbiter_decision",
+    "forced_agent",
+    "iteration_count",
+    "current_started_at",
+    "usage",
+    "outcome",
+)
+"""What a new task sets back to the default (C-37); agents, bounds, session and seed stay."""
+
+
+def fresh_run() -> dict[str, Any]:
+    """Defaults of the fields that belong to one task."""
+    defaults = OrchestratorContext().to_json()
+    return {name: defaults[name] for name in FRESH_RUN_FIELDS}

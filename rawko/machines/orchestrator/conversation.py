@@ -1,0 +1,43 @@
+"""Which messages an agent is given: its own conversation, another's, or none (C-35).
+
+All messages stand in one append-only list of the context; the conversation that can be resumed is its tail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from rawko.interpreter.values import Record
+from rawko.vocabulary.messages import unpaired_calls
+
+Start = Literal["fresh", "resume", "inherit"]
+"""fresh: a new conversation; resume: the agent's own goes on; inherit: another's goes on (carry_messages: all)."""
+
+
+def previous_agent(context: Record) -> str | None:
+    """Who ran last."""
+    return context.history[-1].agent if len(context.history) else None
+
+
+def tail(context: Record) -> list[Mapping[str, Any]]:
+    """Messages of the conversation of the agent that ran last, oldest first."""
+    return [entry.message for entry in context.messages[context.conversation_start :]]
+
+
+def how_to_start(context: Record, agent: Mapping[str, Any]) -> Start:
+    """What an agent's next run does with the conversation of the run before.
+
+    CONTINUE, RETRY and any other choice of the agent that ran last resume; a hand-over starts afresh unless the new
+    agent carries all messages. A conversation with unanswered tool calls cannot be sent again: it starts afresh.
+
+    Source: C-35.
+    """
+    carries_all = agent["context"]["carry_messages"] == "all"
+    is_same = previous_agent(context) == agent["name"]
+    if not is_same and not carries_all:
+        return "fresh"
+    messages = tail(context)
+    if not messages or next(unpaired_calls(messages), None) is not None:
+        return "fresh"
+    return "resume" if is_same else "inherit"

@@ -1,0 +1,186 @@
+"""The orchestrator's guards: one pure question each, by the names of C-07."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.events import Event
+from rawko.interpreter.values import Record, thaw
+from rawko.machines.orchestrator.arbiter.decision import REPEATS
+from rawko.machines.orchestrator.arbiter.errors import is_recoverable
+from rawko.machines.orchestrator.arbiter.errors import needs_fallback as only_fallback_helps
+from rawko.vocabulary.plan import Plan, PlanError, PlanPatch, merge_plan
+
+bindings = Bindings()
+
+
+def output_of(event: Event) -> Mapping[str, Any]:
+    """What an actor answered; empty for any other event."""
+    output = event.data.get("output")
+    return output if isinstance(output, Mapping) else {}
+
+
+def current_step(context: Record) -> Mapping[str, Any] | None:
+    """The plan's step at work; None without a plan or when all steps are done."""
+    plan = context.plan
+    if plan is None or plan.current_step_index >= len(plan.steps):
+        return None
+    step: Mapping[str, Any] = plan.steps[plan.current_step_index]
+    return step
+
+
+def merged_plan(context: Record, event: Event) -> Plan | None:
+    """The plan with the agent's updates; the plan as it is where there are none.
+
+    Raises:
+        PlanError: The updates do not fit the plan.
+        ValueError: They are no updates at all.
+    """
+    plan = None if context.plan is None else Plan.model_validate(thaw(context.plan))
+    updates = output_of(event).get("plan_updates")
+    return plan if updates is None else merge_plan(plan, PlanPatch.model_validate(thaw(updates)))
+
+
+# ---------------------------------------------------------------- what the arbiter decided
+
+
+def decision_type(event: Event) -> str | None:
+    return output_of(event).get("type")
+
+
+@bindings.guard
+def is_complete(context: Record, event: Event) -> bool:
+    """S3-040."""
+    return decision_type(event) == "COMPLETE"
+
+
+@bindings.guard
+def needs_retry(context: Record, event: Event) -> bool:
+    """S3-041, C-02."""
+    return decision_type(event) == "RETRY"
+
+
+@bindings.guard
+def continues(context: Record, event: Event) -> bool:
+    """C-01."""
+    return decision_type(event) == "CONTINUE"
+
+
+@bindings.guard
+def repeats_agent(context: Record, event: Event) -> bool:
+    """The same agent again: what RETRY and CONTINUE mean while an agent is being selected (C-02)."""
+    return decision_type(event) in REPEATS
+
+
+@bindings.guard
+def selects_agent(context: Record, event: Event) -> bool:
+    """C-01."""
+    return decision_type(event) == "SELECT_MODE"
+
+
+@bindings.guard
+def skips(context: Record, event: Event) -> bool:
+    """C-28."""
+    return decision_type(event) == "SKIP"
+
+
+@bindings.guard
+def aborts(context: Record, event: Event) -> bool:
+    """C-28."""
+    return decision_type(event) == "ABORT"
+
+
+@bindings.guard
+def has_agent(context: Record, event: Event, *, name: Any) -> bool:
+    """S3-045."""
+    return isinstance(name, str) and name in context.agents
+
+
+# ---------------------------------------------------------------- how the run stands
+
+
+@bindings.guard
+def has_task(context: Record, event: Event, *, task: Any) -> bool:
+    """A task is a text that says something."""
+    return isinstance(task, str) and bool(task.strip())
+
+
+@bindings.guard
+def max_iterations_reached(context: Record, event: Event) -> bool:
+    """S3-042."""
+    return bool(context.iteration_count >= context.max_iterations)
+
+
+@bindings.guard
+def max_failures_reached(context: Record, event: Event) -> bool:
+    """S3-043, S6-022."""
+    return bool(context.consecutive_failures >= context.max_consecutive_failures)
+
+
+@bindings.guard
+def is_recoverable_error(context: Record, event: Event) -> bool:
+    """S3-044, C-13."""
+    return is_recoverable(context.last_error, unknown_streak=context.unknown_error_streak)
+
+
+@bindings.guard
+def needs_fallback(context: Record, event: Event) -> bool:
+    """C-13."""
+    return only_fallback_helps(context.last_error)
+
+
+@bindings.guard
+def has_more_work(context: Record, event: Event) -> bool:
+    """Offered to charts of one's own (A3-004, C-08); true without a plan, where nothing says otherwise (C-51)."""
+    return context.plan is None or not context.plan.is_complete
+
+
+@bindings.guard
+def has_open_step(context: Record, event: Event) -> bool:
+    """There is a plan step that can be skipped (C-28)."""
+    return current_step(context) is not None
+
+
+@bindings.guard
+def has_forced_agent(context: Record, event: Event) -> bool:
+    """A person has said who runs next (C-28)."""
+    return context.forced_agent in context.agents
+
+
+@bindings.guard
+def history_is_not_empty(context: Record, event: Event) -> bool:
+    """C-41."""
+    return len(context.history) > 0
+
+
+# ---------------------------------------------------------------- how an agent's run ended
+
+
+@bindings.guard
+def reached_limit(context: Record, event: Event) -> bool:
+    """C-33."""
+    return output_of(event).get("outcome") == "limit"
+
+
+@bindings.guard
+def was_cancelled(context: Record, event: Event) -> bool:
+    """The agent was stopped by somebody else."""
+    return output_of(event).get("outcome") == "cancelled"
+
+
+@bindings.guard
+def run_failed(context: Record, event: Event) -> bool:
+    """The agent says itself that it failed, where its actor did not turn that into an error (C-13)."""
+    return output_of(event).get("outcome") == "failure"
+
+
+@bindings.guard
+def plan_updates_fit(context: Record, event: Event) -> bool:
+    """C-36."""
+    try:
+        merged_plan(context, event)
+    except (PlanError, ValueError):
+        return False
+    return True

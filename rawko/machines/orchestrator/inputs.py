@@ -1,0 +1,110 @@
+"""What the orchestrator's actors are given, and what the machine itself answers at its end: bound inputs and outputs.
+
+Pure: functions of (context, event). The arbiter's own inputs are built in `arbiter.inputs`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.events import Event
+from rawko.interpreter.values import Record
+from rawko.machines.orchestrator.arbiter.history import build_execution_history
+from rawko.machines.orchestrator.arbiter.inputs import (
+    construct_evaluate_progress_input,
+    construct_select_agent_input,
+)
+from rawko.machines.orchestrator.conversation import how_to_start, tail
+
+bindings = Bindings()
+
+
+@bindings.input
+def select_agent_input(context: Record, event: Event) -> dict[str, Any]:
+    """S6-080."""
+    return construct_select_agent_input(context, now_ms=event.at_ms).to_json()
+
+
+@bindings.input
+def evaluate_progress_input(context: Record, event: Event) -> dict[str, Any]:
+    """S6-080."""
+    return construct_evaluate_progress_input(context, now_ms=event.at_ms).to_json()
+
+
+@bindings.input
+def execute_agent_input(context: Record, event: Event) -> dict[str, Any]:
+    """What the run is about, the conversation it goes on with, and what others did before it.
+
+    Computed after `start_execution`. `agent` is an AgentDescription; `start` is "fresh", "resume" or "inherit" (see
+    `conversation`); `handover` is the history that a fresh conversation is told of, as ExecutionSummary data, oldest
+    first.
+
+    Source: S3-032, S3-063, C-35.
+    """
+    agent = context.current_agent
+    start = how_to_start(context, agent)
+    decision = context.last_arbiter_decision
+    return {
+        "agent": agent,
+        "task": context.task,
+        "plan": context.plan,
+        "iteration": context.iteration_count,
+        "start": start,
+        "messages": [] if start == "fresh" else tail(context),
+        "handover": _handover(context, event) if start == "fresh" else [],
+        "reason": "" if decision is None else decision.reason,
+        "last_error": context.last_error,
+        "seed": context.seed + context.iteration_count,
+    }
+
+
+def _handover(context: Record, event: Event) -> list[dict[str, Any]]:
+    options = context.current_agent.context
+    if options.carry_messages == "none" or not len(context.history):
+        return []
+    summaries = build_execution_history(
+        context.history,
+        max_entries=options.history_select,
+        now_ms=event.at_ms,
+        summary_chars=options.summary_chars.evaluate,
+    )
+    return [summary.to_json() for summary in summaries]
+
+
+@bindings.output
+def run_output(context: Record, event: Event) -> dict[str, Any]:
+    """The verdict and everything a report needs.
+
+    Shape: {outcome, summary, iterations, error, usage, plan, history, files_changed, task, started_at,
+    completed_at}; times in epoch milliseconds; `error` is the last ErrorContext where the outcome is failure, else
+    None; `files_changed` is sorted.
+
+    Source: C-04, C-48.
+    """
+    return {
+        "outcome": context.outcome,
+        "summary": _summary(context),
+        "iterations": context.iteration_count,
+        "error": context.last_error if context.outcome == "failure" else None,
+        "usage": context.usage,
+        "plan": context.plan,
+        "history": context.history,
+        "files_changed": sorted({path for entry in context.history for path in entry.files_changed}),
+        "task": context.task,
+        "started_at": context.started_at,
+        "completed_at": event.at_ms,
+    }
+
+
+def _summary(context: Record) -> str:
+    decision = context.last_arbiter_decision
+    match context.outcome:
+        case "success" | "limit":
+            return (decision.summary or decision.reason) if decision is not None else ""
+        case "failure":
+            if decision is not None and decision.type == "ABORT":
+                return str(decision.reason)
+            return str(context.last_error.message) if context.last_error is not None else ""
+        case _:
+            return "Task cancelled"
