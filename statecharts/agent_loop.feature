@@ -1,0 +1,380 @@
+Feature: The loop of one agent, tool call by tool call
+  The contract of agent_loop.yaml. Ids in brackets are the requirements that a scenario shows.
+
+  # ---------------------------------------------------------------- start
+
+  Scenario: Entry 0 is captured before the first turn, so that the first change can be undone (C-52, C-53)
+    Given state "starting" is active
+    And context field "prompt" is "Write fizzbuzz"
+    Then actor "capture_first" is started
+    And actor "stream_agent" is not started
+    When actor "capture_first" is done with {"snapshot": {"tree": "t0", "commit": "c0", "label": "start"}, "changes": []}
+    Then state "thinking" is active
+    And actor "stream_agent" is started
+    And the input of actor "stream_agent" contains {"messages": [{"role": "user", "content": [{"type": "text", "text": "Write fizzbuzz"}]}]}
+    And context field "snapshot_history" equals [{"tree": "t0", "commit": "c0", "label": "start", "skipped": [], "call_id": null}]
+
+  Scenario: Without a prompt it waits for the user (AL-003)
+    Given state "starting" is active
+    When actor "capture_first" is done with {"snapshot": {"tree": "t0", "commit": "c0", "label": "start"}, "changes": []}
+    Then state "idle" is active
+    When I send event USER_MESSAGE with content="Hello"
+    Then state "thinking" is active
+    And context field "messages" equals [{"role": "user", "content": [{"type": "text", "text": "Hello"}]}]
+
+  Scenario: A workspace that cannot be captured ends the run (C-52)
+    Given state "starting" is active
+    When actor "capture_first" fails with {"message": "disk full", "category": "unknown"}
+    Then state "failed" is active
+    And statechart is in a final configuration
+    And the output contains {"outcome": "failure", "turns": 0, "error": {"category": "unknown"}}
+
+  # ---------------------------------------------------------------- the model's turn
+
+  Scenario: Text is told to the observers as it arrives, and the whole message to the parent (C-25)
+    Given state "thinking" is active
+    When actor "stream_agent" yields event TEXT_DELTA with text="Hel"
+    Then state "thinking" is active
+    And context field "current_response" equals ["Hel"]
+    And event TEXT_DELTA is emitted
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "text", "text": "Hello"}, {"type": "tool_use", "id": "c1", "name": "bash", "input": {"command": "ls"}}]},
+       "stop_reason": "tool_use", "usage": {"input_tokens": 10, "output_tokens": 2}, "model": "m"}
+      """
+    Then event AGENT_MESSAGE is sent
+    And event AGENT_TOOL_CALL is sent
+    And state "checking_gate" is active
+
+  Scenario: All calls of a turn are collected, run in order, and answered in one message (C-55)
+    Given state "thinking" is active
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [
+         {"type": "tool_use", "id": "c1", "name": "read", "input": {"file_path": "a"}},
+         {"type": "tool_use", "id": "c2", "name": "read", "input": {"file_path": "b"}}]},
+       "stop_reason": "tool_use", "usage": {"input_tokens": 10, "output_tokens": 2}, "model": "m"}
+      """
+    Then the input of actor "check_gate" contains {"call": {"id": "c1"}}
+    When actor "check_gate" is done with {"decision": "allow", "rule": "default", "reason": ""}
+    Then state "running_tool" is active
+    When actor "execute_tool" is done with {"content": "A", "is_error": false, "is_read_only": true, "touched": []}
+    Then the input of actor "check_gate" contains {"call": {"id": "c2"}}
+    When actor "check_gate" is done with {"decision": "allow", "rule": "default", "reason": ""}
+    And actor "execute_tool" is done with {"content": "B", "is_error": false, "is_read_only": true, "touched": []}
+    Then state "thinking" is active
+    And action "answer_turn" is called
+    And context field "turn_results" equals []
+    And context field "tool_steps" equals 2
+
+  Scenario: Usage is summed over all messages (C-34)
+    Given state "thinking" is active
+    And context field "usage" is {"input_tokens": 5, "output_tokens": 1, "cache_read_tokens": 3, "cache_write_tokens": 0, "calls": 1}
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "complete", "input": {"summary": "Done"}}]},
+       "stop_reason": "tool_use", "usage": {"input_tokens": 10, "output_tokens": 2, "cache_read_tokens": 4, "calls": 1}, "model": "m"}
+      """
+    Then state "done" is active
+    And the output contains {"outcome": "success", "summary": "Done", "usage": {"input_tokens": 15, "output_tokens": 3, "cache_read_tokens": 7, "cache_write_tokens": 0, "calls": 2}}
+
+  Scenario: A rate limit waits as long as the provider asks, then tries the turn again (C-24)
+    Given state "thinking" is active
+    When actor "stream_agent" fails with {"message": "slow down", "category": "provider_error", "code": "rate_limited", "retry_after_ms": 30000}
+    Then state "backing_off" is active
+    And context field "retries" equals 1
+    When I wait 29 seconds
+    Then state "backing_off" is active
+    When I wait 2 seconds
+    Then state "thinking" is active
+    And actor "stream_agent" is started
+
+  Scenario: The retries of a turn are bounded (C-24)
+    Given state "thinking" is active
+    And context field "retries" is 4
+    When actor "stream_agent" fails with code "overloaded"
+    Then state "failed" is active
+    And the output contains {"outcome": "failure", "error": {"code": "overloaded"}}
+
+  Scenario: An error that will not pass is not tried again (C-24)
+    Given state "thinking" is active
+    When actor "stream_agent" fails with code "authentication"
+    Then state "failed" is active
+
+  Scenario: A refusal is a provider error (C-38)
+    Given state "thinking" is active
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "text", "text": "No."}]},
+       "stop_reason": "refusal", "usage": {}, "model": "m"}
+      """
+    Then state "failed" is active
+    And the output contains {"error": {"category": "provider_error", "code": "refusal"}}
+
+  Scenario: An answer that was cut off is continued with a notice (C-38)
+    Given state "thinking" is active
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "text", "text": "long"}]},
+       "stop_reason": "max_tokens", "usage": {}, "model": "m"}
+      """
+    Then state "thinking" is active
+    And action "continue_cut_off" is called
+    And context field "continuations" equals 1
+
+  Scenario: An answer is continued at most twice (C-38)
+    Given state "thinking" is active
+    And context field "continuations" is 2
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "text", "text": "long"}]},
+       "stop_reason": "max_tokens", "usage": {}, "model": "m"}
+      """
+    Then state "limit" is active
+    And the output contains {"outcome": "limit", "reason": "max_tokens", "error": null}
+
+  Scenario: A full context window is a limit (C-35, C-38)
+    Given state "thinking" is active
+    When actor "stream_agent" fails with {"message": "prompt is too long", "category": "provider_error", "code": "context_window"}
+    Then state "limit" is active
+    And the output contains {"outcome": "limit", "reason": "context_window"}
+
+  Scenario: A silent stop is nudged (C-57)
+    Given state "thinking" is active
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "text", "text": "hm"}]},
+       "stop_reason": "end_turn", "usage": {}, "model": "m"}
+      """
+    Then state "thinking" is active
+    And action "nudge" is called
+    And event AGENT_STOPPED is emitted
+    And context field "nudges" equals 1
+
+  Scenario: After two nudges a silent stop pauses (C-57)
+    Given state "thinking" is active
+    And context field "nudges" is 2
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "text", "text": "hm"}]},
+       "stop_reason": "end_turn", "usage": {}, "model": "m"}
+      """
+    Then state "paused" is active
+    And context field "reason" equals "silent_stop"
+
+  # ---------------------------------------------------------------- tools and snapshots
+
+  Scenario: What does not declare itself read-only is followed by a capture, bash too (C-53)
+    Given state "running_tool" is active
+    And context field "open_call" is {"call": {"id": "c1", "name": "bash", "input": {"command": "touch a"}}, "is_truncated": false}
+    When actor "execute_tool" is done with {"content": "", "is_error": false, "is_read_only": false, "touched": null}
+    Then state "capturing_snapshot" is active
+    And the input of actor "capture_snapshot" contains {"label": "bash", "touched": null}
+
+  Scenario: A read-only tool is not followed by a capture (C-53)
+    Given state "running_tool" is active
+    And context field "open_call" is {"call": {"id": "c1", "name": "read", "input": {"file_path": "a"}}, "is_truncated": false}
+    When actor "execute_tool" is done with {"content": "A", "is_error": false, "is_read_only": true, "touched": []}
+    Then state "thinking" is active
+    And actor "capture_snapshot" is not started
+
+  Scenario: An entry is added only where the tree differs (C-53, C-54)
+    Given state "capturing_snapshot" is active
+    And context field "snapshot_history" is [{"tree": "t0", "commit": "c0", "label": "start", "skipped": [], "call_id": null}]
+    And context field "current_snapshot" is {"tree": "t0", "commit": "c0", "label": "start", "skipped": []}
+    And context field "tool_history" is [{"call": {"id": "c1", "name": "bash", "input": {}}, "result": {"call_id": "c1", "content": "ok", "is_error": false}, "is_broken": false, "is_denied": false, "exit_code": 0}]
+    And context field "turn_results" is [{"call_id": "c1", "content": "ok", "is_error": false}]
+    And context field "tool_steps" is 1
+    When actor "capture_snapshot" is done with {"snapshot": {"tree": "t0", "commit": "c0", "label": "bash"}, "changes": []}
+    Then state "thinking" is active
+    And context field "snapshot_history" equals [{"tree": "t0", "commit": "c0", "label": "start", "skipped": [], "call_id": null}]
+
+  Scenario: Three equal failing calls are a failure (C-13)
+    Given state "capturing_snapshot" is active
+    And guard repeats_failure is true
+    And context field "current_snapshot" is {"tree": "t0", "commit": "c0", "label": "start", "skipped": []}
+    And context field "tool_history" is [{"call": {"id": "c1", "name": "bash", "input": {"command": "x"}}, "result": {"call_id": "c1", "content": "boom", "is_error": true}, "is_broken": false, "is_denied": false, "exit_code": 1}]
+    And context field "turn_results" is [{"call_id": "c1", "content": "boom", "is_error": true}]
+    And context field "tool_steps" is 1
+    When actor "capture_snapshot" is done with {"snapshot": {"tree": "t0", "commit": "c0", "label": "bash"}, "changes": []}
+    Then state "failed" is active
+    And the output contains {"outcome": "failure", "error": {"category": "tool_failure", "tool": "bash"}}
+
+  Scenario: Stopping with the last tool result an error is a failure (C-13)
+    Given state "thinking" is active
+    And context field "tool_history" is [{"call": {"id": "c1", "name": "bash", "input": {"command": "x"}}, "result": {"call_id": "c1", "content": "boom", "is_error": true}, "is_broken": false, "is_denied": false, "exit_code": 1}]
+    And context field "tool_steps" is 1
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "tool_use", "id": "c2", "name": "pause", "input": {"reason": "stuck"}}]},
+       "stop_reason": "tool_use", "usage": {}, "model": "m"}
+      """
+    Then state "failed" is active
+    And the output contains {"outcome": "failure", "error": {"category": "tool_failure", "context": {"command_executed": "x"}}}
+
+  # ---------------------------------------------------------------- limits
+
+  Scenario: The turn limit of a child is a limit, not a success (C-21, C-33, C-58)
+    Given state "running_tool" is active
+    And context field "turns" is 10
+    And context field "open_call" is {"call": {"id": "c1", "name": "read", "input": {}}, "is_truncated": false}
+    When actor "execute_tool" is done with {"content": "A", "is_error": false, "is_read_only": true, "touched": []}
+    Then state "limit" is active
+    And the output contains {"outcome": "limit", "reason": "turns", "turns": 10, "error": null}
+
+  Scenario: The tool limit stops before the next call, which is answered all the same (C-21, C-58)
+    Given state "thinking" is active
+    And context field "limits" is {"turns": 10, "tool_steps": 1}
+    And context field "tool_steps" is 1
+    And context field "tool_history" is [{"call": {"id": "c0", "name": "read", "input": {}}, "result": {"call_id": "c0", "content": "A", "is_error": false}, "is_broken": false, "is_denied": false, "exit_code": null}]
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "bash", "input": {"command": "ls"}}]},
+       "stop_reason": "tool_use", "usage": {}, "model": "m"}
+      """
+    Then state "limit" is active
+    And actor "execute_tool" is not started
+    And the output contains {"outcome": "limit", "reason": "tool_steps", "tool_steps": 1}
+
+  Scenario: With somebody to ask, a limit pauses (C-58)
+    Given state "thinking" is active
+    And context field "is_interactive" is true
+    And context field "continuations" is 2
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "text", "text": "long"}]},
+       "stop_reason": "max_tokens", "usage": {}, "model": "m"}
+      """
+    Then state "paused" is active
+    When I send event RESUME
+    Then state "thinking" is active
+
+  # ---------------------------------------------------------------- control tools
+
+  Scenario: A child that completes is done, with its summary (C-20)
+    Given state "thinking" is active
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "complete", "input": {"summary": "Wrote it."}}]},
+       "stop_reason": "tool_use", "usage": {}, "model": "m"}
+      """
+    Then state "done" is active
+    And statechart is in a final configuration
+    And the output contains {"outcome": "success", "summary": "Wrote it.", "error": null}
+
+  Scenario: A conversation that completes returns to idle (C-20)
+    Given state "thinking" is active
+    And context field "is_interactive" is true
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "complete", "input": {"summary": "Wrote it."}}]},
+       "stop_reason": "tool_use", "usage": {}, "model": "m"}
+      """
+    Then state "idle" is active
+    And statechart is not in a final configuration
+    And event AGENT_DONE is emitted
+
+  Scenario: The plan is made by a tool call that the machine answers (C-36)
+    Given state "thinking" is active
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "update_plan", "input": {"steps": [{"description": "write"}]}}]},
+       "stop_reason": "tool_use", "usage": {}, "model": "m"}
+      """
+    Then state "thinking" is active
+    And actor "execute_tool" is not started
+    And event PLAN_UPDATED is emitted
+    And context field "plan" equals {"steps": [{"index": 1, "description": "write", "status": "pending", "agent_used": null}], "current_step_index": 0, "is_complete": false}
+
+  Scenario: A patch of a plan that is not there is told to the model as an error (C-36)
+    Given state "thinking" is active
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "update_plan", "input": {"is_complete": false}}]},
+       "stop_reason": "tool_use", "usage": {}, "model": "m"}
+      """
+    Then state "thinking" is active
+    And context field "plan" equals null
+
+  # ---------------------------------------------------------------- people
+
+  Scenario: A question waits for its answer, which is the result of the call
+    Given state "thinking" is active
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "clarify", "input": {"question": "Tabs?"}}]},
+       "stop_reason": "tool_use", "usage": {}, "model": "m"}
+      """
+    Then state "awaiting_clarification" is active
+    And the input of actor "ask_person" contains {"kind": "clarify", "text": "Tabs?"}
+    When actor "ask_person" is done with null
+    Then state "awaiting_clarification" is active
+    And event NEEDS_PERSON is emitted
+    And event AGENT_WAITING is sent
+    And context field "is_unattended" equals true
+    When I send event USER_MESSAGE with content="Spaces"
+    Then state "thinking" is active
+    And event AGENT_RESUMED is sent
+    And context field "is_unattended" equals false
+
+  Scenario: The gate may want a person's yes, for this call or from now on (AL-070)
+    Given state "checking_gate" is active
+    And context field "open_call" is {"call": {"id": "c1", "name": "bash", "input": {"command": "make"}}, "is_truncated": false}
+    When actor "check_gate" is done with {"decision": "ask", "rule": "ask bash", "reason": ""}
+    Then state "awaiting_approval" is active
+    And actor "execute_tool" is not started
+    And the input of actor "ask_person" contains {"kind": "approval", "call": {"id": "c1"}}
+    When I send event APPROVE with scope="tool"
+    Then state "running_tool" is active
+    And the input of actor "execute_tool" contains {"call": {"id": "c1"}, "approval": "tool"}
+
+  Scenario: A no is told to the model and nothing runs (AL-070)
+    Given state "checking_gate" is active
+    And context field "open_call" is {"call": {"id": "c1", "name": "bash", "input": {"command": "make"}}, "is_truncated": false}
+    When actor "check_gate" is done with {"decision": "ask", "rule": "ask bash", "reason": ""}
+    And I send event DENY with reason="not now"
+    Then state "thinking" is active
+    And actor "execute_tool" is not started
+    And action "deny_call" is called
+
+  Scenario: What a rule denies is not run (AL-070)
+    Given state "checking_gate" is active
+    And context field "open_call" is {"call": {"id": "c1", "name": "bash", "input": {"command": "make"}}, "is_truncated": false}
+    When actor "check_gate" is done with {"decision": "deny", "rule": "deny bash", "reason": "never"}
+    Then state "thinking" is active
+    And actor "execute_tool" is not started
+    And action "refuse_call" is called
+
+  # ---------------------------------------------------------------- cancel
+
+  Scenario: Cancelling in the middle of a tool stops it, answers its call, captures the tree (C-29)
+    Given state "running_tool" is active
+    And context field "open_call" is {"call": {"id": "c1", "name": "bash", "input": {"command": "sleep 99"}}, "is_truncated": false}
+    When I send event CANCEL
+    Then actor "execute_tool" is stopped
+    And state "cancelling" is active
+    And context field "messages" equals [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "Cancelled: the run was stopped before this call was finished.", "is_error": true}]}]
+    And the input of actor "capture_last" contains {"label": "cancelled", "touched": null}
+    When actor "capture_last" is done with {"snapshot": {"tree": "t9", "commit": "c9", "label": "cancelled"}, "changes": []}
+    Then state "cancelled" is active
+    And the output contains {"outcome": "cancelled", "tree_after": "t9"}
+
+  Scenario: Cancelling stops the model's stream (C-29)
+    Given state "thinking" is active
+    When I send event CANCEL
+    Then actor "stream_agent" is stopped
+    And state "cancelling" is active
+
+  Scenario: A capture that hangs does not keep a cancelled run alive (C-29)
+    Given state "cancelling" is active
+    When I wait 8 seconds
+    Then state "cancelled" is active
+    And statechart is in a final configuration
+
+  Scenario: Cancelling while a person is awaited (C-29)
+    Given state "awaiting_approval" is active
+    And context field "open_call" is {"call": {"id": "c1", "name": "bash", "input": {"command": "make"}}, "is_truncated": false}
+    And context field "question" is {"kind": "approval", "text": "May it?"}
+    When I send event CANCEL
+    Then actor "ask_person" is stopped
+    And state "cancelling" is active

@@ -1,0 +1,142 @@
+"""Each guard, as a table: context fields, event, arguments, answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from rawko.interpreter import Event, Record, freeze
+from rawko.machines.agent_loop import AgentLoopContext, guards
+
+CALL = {"call": {"id": "c1", "name": "bash", "input": {"command": "x"}}, "is_truncated": False}
+CONTROL = {"call": {"id": "c1", "name": "pause", "input": {"reason": "r"}}, "is_truncated": False}
+CUT = {**CALL, "is_truncated": True}
+UNANSWERED = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "bash", "input": {}}]}
+RESULT = {"call_id": "c1", "content": "ok", "is_error": False}
+SNAPSHOT = {"tree": "t", "commit": "c", "label": "", "skipped": []}
+
+
+def entry(command: str = "x", content: str = "boom", *, is_error: bool = True, **more: Any) -> dict[str, Any]:
+    call = {"id": "c", "name": "bash", "input": {"command": command}}
+    return {"call": call, "result": {"call_id": "c", "content": content, "is_error": is_error}, **more}
+
+
+def shot(tree: str, call_id: str | None = None, label: str = "bash") -> dict[str, Any]:
+    return {**SNAPSHOT, "tree": tree, "call_id": call_id, "label": label}
+
+
+def context(**fields: Any) -> Record:
+    """A frozen context, as guards see it."""
+    frozen = freeze(AgentLoopContext.model_validate(fields).to_json())
+    assert isinstance(frozen, Record)
+    return frozen
+
+
+Row = tuple[str, dict[str, Any], dict[str, Any], dict[str, Any], bool]
+
+TABLE: list[Row] = [
+    ("has_prompt", {"prompt": "go"}, {}, {}, True),
+    ("has_prompt", {"prompt": ""}, {}, {}, False),
+    ("is_interactive", {"is_interactive": True}, {}, {}, True),
+    ("is_interactive", {}, {}, {}, False),
+    ("stopped_by", {"stop_reason": "refusal"}, {}, {"reason": "refusal"}, True),
+    ("stopped_by", {"stop_reason": "end_turn"}, {}, {"reason": "refusal"}, False),
+    ("stopped_by", {}, {}, {"reason": "refusal"}, False),
+    *(
+        ("is_retryable_error", {}, {"error": {"code": code}}, {}, expected)
+        for code, expected in (
+            ("rate_limited", True),
+            ("overloaded", True),
+            ("server_error", True),
+            ("network_error", True),
+            ("timeout", True),
+            ("malformed", True),
+            ("authentication", False),
+            ("refusal", False),
+            (None, False),
+        )
+    ),
+    ("is_retryable_error", {}, {"error": {"message": "rate_limited"}}, {}, False),
+    ("is_error_code", {}, {"error": {"code": "context_window"}}, {"code": "context_window"}, True),
+    ("is_error_code", {}, {"error": {}}, {"code": "context_window"}, False),
+    ("has_retries_left", {"retries": 3}, {}, {}, True),
+    ("has_retries_left", {"retries": 4}, {}, {}, False),
+    ("has_retries_left", {"retries": 0, "max_retries": 0}, {}, {}, False),
+    ("has_nudges_left", {"nudges": 1}, {}, {}, True),
+    ("has_nudges_left", {"nudges": 2}, {}, {}, False),
+    ("has_continuations_left", {"continuations": 1}, {}, {}, True),
+    ("has_continuations_left", {"continuations": 2}, {}, {}, False),
+    ("turn_limit_reached", {"turns": 9}, {}, {}, False),
+    ("turn_limit_reached", {"turns": 10}, {}, {}, True),
+    ("turn_limit_reached", {"turns": 12, "turns_from": 10}, {}, {}, False),
+    ("has_pending_call", {"pending_calls": [CALL]}, {}, {}, True),
+    ("has_pending_call", {}, {}, {}, False),
+    ("is_answered_by_machine", {}, {}, {}, False),
+    ("is_answered_by_machine", {"pending_calls": [CALL]}, {}, {}, False),
+    ("is_answered_by_machine", {"pending_calls": [CUT]}, {}, {}, True),
+    ("is_answered_by_machine", {"pending_calls": [CONTROL]}, {}, {}, False),
+    ("next_call_is", {"pending_calls": [CONTROL]}, {}, {"tool": "pause"}, True),
+    ("next_call_is", {"pending_calls": [CALL, CONTROL]}, {}, {"tool": "pause"}, False),
+    ("next_call_is", {}, {}, {"tool": "pause"}, False),
+    ("has_turn_results", {"turn_results": [RESULT]}, {}, {}, True),
+    ("has_turn_results", {}, {}, {}, False),
+    ("tool_limit_reached", {"tool_steps": 99}, {}, {}, False),
+    ("tool_limit_reached", {"tool_steps": 100}, {}, {}, True),
+    ("tool_limit_reached", {"tool_steps": 100, "tool_steps_from": 1}, {}, {}, False),
+    ("gate_says", {}, {"output": {"decision": "ask"}}, {"decision": "ask"}, True),
+    ("gate_says", {}, {"output": {"decision": "deny"}}, {"decision": "allow"}, False),
+    ("ran_read_only_tool", {}, {"output": {"is_read_only": True}}, {}, True),
+    ("ran_read_only_tool", {}, {"output": {"is_read_only": False}}, {}, False),
+    ("ran_read_only_tool", {}, {"output": {}}, {}, False),
+    ("last_tool_failed", {}, {}, {}, False),
+    ("last_tool_failed", {"tool_history": [entry()]}, {}, {}, True),
+    ("last_tool_failed", {"tool_history": [entry(), entry(is_error=False)]}, {}, {}, False),
+    ("tool_is_broken", {}, {}, {}, False),
+    ("tool_is_broken", {"tool_history": [entry()]}, {}, {}, False),
+    ("tool_is_broken", {"tool_history": [entry(is_broken=True)]}, {}, {}, True),
+    ("repeats_failure", {"tool_history": [entry()] * 2}, {}, {}, False),
+    ("repeats_failure", {"tool_history": [entry()] * 3}, {}, {}, True),
+    ("repeats_failure", {"tool_history": [entry()] * 2, "max_equal_failures": 2}, {}, {}, True),
+    ("repeats_failure", {"tool_history": [entry(), entry("y"), entry()]}, {}, {}, False),
+    ("repeats_failure", {"tool_history": [entry(), entry(content="other"), entry()]}, {}, {}, False),
+    ("repeats_failure", {"tool_history": [entry(is_error=False)] * 3}, {}, {}, False),
+    ("repeats_failure", {"tool_history": [entry(is_error=False), entry(), entry()]}, {}, {}, False),
+    ("is_answered", {}, {"output": {"text": ""}}, {}, True),
+    ("is_answered", {}, {"output": None}, {}, False),
+    ("is_paired", {}, {}, {}, True),
+    ("is_paired", {"messages": [UNANSWERED]}, {}, {}, False),
+    ("is_paired", {"pending_calls": [CALL]}, {}, {}, False),
+    ("is_paired", {"open_call": CALL}, {}, {}, False),
+    ("is_paired", {"turn_results": [RESULT]}, {}, {}, False),
+    ("has_one_open_call", {"open_call": CALL}, {}, {}, True),
+    ("has_one_open_call", {"open_call": CONTROL}, {}, {}, False),
+    ("has_one_open_call", {}, {}, {}, False),
+    ("has_no_open_call", {}, {}, {}, True),
+    ("has_no_open_call", {"open_call": CALL}, {}, {}, False),
+    ("steps_match_history", {"tool_steps": 1, "tool_history": [entry()]}, {}, {}, True),
+    ("steps_match_history", {"tool_steps": 2, "tool_history": [entry()]}, {}, {}, False),
+    ("snapshots_match_changes", {}, {}, {}, True),
+    ("snapshots_match_changes", {"snapshot_history": [shot("a", label="start")]}, {}, {}, True),
+    ("snapshots_match_changes", {"snapshot_history": [shot("a"), shot("b", "c1")]}, {}, {}, True),
+    ("snapshots_match_changes", {"snapshot_history": [shot("a"), shot("a", "c1")]}, {}, {}, False),
+    ("snapshots_match_changes", {"snapshot_history": [shot("a"), shot("b")]}, {}, {}, False),
+    ("snapshots_match_changes", {"snapshot_history": [shot("a"), shot("b", label="cancelled")]}, {}, {}, True),
+    ("has_snapshot", {"current_snapshot": SNAPSHOT}, {}, {}, True),
+    ("has_snapshot", {}, {}, {}, False),
+]
+
+
+@pytest.mark.parametrize(("name", "fields", "data", "arguments", "expected"), TABLE)
+def test_guard(
+    name: str, fields: Mapping[str, Any], data: Mapping[str, Any], arguments: Mapping[str, Any], expected: bool
+) -> None:
+    guard = guards.bindings.get("guard", name)
+    event = Event("E", **freeze(data))
+    assert guard(context(**fields), event, **arguments) is expected
+
+
+def test_every_guard_has_a_row_for_each_answer() -> None:
+    rows = {(name, expected) for name, _, _, _, expected in TABLE}
+    assert rows == {(name, answer) for name in guards.bindings.names("guard") for answer in (True, False)}
