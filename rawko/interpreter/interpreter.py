@@ -118,6 +118,10 @@ class Interpreter(Macrosteps):
     # ------------------------------------------------------------ what can be read
 
     @property
+    def bindings(self) -> Bindings:
+        return self._bindings
+
+    @property
     def chart(self) -> Chart:
         return self._chart
 

@@ -1,0 +1,28 @@
+"""Machines at work: actors in an asyncio loop, what they invoke, the commit order, and the ports to the world."""
+
+from __future__ import annotations
+
+from rawko.runtime.actor import Actor
+from rawko.runtime.errors import ActorCrashed, ActorStopped, InboxFull, JournalError, RuntimeFault, WaitTimeout
+from rawko.runtime.journal import Journal, MemoryJournal, StepRecord
+from rawko.runtime.logic import ActorFailed, ChildMachine, Done, Scope, child_machine
+from rawko.runtime.session import Session
+
+__all__ = [
+    "Actor",
+    "ActorCrashed",
+    "ActorFailed",
+    "ActorStopped",
+    "ChildMachine",
+    "Done",
+    "InboxFull",
+    "Journal",
+    "JournalError",
+    "MemoryJournal",
+    "RuntimeFault",
+    "Scope",
+    "Session",
+    "StepRecord",
+    "WaitTimeout",
+    "child_machine",
+]

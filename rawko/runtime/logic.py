@@ -53,6 +53,13 @@ class ChildFactory:
 
     make: Callable[[Any], ChildMachine]
 
+    @property
+    def __name__(self) -> str:
+        return self.make.__name__
+
+    def __call__(self, input: Any) -> ChildMachine:
+        return self.make(input)
+
 
 def child_machine(make: Callable[[Any], ChildMachine]) -> ChildFactory:
     """Mark a function (input) -> ChildMachine as an actor: the machine is chosen when it is invoked (C-09)."""

@@ -1,0 +1,116 @@
+"""One ordered stream of what happens in an actor tree: numbered, JSON, replayable from any number still kept.
+
+Faces, logs and tests read this stream; nothing in it can change a run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Literal, TypeAlias
+
+InspectionType = Literal["actor", "step", "emit", "log", "undelivered", "crashed", "stopped", "done"]
+InspectionEvent: TypeAlias = dict[str, Any]
+"""{"seq", "type", "actor", "time"} and by type: step: row, event, receipt, configuration, transitions, updates,
+effects; emit: event, data; log: message, level, data; actor: chart; done: output; crashed: error."""
+
+KEPT = 50_000
+"""Events kept for late consumers; older ones are in the journal."""
+
+
+class InspectionStream:
+    """Numbers events, hands them to listeners at once, and keeps the latest for those who come late."""
+
+    def __init__(self, kept: int = KEPT) -> None:
+        self._kept: deque[InspectionEvent] = deque(maxlen=kept)
+        self._listeners: list[Callable[[InspectionEvent], None]] = []
+        self._wakers: set[asyncio.Event] = set()
+        self._seq = 0
+        self._is_closed = False
+
+    def publish(self, type: InspectionType, actor: str, time: float, **fields: Any) -> InspectionEvent:
+        """Number an event and tell everybody."""
+        self._seq += 1
+        event: InspectionEvent = {"seq": self._seq, "type": type, "actor": actor, "time": time, **fields}
+        self._kept.append(event)
+        for listener in tuple(self._listeners):
+            listener(event)
+        for waker in self._wakers:
+            waker.set()
+        return event
+
+    def subscribe(self, listener: Callable[[InspectionEvent], None]) -> Callable[[], None]:
+        """Call `listener` with every event from now on; returns what ends it."""
+        self._listeners.append(listener)
+
+        def unsubscribe() -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+        return unsubscribe
+
+    def since(self, seq: int) -> list[InspectionEvent]:
+        """Events with a number > `seq`.
+
+        Raises:
+            LookupError: Some of them are no longer kept.
+        """
+        oldest = self._kept[0]["seq"] if self._kept else self._seq + 1
+        if seq + 1 < oldest and self._seq > seq:
+            raise LookupError(f"events before {oldest} are not kept in memory: read the journal, or ask from {oldest}")
+        return [event for event in self._kept if event["seq"] > seq]
+
+    async def follow(self, seq: int = 0) -> AsyncIterator[InspectionEvent]:
+        """Events with a number > `seq`, those to come included, until the stream is closed."""
+        waker = asyncio.Event()
+        self._wakers.add(waker)
+        try:
+            while True:
+                waker.clear()
+                for event in self.since(seq):
+                    seq = event["seq"]
+                    yield event
+                if self._is_closed and seq >= self._seq:
+                    return
+                if seq >= self._seq:
+                    await waker.wait()
+        finally:
+            self._wakers.discard(waker)
+
+    def close(self) -> None:
+        """No more events will come."""
+        self._is_closed = True
+        for waker in self._wakers:
+            waker.set()
+
+
+def to_stately(event: InspectionEvent) -> dict[str, Any] | None:
+    """The event in the wire format of Stately's inspector, or None where it has no counterpart."""
+    base = {"rootId": "root", "sessionId": event["actor"], "createdAt": str(int(event["time"] * 1000))}
+    match event["type"]:
+        case "actor":
+            snapshot = {"status": "active", "context": event["context"], "value": event["configuration"]}
+            return {
+                "type": "@xstate.actor",
+                "name": event["actor"],
+                "parentId": event["actor"].rpartition("/")[0] or None,
+                "definition": event["chart"],
+                "snapshot": snapshot,
+                **base,
+            }
+        case "step":
+            name = (event["event"] or {"name": "xstate.init"})["name"]
+            data = (event["event"] or {"data": {}})["data"]
+            snapshot = {"status": "active", "value": list(event["configuration"])}
+            return {"type": "@xstate.snapshot", "event": {**data, "type": name}, "snapshot": snapshot, **base}
+        case "done":
+            snapshot = {"status": "done", "output": event["output"]}
+            return {"type": "@xstate.snapshot", "event": {"type": "xstate.done"}, "snapshot": snapshot, **base}
+        case "crashed":
+            snapshot = {"status": "error", "error": event["error"]}
+            return {"type": "@xstate.snapshot", "event": {"type": "xstate.error"}, "snapshot": snapshot, **base}
+        case "emit":
+            return {"type": "@xstate.event", "event": {**event["data"], "type": event["event"]}, **base}
+        case _:
+            return None

@@ -1,0 +1,189 @@
+"""Invoked actors at work: async functions, async iterators and child machines, one task each.
+
+A stop is a cancellation; whatever starts next in the same actor waits until the stopped one has really ended, so
+that a tool's processes are gone before the workspace is looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rawko.interpreter.effects import StartInvocation
+from rawko.interpreter.errors import BindingError, NotJsonError
+from rawko.interpreter.events import Event
+from rawko.interpreter.values import freeze
+from rawko.runtime.logic import ActorFailed, ChildFactory, ChildMachine, Done
+
+if TYPE_CHECKING:
+    from rawko.runtime.actor import Actor
+
+STOP_DEADLINE_S = 20.0
+"""How long a later start waits for a stopped actor to end."""
+
+
+@dataclass(slots=True)
+class Running:
+    """One invocation at work."""
+
+    id: str
+    number: int
+    task: asyncio.Task[None]
+    child: Actor | None = None
+
+
+class ActorScope:
+    """What an invoked function may do besides returning; see `rawko.runtime.logic.Scope`."""
+
+    def __init__(self, owner: Actor, effect: StartInvocation) -> None:
+        self._owner = owner
+        self.id = effect.id
+        self.number = effect.number
+        self.attempt = effect.attempt
+
+    def send_parent(self, event: str, /, **data: Any) -> None:
+        self._owner.deliver(self.id, self.number, event, data)
+
+    def emit(self, event: str, /, **data: Any) -> None:
+        self._owner.emitted(event, freeze(data, event), source=self.id)
+
+    def log(self, message: str, /, level: str = "info", **data: Any) -> None:
+        self._owner.session.log(self._owner, message, level, data)
+
+
+class Invocations:
+    """The running invocations of one actor."""
+
+    def __init__(self, owner: Actor) -> None:
+        self._owner = owner
+        self._running: dict[str, Running] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+
+    def start(self, effect: StartInvocation) -> None:
+        """Begin an invocation; its result comes back as an event."""
+        before = tuple(self._ending)
+        logic: Any = None
+        child: Actor | None = None
+        try:  # a child machine exists at once, so that what is sent to it in this very step arrives
+            logic = self._owner.interpreter.bindings.get("actor", effect.src)
+            if isinstance(logic, ChildFactory):
+                logic = logic.make(effect.input)
+                child = self._owner.make_child(effect, logic)
+        except Exception as error:  # noqa: BLE001 - foreign code; its failure is an event, not a crash of ours
+            self._owner.failed(effect.id, effect.number, failure_of(error))
+            return
+        task = asyncio.get_running_loop().create_task(
+            self._drive(effect, logic, child, before), name=f"{self._owner.path}/{effect.id}#{effect.number}"
+        )
+        self._running[effect.id] = Running(effect.id, effect.number, task, child)
+        task.add_done_callback(lambda done: self._ended(effect, done))
+
+    def _ended(self, effect: StartInvocation, task: asyncio.Task[None]) -> None:
+        self._ending.discard(task)
+        running = self._running.get(effect.id)
+        if running is not None and running.task is task:
+            del self._running[effect.id]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._owner.crash(error)
+
+    def stop(self, id: str, number: int) -> None:
+        """End an invocation; nothing of it will be heard any more."""
+        running = self._running.get(id)
+        if running is None or running.number != number:
+            return
+        del self._running[id]
+        self._ending.add(running.task)
+        running.task.cancel()
+
+    def child(self, id: str) -> Actor | None:
+        """The child machine that runs under an id."""
+        running = self._running.get(id)
+        return running.child if running is not None else None
+
+    @property
+    def children(self) -> dict[str, Actor]:
+        """Running child machines by invocation id."""
+        return {id: running.child for id, running in self._running.items() if running.child is not None}
+
+    async def close(self) -> None:
+        """Stop everything and wait until it has ended."""
+        for running in tuple(self._running.values()):
+            self.stop(running.id, running.number)
+        tasks = tuple(self._ending)
+        if tasks:
+            await asyncio.wait(tasks, timeout=STOP_DEADLINE_S)
+
+    # ------------------------------------------------------------ one invocation
+
+    async def _drive(
+        self, effect: StartInvocation, logic: Any, child: Actor | None, before: tuple[asyncio.Task[None], ...]
+    ) -> None:
+        if before:
+            await asyncio.wait(before, timeout=STOP_DEADLINE_S)
+        owner = self._owner
+        try:
+            output = await self._run_child(child, logic) if child is not None else await self._result(effect, logic)
+            frozen = freeze(output, f"output of {effect.id}")
+        except Exception as error:  # noqa: BLE001 - foreign code; its failure is an event, not a crash of ours
+            owner.failed(effect.id, effect.number, failure_of(error))
+        else:
+            owner.completed(effect.id, effect.number, frozen)
+
+    async def _result(self, effect: StartInvocation, logic: Any) -> Any:
+        result = self._call(logic, effect)
+        if hasattr(result, "__aiter__"):
+            return await self._iterate(effect, result)
+        return await result if inspect.isawaitable(result) else result
+
+    def _call(self, logic: Callable[..., Any], effect: StartInvocation) -> Any:
+        if takes_scope(logic):
+            return logic(effect.input, ActorScope(self._owner, effect))
+        return logic(effect.input)
+
+    async def _iterate(self, effect: StartInvocation, events: AsyncIterator[Any]) -> Any:
+        """Deliver what an iterator yields to the machine, in order, at the pace at which it takes it (C-25)."""
+        output: Any = None
+        try:
+            async for item in events:
+                if isinstance(item, Done):
+                    output = item.output
+                elif isinstance(item, Event):
+                    await self._owner.room()
+                    self._owner.deliver(effect.id, effect.number, item.name, item.data)
+                else:
+                    raise ActorFailed(
+                        {
+                            "category": "validation_error",
+                            "message": f"actor {effect.src!r} yielded {type(item).__name__}; accepted: Event, Done",
+                        }
+                    )
+        finally:
+            close = getattr(events, "aclose", None)
+            if close is not None:
+                await close()
+        return output
+
+    async def _run_child(self, child: Actor, machine: ChildMachine) -> Any:
+        output = await child.run()
+        return machine.output(output) if machine.output is not None else output
+
+
+def takes_scope(logic: Callable[..., Any]) -> bool:
+    """Whether an actor function wants the scope as its second argument."""
+    parameters = inspect.signature(logic).parameters.values()
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return len(positional) >= 2 or any(p.kind is p.VAR_POSITIONAL for p in parameters)
+
+
+def failure_of(error: Exception) -> Mapping[str, Any]:
+    """An actor's exception as the data of `error.invoke.<id>`."""
+    match error:
+        case ActorFailed():
+            return error.error
+        case NotJsonError() | BindingError():
+            return {"category": "validation_error", "message": str(error), "attempted": ""}
+        case _:
+            return {"category": "unknown", "message": f"{type(error).__name__}: {error}", "attempted": ""}

@@ -1,0 +1,164 @@
+"""The Journal port: every macrostep is one row, written before its effects start; and a journal in memory.
+
+What is not committed has not happened; what is committed is resumed. Rows hold changes, never copies of the context,
+so that their size does not grow with the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from rawko.interpreter.effects import Effect, EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
+from rawko.interpreter.steps import Step
+from rawko.interpreter.updates import Append, Assign, Update
+from rawko.interpreter.values import thaw
+from rawko.runtime.errors import JournalError
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One macrostep of one actor, as JSON.
+
+    Attributes:
+        run: Id of the run. (run, seq) is the key; seq counts the rows of the whole actor tree, from 1.
+        epoch: Of the writer; a writer with an older epoch than the run's is refused.
+        actor: Path of the actor: "root", "root/execute_agent".
+        time: Seconds on the actor's clock.
+        event: {"name", "data"} or None.
+    """
+
+    run: str
+    seq: int
+    epoch: int
+    actor: str
+    time: float
+    event: dict[str, Any] | None
+    receipt: str | None
+    updates: tuple[dict[str, Any], ...]
+    effects: tuple[dict[str, Any], ...]
+    configuration: tuple[str, ...]
+
+
+class Journal(Protocol):
+    """Where steps are committed."""
+
+    async def begin(self, run: str) -> int:
+        """Open a run for writing; returns the new epoch, one higher than any before.
+
+        Raises:
+            JournalError: The store cannot be written.
+        """
+        ...
+
+    async def append(self, record: StepRecord) -> None:
+        """Commit one step; it is durable when this returns.
+
+        Raises:
+            JournalError: Not written: the store failed, the row exists, or the writer's epoch is over.
+        """
+        ...
+
+    async def checkpoint(self, run: str, seq: int, snapshot: dict[str, Any]) -> None:
+        """Keep a full snapshot as of row `seq`.
+
+        Raises:
+            JournalError: As `append`.
+        """
+        ...
+
+    async def rows(self, run: str, after: int = 0) -> Sequence[StepRecord]:
+        """Committed rows with seq > `after`, in order."""
+        ...
+
+
+@dataclass
+class MemoryJournal:
+    """A journal that ends with the process."""
+
+    _rows: dict[str, list[StepRecord]] = field(default_factory=dict)
+    _epochs: dict[str, int] = field(default_factory=dict)
+    _checkpoints: dict[str, tuple[int, dict[str, Any]]] = field(default_factory=dict)
+
+    async def begin(self, run: str) -> int:
+        self._epochs[run] = self._epochs.get(run, 0) + 1
+        self._rows.setdefault(run, [])
+        return self._epochs[run]
+
+    async def append(self, record: StepRecord) -> None:
+        rows = self._rows.get(record.run)
+        if rows is None:
+            raise JournalError(f"run {record.run!r} was not begun")
+        if record.epoch != self._epochs[record.run]:
+            raise JournalError(f"run {record.run!r} has another writer now (epoch {self._epochs[record.run]})")
+        expected = rows[-1].seq + 1 if rows else 1
+        if record.seq != expected:
+            raise JournalError(f"run {record.run!r}: row {record.seq} is out of order, expected {expected}")
+        rows.append(record)
+
+    async def checkpoint(self, run: str, seq: int, snapshot: dict[str, Any]) -> None:
+        self._checkpoints[run] = (seq, snapshot)
+
+    async def rows(self, run: str, after: int = 0) -> Sequence[StepRecord]:
+        return tuple(row for row in self._rows.get(run, ()) if row.seq > after)
+
+    async def last_checkpoint(self, run: str) -> tuple[int, dict[str, Any]] | None:
+        """The latest checkpoint with its row number."""
+        return self._checkpoints.get(run)
+
+
+# ---------------------------------------------------------------- steps as JSON
+
+
+def encode_update(update: Update) -> dict[str, Any]:
+    """A context change as JSON; other updates show as effects or events."""
+    match update:
+        case Assign(fields):
+            return {"assign": thaw(fields)}
+        case Append(name, item):
+            return {"append": name, "item": thaw(item)}
+        case _:
+            raise TypeError(f"{type(update).__name__} is no change of the context")
+
+
+def encode_effect(effect: Effect) -> dict[str, Any]:
+    """An effect as JSON, with its kind under "type"."""
+    match effect:
+        case StartInvocation(id, src, input, number, attempt, state, policy, is_resumed):
+            return {
+                "type": "start",
+                "id": id,
+                "src": src,
+                "input": thaw(input),
+                "number": number,
+                "attempt": attempt,
+                "state": state,
+                "policy": policy,
+                "resumed": is_resumed,
+            }
+        case StopInvocation(id, number):
+            return {"type": "stop", "id": id, "number": number}
+        case SendTo(to, event, data):
+            return {"type": "send", "to": to, "event": event, "data": thaw(data)}
+        case EmitEvent(event, data):
+            return {"type": "emit", "event": event, "data": thaw(data)}
+        case LogLine(message, level, data):
+            return {"type": "log", "message": message, "level": level, "data": thaw(data)}
+
+
+def record_of(step: Step, *, run: str, seq: int, epoch: int, actor: str) -> StepRecord:
+    """A macrostep as a journal row."""
+    event = step.event
+    return StepRecord(
+        run=run,
+        seq=seq,
+        epoch=epoch,
+        actor=actor,
+        time=step.time,
+        event=None if event is None else {"name": event.name, "data": thaw(event.data)},
+        receipt=None if step.receipt is None else step.receipt.value,
+        updates=tuple(encode_update(u) for u in step.updates),
+        effects=tuple(encode_effect(e) for e in step.effects),
+        configuration=step.configuration,
+    )
