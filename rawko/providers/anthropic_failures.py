@@ -23,6 +23,9 @@ from rawko.runtime.ports import ProviderError
 from rawko.vocabulary.errors import ProviderCode
 from rawko.vocabulary.usage import Usage
 
+MESSAGE_CHARS = 1_000
+"""Cut of a server's words: a proxy's error page is no message."""
+
 BY_ERROR_CODE: Mapping[str, ProviderCode] = {
     "enforced_spend_limit_reached": "billing",
     "contract_spend_limit_reached": "billing",
@@ -117,7 +120,7 @@ def classify(error: Exception, *, usage: Usage, now: Callable[[], float] = time.
     for candidate in (cause, error):
         for kind, code in BY_EXCEPTION:
             if isinstance(candidate, kind):
-                return provider_error(_words(code, candidate), code, usage=usage)
+                return provider_error(_words(code, candidate, server=_server(error)), code, usage=usage)
     return None
 
 
@@ -149,9 +152,16 @@ def retry_after_ms(headers: Mapping[str, str], *, now: Callable[[], float]) -> i
         return max(0, round(exact))
     text = headers.get("retry-after")
     seconds = _number(text)
-    if seconds is None and text and (date := email.utils.parsedate_tz(text)) is not None:
-        seconds = email.utils.mktime_tz(date) - now()
+    if seconds is None and text:
+        seconds = _seconds_until(text, now())
     return None if seconds is None else max(0, round(seconds * 1000))
+
+
+def _seconds_until(date: str, now_s: float) -> float | None:
+    try:
+        return email.utils.parsedate_to_datetime(date).timestamp() - now_s
+    except (ValueError, OverflowError):
+        return None
 
 
 def _number(text: str | None) -> float | None:
@@ -168,7 +178,7 @@ def _of_status(error: anthropic.APIStatusError, usage: Usage, now: Callable[[], 
     code = code_of(status=error.status_code, error_type=error_type, error_code=error.error_code, text=text)
     trace = f", request {error.request_id}" if error.request_id else ""
     return provider_error(
-        f"{text} (HTTP {error.status_code}{trace})",
+        f"{text[:MESSAGE_CHARS]} (HTTP {error.status_code}{trace})",
         code,
         retry_after_ms=retry_after_ms(error.response.headers, now=now),
         status=error.status_code,
@@ -177,18 +187,26 @@ def _of_status(error: anthropic.APIStatusError, usage: Usage, now: Callable[[], 
 
 
 _PREFIXES: Mapping[ProviderCode, str] = {
-    "timeout": "the model did not answer in time",
-    "network_error": "the connection to the model failed",
-    "malformed": "the model's answer cannot be read",
+    "timeout": "{server} did not answer in time",
+    "network_error": "the connection to {server} failed",
+    "malformed": "the answer of {server} cannot be read",
     "invalid_request": "the request cannot be sent",
 }
 
 
-def _words(code: ProviderCode, error: BaseException | None) -> str:
-    prefix = _PREFIXES.get(code, "the model call failed")
+def _server(error: Exception) -> str:
+    """Scheme, host and port of where the call went, where that is known."""
+    if not isinstance(error, anthropic.APIConnectionError):
+        return "the model"
+    url = error.request.url
+    return f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}"
+
+
+def _words(code: ProviderCode, error: BaseException | None, *, server: str) -> str:
+    prefix = _PREFIXES.get(code, "the call of {server} failed").format(server=server)
     # The SDK's texts on timeouts and connections are general advice; they are longer than what they say.
     is_advice = isinstance(error, anthropic.APIConnectionError)
-    detail = _WAITS.get(type(error)) or ("" if is_advice else str(error).strip())
+    detail = _WAITS.get(type(error)) or ("" if is_advice else str(error).strip()[:MESSAGE_CHARS])
     return f"{prefix}: {detail}" if detail else prefix
 
 

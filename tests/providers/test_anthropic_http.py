@@ -162,7 +162,8 @@ async def test_a_silence_is_bounded(llmock: Any, provider: AnthropicProvider) ->
 async def test_a_server_that_never_begins(llmock: Any, provider: AnthropicProvider) -> None:
     llmock.delay(1)
     error = await failure(provider)
-    assert (error.code, error.message) == ("timeout", "the model did not answer in time: the server fell silent")
+    assert error.code == "timeout"
+    assert error.message == f"{llmock.url} did not answer in time: the server fell silent"
 
 
 async def test_closing_a_stream_aborts_the_call(llmock: Any, provider: AnthropicProvider) -> None:
@@ -181,7 +182,7 @@ async def test_nobody_listens() -> None:
     provider = AnthropicProvider(Endpoint(base_url=f"http://127.0.0.1:{port}"))
     error = await failure(provider)
     assert (error.code, error.status) == ("network_error", None)
-    assert "onnect" in error.message
+    assert error.message.startswith(f"the connection to http://127.0.0.1:{port} failed: ")
     await provider.aclose()
 
 

@@ -424,6 +424,13 @@ def test_a_message_says_the_servers_words_and_the_request() -> None:
     assert str(failure) == "Slow down. (HTTP 429, request req_1)"
 
 
+def test_a_message_names_the_server_and_stays_short() -> None:
+    refused = classify(caused(httpx2.ConnectError("refused")), usage=Usage())
+    assert str(refused) == "the connection to http://model.test failed: refused"
+    page = classify(status_error(502, body_of("api_error", "<p>" * 50_000)), usage=Usage())
+    assert len(str(page)) < 1_100
+
+
 @pytest.mark.parametrize(
     ("headers", "expected"),
     [
@@ -437,6 +444,8 @@ def test_a_message_says_the_servers_words_and_the_request() -> None:
         ({"retry-after": "-3"}, 0),
         ({"retry-after": "inf"}, None),
         ({"retry-after": "soon"}, None),
+        ({"retry-after": "Thu, 99 Jan 1970 00:00:00 GMT"}, None),
+        ({"retry-after": "Thu, 01 Jan 999999999999 00:00:00 GMT"}, None),
         ({"retry-after": ""}, None),
     ],
 )
