@@ -95,7 +95,7 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     folded = {candidate.lower(): candidate for candidate in reversed(candidates)}
     if name.lower() in folded:
         return folded[name.lower()]
-    near = get_close_matches(name, candidates, n=1, cutoff=0.6)
+    near = get_close_matches(name, candidates, n=1, cutoff=0.55)
     return near[0] if near else None
 
 

@@ -1,0 +1,203 @@
+"""The rules beyond loading: each with a chart that breaks it and one that does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from rawko.chart import RULES, BoundNames, check_text, from_statechart, lint_bindings, lint_chart, parse_chart
+from tests.chart.test_defects import DEFECTS
+
+
+def found(states: str, *, head: str = "", root: str = "") -> list[str]:
+    """Findings as "line:col: code: message"; states are a flow list in line 4, the first is initial."""
+    first = states.split("name: ")[1].split(",")[0].split("}")[0]
+    text = (
+        f"statechart:\n  name: t\n  {head}\n  root state: {{name: r, {root} initial: {first}, states: [\n{states}]}}\n"
+    )
+    return [str(each).removeprefix("<chart>:") for each in lint_chart(parse_chart(text))]
+
+
+GO = "{name: a, transitions: [{event: GO, target: b}]}"
+
+CASES: list[tuple[str, dict[str, str], list[str]]] = [
+    # unreachable-state
+    (GO + ",\n{name: b}", {}, []),
+    ("{name: a},\n{name: b}", {}, ["6:1: unreachable-state: warning: nothing leads into atomic state 'b'"]),
+    ("{name: a},\n{name: b, initial: c, states: [{name: c}]}", {},
+     ["6:1: unreachable-state: warning: nothing leads into compound state 'b'"]),
+    ("{name: a, transitions: [{event: E, guard: false, target: b}]},\n{name: b}", {},
+     ["6:1: unreachable-state: warning: nothing leads into atomic state 'b'"]),
+    ("{name: a, transitions: [{event: E, target: x}]},\n"
+     "{name: p, parallel states: [{name: q, initial: x, states: [{name: x}]}, {name: s}]}", {}, []),
+    ("{name: a, transitions: [{event: E, target: h}]},\n"
+     "{name: c, initial: d, states: [{name: d}, {name: h, type: deep history}]}", {}, []),
+    ("{name: a, transitions: [{event: E, target: d}]},\n{name: c, states: [{name: d}, {name: e}]}", {},
+     ["6:31: unreachable-state: warning: nothing leads into atomic state 'e'"]),
+    # eventless-cycle
+    ("{name: a, always: b},\n{name: b, always: a}", {},
+     ["5:19: eventless-cycle: eventless transitions lead round for ever: a -> b -> a; "
+      "guard one of them, or give it an event"]),
+    ("{name: a, always: a}", {},
+     ["5:19: eventless-cycle: eventless transitions lead round for ever: a -> a; "
+      "guard one of them, or give it an event"]),
+    ("{name: a, always: [{guard: x, target: b}, b]},\n{name: b, always: a}", {}, []),
+    ("{name: a, always: b},\n{name: b, initial: c, always: a, states: [{name: c}]}", {},
+     ["5:19: eventless-cycle: eventless transitions lead round for ever: a -> b -> a; "
+      "guard one of them, or give it an event"]),
+    ("{name: a, always: b},\n{name: b, initial: c, always: a, states: [{name: c, always: {guard: x}}]}", {}, []),
+    ("{name: a, always: {action: x}}", {}, []),
+    ("{name: a, always: b},\n{name: b, transitions: [{guard: true, target: a}]}", {},
+     ["5:19: eventless-cycle: eventless transitions lead round for ever: a -> b -> a; "
+      "guard one of them, or give it an event"]),
+    # shadowed-transition
+    ("{name: a, transitions: [{event: E}, {event: E, guard: x}]}", {},
+     ["5:37: shadowed-transition: warning: transition on E of state 'a' is never taken: "
+      "the one in line 5 has no guard and comes first"]),
+    ("{name: a, transitions: [{event: E.*}, {event: [E, E.f]}]}", {},
+     ["5:39: shadowed-transition: warning: transition on E, E.f of state 'a' is never taken: "
+      "the one in line 5 has no guard and comes first"]),
+    ("{name: a, transitions: [{event: '*'}], invoke: {src: s, on error: a}}", {}, []),
+    ("{name: a, transitions: [{event: E}, {event: E, priority: high}]}", {},
+     ["5:25: shadowed-transition: warning: transition on E of state 'a' is never taken: "
+      "the one in line 5 has no guard and comes first"]),
+    ("{name: a, transitions: [{event: E, guard: x}, {event: E}]}", {}, []),
+    ("{name: a, transitions: [{event: E}, {event: [E, F]}]}", {}, []),
+    ("{name: a, always: [{guard: x, target: b}, {action: y}, {target: b}]},\n{name: b}", {},
+     ["5:56: shadowed-transition: warning: transition without event of state 'a' is never taken: "
+      "the one in line 5 has no guard and comes first"]),
+    # invoke-without-on-error
+    ("{name: a, invoke: {src: f}}", {},
+     ["5:19: invoke-without-on-error: warning: nothing handles the failure of invoke 'f'; add 'on error' to it"]),
+    ("{name: a, invoke: {src: f}}", {"root": "transitions: [{event: error.*, target: a}],"}, []),
+    ("{name: a, invoke: {src: f}, transitions: [{event: '*'}]}", {},
+     ["5:19: invoke-without-on-error: warning: nothing handles the failure of invoke 'f'; add 'on error' to it"]),
+    # event-never-handled, event-never-declared
+    ("{name: a, transitions: [{event: GO}]}", {"head": "events: [GO, STOP]"},
+     ["3:16: event-never-handled: warning: event 'STOP' is declared, but no transition names it"]),
+    ("{name: a, transitions: [{event: GOO}]}", {"head": "events: [GO]"},
+     ["3:12: event-never-handled: warning: event 'GO' is declared, but no transition names it",
+      "5:25: event-never-declared: warning: event 'GOO' of state 'a' is not declared under 'events'; "
+      "did you mean 'GO'? declared: 'GO'"]),
+    ("{name: a, transitions: [{event: done.state.x}, {event: G.*}], after: {2s: a}}", {"head": "events: [G.o]"}, []),
+    ("{name: a, transitions: [{event: GO}]}", {"head": "events: []"},
+     ["5:25: event-never-declared: warning: event 'GO' of state 'a' is not declared under 'events'; declared: none"]),
+    # unfinishable
+    ("{name: a, initial: b, states: [{name: b}], on done: a}", {},
+     ["5:53: unfinishable: warning: compound state 'a' never finishes: none of its children is final"]),
+    ("{name: a, parallel states: [{name: b}, {name: c, type: final}], on done: a}", {},
+     ["5:74: unfinishable: warning: parallel state 'a' never finishes: a region of it has no final state"]),
+    ("{name: a, initial: b, states: [{name: b, type: final}], on done: a}", {}, []),
+    ("{name: a, type: final}", {"root": "on done: a,"},
+     ["4:34: unfinishable: warning: the machine ends when its root is done, so 'on done' of the root is never taken"]),
+    # silent-history
+    ("{name: a, transitions: [{event: E, target: h}]},\n{name: h, type: deep history, on entry: x}", {},
+     ["6:1: silent-history: warning: deep history state 'h' is never active itself: "
+      "its entry, exit and contract never run"]),
+    # raised-never-handled, unknown-cancel
+    ("{name: a, on entry: {raise: GOO}, transitions: [{event: GO}]}", {},
+     ["5:21: raised-never-handled: warning: event 'GOO' is raised in state 'a', but no transition names it; "
+      "did you mean 'GO'?"]),
+    ("{name: a, on entry: {send: {event: GO, to: other}}}", {}, []),
+    ("{name: a, on entry: [{send: {event: GO, id: x, delay: 2s}}, {cancel: y}], transitions: [{event: '*'}]}", {},
+     ["5:61: unknown-cancel: warning: no send in the chart has the id 'y'; ids: 'x'"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("states", "more", "findings"), CASES)
+def test_rules(states: str, more: dict[str, str], findings: list[str]) -> None:
+    assert found(states, **more) == findings
+
+
+def test_every_code_is_in_the_table_and_has_a_case() -> None:
+    tested = {first.split(": ")[1] for _, first in DEFECTS}
+    tested |= {finding.split(": ")[1] for _, _, findings in CASES for finding in findings}
+    elsewhere = {
+        "unreadable", "encoding", "control-character", "too-large", "too-deep", "yaml-syntax", "yaml-tag",
+        "yaml-alias", "empty-document", "multiple-documents",
+    }  # fmt: skip
+    bindings = {code for code, rule in RULES.items() if rule.when == "bindings"}
+    assert tested | elsewhere | bindings == set(RULES)
+
+
+BOUND = BoundNames(
+    guards=frozenset({"is_complete", "has_agent"}),
+    actions=frozenset({"count_failure"}),
+    actors=frozenset({"fetch"}),
+    delays=frozenset({"retry_delay"}),
+    inputs=frozenset({"fetch_input"}),
+    outputs=frozenset({"summary"}),
+    contexts=frozenset({"Context"}),
+)
+
+NAMES = """\
+statechart:
+  name: t
+  context: Context
+  root state:
+    name: r
+    initial: a
+    states:
+    - name: a
+      on entry: [count_failure, {send: {event: E, delay: retry_delay}}]
+      contract: [{always: has_agent(name='x')}]
+      invoke: {src: fetch, input: fetch_input, timeout: retry_delay, on error: b}
+      after: {retry_delay: b}
+      transitions:
+      - {event: E, guard: is_complete, target: b}
+    - {name: b, type: final, output: summary}
+"""
+
+
+def test_a_chart_whose_names_are_bound_is_clean() -> None:
+    assert check_text(NAMES, bound=BOUND).diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "finding"),
+    [
+        ("guard: is_complete", "guard: is_done or is_complet",
+         ["14:27: unbound-guard: guard 'is_done' of state 'a' is not bound; "
+          "did you mean 'is_complete'? bound guards: 'has_agent', 'is_complete'",
+          "14:38: unbound-guard: guard 'is_complet' of state 'a' is not bound; "
+          "did you mean 'is_complete'? bound guards: 'has_agent', 'is_complete'"]),
+        ("has_agent(", "has_agnt(",
+         ["10:27: unbound-guard: guard 'has_agnt' of the contract of state 'a' is not bound; "
+          "did you mean 'has_agent'? bound guards: 'has_agent', 'is_complete'"]),
+        ("count_failure", "xyz",
+         ["9:18: unbound-action: action 'xyz' of state 'a' is not bound; bound actions: 'count_failure'"]),
+        ("src: fetch", "src: fetsch",
+         ["11:21: unbound-actor: actor 'fetsch' of state 'a' is not bound; "
+          "did you mean 'fetch'? bound actors: 'fetch'"]),
+        ("after: {retry_delay", "after: {retri_delay",
+         ["12:15: unbound-delay: delay 'retri_delay' of state 'a' is not bound; "
+          "did you mean 'retry_delay'? bound delays: 'retry_delay'"]),
+        ("timeout: retry_delay", "timeout: qqq",
+         ["11:57: unbound-delay: delay 'qqq' of invoke 'fetch' is not bound; bound delays: 'retry_delay'"]),
+        ("input: fetch_input", "input: qqq",
+         ["11:15: unbound-input: input 'qqq' of invoke 'fetch' is not bound; bound inputs: 'fetch_input'"]),
+        ("output: summary", "output: qqq",
+         ["15:38: unbound-output: output 'qqq' of state 'b' is not bound; bound outputs: 'summary'"]),
+        ("context: Context", "context: qqq",
+         ["3:12: unbound-context: context 'qqq' of chart 't' is not bound; bound contexts: 'Context'"]),
+    ],
+)  # fmt: skip
+def test_unbound_names(old: str, new: str, finding: list[str]) -> None:
+    assert old in NAMES
+    chart = parse_chart(NAMES.replace(old, new))
+    diagnostics = lint_bindings(chart, BOUND)
+    assert [str(each).removeprefix("<chart>:") for each in diagnostics] == finding
+
+
+def test_warnings_alone_are_no_errors() -> None:
+    result = check_text("statechart: {name: t, root state: {name: r, invoke: {src: f}}}")
+    assert [each.severity for each in result.diagnostics] == ["warning"]
+    assert not result.has_errors
+
+
+def test_a_statechart_of_sismics_is_asked_for_legality_too() -> None:
+    from sismic.model import BasicState, CompoundState, Statechart
+
+    statechart = Statechart("t")
+    statechart.add_state(CompoundState("r"), None)
+    statechart.add_state(BasicState("a"), "r")
+    assert [each.code for each in lint_chart(from_statechart(statechart))] == ["missing-initial"]
