@@ -7,6 +7,7 @@ is `ignore`'s, how a file is read is `reader`'s.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -20,7 +21,7 @@ from rawko.workspace.ignore import IGNORE_FILE, RULES, Repositories, Scope
 from rawko.workspace.mirror import File, Folder, Mirror, signature
 from rawko.workspace.names import MAX_DEPTH, Parts, is_git_name
 from rawko.workspace.objects import Objects
-from rawko.workspace.reader import Counters, Reader
+from rawko.workspace.reader import Counters, Reader, refuse_if_ours
 
 _ENCODING = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -81,14 +82,14 @@ class Looker:
     def _open_root(self) -> Iterator[int]:
         try:
             descriptor = os.open(self._root, _FOLDER)
+            try:
+                yield descriptor
+            finally:
+                os.close(descriptor)
         except OSError as error:
             raise WorkspaceError(
-                f"the workspace {str(self._root)!r} cannot be opened: {error.strerror}", path=str(self._root)
+                f"the workspace {str(self._root)!r} cannot be read: {error.strerror}", path=str(self._root)
             ) from error
-        try:
-            yield descriptor
-        finally:
-            os.close(descriptor)
 
     # ------------------------------------------------------------ a full look
 
@@ -140,20 +141,17 @@ class Looker:
             return None
         try:
             descriptor = os.open(name, _FOLDER, dir_fd=parent)
+            try:
+                return self._look(descriptor, folder, place)
+            finally:
+                os.close(descriptor)
         except FileNotFoundError:
             return None
-        except OSError:
+        except OSError as error:
+            # What goes wrong in the store is never an OSError here: `objects` makes it a WorkspaceError.
+            refuse_if_ours(error)
             self.skipped.add(place.prefix[:-1])
             return None
-        try:
-            return self._look(descriptor, folder, place)
-        except OSError:
-            # A folder that opens but cannot be listed (a dying disk, a stale mount) is recorded, not fatal. What goes
-            # wrong in the store is never an OSError here: `_read` turns it into a WorkspaceError.
-            self.skipped.add(place.prefix[:-1])
-            return None
-        finally:
-            os.close(descriptor)
 
     def _look_at_file(
         self, descriptor: int, folder: Folder, place: _Place, name: bytes, entry: os.DirEntry[str]
@@ -163,7 +161,10 @@ class Looker:
             return folder.forget(name)
         try:
             seen = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            return folder.forget(name)
         except OSError:
+            self.skipped.add(place.prefix + name)
             return folder.forget(name)
         return self._put(folder, name, self._reader.take(descriptor, name, seen, place.prefix + name))
 
@@ -193,19 +194,21 @@ class Looker:
                 if is_git_name(name) or path in self._excluded:
                     return []
                 self.skipped.discard(path)
-                kind = self._kind(descriptor, name)
-                is_last = depth == len(parts) - 1
-                if kind != stat.S_IFDIR or is_last or depth >= MAX_DEPTH:
-                    self._touch_end(descriptor, chain[-1], parts[: depth + 1], kind)
-                    return self._behind_link(path, parts[depth + 1 :]) if kind == stat.S_IFLNK else []
+                try:
+                    seen = self._stat(descriptor, name)
+                    is_last = depth == len(parts) - 1 or depth >= MAX_DEPTH
+                    if seen is None or not stat.S_ISDIR(seen.st_mode) or is_last:
+                        self._touch_end(descriptor, chain[-1], parts[: depth + 1], seen)
+                        is_link = seen is not None and stat.S_ISLNK(seen.st_mode)
+                        return self._behind_link(path, parts[depth + 1 :]) if is_link else []
+                    inner = os.open(name, _FOLDER, dir_fd=descriptor)
+                except OSError as error:
+                    refuse_if_ours(error)
+                    self.skipped.add(path)
+                    chain[-1].forget(name)
+                    return []
                 chain[-1].files.pop(name, None)
                 chain.append(chain[-1].folders.setdefault(name, Folder()))
-                try:
-                    inner = os.open(name, _FOLDER, dir_fd=descriptor)
-                except OSError:
-                    self.skipped.add(path)
-                    chain[-2].forget(name)
-                    return []
                 os.close(descriptor)
                 descriptor = inner
             return []
@@ -214,29 +217,28 @@ class Looker:
             for above in chain:
                 above.oid = None
 
-    def _kind(self, descriptor: int, name: bytes) -> int | None:
-        """The file type of a name in an open folder; None where there is nothing."""
+    def _stat(self, descriptor: int, name: bytes) -> os.stat_result | None:
+        """What a name in an open folder is; None where there is nothing."""
         self.counters.stats += 1
         try:
-            return stat.S_IFMT(os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode)
-        except OSError:
+            return os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                return None
+            raise
 
-    def _touch_end(self, descriptor: int, folder: Folder, parts: Parts, kind: int | None) -> None:
+    def _touch_end(self, descriptor: int, folder: Folder, parts: Parts, seen: os.stat_result | None) -> None:
         """What the walk along a touched path ends at: a file, a folder to look through, or nothing."""
         name, path = parts[-1], b"/".join(parts)
         self.skipped.difference_update([one for one in self.skipped if one.startswith(path + b"/")])
-        if kind is None:
+        if seen is None:
             folder.forget(name)
-        elif kind == stat.S_IFDIR:
+        elif stat.S_ISDIR(seen.st_mode):
             place = _Place(b"/".join(parts[:-1]) + b"/" * (len(parts) > 1), self._scope(parts[:-1]), len(parts) - 1)
             self._look_at_folder(descriptor, folder, place, name)
         else:
-            try:
-                seen = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-            except OSError:
-                folder.forget(name)
-                return
             self._put(folder, name, self._reader.take(descriptor, name, seen, path))
 
     def _scope(self, parts: Parts) -> Scope:
@@ -250,7 +252,7 @@ class Looker:
             with _opened(folder) as descriptor:
                 if descriptor is None:
                     return scope
-                names = [own for own in RULES if self._kind(descriptor, own) is not None]
+                names = [own for own in RULES if self._stat(descriptor, own) is not None]
                 scope = self._repositories.enter(scope, folder, descriptor, names)
         return scope
 
@@ -280,11 +282,11 @@ def _unlike(
         if name in files:
             try:
                 seen = entry.stat(follow_symlinks=False)
+                if files[name][2] == signature(seen):
+                    same.append(name)
+                    continue
             except OSError:
-                continue  # It vanished since it was listed.
-            if files[name][2] == signature(seen):
-                same.append(name)
-                continue
+                pass  # It vanished since it was listed, or the folder may be listed only: the caller finds out.
         rest.append((name, entry))
     if len(same) == len(files) and not folder.folders:
         return rest, []

@@ -5,12 +5,14 @@ Which files are read is `look`'s.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rawko.runtime.ports import WorkspaceError
 from rawko.workspace.mirror import File, signature
 from rawko.workspace.objects import MODE_EXECUTABLE, MODE_FILE, MODE_LINK, Objects, Unreadable
 
@@ -20,6 +22,7 @@ RACY_NS = 20_000_000
 # Without O_NONBLOCK, a file swapped for a FIFO would hold the look for ever.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _TRIES = 3
+_OURS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 
 @dataclass(slots=True)
@@ -63,7 +66,8 @@ class Reader:
             return self._take_file(folder, name)
         except FileNotFoundError:
             return None
-        except (OSError, Unreadable):
+        except (OSError, Unreadable) as error:
+            refuse_if_ours(error)
             self._skip(path)
             return None
 
@@ -90,6 +94,16 @@ class Reader:
             raise Unreadable("the file does not stop changing")
         finally:
             os.close(descriptor)
+
+
+def refuse_if_ours(error: Exception) -> None:
+    """Stop at a failure that is this process's and not the file's: what cannot be seen now must not count as gone.
+
+    Raises:
+        WorkspaceError: The process is out of file descriptors or memory.
+    """
+    if isinstance(error, OSError) and error.errno in _OURS:
+        raise WorkspaceError(f"the workspace cannot be read: {error.strerror}") from error
 
 
 def _mode(seen: os.stat_result) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import socket
 import stat
 import subprocess
@@ -211,6 +212,47 @@ def test_unreadable_files_and_folders_are_skipped(place: Place) -> None:
     assert readable.skipped == ("secret",)
     assert place.names(snapshot.tree) == {b"open"}
     assert place.names(readable.tree) == {b"open", b"closed/inner"}
+
+
+def test_a_folder_that_may_be_listed_and_not_entered(place: Place) -> None:
+    place.write("listed/file")
+    place.write("open")
+    place.state.mkdir()
+    with unprivileged(place.folder):
+        store = place.open()
+        store.capture()
+        (place.workspace / "listed").chmod(0o600)
+        try:
+            full, hinted = store.capture(), store.capture(["listed/file"])
+        finally:
+            (place.workspace / "listed").chmod(0o700)
+        store.close()
+    assert full.skipped == hinted.skipped == ("listed/file",)
+    assert place.names(full.tree) == place.names(hinted.tree) == {b"open"}
+
+
+def test_running_out_of_descriptors_is_an_error_and_not_a_loss(place: Place) -> None:
+    for number in range(5):
+        place.write(f"{'d/' * 20}file{number}")
+    store = place.open()
+    first = store.capture()
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest = os.open("/", os.O_RDONLY)
+    os.close(lowest)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + 8, limits[1]))
+    try:
+        with pytest.raises(WorkspaceError, match="Too many open files"):
+            store.capture()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert store.capture().commit == first.commit
+
+
+def test_hints_that_no_file_can_have_are_nothing(place: Place) -> None:
+    place.write("file")
+    store = place.open()
+    first = store.capture()
+    assert store.capture(["n" * 300, "file/inner", "n/" * 5000 + "x"]).tree == first.tree
 
 
 def test_folders_that_are_too_deep_are_skipped(place: Place) -> None:
@@ -456,7 +498,7 @@ def test_a_workspace_that_is_gone_is_an_error_and_not_an_empty_tree(place: Place
     first = store.capture()
     place.workspace.rename(place.folder / "moved")
     for hints in (None, ["file"]):
-        with pytest.raises(WorkspaceError, match="cannot be opened"):
+        with pytest.raises(WorkspaceError, match="cannot be read"):
             store.capture(hints)
     (place.folder / "moved").rename(place.workspace)
     assert store.capture([]).tree == first.tree
