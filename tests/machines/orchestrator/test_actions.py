@@ -285,7 +285,7 @@ def test_the_agents_failure_is_understood_and_counted(act: Act) -> None:
     """S3-034, C-24."""
     got = act(
         "count_failure", {"error": {"message": "boom", "code": "rate_limited", "usage": COST}},
-        arguments={"by": "agent"}, current_mode="developer", plan=PLAN, total_failures=4, consecutive_failures=1, task="t",
+        arguments={"by": "agent"}, current_mode="developer", plan=PLAN, total_failures=4, consecutive_failures=1,
     )  # fmt: skip
     error = got.assigned["last_error"]
     assert (error["agent"], error["category"], error["code"]) == ("developer", "provider_error", "rate_limited")

@@ -128,7 +128,7 @@ def _performance(recent: Mapping[str, Any] | None) -> str | None:
     if recent is None:
         return None
     average = recent["iteration_average"]
-    runs = "" if average is None else f", {average:g} runs to a success on average"
+    runs = "" if average is None else f"; runs to a success: {average:g} on average"
     return f"{recent['success_rate']:g} % of runs succeeded{runs}"
 
 
