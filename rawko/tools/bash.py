@@ -121,9 +121,9 @@ class Bash(Tool):
 
     def _start(self, agent: str) -> tuple[str, list[str]]:
         folder = self._folders.get(agent, str(self._root))
-        if os.path.isdir(folder):  # noqa: PTH112 (a string is at hand)
+        if _can_enter(folder):
             return folder, []
-        return str(self._root), [f"[folder {self._shown(folder)} is gone; this ran in the workspace's root]"]
+        return str(self._root), [f"[folder {self._shown(folder)} is gone or closed; this ran in the workspace's root]"]
 
     def _shown(self, folder: str) -> str:
         path = Path(folder)
@@ -184,5 +184,8 @@ def _private_file(text: str) -> IO[bytes]:
 def _reported(report: IO[bytes]) -> str | None:
     """The folder that the EXIT trap wrote, if it wrote one and that is still there."""
     text = os.fsdecode(os.pread(report.fileno(), 65_536, 0)).removesuffix("\n")
-    is_folder = text.startswith("/") and "\0" not in text and os.path.isdir(text)  # noqa: PTH112
-    return text if is_folder else None
+    return text if text.startswith("/") and "\0" not in text and _can_enter(text) else None
+
+
+def _can_enter(folder: str) -> bool:
+    return os.path.isdir(folder) and os.access(folder, os.X_OK)  # noqa: PTH112 (strings are at hand)

@@ -56,6 +56,12 @@ def replace_file(located: Located, shown: str, data: bytes) -> None:
     """
     if located.info is not None and not stat.S_ISREG(located.info.st_mode):
         raise ToolFailure(f"{shown!r} is not a regular file; it is not overwritten")
+    if located.info is not None and not located.info.st_mode & 0o222:
+        # A rename would not mind; somebody who took the right to write away does.
+        mode = stat.S_IMODE(located.info.st_mode)
+        raise ToolFailure(
+            f"{shown!r} is write-protected (mode {mode:04o}); chmod u+w it in bash first", code="read_only"
+        )
     temporary = f".rawko-{token_hex(8)}.tmp"
     try:
         fd = os.open(

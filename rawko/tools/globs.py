@@ -98,7 +98,8 @@ class _Translation:
         body = rest[1:end]
         negation = "^" if body[0] in "!^" else ""
         members = body[1:] if negation else body
-        escaped = re.sub(r"([\\\[\]^&~|])", r"\\\1", members)
+        # Every character escaped: sets of expressions have meanings (&&, --, \w) that those of globs have not.
+        escaped = re.sub(r"(.)-(.)|(.)", _member, members, flags=re.DOTALL)
         expression = f"(?!/)[{negation}{escaped}]"
         try:
             re.compile(expression)
@@ -109,3 +110,8 @@ class _Translation:
     def _take(self, count: int, expression: str) -> str:
         self._at += count
         return expression
+
+
+def _member(match: re.Match[str]) -> str:
+    first, last, single = match.groups()
+    return re.escape(single) if single is not None else f"{re.escape(first)}-{re.escape(last)}"

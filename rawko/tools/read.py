@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import dataclass
+from io import BufferedReader
 
 from rawko.runtime.ports import ToolOutcome, ToolSpec
 from rawko.tools.base import Arguments, PathSubject, Run, Tool, ToolFailure, object_schema
@@ -86,7 +87,7 @@ class Read(Tool):
 class _Lines:
     """The file's lines without their ends; a line longer than a bound is read through but not kept whole."""
 
-    def __init__(self, file: object, path: str) -> None:
+    def __init__(self, file: BufferedReader, path: str) -> None:
         self._file, self._path, self._scanned = file, path, 0
 
     def next(self) -> tuple[bytes, int] | None:
@@ -103,7 +104,7 @@ class _Lines:
         return first, length
 
     def _take(self) -> bytes:
-        piece: bytes = self._file.readline(_MAX_LINE_BYTES)  # type: ignore[attr-defined]
+        piece = self._file.readline(_MAX_LINE_BYTES)
         self._scanned += len(piece)
         if self._scanned > MAX_SCAN_BYTES:
             raise ToolFailure(

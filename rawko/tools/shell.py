@@ -55,12 +55,12 @@ def read_script(text: str) -> Script:
 
 _BLANK = " \t"
 _WORD_ENDS = " \t\n;&|<>()"
-_PREFIXES = frozenset({"if", "then", "else", "elif", "fi", "while", "until", "do", "done", "time", "!", "{", "}"})
+_PREFIXES = frozenset({"if", "then", "else", "elif", "fi", "while", "until", "do", "done", "!", "{", "}"})
 _OPAQUE = frozenset({"case", "esac", "function", "select", "coproc", "[["})
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
-_HEREDOC = re.compile(r"[ \t]*(?:'([\w.-]+)'|\"([\w.-]+)\"|\\([\w.-]+)|([\w.-]+))(?=[\s;&|<>)]|$)")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=", re.ASCII)
+_HEREDOC = re.compile(r"[ \t]*(?:'([\w.-]+)'|\"([\w.-]+)\"|\\([\w.-]+)|([\w.-]+))(?=[ \t\n;&|<>)]|\Z)", re.ASCII)
 _REDIRECT = re.compile(r"&>>|&>|<<<|<<-|<<|<>|<&|>>|>&|>\||<|>")
-_PARAMETER = re.compile(r"\$(?:[A-Za-z_]\w*|[0-9@*#?$!-])")
+_PARAMETER = re.compile(r"\$(?:[A-Za-z_]\w*|[0-9@*#?$!-])", re.ASCII)
 _HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 
 
@@ -69,6 +69,7 @@ class _Draft:
     words: list[Word] = field(default_factory=list)
     is_plain: bool = True
     is_header: bool = False
+    is_begun: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ class _Reader:
             self._at = len(self._text) if end < 0 else end
         elif character in "()":
             self._parenthesis(character)
-        elif _REDIRECT.match(self._text, self._at):
+        elif _REDIRECT.match(self._text, self._at) and not self._is_process_substitution():
             self._redirect()
         elif character in ";&|":
             self._operator()
@@ -155,9 +156,12 @@ class _Reader:
     def _read_word(self) -> None:
         start = self._at
         word = self._word()
-        raw = self._text[start : self._at]
+        raw = self._text[start : self._at].replace("\\\n", "")
         is_descriptor = (
-            raw.isdigit() and self._text[self._at : self._at + 1] in ("<", ">") and self._at < len(self._text)
+            raw.isascii()
+            and raw.isdigit()
+            and self._text[self._at : self._at + 1] in ("<", ">")
+            and self._at < len(self._text)
         )
         if is_descriptor:
             return
@@ -169,8 +173,11 @@ class _Reader:
     def _is_syntax(self, raw: str) -> bool:
         """A word at a command's beginning that is none of its words."""
         if _ASSIGNMENT.match(raw):
-            self.has_assignments = True
+            self._draft.is_begun = self.has_assignments = True
             return True
+        if self._draft.is_begun:
+            # Behind an assignment or a redirection no word is reserved.
+            return False
         if raw in _OPAQUE:
             self.doubt(f"it holds {raw!r}")
         if raw == "for":
@@ -181,7 +188,8 @@ class _Reader:
     def _word(self) -> Word:
         parts: list[str] = []
         is_literal = True
-        while self._at < len(self._text) and self._text[self._at] not in _WORD_ENDS:
+        start = self._at
+        while self._at < len(self._text) and self._is_in_word():
             character = self._text[self._at]
             if character == "'":
                 parts.append(self._single_quoted())
@@ -190,9 +198,12 @@ class _Reader:
                 parts.append(text)
                 is_literal = is_literal and is_known
             elif character == "\\":
-                parts.append(self._text[self._at + 1 : self._at + 2].replace("\n", ""))
+                following = self._text[self._at + 1 : self._at + 2]
+                if not following:
+                    self.doubt("it ends with a backslash")
+                parts.append(following.replace("\n", ""))
                 self._at += 2
-            elif character in "$`":
+            elif character in "$`<>":
                 text, is_known = self._expansion()
                 parts.append(text)
                 is_literal = is_literal and is_known
@@ -202,7 +213,13 @@ class _Reader:
                 is_literal = is_literal and character not in "*?[{"
                 self._at += 1
         self._at = min(self._at, len(self._text))
-        return Word("".join(parts), is_literal or "".join(parts) in ("{", "{}", "["))
+        return Word("".join(parts), is_literal or self._text[start : self._at] in ("{", "{}", "["))
+
+    def _is_in_word(self) -> bool:
+        return self._text[self._at] not in _WORD_ENDS or self._is_process_substitution()
+
+    def _is_process_substitution(self) -> bool:
+        return self._text.startswith(("<(", ">("), self._at)
 
     def _single_quoted(self) -> str:
         end = self._text.find("'", self._at + 1)
@@ -254,7 +271,7 @@ class _Reader:
         following = self._text[self._at + 1 : self._at + 2]
         if following == "(":
             self._at += 2
-            self.read_list(")")
+            self._substituted_list()
             return "", False
         if following == "{":
             self._braced_parameter()
@@ -268,6 +285,12 @@ class _Reader:
         parameter = _PARAMETER.match(self._text, self._at)
         self._at = parameter.end() if parameter else self._at + 1
         return ("", False) if parameter else ("$", True)
+
+    def _substituted_list(self) -> None:
+        before = len(self.found)
+        self.read_list(")")
+        if len(self.found) == before:
+            self.doubt("it holds an empty substitution")
 
     def _braced_parameter(self) -> None:
         end = self._text.find("}", self._at)
@@ -288,11 +311,7 @@ class _Reader:
         match = _REDIRECT.match(self._text, self._at)
         assert match is not None
         operator = match.group()
-        if operator in ("<", ">") and self._text.startswith("(", match.end()):
-            self._at = match.end() + 1
-            self._draft.is_plain = False
-            self.read_list(")")
-            return
+        self._draft.is_begun = True
         self._at = match.end()
         if operator in ("<<", "<<-"):
             self._here_document(operator)

@@ -121,6 +121,17 @@ async def test_write_creates_and_replaces_atomically(use: Use, root: Path) -> No
     assert names(root / "deep/er") == ["a.sh"], "no temporary file stays"
 
 
+async def test_a_write_protected_file_stays(use: Use, root: Path) -> None:
+    (root / "a").write_text("kept")
+    (root / "a").chmod(0o444)
+    for outcome in (
+        await use("write", file_path="a", content="lost"),
+        await use("edit", file_path="a", old_string="kept", new_string="lost"),
+    ):
+        assert outcome.is_error and "write-protected (mode 0444)" in outcome.content
+    assert (root / "a").read_text() == "kept"
+
+
 async def test_absolute_paths_inside_are_taken(use: Use, root: Path) -> None:
     outcome = await use("write", file_path=str(root / "a.txt"), content="a")
     assert outcome.touched == ("a.txt",)

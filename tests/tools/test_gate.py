@@ -84,7 +84,6 @@ DENY = ["deny bash(git push*)"]
         "git push > /dev/null 2>&1 &",
         "cat <<'EOF'\ntext\nEOF\ngit push",
         "! git push",
-        "time git push",
     ],
 )
 @pytest.mark.parametrize("yes", [False, True])
@@ -97,6 +96,8 @@ def test_a_denied_command_is_denied_however_it_is_written(tmp_path: Path, comman
     [
         "git -C . push",
         "sudo git push",
+        "time git push",
+        "true | time git push",
         "sh -c 'git push'",
         "bash -c \"git pu'sh'\" $x",
         "xargs git push",
@@ -278,7 +279,7 @@ async def test_input_problems_are_told_one_by_one(tmp_path: Path) -> None:
 
 
 def test_building_loads_nothing_heavy() -> None:
-    heavy = "{'anthropic', 'jsonschema', 'pathspec', 'sismic'}"
+    heavy = "{'anthropic', 'jsonschema', 'pathspec'}"
     program = f"import sys, rawko.tools.toolbox; print(*(set(sys.modules) & {heavy}))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
