@@ -36,6 +36,7 @@ from sismic.model import Transition as SismicTransition
 from rawko.chart.definition import Chart, Contract, Position, State, StateKind, Transition
 from rawko.chart.errors import Diagnostic
 from rawko.chart.lint.legality import least_common_ancestor
+from rawko.chart.lint.rules import finding
 from rawko.chart.python_text import actions_text, guard_text
 
 
@@ -176,7 +177,7 @@ def _order(transitions: Iterable[SismicTransition]) -> None:
 
 
 def _loss(position: Position, message: str) -> Diagnostic:
-    return Diagnostic(position, "lowered", message, "warning")
+    return finding("lowered", position, message)
 
 
 def _state_losses(chart: Chart) -> Iterator[Diagnostic]:

@@ -10,9 +10,9 @@ from typing import Final, Literal
 from rawko.chart.definition import Position
 from rawko.chart.errors import Diagnostic, Severity
 
-When = Literal["read", "load", "check", "bindings"]
+When = Literal["read", "load", "check", "bindings", "export"]
 """read: while the text is read. load: once it is, and loading fails. check: by `lint_chart` alone.
-bindings: by `lint_bindings`."""
+bindings: by `lint_bindings`. export: by `losses`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,7 @@ _ROWS: Final[tuple[tuple[str, Severity, When, str], ...]] = (
     ("unbound-input", "error", "bindings", "an invoke's `input` that is not bound"),
     ("unbound-output", "error", "bindings", "an `output` that is not bound"),
     ("unbound-context", "error", "bindings", "the chart's `context` is not bound"),
+    ("lowered", "warning", "export", "stock sismic does not do this as the chart says"),
 )  # fmt: skip
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType({row[0]: Rule(*row) for row in _ROWS})
