@@ -1,0 +1,74 @@
+"""Fetch the public suites from the package registry that npm is configured for, into `.cache/` of the checkout.
+
+    python -m tests.conformance.fetch
+
+Cached once; a published version never changes, and its checksum is checked.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+CACHE = Path(__file__).parents[2] / ".cache" / "conformance"
+SCION = "@scion-scxml/test-framework@2.0.16"
+SCION_SHA512 = "5rRd5CdFLUzmPaO43NSamBmhq6uW/0kUmUneEnqRSbAj0FiFVAINd1DfadUkdECT+xHLARCJZU7meQD4nqYyKw=="
+
+
+class NotFetched(Exception):
+    """The suite is not here and could not be fetched; says why."""
+
+
+def scion_folder(*, timeout_s: float = 60) -> Path:
+    """The folder of SCION's cases, fetched if need be.
+
+    Raises:
+        NotFetched: No npm, no registry, or another package than expected.
+    """
+    folder = CACHE / "scion"
+    if not folder.is_dir():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=CACHE) as work:
+            _unpack(_pack(Path(work), timeout_s), Path(work) / "unpacked")
+            try:
+                (Path(work) / "unpacked" / "package" / "test").rename(folder)
+            except OSError:
+                if not folder.is_dir():  # somebody else was faster otherwise
+                    raise
+    return folder
+
+
+def _pack(folder: Path, timeout_s: float) -> Path:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise NotFetched("npm is not installed")
+    command = [npm, "pack", "--silent", "--fetch-retries=1", "--pack-destination", str(folder), SCION]
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=timeout_s, check=False)
+    except subprocess.TimeoutExpired:
+        raise NotFetched(f"npm pack {SCION} took more than {timeout_s:g} s") from None
+    archives = list(folder.glob("*.tgz"))
+    if done.returncode or not archives:
+        raise NotFetched(f"npm pack {SCION} failed: {done.stderr.strip()[-200:]}")
+    found = base64.b64encode(hashlib.sha512(archives[0].read_bytes()).digest()).decode("ascii")
+    if found != SCION_SHA512:
+        raise NotFetched(f"{SCION} has the checksum {found}, expected {SCION_SHA512}")
+    return archives[0]
+
+
+def _unpack(archive: Path, folder: Path) -> None:
+    with tarfile.open(archive) as packed:
+        packed.extractall(folder, filter="data")
+
+
+if __name__ == "__main__":
+    try:
+        print(scion_folder())
+    except NotFetched as error:
+        sys.exit(f"not fetched: {error}")

@@ -1,0 +1,110 @@
+"""SCION's cases: a document, events with delays, and the atomic states expected after each.
+
+    python -m tests.conformance.scion
+
+prints passed and total per category, and every case that does not pass with its reason.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rawko.interpreter import Interpreter
+from tests.conformance.content import EVENT_DATA
+from tests.conformance.fetch import scion_folder
+from tests.conformance.scxml_reader import Document, Unsupported, read_scxml
+
+W3C = "w3c-ecma"
+"""Another suite in the same package; it needs a JavaScript engine."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case of the suite."""
+
+    category: str
+    name: str
+    folder: Path
+
+    @property
+    def id(self) -> str:
+        return f"{self.category}/{self.name}"
+
+    def document(self) -> Document:
+        return read_scxml(self.folder / f"{self.name}.scxml")
+
+    def script(self) -> Any:
+        return json.loads((self.folder / f"{self.name}.json").read_text("utf-8"))
+
+
+def cases(folder: Path) -> Iterator[Case]:
+    """All cases, by category and name."""
+    for category in sorted(folder.iterdir()):
+        if category.is_dir() and category.name != W3C:
+            for path in sorted(category.glob("*.scxml")):
+                if path.with_suffix(".json").exists():
+                    yield Case(category.name, path.stem, category)
+
+
+def atomic_states(machine: Interpreter) -> set[str]:
+    """Active states without active children."""
+    return {name for name in machine.configuration if not machine.chart[name].children}
+
+
+def run(case: Case) -> str | None:
+    """None if the case passes, else what went wrong.
+
+    Raises:
+        Unsupported: It needs a real data model.
+    """
+    document, script = case.document(), case.script()
+    machine = document.interpreter()
+    if document.data_errors:
+        machine.queue("error.execution")
+    machine.execute()
+    expected = set(script["initialConfiguration"])
+    if atomic_states(machine) != expected:
+        return f"start: expected {sorted(expected)}, found {sorted(atomic_states(machine))}"
+    for number, part in enumerate(script["events"]):
+        machine.advance(part.get("after", 0) / 1000)
+        event, expected = part["event"], set(part["nextConfiguration"])
+        data = event.get("data", {})
+        machine.send(event["name"], **(data if isinstance(data, dict) else {EVENT_DATA: data}))
+        if atomic_states(machine) != expected:
+            found = sorted(atomic_states(machine))
+            return f"event {number} ({event['name']}): expected {sorted(expected)}, found {found}"
+    return None
+
+
+def outcome(case: Case) -> str | None:
+    """As `run`, with a case that cannot be read told as such."""
+    try:
+        return run(case)
+    except Unsupported as error:
+        return f"needs a data model: {' '.join(str(error).split())[:60]}"
+
+
+def main() -> None:
+    """Print the table."""
+    passed, total, failed = Counter[str](), Counter[str](), []
+    for case in cases(scion_folder()):
+        total[case.category] += 1
+        reason = outcome(case)
+        if reason is None:
+            passed[case.category] += 1
+        else:
+            failed.append((case.id, reason))
+    for category, count in total.items():
+        print(f"| {category} | {passed[category]} / {count} |")
+    print(f"| **all** | **{passed.total()} / {total.total()}** |")
+    for name, reason in failed:
+        print(f"{name}: {reason}")
+
+
+if __name__ == "__main__":
+    main()
