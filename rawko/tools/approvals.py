@@ -18,11 +18,11 @@ class Approvals:
 
     def remember(self, agent: str, call: ToolCall, scope: ApprovalScope) -> None:
         """Note a yes: to this very call (same agent, id and input), to its tool from now on, or to everything."""
-        if scope == "once":
-            self._calls.add(_key(agent, call))
-        elif scope == "tool":
+        # Whatever else is covered, the person has seen this call and said yes to it.
+        self._calls.add(_key(agent, call))
+        if scope == "tool":
             self._tools.add(call.name)
-        else:
+        elif scope == "always":
             self._covers_all = True
 
     def covering(self, agent: str, call: ToolCall) -> ApprovalScope | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rawko.runtime.ports import ApprovalScope, GateVerdict, ToolOutcome, ToolSpec
 from rawko.tools.approvals import Approvals
-from rawko.tools.base import Run, Subject, Tool, ToolFailure
+from rawko.tools.base import Arguments, Run, Subject, Tool, ToolFailure
 from rawko.tools.bash import Bash, BashSettings
 from rawko.tools.edit import Edit
 from rawko.tools.environment import command_environment
@@ -127,7 +127,7 @@ class Tools:
                 if verdict.decision != "allow":
                     return _refused(verdict)
                 self._approvals.use(agent, call)
-                return await self._run(tool, Run(agent, call.input, self._gate.hidden(tool)))
+                return await self._run(tool, Run(agent, _exact(call.input), self._gate.hidden(tool)))
 
     async def aclose(self) -> None:
         for tool in self._tools.values():
@@ -165,6 +165,14 @@ class Tools:
         close = get_close_matches(name.lower(), known, n=1)
         nearest = f"did you mean {close[0]!r}? " if close else ""
         return f"there is no tool {name!r}; {nearest}tools: {', '.join(known) or 'none'}"
+
+
+def _exact(arguments: Arguments) -> Arguments:
+    """JSON Schema takes 3.0 for an integer; tools get an int."""
+    return {
+        name: int(value) if isinstance(value, float) and value.is_integer() else value
+        for name, value in arguments.items()
+    }
 
 
 def _sendable(outcome: ToolOutcome) -> ToolOutcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from rawko.runtime.ports import ToolOutcome, ToolSpec
-from rawko.tools.base import Arguments, PathSubject, Run, Tool, object_schema
+from rawko.tools.base import Arguments, PathSubject, Run, Tool, ToolFailure, object_schema
 from rawko.tools.files import encode, replace_file, to_the_end
 from rawko.tools.paths import Folder
 from rawko.tools.text import counted, size
@@ -39,6 +39,8 @@ class Write(Tool):
         return await to_the_end(partial(self._write, run.arguments["file_path"], run.arguments["content"]))
 
     def _write(self, path: str, content: str) -> ToolOutcome:
+        if path.endswith("/"):
+            raise ToolFailure(f"{path!r} names a folder; folders are made with the first file in them")
         data = encode(content, "content")
         with self._folder.locate(path, for_writing=True) as located:
             is_new = located.info is None

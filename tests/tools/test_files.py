@@ -121,6 +121,13 @@ async def test_write_creates_and_replaces_atomically(use: Use, root: Path) -> No
     assert names(root / "deep/er") == ["a.sh"], "no temporary file stays"
 
 
+async def test_a_folder_is_not_written(use: Use, root: Path) -> None:
+    assert "names a folder" in (await use("write", file_path="new/", content="x")).content
+    (root / "sub").mkdir()
+    assert "not a regular file" in (await use("write", file_path="sub", content="x")).content
+    assert names(root) == ["sub"]
+
+
 async def test_a_write_protected_file_stays(use: Use, root: Path) -> None:
     (root / "a").write_text("kept")
     (root / "a").chmod(0o444)

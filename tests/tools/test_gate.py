@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rawko.runtime.ports import GateVerdict, ToolOutcome, ToolSpec
+from rawko.runtime.ports import ApprovalScope, GateVerdict, ToolOutcome, ToolSpec
 from rawko.tools.approvals import Approvals
 from rawko.tools.base import Arguments, Run, Tool, object_schema
 from rawko.tools.rules import RuleError
@@ -121,15 +121,15 @@ def test_what_may_be_a_denied_command_asks_and_is_denied_where_nobody_is_asked(t
     assert decide(tmp_path, DENY, bash(command), yes=True) == "deny"
 
 
-def test_only_a_yes_to_this_very_call_lifts_a_doubt(tmp_path: Path) -> None:
-    toolbox, doubtful = box(tmp_path, *DENY), bash("git $x")
-    toolbox.approve("dev", doubtful, "always")
-    assert toolbox.check("dev", bash("make")).decision == "allow"
-    assert toolbox.check("dev", doubtful).decision == "ask"
-    toolbox.approve("dev", doubtful, "once")
-    assert toolbox.check("dev", doubtful) == GateVerdict(
-        "allow", "approved: once", toolbox.check("dev", doubtful).reason
-    )
+@pytest.mark.parametrize("scope", ["once", "tool", "always"])
+async def test_only_a_yes_to_this_very_call_lifts_a_doubt(tmp_path: Path, scope: ApprovalScope) -> None:
+    toolbox, seen, other = box(tmp_path, *DENY), bash("git $x; true"), bash("git $x; true")
+    toolbox.approve("dev", seen, scope)
+    assert toolbox.check("dev", other).decision == "ask"
+    assert toolbox.check("dev", seen).decision == "allow"
+    assert (await toolbox.run("dev", seen)).exit_code == 0
+    assert toolbox.check("dev", seen).decision == "ask"
+    assert toolbox.check("dev", bash("make")).decision == ("ask" if scope == "once" else "allow")
 
 
 @pytest.mark.parametrize(

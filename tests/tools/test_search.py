@@ -105,7 +105,7 @@ async def test_grep_finds_lines_in_order(use: Use, tree: Path) -> None:
 
 async def test_grep_options(use: Use, tree: Path) -> None:
     assert (await use("grep", pattern="FOO", ignore_case=True, glob="*.py", path="a")).content == "a/x.py:1:Foo"
-    context = await use("grep", pattern="foo = 1", context=1)
+    context = await use("grep", pattern="foo = 1", context=1.0)
     assert context.content.splitlines() == ["a.py-1-import os", "a.py:2:foo = 1", "a.py-3-bar = 2"]
     assert "a.py: 1 line" in (await use("grep", pattern="foo", files_only=True)).content
     assert (await use("grep", pattern="foo", path="build")).content == "build/out.py:1:foo"
