@@ -1,0 +1,260 @@
+"""Settings of a run: agents, `.rawko/config.yaml`, environment variables and flags, each over the one before.
+
+Everything is read once, at the start: a run cannot rewrite its own rules.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from rawko.vocabulary.agent import AgentConfig
+from rawko.vocabulary.base import Data
+from rawko.vocabulary.documents import Defect, DocumentError, accepted, load_document
+from rawko.vocabulary.usage import Price
+
+FOLDER = ".rawko"
+ProviderName = Literal["anthropic", "scripted"]
+BUILT_IN_AGENTS = Path(__file__).parent / "agents"
+_INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
+MAX_INSTRUCTION_CHARS = 100_000
+
+
+class ConfigError(Exception):
+    """Settings that cannot be used: what, where from, and what would be accepted. No task was started."""
+
+
+class BashOptions(Data):
+    """Bounds of the tool `bash`, in milliseconds; `extra_env` names variables that commands may see."""
+
+    default_timeout_ms: Annotated[int, Field(ge=100)] = 120_000
+    max_timeout_ms: Annotated[int, Field(ge=100)] = 600_000
+    extra_env: tuple[str, ...] = ()
+
+
+class ProjectConfig(Data):
+    """`.rawko/config.yaml`."""
+
+    provider: ProviderName | None = None
+    model: str | None = None
+    base_url: str | None = None
+    scenario: str | None = None
+    max_iterations: Annotated[int, Field(ge=1)] = 50
+    max_consecutive_failures: Annotated[int, Field(ge=1)] = 3
+    max_tokens: Annotated[int, Field(ge=1)] = 8192
+    rules: tuple[str, ...] = ()
+    prices: dict[str, Price] = Field(default_factory=dict)
+    bash: BashOptions = BashOptions()
+    prompts: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What the command line says; None where it says nothing."""
+
+    provider: str | None = None
+    scenario: str | None = None
+    model: str | None = None
+    agents_dir: Path | None = None
+    max_iterations: int | None = None
+    assume_yes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything a session needs to know.
+
+    Attributes:
+        workspace: The folder that agents work in.
+        state_dir: Where rawko keeps what it remembers of this workspace; outside of it.
+        agents: By name, in a stable order.
+        project_instructions: Text of AGENTS.md or CLAUDE.md, or "".
+        sources: Where settings came from, for people: ("model", "RAWKO_MODEL").
+    """
+
+    workspace: Path
+    state_dir: Path
+    provider: ProviderName
+    model: str | None
+    base_url: str | None
+    scenario: str | None
+    agents: Mapping[str, AgentConfig]
+    max_iterations: int
+    max_consecutive_failures: int
+    max_tokens: int
+    rules: tuple[str, ...]
+    prices: Mapping[str, Price]
+    bash: BashOptions
+    prompts_dir: Path | None
+    assume_yes: bool
+    project_instructions: str = ""
+    environ: Mapping[str, str] = field(default_factory=dict)
+
+
+def load_settings(workspace: Path, flags: Flags, environ: Mapping[str, str]) -> Settings:
+    """The settings of a run in a folder.
+
+    Raises:
+        ConfigError: Some setting cannot be used; says which and where it stands.
+    """
+    workspace = workspace.resolve()
+    if not workspace.is_dir():
+        raise ConfigError(f"the workspace {str(workspace)!r} is not a folder")
+    config = load_project_config(workspace)
+    provider = _provider(flags, environ, config)
+    scenario = flags.scenario or environ.get("RAWKO_SCENARIO") or config.scenario
+    if provider == "scripted" and not scenario:
+        raise ConfigError("provider 'scripted' needs a scenario: --scenario NAME (shipped: 'fizzbuzz', or a file)")
+    prompts = workspace / config.prompts if config.prompts else None
+    if prompts is not None and not prompts.is_dir():
+        raise ConfigError(f"{workspace / FOLDER / 'config.yaml'}: 'prompts' names {str(prompts)!r}, which is no folder")
+    return Settings(
+        workspace=workspace,
+        state_dir=state_dir(workspace, environ),
+        provider=provider,
+        model=flags.model or environ.get("RAWKO_MODEL") or config.model,
+        base_url=environ.get("ANTHROPIC_BASE_URL") or config.base_url,
+        scenario=scenario,
+        agents=load_agents(flags.agents_dir or _agents_dir(workspace, environ)),
+        max_iterations=flags.max_iterations or _number(environ, "RAWKO_MAX_ITERATIONS") or config.max_iterations,
+        max_consecutive_failures=config.max_consecutive_failures,
+        max_tokens=config.max_tokens,
+        rules=config.rules,
+        prices=config.prices,
+        bash=config.bash,
+        prompts_dir=prompts,
+        assume_yes=flags.assume_yes,
+        project_instructions=project_instructions(workspace),
+        environ=dict(environ),
+    )
+
+
+def load_project_config(workspace: Path) -> ProjectConfig:
+    """`.rawko/config.yaml`, or the defaults where there is none.
+
+    Raises:
+        ConfigError: It is malformed.
+    """
+    path = workspace / FOLDER / "config.yaml"
+    if not path.exists():
+        return ProjectConfig()
+    try:
+        return load_document(path, ProjectConfig)
+    except DocumentError as error:
+        raise ConfigError(str(error)) from error
+
+
+def _provider(flags: Flags, environ: Mapping[str, str], config: ProjectConfig) -> ProviderName:
+    """The provider asked for; a scenario alone asks for the scripted one."""
+    for source, value in (("--provider", flags.provider), ("RAWKO_PROVIDER", environ.get("RAWKO_PROVIDER"))):
+        if value:
+            if value not in ("anthropic", "scripted"):
+                raise ConfigError(f"{source}: {value!r}{accepted(('anthropic', 'scripted'), found=value)}")
+            return value  # type: ignore[return-value]
+    if flags.scenario or environ.get("RAWKO_SCENARIO"):
+        return "scripted"
+    return config.provider or ("scripted" if config.scenario else "anthropic")
+
+
+def _number(environ: Mapping[str, str], name: str) -> int | None:
+    text = environ.get(name)
+    if not text:
+        return None
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise ConfigError(f"{name}: found {text!r}; accepted: a whole number >= 1")
+    return int(text)
+
+
+# ---------------------------------------------------------------- agents
+
+
+def _agents_dir(workspace: Path, environ: Mapping[str, str]) -> Path | None:
+    """The project's own agents, or None where it has none: then the built-in ones serve."""
+    named = environ.get("RAWKO_AGENTS")
+    if named:
+        return Path(named)
+    folder = workspace / FOLDER / "agents"
+    return folder if folder.is_dir() else None
+
+
+def load_agents(folder: Path | None) -> Mapping[str, AgentConfig]:
+    """The agents of a folder, one file each, by name; the built-in ones for None.
+
+    Raises:
+        ConfigError: The folder is not there or holds no agent; a file is malformed; two agents of one name.
+    """
+    if folder is None:
+        folder = BUILT_IN_AGENTS
+    if not folder.is_dir():
+        raise ConfigError(f"there is no folder {str(folder)!r} with agents; `rawko init` writes one")
+    files = sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml"))
+    defects: list[Defect] = []
+    agents: dict[str, AgentConfig] = {}
+    origin: dict[str, Path] = {}
+    for path in files:
+        try:
+            agent = load_document(path, AgentConfig)
+        except DocumentError as error:
+            defects += error.defects
+            continue
+        if agent.name in agents:
+            defects.append(Defect(str(path), 1, 1, f"agent {agent.name!r} is in {origin[agent.name].name!r} already"))
+        agents[agent.name], origin[agent.name] = agent, path
+    if defects:
+        raise ConfigError("\n".join(map(str, defects)))
+    if not agents:
+        raise ConfigError(
+            f"the folder {str(folder)!r} holds no agent (no *.yaml); `rawko init` writes the built-in ones"
+        )
+    return agents
+
+
+# ---------------------------------------------------------------- places
+
+
+def state_dir(workspace: Path, environ: Mapping[str, str]) -> Path:
+    """Where rawko keeps what it remembers of a workspace: outside of it, one folder per workspace.
+
+    `RAWKO_STATE_DIR` replaces the user's data folder.
+    """
+    digest = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:12]
+    name = f"{workspace.name or 'root'}-{digest}"
+    base = environ.get("RAWKO_STATE_DIR")
+    if base:
+        return Path(base).absolute() / name
+    from platformdirs import user_data_path
+
+    return user_data_path("rawko") / name
+
+
+def project_instructions(workspace: Path) -> str:
+    """What the project tells agents: its AGENTS.md, else its CLAUDE.md, else ""."""
+    for name in _INSTRUCTIONS:
+        path = workspace / name
+        if path.is_file():
+            try:
+                text = path.read_text(encoding="utf-8", errors="replace")
+            except OSError as error:
+                raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+            if len(text) > MAX_INSTRUCTION_CHARS:
+                raise ConfigError(
+                    f"{path}: {len(text)} characters; accepted: at most {MAX_INSTRUCTION_CHARS}, since every model "
+                    "call carries them"
+                )
+            return text
+    return ""
+
+
+# ---------------------------------------------------------------- schemas
+
+
+def schemas() -> Mapping[str, Any]:
+    """JSON Schemas (Draft 2020-12) of the files that people write here, by name."""
+    found = {"agent": AgentConfig.model_json_schema(), "config": ProjectConfig.model_json_schema()}
+    return {name: {"$schema": "https://json-schema.org/draft/2020-12/schema", **s} for name, s in found.items()}

@@ -1,0 +1,69 @@
+"""A provider that counts: tokens by model, of every try, failed ones included. Wraps any other provider."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import aclosing
+
+from rawko.runtime.ports import ModelRequest, Provider, ProviderError, StreamEvent, TurnDone
+from rawko.vocabulary.usage import Price, Usage
+
+
+class MeteredProvider:
+    """Passes calls on and keeps the sums.
+
+    Args:
+        inner: Who answers.
+        on_usage: Told of every call's end: (model, its usage).
+    """
+
+    def __init__(self, inner: Provider, on_usage: Callable[[str, Usage], None] | None = None) -> None:
+        self._inner = inner
+        self._on_usage = on_usage
+        self.usage: dict[str, Usage] = {}
+        self.name = inner.name
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+        try:
+            async with aclosing(self._inner.stream(request)) as events:  # type: ignore[type-var]
+                async for event in events:
+                    if isinstance(event, TurnDone):
+                        self._count(event.model, event.usage)
+                    yield event
+        except ProviderError as error:
+            self._count(request.model, error.usage)
+            raise
+
+    async def create(self, request: ModelRequest) -> TurnDone:
+        try:
+            done = await self._inner.create(request)
+        except ProviderError as error:
+            self._count(request.model, error.usage)
+            raise
+        self._count(done.model, done.usage)
+        return done
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def _count(self, model: str, usage: Usage) -> None:
+        self.usage[model] = self.usage.get(model, Usage()) + usage
+        if self._on_usage is not None:
+            self._on_usage(model, usage)
+
+    @property
+    def total(self) -> Usage:
+        """All models together."""
+        return sum(self.usage.values(), Usage())
+
+    def cost_usd(self, prices: Mapping[str, Price]) -> float | None:
+        """What it has cost so far, in US dollars; None where a model that was used has no price."""
+        cost = 0.0
+        for model, usage in self.usage.items():
+            if usage.total_tokens == 0:
+                continue
+            price = prices.get(model)
+            if price is None:
+                return None
+            cost += price.cost_usd(usage)
+        return cost
