@@ -64,8 +64,8 @@ def open_call_input(context: AgentLoopContext, event: Event) -> Any:
 @bindings.input
 def capture_input(context: AgentLoopContext, event: Event) -> Any:
     """Where the last tool may have written, and the trees to compare with."""
-    last = context.tool_history[-1].call.name if len(context.tool_history) else START_LABEL
-    return _capture(context, last if context.current_snapshot else START_LABEL, context.touched)
+    label = context.tool_history[-1].call.name if len(context.tool_history) else START_LABEL
+    return _capture(context, label, context.touched)
 
 
 @bindings.input
