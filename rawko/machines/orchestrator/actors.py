@@ -208,6 +208,8 @@ def _agent_executor(ports: OrchestratorPorts) -> ChildFactory:
     def agent_executor(given: Mapping[str, Any]) -> ChildMachine:
         """The agent's own machine (C-09), told what `execute_agent_input` says."""
         agent = given["agent"]
+        if agent is None:
+            raise _invalid("No agent has been chosen", Usage())
         chart, bindings = ports.machine(agent["chart"], agent["name"])
         return ChildMachine(chart, bindings, child_input(given, ports.prompts), finished_run)
 

@@ -30,7 +30,8 @@ class ExecutionEntry(Data):
     """One run of one agent (S3-013).
 
     Attributes:
-        iteration: Number of the run, from 1; stored because places in a shortened history say nothing (C-42).
+        iteration: Number of the run, from 1 (0 for one that was set up by hand); stored because places in a
+            shortened history say nothing (C-42).
         completed_at: None while it runs.
         output: The agent's own summary; None where it gave none, which is not the same as "" (C-43).
         error: As it was understood when it happened (C-15).
@@ -40,7 +41,7 @@ class ExecutionEntry(Data):
     """
 
     agent: str
-    iteration: Bound
+    iteration: Count
     started_at: Milliseconds
     completed_at: Milliseconds | None = None
     result: ExecutionResult
@@ -58,7 +59,7 @@ class ConversationEntry(Data):
     """One message, and in which run of which agent it was said (C-35)."""
 
     agent: str
-    iteration: Bound
+    iteration: Count
     message: Message
 
 

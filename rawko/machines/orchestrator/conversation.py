@@ -25,14 +25,17 @@ def tail(context: Record) -> list[Mapping[str, Any]]:
     return [entry.message for entry in context.messages[context.conversation_start :]]
 
 
-def how_to_start(context: Record, agent: Mapping[str, Any]) -> Start:
+def how_to_start(context: Record, agent: Mapping[str, Any] | None) -> Start:
     """What an agent's next run does with the conversation of the run before.
 
-    CONTINUE, RETRY and any other choice of the agent that ran last resume; a hand-over starts afresh unless the new
-    agent carries all messages. A conversation with unanswered tool calls cannot be sent again: it starts afresh.
+    CONTINUE, RETRY and any other choice of the agent that ran last resume. A hand-over starts afresh, unless the new
+    agent carries all messages. So does a conversation with unanswered tool calls, which cannot be sent again, and a
+    run for which nobody has been chosen.
 
     Source: C-35.
     """
+    if agent is None:
+        return "fresh"
     carries_all = agent["context"]["carry_messages"] == "all"
     is_same = previous_agent(context) == agent["name"]
     if not is_same and not carries_all:

@@ -36,9 +36,9 @@ def evaluate_progress_input(context: Record, event: Event) -> dict[str, Any]:
 def execute_agent_input(context: Record, event: Event) -> dict[str, Any]:
     """What the run is about, the conversation it goes on with, and what others did before it.
 
-    Computed after `start_execution`. `agent` is an AgentDescription; `start` is "fresh", "resume" or "inherit" (see
-    `conversation`); `handover` is the history that a fresh conversation is told of, as ExecutionSummary data, oldest
-    first.
+    Computed after `start_execution`. `agent` is an AgentDescription, or None where nobody has been chosen. `start` is
+    "fresh", "resume" or "inherit" (see `conversation`). `handover` is the history that a fresh conversation is told
+    of, as ExecutionSummary data, oldest first.
 
     Source: S3-032, S3-063, C-35.
     """
@@ -60,8 +60,10 @@ def execute_agent_input(context: Record, event: Event) -> dict[str, Any]:
 
 
 def _handover(context: Record, event: Event) -> list[dict[str, Any]]:
+    if context.current_agent is None or not len(context.history):
+        return []
     options = context.current_agent.context
-    if options.carry_messages == "none" or not len(context.history):
+    if options.carry_messages == "none":
         return []
     summaries = build_execution_history(
         context.history,
