@@ -7,7 +7,7 @@ from rawko.interpreter.events import Event
 from rawko.interpreter.updates import Updates, assign, log
 from rawko.machines.agent_loop import texts
 from rawko.machines.agent_loop.context import AgentLoopContext
-from rawko.machines.agent_loop.failures import reported_error, run_error, tool_error
+from rawko.machines.agent_loop.failures import abridged, reported_error, run_error, tool_error
 from rawko.machines.agent_loop.turns import close_turn, spent
 from rawko.vocabulary.errors import ErrorContext
 
@@ -81,7 +81,7 @@ def fail_gate(context: AgentLoopContext, event: Event) -> Updates:
 
 def _failed_tool(context: AgentLoopContext, event: Event, words: str) -> Updates:
     entry = context.tool_history[-1]
-    message = words.format(message=entry.result.content, times=context.max_equal_failures)
+    message = words.format(message=abridged(entry.result.content), times=context.max_equal_failures)
     return _failed(context, tool_error(context, event.at_ms, entry, message))
 
 

@@ -14,6 +14,9 @@ from rawko.machines.agent_loop.context import AgentLoopContext
 from rawko.vocabulary.errors import Category, ErrorContext, ErrorDetails, ProviderCode
 
 ATTEMPT_CHARS = 200
+MESSAGE_CHARS = 2_000
+"""Of a tool's words in an error; its end says most, so that is what is kept of longer ones."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIELDS = frozenset(ErrorContext.model_fields)
 
@@ -28,6 +31,14 @@ def describe_call(call: Mapping[str, Any] | Any) -> str:
     shown = json.dumps(thaw(call["input"]), ensure_ascii=False)
     text = f"{call['name']} {shown}"
     return text if len(text) <= ATTEMPT_CHARS else text[: ATTEMPT_CHARS - 3] + "..."
+
+
+def abridged(text: str) -> str:
+    """A tool's words for an error message: a quarter of the room for the beginning, the rest for the end."""
+    if len(text) <= MESSAGE_CHARS:
+        return text
+    head = MESSAGE_CHARS // 4
+    return f"{text[:head]} ... {text[head - MESSAGE_CHARS :]}"
 
 
 def run_error(

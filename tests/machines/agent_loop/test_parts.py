@@ -20,7 +20,15 @@ from rawko.machines.agent_loop.conversation import (
     unanswered,
     user_message,
 )
-from rawko.machines.agent_loop.failures import describe_call, iso, plan_step, reported_error, tool_error
+from rawko.machines.agent_loop.failures import (
+    MESSAGE_CHARS,
+    abridged,
+    describe_call,
+    iso,
+    plan_step,
+    reported_error,
+    tool_error,
+)
 from rawko.vocabulary.agent import AgentConfig, Limits, ToolAccess
 from rawko.vocabulary.messages import ToolResult, unpaired_calls
 from rawko.vocabulary.plan import Plan, PlanStep
@@ -155,6 +163,13 @@ def test_a_tools_error_says_what_was_tried() -> None:
     assert len(error.attempted) == 200
     assert tool_error(context(), 0, {**entry, "is_denied": True}, "w").category == "permission_error"
     assert describe_call({"name": "read", "input": {"p": "é"}}) == 'read {"p": "é"}'
+
+
+def test_a_flood_of_words_is_cut_in_the_middle_and_keeps_its_end() -> None:
+    assert abridged("short") == "short"
+    text = "begin" + "x" * 100_000 + "the error"
+    assert len(abridged(text)) == MESSAGE_CHARS + len(" ... ")
+    assert abridged(text).startswith("begin") and abridged(text).endswith("the error")
 
 
 # ---------------------------------------------------------------- input
