@@ -2,10 +2,11 @@
 
 `SnapshotStore` is the synchronous whole, `SnapshotWorkspace` its asyncio adapter of the Workspace port.
 Inside: `names` (paths as bytes), `objects` and `repository` (the private store), `mirror` (the captured tree in
-memory), `look` and `reader` (the disk), `ignore`, `wildmatch` and `userindex` (what is left out), `diff`, `locks`.
+memory), `look` and `reader` (the disk), `ignore`, `wildmatch` and `userindex` (what is left out), `diff`, `plan`,
+`restore` and `pending` (going back), `locks`.
 """
 
-from rawko.workspace.store import SnapshotStore
+from rawko.workspace.store import Restoration, SnapshotStore
 from rawko.workspace.workspace import SnapshotWorkspace
 
-__all__ = ["SnapshotStore", "SnapshotWorkspace"]
+__all__ = ["Restoration", "SnapshotStore", "SnapshotWorkspace"]

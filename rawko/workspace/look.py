@@ -53,7 +53,7 @@ class Looker:
         self.skipped: set[bytes] = set()
         self._root = root
         self._excluded = frozenset(b"/".join(parts) for parts in excluded)
-        self._reader = Reader(objects, counters=self.counters, skip=self.skipped.add, max_file_bytes=max_file_bytes)
+        self.reader = Reader(objects, counters=self.counters, skip=self.skipped.add, max_file_bytes=max_file_bytes)
         self._repositories = Repositories()
 
     def everything(self, mirror: Mirror) -> None:
@@ -166,7 +166,7 @@ class Looker:
         except OSError:
             self.skipped.add(place.prefix + name)
             return folder.forget(name)
-        return self._put(folder, name, self._reader.take(descriptor, name, seen, place.prefix + name))
+        return self._put(folder, name, self.reader.take(descriptor, name, seen, place.prefix + name))
 
     @staticmethod
     def _put(folder: Folder, name: bytes, file: File | None) -> bool:
@@ -239,7 +239,7 @@ class Looker:
             place = _Place(b"/".join(parts[:-1]) + b"/" * (len(parts) > 1), self._scope(parts[:-1]), len(parts) - 1)
             self._look_at_folder(descriptor, folder, place, name)
         else:
-            self._put(folder, name, self._reader.take(descriptor, name, seen, path))
+            self._put(folder, name, self.reader.take(descriptor, name, seen, path))
 
     def _scope(self, parts: Parts) -> Scope:
         """The rules that reach a folder: those of every folder on the way."""

@@ -67,6 +67,7 @@ class Mirror:
 
         Folders without files vanish: git trees cannot hold them.
         """
+        _prune(self.root)
         return _write(self.root, objects)
 
     def file(self, parts: Parts) -> File | None:
@@ -75,6 +76,23 @@ class Mirror:
         for name in parts[:-1]:
             folder = folder.folders.get(name) if folder else None
         return folder.files.get(parts[-1]) if folder and parts else None
+
+    def put(self, parts: Parts, file: File | None) -> None:
+        """Set the file at a path, or drop what is there."""
+        chain = [self.root]
+        for name in parts[:-1]:
+            if file is not None:
+                chain[-1].files.pop(name, None)
+                chain.append(chain[-1].folders.setdefault(name, Folder()))
+            elif name in chain[-1].folders:
+                chain.append(chain[-1].folders[name])
+            else:
+                return
+        chain[-1].forget(parts[-1])
+        if file is not None:
+            chain[-1].files[parts[-1]] = file
+        for folder in chain:
+            folder.oid = None
 
     def __iter__(self) -> Iterator[tuple[bytes, File]]:
         """All files as (path, file), in no particular order."""
@@ -101,14 +119,18 @@ def _write(folder: Folder, objects: Objects) -> bytes:
     if folder.oid is not None:
         return folder.oid
     entries = [TreeEntry(name, file.mode, file.oid) for name, file in folder.files.items()]
-    for name, child in list(folder.folders.items()):
-        oid = _write(child, objects)
-        if child.is_empty:
-            del folder.folders[name]
-        else:
-            entries.append(TreeEntry(name, MODE_FOLDER, oid))
+    entries += [TreeEntry(name, MODE_FOLDER, _write(child, objects)) for name, child in folder.folders.items()]
     folder.oid = objects.write_tree(entries)
     return folder.oid
+
+
+def _prune(folder: Folder) -> None:
+    """Drop the folders without files, in those folders that are to be written."""
+    if folder.oid is None:
+        for name, child in list(folder.folders.items()):
+            _prune(child)
+            if child.is_empty:
+                del folder.folders[name]
 
 
 def _walk(folder: Folder, prefix: bytes) -> Iterator[tuple[bytes, File]]:

@@ -1,4 +1,4 @@
-"""The snapshots of one workspace: capture, history and differences, for one caller at a time.
+"""The snapshots of one workspace: capture, restore, history and differences, for one caller at a time.
 
 Everything here is synchronous and used from one thread at a time; `workspace` puts it behind asyncio.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
@@ -16,19 +17,38 @@ from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.workspace import diff
 from rawko.workspace.locks import FileLock
 from rawko.workspace.look import Looker
-from rawko.workspace.mirror import Mirror
+from rawko.workspace.mirror import File, Mirror
 from rawko.workspace.names import Parts, check_run, to_parts, to_text
 from rawko.workspace.objects import Objects
+from rawko.workspace.pending import PendingRestore
+from rawko.workspace.plan import Step, plan
 from rawko.workspace.reader import Counters
 from rawko.workspace.repository import History, open_repository, prepare
+from rawko.workspace.restore import Restorer
 
 DEFAULT_MAX_FILE_BYTES = 100 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Restoration:
+    """What a restore did, or would do.
+
+    Attributes:
+        changes: Paths that change on disk, sorted, with the lines that come and go.
+        safety: Holds the workspace as it was before.
+        now: The workspace afterwards, as the run's latest snapshot; None for a dry run.
+    """
+
+    changes: tuple[FileChange, ...]
+    safety: Snapshot
+    now: Snapshot | None
 
 
 class SnapshotStore:
     """Snapshots of a workspace in a private bare repository (AL-010, C-52); made by `open`.
 
-    Capturing only reads the workspace, and nothing is ever written into a `.git` of the user's.
+    Capturing only reads the workspace, only `restore` changes files, and nothing is ever written into a `.git` of the
+    user's.
 
     Attributes:
         root: The workspace, without links in its path.
@@ -38,18 +58,22 @@ class SnapshotStore:
         self.root = root
         self._run_lock = FileLock(state_dir / f"{run}.lock")
         self._store_lock = FileLock(state_dir / "store.lock")
+        self._workspace_lock = FileLock(state_dir / "workspace.lock")
         self._run_lock.acquire(f"run {run!r} of the snapshot store {str(state_dir)!r}")
         try:
             self._repository = open_repository(state_dir)
             self._objects = Objects(self._repository)
             self._history = History(self._repository, run)
             self._looker = Looker(root, self._objects, excluded=excluded, max_file_bytes=max_bytes)
+            self._restorer = Restorer(root, self._objects, self._looker.reader)
+            self._pending = PendingRestore(state_dir / f"{run}.restore")
             self._mirror: Mirror | None = None
+            self._is_doubtful = True
+            self._is_open = True
+            self._finish_restore()
         except BaseException:
             self._run_lock.release()
             raise
-        self._is_doubtful = True
-        self._is_open = True
 
     @classmethod
     def open(
@@ -109,7 +133,7 @@ class SnapshotStore:
         Raises:
             WorkspaceError: A path is not workspace-relative, the workspace is gone, or the store cannot be written.
         """
-        with self._working() as mirror:
+        with self._workspace_lock.shared(), self._working() as mirror:
             paths = None if touched is None else [to_parts(path) for path in touched]
             # Cleared before looking: a doubt that comes up meanwhile holds for the next capture.
             is_doubtful, self._is_doubtful = self._is_doubtful, False
@@ -117,12 +141,79 @@ class SnapshotStore:
                 self._looker.everything(mirror)
             else:
                 self._looker.touched(mirror, paths)
-            tree = mirror.write(self._objects)
-            skipped = tuple(to_text(path) for path in sorted(self._looker.skipped))
-            last = self._history.last
-            if last is not None and last.tree == tree.hex() and last.skipped == skipped:
-                return last.model_copy(update={"label": label})
-            return self._history.add(tree, label, skipped)
+            return self._commit(mirror, label)
+
+    def _commit(self, mirror: Mirror, label: str) -> Snapshot:
+        tree = mirror.write(self._objects)
+        skipped = tuple(to_text(path) for path in sorted(self._looker.skipped))
+        last = self._history.last
+        if last is not None and last.tree == tree.hex() and last.skipped == skipped:
+            return last.model_copy(update={"label": label})
+        return self._history.add(tree, label, skipped)
+
+    def restore(
+        self, snapshot: Snapshot, *, trust: bool = False, dry_run: bool = False, allow_skipped: bool = False
+    ) -> Restoration:
+        """Make the files what they were in a snapshot, of this run or another one of the store.
+
+        The workspace is captured before, so nothing that was not yet captured is lost; ignored files are not touched.
+        A process that is killed meanwhile leaves a note, and the next `open` of the run finishes the work.
+
+        Args:
+            trust: Believe that nothing has changed since the last capture, and do not look at everything first. A file
+                that is to be replaced is still compared with what was captured.
+            dry_run: Only tell what would change.
+            allow_skipped: Restore a snapshot that was not completely captured, too; what it skipped is left alone.
+
+        Raises:
+            WorkspaceError: Before anything is touched: the snapshot is incomplete or damaged, an uncaptured file is in
+                the way, or a file has changed meanwhile. Half-way: the system refuses; the message names the snapshot
+                that holds the files as they were.
+        """
+        if snapshot.skipped and not allow_skipped:
+            raise WorkspaceError(
+                f"snapshot {snapshot.commit} was not completely captured ({len(snapshot.skipped)} paths were skipped,"
+                f" {snapshot.skipped[0]!r} first); it is restored only if these may be left alone",
+                path=snapshot.skipped[0],
+            )
+        with self._workspace_lock.alone(), self._working() as mirror:
+            if self._is_doubtful or not trust:
+                self._is_doubtful = False
+                self._looker.everything(mirror)
+            safety = self._commit(mirror, f"before restoring {snapshot.label or snapshot.commit[:12]}")
+            steps = plan(self._objects, mirror.root, _tree_of(snapshot), left_alone=snapshot.skipped)
+            self._restorer.check(steps)
+            paths = {to_text(step.path) for step in steps}
+            changes = tuple(one for one in self.changes(safety.tree, snapshot.tree) if one.path in paths)
+            if dry_run:
+                return Restoration(changes, safety, None)
+            self._pending.begin(snapshot, safety)
+            self._carry_out(steps, mirror, safety)
+            now = self._commit(mirror, f"restored {snapshot.label or snapshot.commit[:12]}")
+            self._pending.end()
+            return Restoration(changes, safety, now)
+
+    def _carry_out(self, steps: Sequence[Step], mirror: Mirror, safety: Snapshot) -> None:
+        done: list[Step] = []
+
+        def note(step: Step, file: File | None) -> None:
+            mirror.put(step.parts, file)
+            done.append(step)
+
+        try:
+            self._restorer.apply(steps, note)
+        except WorkspaceError as error:
+            self._pending.end()
+            raise WorkspaceError(
+                f"{error.message}. {len(done)} of {len(steps)} paths were restored; snapshot {safety.commit} holds the"
+                " files as they were",
+                path=error.path,
+            ) from error
+
+    def _finish_restore(self) -> None:
+        target = self._pending.target()
+        if target is not None:
+            self.restore(target, allow_skipped=True)
 
     def doubt(self) -> None:
         """Look at everything at the next capture, whatever the hints: somebody may have missed telling of a change."""
@@ -180,6 +271,13 @@ class SnapshotStore:
             return Mirror.load(self._objects, bytes.fromhex(last.tree)) if last else Mirror()
         except KeyError as error:
             raise WorkspaceError(f"the tree {last and last.tree} of the last snapshot is damaged: {error}") from error
+
+
+def _tree_of(snapshot: Snapshot) -> bytes:
+    try:
+        return bytes.fromhex(snapshot.tree)
+    except ValueError as error:
+        raise WorkspaceError(f"{snapshot.tree!r} names no tree; the id of a tree has 40 hex digits") from error
 
 
 def _inside(root: Path, folders: Iterable[Path]) -> frozenset[Parts]:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange, Snapshot
-from rawko.workspace.store import DEFAULT_MAX_FILE_BYTES, SnapshotStore
+from rawko.workspace.store import DEFAULT_MAX_FILE_BYTES, Restoration, SnapshotStore
 
 Result = TypeVar("Result")
 
@@ -66,6 +66,14 @@ class SnapshotWorkspace:
         except asyncio.CancelledError:
             self._store.doubt()
             raise
+
+    async def restore(
+        self, snapshot: Snapshot, *, trust: bool = False, dry_run: bool = False, allow_skipped: bool = False
+    ) -> Restoration:
+        """Make the files what they were in a snapshot; see `SnapshotStore.restore`. Once begun, it is finished."""
+        return await self._run(
+            lambda: self._store.restore(snapshot, trust=trust, dry_run=dry_run, allow_skipped=allow_skipped)
+        )
 
     async def changes(self, before: str, after: str) -> Sequence[FileChange]:
         """Paths that differ between two trees, sorted by path."""

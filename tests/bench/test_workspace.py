@@ -55,6 +55,18 @@ def test_full_look(benchmark: Any, store: SnapshotStore, edit: Edit) -> None:
     benchmark.pedantic(store.capture, setup=edit, rounds=20)
 
 
+@pytest.mark.parametrize("trust", [True, False], ids=["trusted", "safe"])
+def test_restore(benchmark: Any, store: SnapshotStore, edit: Edit, trust: bool) -> None:
+    edit()
+    target = store.capture()
+
+    def change() -> None:
+        edit()
+        store.capture([CHANGED])
+
+    benchmark.pedantic(lambda: store.restore(target, trust=trust), setup=change, rounds=20)
+
+
 def test_diff(benchmark: Any, store: SnapshotStore, edit: Edit) -> None:
     before = store.capture().tree
     edit()

@@ -1,0 +1,48 @@
+"""The note of a restore under way: it lies in the state folder while files are changed, and is found after a crash."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from rawko.runtime.ports import WorkspaceError
+from rawko.vocabulary.snapshot import Snapshot
+
+
+class PendingRestore:
+    """At most one restore of a run that has begun and not ended."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def begin(self, target: Snapshot, safety: Snapshot) -> None:
+        """Note what is being restored, and what holds the files as they were."""
+        note = {"format": 1, "target": target.to_json(), "safety": safety.to_json()}
+        temporary = self._file.with_name(self._file.name + ".tmp")
+        try:
+            temporary.write_text(json.dumps(note), encoding="ascii")
+            temporary.replace(self._file)
+        except OSError as error:
+            raise WorkspaceError(
+                f"the state folder cannot be written: {error.strerror}; nothing was restored", path=str(self._file)
+            ) from error
+
+    def end(self) -> None:
+        self._file.unlink(missing_ok=True)
+
+    def target(self) -> Snapshot | None:
+        """What a killed process was restoring; None where nothing is pending.
+
+        Raises:
+            WorkspaceError: The note cannot be read.
+        """
+        try:
+            return Snapshot.model_validate(json.loads(self._file.read_text(encoding="ascii"))["target"])
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            raise WorkspaceError(
+                f"the note {str(self._file)!r} of an unfinished restore cannot be read: {error};"
+                " remove it to keep the files as they are",
+                path=str(self._file),
+            ) from error
