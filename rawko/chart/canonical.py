@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from typing import Any
 
 from rawko.chart.definition import Chart, Json, State, Transition
@@ -16,6 +16,7 @@ from rawko.chart.definition import Chart, Json, State, Transition
 FORMAT = 1
 """Goes into the hash; raised whenever the same text comes to mean something else."""
 
+_LEAVES = frozenset((str, int, float, bool, type(None)))
 _SILENT = frozenset(("position", "description"))
 
 
@@ -61,14 +62,14 @@ def _given(value: Any, skip: Iterable[str] = ()) -> dict[str, Json]:
 
 
 def _plain(value: Any) -> Json:
-    if isinstance(value, (str, int, float)) or value is None:
+    kind = type(value)
+    if kind in _LEAVES:
         return value
-    if isinstance(value, (tuple, list)):
+    if kind is tuple or kind is list:
         return [_plain(item) for item in value]
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
-    assert is_dataclass(value)
-    return {"is": type(value).__name__, **_given(value)}
+    return {"is": kind.__name__, **_given(value)}
 
 
 def _fields(kind: type) -> tuple[tuple[str, Any], ...]:

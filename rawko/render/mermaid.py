@@ -8,6 +8,7 @@ arrow or markup. States get ids of their own (`s0`, `s1`, ...) and their name as
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 from rawko.chart.definition import (
@@ -33,6 +34,7 @@ MAX_LABEL = 80
 """Longest part of a label, in characters; what is longer is cut, so that a diagram stays one."""
 
 _INDENT = "    "
+_DIRECTION = re.compile(r"direction(?=\s|$)", re.IGNORECASE)
 _PLAIN = frozenset(" _.,()/=+-?!'")
 
 
@@ -49,7 +51,12 @@ def escaped(text: str) -> str:
     """Text for a label: one line, cut, with everything but letters, digits and a few marks as entities."""
     line = " ".join(text.split())
     cut = line if len(line) <= MAX_LABEL else line[: MAX_LABEL - 1] + "…"
-    return "".join(each if each.isalnum() or each in _PLAIN else f"#{ord(each)};" for each in cut)
+    # Mermaid's lexer takes `direction LR` for a statement wherever in a line it stands: break the word.
+    words = {found.start() for found in _DIRECTION.finditer(cut)}
+    return "".join(
+        each if (each.isalnum() or each in _PLAIN) and place not in words else f"#{ord(each)};"
+        for place, each in enumerate(cut)
+    )
 
 
 class _Diagram:
@@ -83,11 +90,8 @@ class _Diagram:
             yield "}"
             return
         yield f'state "{label}" as {name}'
-        # A line of text is a description of a state; the first one must be the label again, or it replaces it.
-        notes = _notes(state)
-        if notes:
-            yield f"{name} : {label}"
-            yield from (f"{name} : {note}" for note in notes)
+        # The first text of a state is its title, later ones stand under it: the label is given already.
+        yield from (f"{name} : {note}" for note in _notes(state))
         if state.kind == "final":
             yield f"{name} --> [*]"
 

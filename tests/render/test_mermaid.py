@@ -47,13 +47,11 @@ title: "demo"
 stateDiagram-v2
     [*] --> s1
     state "idle" as s1
-    s1 : idle
     s1 : entry / enter
     state "work" as s2 {
         state "left" as s3 {
             [*] --> s4
             state "l1" as s4
-            s4 : l1
             s4 : invoke fetch
             state "l2" as s5
             s5 --> [*]
@@ -108,6 +106,7 @@ def test_marks_of_the_language_are_entities() -> None:
         "a #34;b#34; #60;c#62; #35;1#59; #123;x#125; #91;y#93;#58; #37;#37;"
     )
     assert escaped("👩\u200d💻") == "#128105;#8205;#128187;"
+    assert escaped("a direction LR, Direction\nTB") == "a #100;irection LR, #68;irection TB"
     assert escaped("a\nb\r\n  c") == "a b c"
     assert escaped("x" * 100) == "x" * 79 + "#8230;"
 
@@ -137,6 +136,7 @@ def test_no_name_adds_a_statement(state: str, event: str, log: str) -> None:
     assert len(lines) == len(plain)
     for line in lines[4:]:
         assert STATEMENT.fullmatch(line), line
+        assert not re.search(r"direction\s+(TB|BT|RL|LR)", line, re.IGNORECASE)
         label = re.search(r'"([^"]*)"| : ([^\n]*)', line)
         if label:
             text = (label.group(1) or label.group(2) or "").removeprefix("[").removesuffix("]")
