@@ -189,6 +189,12 @@ Feature: The loop of one agent, tool call by tool call
     Then state "thinking" is active
     And context field "snapshot_history" equals [{"tree": "t0", "commit": "c0", "label": "start", "skipped": [], "call_id": null}]
 
+  Scenario: A change that cannot be captured ends the run, because it could not be undone (C-52)
+    Given state "capturing_snapshot" is active
+    When actor "capture_snapshot" fails with {"message": "disk full", "category": "unknown"}
+    Then state "failed" is active
+    And the output contains {"outcome": "failure", "error": {"category": "unknown"}}
+
   Scenario: Three equal failing calls are a failure (C-13)
     Given state "capturing_snapshot" is active
     And guard repeats_failure is true

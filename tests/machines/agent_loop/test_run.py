@@ -201,6 +201,13 @@ def test_a_workspace_that_cannot_be_captured_ends_the_run_before_it_begins() -> 
     assert rig.output["tree_before"] is None
 
 
+def test_a_workspace_that_breaks_in_the_middle_ends_the_run_with_every_call_answered() -> None:
+    rig = Rig().started().done(turn(use("c1", "bash"), use("c2", "read"))).done({"decision": "allow"}).done(outcome())
+    rig.failed("disk full", category="unknown")
+    assert (rig.state, rig.output["tree_after"]) == ("failed", "t0")
+    assert [(id, error) for id, _, error in rig.results()] == [("c1", False), ("c2", True)]
+
+
 # ---------------------------------------------------------------- the calls of a turn
 
 
