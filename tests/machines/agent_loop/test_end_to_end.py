@@ -19,7 +19,8 @@ from rawko.interpreter import Bindings, Step, thaw
 from rawko.machines.agent_loop import agent_loop_input, bindings
 from rawko.machines.agent_loop.actors import PLACEHOLDERS, AgentLoopPorts, actors, model_request
 from rawko.machines.prompts import Prompts
-from rawko.providers.scenario_file import parse_scenario
+from rawko.providers.scenario import Scenario
+from rawko.providers.scenario_file import load_scenario, parse_scenario
 from rawko.providers.scripted import ScriptedProvider
 from rawko.runtime import Actor, ActorFailed, ChildMachine, child_machine
 from rawko.runtime.ports import Answer, ModelRequest, Question, StreamEvent, TextDelta, TurnDone
@@ -27,6 +28,7 @@ from rawko.tools.bash import BashSettings
 from rawko.tools.toolbox import build_toolbox
 from rawko.vocabulary.agent import AgentConfig, ToolAccess
 from rawko.vocabulary.messages import unpaired_calls
+from rawko.vocabulary.plan import PlanPatch, merge_plan
 from rawko.workspace import SnapshotWorkspace
 
 CHART = load_chart(find_chart("agent_loop"))
@@ -38,7 +40,9 @@ REVIEWER = AgentConfig(
     system_prompt="You review.",
     tools=ToolAccess(allowed=("read", "grep")),
 )
-AGENTS = {agent.name: agent for agent in (DEVELOPER, REVIEWER)}
+PLANNER = AgentConfig(name="planner", when_to_use="Plan.", system_prompt="You plan.")
+TESTER = AgentConfig(name="tester", when_to_use="Test.", system_prompt="You test.")
+AGENTS = {agent.name: agent for agent in (PLANNER, DEVELOPER, TESTER, REVIEWER)}
 
 
 @dataclass
@@ -90,10 +94,12 @@ async def bench(tmp_path: Path) -> AsyncIterator[Open]:
     """Open a bench on a scenario: `await bench(replies, rules=..., answers=...)`."""
     opened: list[AgentLoopPorts] = []
 
-    async def open_bench(replies: str, *, answers: tuple[str, ...] = (), assume_yes: bool = True, **more: Any) -> Bench:
+    async def open_bench(
+        replies: str | Scenario, *, answers: tuple[str, ...] = (), assume_yes: bool = True, **more: Any
+    ) -> Bench:
         root = tmp_path / "workspace"
         root.mkdir()
-        scenario = parse_scenario(f"scenario: test\nreplies:\n{replies}")
+        scenario = replies if isinstance(replies, Scenario) else parse_scenario(f"scenario: test\nreplies:\n{replies}")
         people = Asked(list(answers))
         ports = AgentLoopPorts(
             provider=ScriptedProvider(scenario),
@@ -173,6 +179,22 @@ async def test_the_snapshots_tell_what_each_call_changed_however_it_did_it(bench
     assert [entry["label"] for entry in history] == ["start", "write", "bash"]
     changes = await place.ports.workspace.changes(history[1]["tree"], history[2]["tree"])
     assert [(change.path, change.kind) for change in changes] == [("copy.py", "added")]
+
+
+async def test_the_shipped_scenario_agent_by_agent(bench: Open) -> None:
+    """A plan made by tool calls, a rate limit, a failing test that is repaired, a run that gives up on an error."""
+    place = await bench(load_scenario("fizzbuzz"))
+    planned = await place.run(agent="planner")
+    assert [step["index"] for step in planned["plan_updates"]["steps"]] == [1, 2, 3]
+    assert planned["files_changed"] == []
+    plan = merge_plan(None, PlanPatch.model_validate(planned["plan_updates"]))
+    written = await place.run(plan=plan.to_json())
+    assert (written["outcome"], written["turns"]) == ("success", 5)
+    assert {change["path"] for change in written["files_changed"]} == {"fizzbuzz.py", "test_fizzbuzz.py"}
+    assert "backing_off" in place.visited
+    tested = await place.run(agent="tester")
+    assert (tested["outcome"], tested["error"]["category"]) == ("failure", "tool_failure")
+    assert "expected.txt" in tested["error"]["message"]
 
 
 async def test_a_rate_limit_is_waited_out(bench: Open) -> None:
@@ -316,7 +338,7 @@ async def test_an_agent_that_is_not_configured_is_told_with_those_that_are(bench
     place = await bench(reply(COMPLETE))
     output = await place.run(agent="developr")
     assert output["error"]["category"] == "validation_error"
-    assert output["error"]["message"] == "agent 'developr' is not configured; agents: 'developer', 'reviewer'"
+    assert output["error"]["message"].startswith("agent 'developr' is not configured; agents: 'developer',")
 
 
 async def test_a_workspace_that_breaks_ends_the_run_and_says_so(bench: Open) -> None:
