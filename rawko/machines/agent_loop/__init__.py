@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from rawko.machines.agent_loop import actions, failing, guards, inputs
+from rawko.machines.agent_loop import actions, failing, guards, inputs, people
 from rawko.machines.agent_loop.context import AgentLoopContext
 from rawko.machines.agent_loop.inputs import agent_loop_input
 
-bindings = guards.bindings | actions.bindings | failing.bindings | inputs.bindings
+bindings = guards.bindings | actions.bindings | people.bindings | failing.bindings | inputs.bindings
 
 __all__ = ["AgentLoopContext", "agent_loop_input", "bindings"]

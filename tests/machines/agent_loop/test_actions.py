@@ -11,7 +11,7 @@ import pytest
 from rawko.interpreter import freeze, thaw
 from rawko.interpreter.events import make_event
 from rawko.interpreter.updates import Append, Assign, Emit, Log, Raise, Send, Update, Updates
-from rawko.machines.agent_loop import AgentLoopContext, actions, failing, texts
+from rawko.machines.agent_loop import AgentLoopContext, actions, failing, people, texts
 
 CALL = {"id": "c1", "name": "bash", "input": {"command": "make"}}
 OPEN = {"call": CALL, "is_truncated": False}
@@ -388,7 +388,7 @@ TABLE = [
     ),
 ]
 
-ACTIONS = actions.bindings | failing.bindings
+ACTIONS = actions.bindings | people.bindings | failing.bindings
 
 
 def flat(updates: Updates) -> Iterator[Update]:
