@@ -104,7 +104,7 @@ class _Assembler:
             contract=given.get("contract", NO_CONTRACT),
             description=given.get("description", ""),
             tags=given.get("tags", ()),
-            meta=MappingProxyType(given.get("meta", {})),
+            meta=given.get("meta", {}),
             position=draft.position,
         )
         for key in ("initial", "memory", "name", "on done", "output"):
@@ -151,8 +151,7 @@ class _Assembler:
                 self._add_all(state, "invoke on done", draft.on_done, (f"done.invoke.{draft.id}",))
             else:
                 self._add_all(state, "invoke on error", draft.on_error, (f"error.invoke.{draft.id}",))
-        given_input = MappingProxyType(draft.input) if isinstance(draft.input, dict) else draft.input
-        return Invoke(draft.id, draft.src, state, given_input, draft.timeout, draft.on_restore, draft.position)
+        return Invoke(draft.id, draft.src, state, draft.input, draft.timeout, draft.on_restore, draft.position)
 
     def _add_all(
         self,

@@ -6,8 +6,9 @@ Only data and look-ups live here. Reading YAML is `parse`, defects are `lint`, r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 Json: TypeAlias = Any
@@ -405,5 +406,18 @@ class Chart:
             found.extend(self.descendants(child))
         return tuple(found)
 
+    def __deepcopy__(self, memo: object) -> Chart:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Read-only views cannot be pickled: their dicts are, and are viewed again.
+        values = (getattr(self, row.name) for row in fields(self))
+        return _restored, tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values)
+
     def __repr__(self) -> str:
         return f"Chart({self.name!r}, {len(self.states)} states, {self.hash[:12]})"
+
+
+def _restored(*values: Any) -> Chart:
+    views: list[Any] = [MappingProxyType(value) if isinstance(value, dict) else value for value in values]
+    return Chart(*views)

@@ -40,7 +40,7 @@ from rawko.chart.definition import (
 )
 from rawko.chart.errors import shown
 
-MAX_NESTING = 50
+MAX_NESTING = 24
 MAX_LENGTH = 10_000
 MAX_DIGITS = 400
 

@@ -23,7 +23,8 @@ MAX_CHARS = 4_000_000
 """A chart of 10 000 states has about a million characters."""
 MAX_NODES = 400_000
 """Counted after aliases are expanded."""
-MAX_DEPTH = 256
+MAX_DEPTH = 200
+"""About a hundred nested states. Low enough that no recursion over a chart meets the interpreter's limit."""
 MAX_DIGITS = 400
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

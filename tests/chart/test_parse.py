@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import pytest
 
-from rawko.chart import parse_chart
+from rawko.chart import BoundNames, check_chart, from_statechart, parse_chart, to_sismic_yaml, to_statechart
 from rawko.chart.definition import (
     After,
     And,
@@ -364,3 +366,45 @@ def test_a_thousand_states_are_read_in_one_pass() -> None:
     assert len(chart.states) == 1001
     assert chart["s999"].transitions[0].targets == ("s0",)
     assert chart["s999"].position.line == 1006
+
+
+def test_a_chart_can_be_pickled_and_is_its_own_copy(full: Chart) -> None:
+    again = pickle.loads(pickle.dumps(full))
+    assert again is not full
+    assert (again.hash, list(again), again.transitions) == (full.hash, list(full), full.transitions)
+    assert again.marks == full.marks
+    assert copy.deepcopy(full) is full
+    with pytest.raises(TypeError):
+        again.states["x"] = full["idle"]
+
+
+def nested(levels: int, leaf: str) -> str:
+    """`levels` states around one with the keys of `leaf`."""
+    around = "".join(f"{{name: s{level}, initial: s{level + 1}, states: [" for level in range(levels))
+    return f"statechart: {{name: t, root state: {around}{{name: s{levels}, {leaf}}}{']}' * levels}}}"
+
+
+def deep_down(frames: int, text: str) -> Chart:
+    return parse_chart(text) if frames == 0 else deep_down(frames - 1, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        nested(98, "always: {guard: '" + "(" * 23 + "a" + ")" * 23 + "'}"),
+        nested(98, "always: {guard: '" + "not " * 23 + "a'}"),
+        nested(98, "always: {guard: 'a(x=" + "[" * 23 + "]" * 23 + ")'}"),
+        nested(0, "meta: {a: " + "[" * 196 + "]" * 196 + "}"),
+        nested(0, "meta: " + "{a: " * 197 + "1" + "}" * 197),
+    ],
+    ids=["parentheses", "not", "literal", "list", "mapping"],
+)
+def test_the_deepest_charts_load_from_a_deep_caller(text: str) -> None:
+    chart = deep_down(150, text)
+    assert chart_is_whole(chart)
+
+
+def chart_is_whole(chart: Chart) -> bool:
+    """Everything that walks over a chart reaches its end."""
+    check_chart(chart, BoundNames())
+    return bool(to_sismic_yaml(chart)) and len(from_statechart(to_statechart(chart)).states) == len(chart.states)
