@@ -1,0 +1,5 @@
+"""`python -m rawko.cli` is `rawko`."""
+
+from rawko.cli import main
+
+main()

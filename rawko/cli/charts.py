@@ -1,0 +1,136 @@
+"""`check`, `diagram`, `export`, `schema`: charts as files, in and out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rawko.chart import Chart, ChartError, load_chart
+from rawko.chart.check import check_chart
+from rawko.chart.errors import Diagnostic
+from rawko.chart.lint import has_errors
+from rawko.cli.output import complain, visible, write_out
+
+
+def check_command(paths: Sequence[Path], *, bindings: str | None, trusted: bool) -> int:
+    """Print every finding; 1 if one of them is an error."""
+    found: list[Diagnostic] = []
+    for path in paths:
+        try:
+            chart = load_chart(path, trusted=trusted)
+        except ChartError as error:
+            found += error.diagnostics
+            continue
+        try:
+            found += check_chart(chart, _bound(chart, path, bindings))
+        except LookupError as error:
+            return complain(str(error))
+    for diagnostic in found:
+        print(visible(str(diagnostic)))
+    errors = sum(d.severity == "error" for d in found)
+    warnings = len(found) - errors
+    if not found:
+        print(f"{len(paths)} chart{'s' if len(paths) != 1 else ''}: no findings", file=sys.stderr)
+    else:
+        print(f"{errors} error(s), {warnings} warning(s)", file=sys.stderr)
+    return 1 if has_errors(found) else 0
+
+
+def _bound(chart: Chart, path: Path, module: str | None) -> Any:
+    """The names that are bound for a chart, if its bindings are configured or named.
+
+    Raises:
+        LookupError: The module cannot be used.
+    """
+    from rawko.runtime.errors import BindingsNotFound
+    from rawko.runtime.locate import bound_names, find_bindings
+
+    try:
+        bindings = find_bindings(chart, module=module, start=path.resolve().parent)
+    except BindingsNotFound as error:
+        raise LookupError(str(error)) from error
+    return None if bindings is None else bound_names(bindings)
+
+
+def diagram_command(path: Path, output: Path | None, *, trusted: bool) -> int:
+    """Draw a chart in the format that the file's ending names."""
+    suffix = ".mmd" if output is None else output.suffix
+    if suffix not in _DIAGRAMS:
+        return complain(f"{output}: format {suffix!r} is not known; accepted: {', '.join(_DIAGRAMS)}")
+    return _converted(path, output, _DIAGRAMS[suffix], trusted=trusted)
+
+
+def export_command(path: Path, to: str, output: Path | None, *, trusted: bool) -> int:
+    """Write a chart in another format; what that format cannot say is told on standard error."""
+    if to not in _EXPORTS:
+        return complain(f"--to {to!r} is not known; accepted: {', '.join(_EXPORTS)}")
+    return _converted(path, output, _EXPORTS[to], trusted=trusted)
+
+
+def _converted(path: Path, output: Path | None, convert: Callable[[Chart], str], *, trusted: bool) -> int:
+    try:
+        chart = load_chart(path, trusted=trusted)
+    except ChartError as error:
+        for diagnostic in error.diagnostics:
+            print(visible(str(diagnostic)), file=sys.stderr)
+        return 1
+    return write_out(convert(chart), output)
+
+
+def _mermaid(chart: Chart) -> str:
+    from rawko.render.mermaid import to_mermaid
+
+    return to_mermaid(chart)
+
+
+def _sismic(chart: Chart) -> str:
+    from rawko.chart import losses
+    from rawko.chart.formats.sismic_yaml import to_sismic_yaml
+
+    for loss in losses(chart):
+        print(visible(str(loss)), file=sys.stderr)
+    return to_sismic_yaml(chart)
+
+
+_DIAGRAMS: Mapping[str, Callable[[Chart], str]] = {".mmd": _mermaid}
+_EXPORTS: Mapping[str, Callable[[Chart], str]] = {"sismic": _sismic}
+
+
+def schema_command(name: str, output: Path | None) -> int:
+    """Print a JSON Schema."""
+    found = _SCHEMAS.get(name)
+    if found is None:
+        return complain(f"there is no schema {name!r}; accepted: {', '.join(_SCHEMAS)}")
+    return write_out(json.dumps(found(), indent=2, ensure_ascii=False), output)
+
+
+def _chart_schema() -> Any:
+    from rawko.chart.schema import chart_schema
+
+    return chart_schema()
+
+
+def _settings_schema(name: str) -> Callable[[], Any]:
+    def find() -> Any:
+        from rawko.config import schemas
+
+        return schemas()[name]
+
+    return find
+
+
+def _scenario_schema() -> Any:
+    from rawko.providers.scenario import scenario_schema
+
+    return scenario_schema()
+
+
+_SCHEMAS: Mapping[str, Callable[[], Any]] = {
+    "chart": _chart_schema,
+    "agent": _settings_schema("agent"),
+    "config": _settings_schema("config"),
+    "scenario": _scenario_schema,
+}

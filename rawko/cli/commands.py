@@ -1,0 +1,144 @@
+"""All commands with their options. What they do is in the modules beside this one, loaded when a command runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+app = typer.Typer(
+    name="rawko",
+    help="Statecharts for agents: run coding tasks under a statechart, and lint, test, draw and export charts.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Charts = Annotated[list[Path], typer.Argument(help="Chart files (YAML).", show_default=False)]
+OneChart = Annotated[Path, typer.Argument(help="Chart file (YAML).", show_default=False)]
+BindingsOption = Annotated[
+    Optional[str],  # noqa: UP045 - typer reads the annotation at run time
+    typer.Option("--bindings", metavar="MODULE", help="Python module whose `bindings` the chart's names stand for."),
+]
+TrustCode = Annotated[bool, typer.Option("--trust-code", help="Allow Python code in plain sismic charts.")]
+Output = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option("-o", "--output", metavar="FILE", help="Write there instead of to standard output."),
+]
+
+
+def _version(value: bool) -> None:
+    if value:
+        from rawko import __version__
+
+        typer.echo(f"rawko {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def rawko(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Statecharts for agents: run coding tasks under a statechart, and lint, test, draw and export charts."""
+
+
+@app.command()
+def run(
+    task: Annotated[str, typer.Argument(help="What is to be done, in your words.", show_default=False)],
+    provider: Annotated[Optional[str], typer.Option(help="anthropic or scripted.")] = None,  # noqa: UP045
+    scenario: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="NAME", help="Scenario of the scripted provider: a shipped name or a file."),
+    ] = None,
+    model: Annotated[Optional[str], typer.Option(help="Model to ask.")] = None,  # noqa: UP045
+    agent: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="NAME", help="Run this agent's loop alone, without an arbiter."),
+    ] = None,
+    agents: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="DIR", help="Folder with agent files; .rawko/agents by default."),
+    ] = None,
+    max_iterations: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, metavar="N", help="Agent runs at most; 50 by default."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Allow every tool call that rules do not deny.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No live output; only the summary.")] = False,
+) -> None:
+    """Run a task in the current folder: an arbiter picks agents until it is done."""
+    from rawko.cli.run import RunOptions, run_command
+
+    options = RunOptions(task, provider, scenario, model, agent, agents, max_iterations, yes, json, quiet)
+    raise typer.Exit(run_command(options))
+
+
+@app.command()
+def init(
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
+) -> None:
+    """Write the built-in agents, a configuration and their JSON Schemas into .rawko/."""
+    from rawko.cli.init import init_command
+
+    raise typer.Exit(init_command(Path.cwd(), force=force))
+
+
+@app.command()
+def check(charts: Charts, bindings: BindingsOption = None, trust_code: TrustCode = False) -> None:
+    """Lint charts: file:line:col: code: message. Exit 1 if there are errors."""
+    from rawko.cli.charts import check_command
+
+    raise typer.Exit(check_command(charts, bindings=bindings, trusted=trust_code))
+
+
+@app.command()
+def test(
+    charts: Charts,
+    bindings: BindingsOption = None,
+    scenario: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("-k", metavar="TEXT", help="Only scenarios whose name contains this."),
+    ] = None,
+) -> None:
+    """Run the .feature contracts beside the charts; a coverage table at the end."""
+    from rawko.cli.contracts import test_command
+
+    raise typer.Exit(test_command(charts, bindings=bindings, scenario=scenario))
+
+
+@app.command()
+def diagram(chart: OneChart, output: Output = None, trust_code: TrustCode = False) -> None:
+    """Draw a chart as Mermaid text (.mmd)."""
+    from rawko.cli.charts import diagram_command
+
+    raise typer.Exit(diagram_command(chart, output, trusted=trust_code))
+
+
+@app.command()
+def export(
+    chart: OneChart,
+    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="sismic: plain YAML that stock sismic loads.")],
+    output: Output = None,
+    trust_code: TrustCode = False,
+) -> None:
+    """Write a chart in another format."""
+    from rawko.cli.charts import export_command
+
+    raise typer.Exit(export_command(chart, to, output, trusted=trust_code))
+
+
+@app.command()
+def schema(
+    name: Annotated[str, typer.Argument(help="chart, agent, config or scenario.")] = "chart",
+    output: Output = None,
+) -> None:
+    """Print the JSON Schema of a kind of file, for editors."""
+    from rawko.cli.charts import schema_command
+
+    raise typer.Exit(schema_command(name, output))

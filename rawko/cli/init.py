@@ -1,0 +1,56 @@
+"""`rawko init`: the built-in agents and a configuration as files, with their JSON Schemas for editors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from rawko.cli.output import complain
+from rawko.config import BUILT_IN_AGENTS, FOLDER, schemas
+
+_CONFIG = """\
+# Settings of rawko for this project; everything is optional. Flags and environment variables win over it.
+# provider: anthropic            # or scripted
+# model: claude-sonnet-5
+# base_url: http://localhost:11434
+max_iterations: 50
+max_consecutive_failures: 3
+
+# Rules are asked in order, the strictest of the commands of a bash call decides; see docs/agents.md.
+rules: []
+#  - deny bash(git push*)
+#  - allow bash(python3 -m pytest*)
+#  - ask write(docs/**)
+
+# US dollars per million tokens, so that runs can say what they cost:
+# prices:
+#   claude-sonnet-5: {input: 3, output: 15, cache_read: 0.3, cache_write: 3.75}
+"""
+
+
+def init_command(folder: Path, *, force: bool) -> int:
+    """Write `.rawko/`; files that are there stay, unless `force` says otherwise."""
+    base = folder / FOLDER
+    files = {base / "config.yaml": _header("config", up="") + _CONFIG}
+    for path in sorted(BUILT_IN_AGENTS.glob("*.yaml")):
+        files[base / "agents" / path.name] = _header("agent", up="../") + path.read_text(encoding="utf-8")
+    for name, schema in schemas().items():
+        files[base / "schema" / f"{name}.json"] = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+    kept: list[Path] = []
+    try:
+        for path, text in files.items():
+            if path.exists() and not force and path.suffix != ".json":
+                kept.append(path)
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            print(f"wrote {path.relative_to(folder)}")
+    except OSError as error:
+        return complain(f"{error.filename or base}: cannot be written: {error.strerror}")
+    for path in kept:
+        print(f"kept  {path.relative_to(folder)} (is there already; --force overwrites)")
+    return 0
+
+
+def _header(schema: str, *, up: str) -> str:
+    return f"# yaml-language-server: $schema={up}schema/{schema}.json\n"

@@ -1,0 +1,56 @@
+"""What is written to people: messages on standard error, text into files, colours where they can be seen."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TextIO
+
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
+
+BAD_INPUT = 2
+
+
+def complain(message: str) -> int:
+    """Say what is wrong on standard error; returns the exit code for bad input."""
+    print(f"rawko: {visible(message)}", file=sys.stderr)
+    return BAD_INPUT
+
+
+def visible(text: str) -> str:
+    """Text whose control characters can hide nothing on a terminal; newlines and tabs stay."""
+    return _CONTROLS.sub("�", text)
+
+
+def uses_colour(stream: TextIO) -> bool:
+    """Whether a stream shows colours: a terminal, unless NO_COLOR says otherwise."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+class Painter:
+    """Styles for one stream; none where it shows no colours."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._is_on = uses_colour(stream)
+
+    def __call__(self, text: str, *styles: str) -> str:
+        if not self._is_on or not styles:
+            return text
+        codes = ";".join(_STYLES[style] for style in styles)
+        return f"\x1b[{codes}m{text}\x1b[0m"
+
+
+def write_out(text: str, output: Path | None) -> int:
+    """Write a result to standard output or into a file; returns the exit code."""
+    if output is None:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        return 0
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
+    except OSError as error:
+        return complain(f"{output}: cannot be written: {error.strerror}")
+    return 0

@@ -1,0 +1,43 @@
+"""The public names are there, load lazily, and are the documented ones."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import rawko
+
+
+def test_all_names_resolve() -> None:
+    for name in rawko.__all__:
+        assert getattr(rawko, name) is not None
+
+
+def test_all_is_what_is_lazy() -> None:
+    assert sorted(rawko.__all__) == sorted(rawko._LAZY)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    try:
+        rawko.nothing  # noqa: B018
+    except AttributeError as error:
+        assert "nothing" in str(error)
+    else:
+        raise AssertionError("no error")
+
+
+def test_importing_rawko_loads_nothing_heavy() -> None:
+    heavy = ["anthropic", "pydantic", "sqlalchemy", "textual", "starlette", "sismic", "yaml", "jinja2", "structlog"]
+    code = f"import sys, rawko; print([m for m in {heavy!r} if m in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"
+
+
+def test_help_loads_no_engine() -> None:
+    heavy = ["anthropic", "pydantic", "sismic", "pygit2", "jinja2"]
+    code = (
+        "import sys\nfrom rawko.cli import main\nsys.argv = ['rawko', '--help']\n"
+        f"try:\n    main()\nexcept SystemExit:\n    pass\nprint([m for m in {heavy!r} if m in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip().splitlines()[-1] == "[]"

@@ -1,0 +1,75 @@
+"""Every snippet of the README and the docs runs: Python blocks top to bottom in one namespace per page, charts load,
+command lines name commands and options that exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+
+from rawko.chart import parse_chart
+from rawko.cli.commands import app
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+_BLOCK = re.compile(r"^```(?P<language>[a-z]*)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path, language: str) -> list[tuple[int, str]]:
+    text = page.read_text(encoding="utf-8")
+    return [
+        (text.count("\n", 0, match.start("text")) + 1, match["text"])
+        for match in _BLOCK.finditer(text)
+        if match["language"] == language
+    ]
+
+
+def pages_with(language: str) -> list[Path]:
+    return [page for page in PAGES if blocks(page, language)]
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", pages_with("python"), ids=name_of)
+def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for number, (_, text) in enumerate(blocks(page, "yaml")):
+        name = re.search(r"^  name: (\w+)$", text, re.MULTILINE)
+        Path(f"{name[1] if name else number}.yaml").write_text(text, encoding="utf-8")
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for line, text in blocks(page, "python"):
+        exec(compile("\n" * (line - 1) + text, str(page), "exec"), namespace)
+
+
+@pytest.mark.parametrize("page", pages_with("yaml"), ids=name_of)
+def test_charts_load(page: Path) -> None:
+    for line, text in blocks(page, "yaml"):
+        if text.startswith("statechart:"):
+            parse_chart(text, file=f"{name_of(page)}:{line}")
+
+
+def command_lines() -> Iterator[tuple[str, str]]:
+    for page in PAGES:
+        for language in ("sh", "console"):
+            for _, text in blocks(page, language):
+                for line in text.splitlines():
+                    words = line.removeprefix("$ ").split("#")[0].strip()
+                    if words.startswith("rawko "):
+                        yield name_of(page), words
+
+
+@pytest.mark.parametrize(("page", "line"), list(command_lines()))
+def test_command_lines_exist(page: str, line: str) -> None:
+    group = typer.main.get_command(app)
+    words = shlex.split(line.split(" > ")[0])[1:]
+    command = group.commands.get(words[0])  # type: ignore[attr-defined]
+    assert command is not None, f"{page}: no command {words[0]!r}"
+    known = {option for parameter in command.params for option in parameter.opts}
+    used = {word.split("=")[0] for word in words[1:] if word.startswith("-")}
+    assert used <= known | {"--help"}, f"{page}: {line}"
