@@ -64,6 +64,7 @@ class Bench:
     root: Path
     ports: AgentLoopPorts
     people: Asked
+    timeout_s: float = 30
     visited: list[str] = field(default_factory=list)
     emitted: list[tuple[str, Any]] = field(default_factory=list)
 
@@ -81,7 +82,7 @@ class Bench:
 
     async def run(self, prompt: str = "Write fizzbuzz", **input: Any) -> dict[str, Any]:
         async with self.running(prompt, **input) as actor:
-            output = thaw(await asyncio.wait_for(actor.run(), 30))
+            output = thaw(await asyncio.wait_for(actor.run(), self.timeout_s))
         assert isinstance(output, dict)
         return output
 
@@ -418,3 +419,60 @@ async def test_an_agent_sees_its_own_tools_and_always_the_ends(bench: Open) -> N
     assert "The project's own instructions" not in asked.system
     with pytest.raises(ActorFailed, match="is not configured"):
         model_request(place.ports, {"agent": "nobody", "messages": [], "can_update_plan": False})
+
+
+async def test_the_same_through_the_sdk_over_http(bench: Open, llmock: Any) -> None:
+    """A 429, two calls in one message, a repair, complete: on the wire of a Messages-API server."""
+    from llmock.scenarios import Reply
+    from llmock.scenarios import ToolCall as MockCall
+
+    from rawko.providers.anthropic_api import AnthropicProvider
+    from rawko.providers.endpoint import Endpoint
+
+    llmock.tool_mode("off")
+    llmock.rate_limit(retry_after=0)
+    llmock.add(Reply(text="Two calls.", tool_calls=(MockCall(*WRITE), MockCall("bash", {"command": "exit 3"}))))
+    llmock.add(Reply(tool_calls=(MockCall(*RUN),)))
+    llmock.add(Reply(tool_calls=(MockCall(*COMPLETE),)))
+    place = await bench(reply(COMPLETE))
+    provider = AnthropicProvider(Endpoint(base_url=llmock.base_url("anthropic"), api_key="k"))
+    place.ports = replace(place.ports, provider=provider, model="claude-sonnet-5")
+    try:
+        output = await place.run()
+    finally:
+        await provider.aclose()
+    assert (output["outcome"], output["turns"], output["tool_steps"]) == ("success", 3, 3)
+    assert "backing_off" in place.visited
+    sent = llmock.last_request.body
+    roles = [message["role"] for message in sent["messages"]]
+    assert roles == ["user", "assistant", "user", "assistant", "user"]
+    assert [block["type"] for block in sent["messages"][2]["content"]] == ["tool_result", "tool_result"]
+    assert [tool["name"] for tool in sent["tools"]][-4:] == ["update_plan", "clarify", "pause", "complete"]
+
+
+@pytest.mark.live
+@pytest.mark.skipif(
+    not (os.environ.get("ANTHROPIC_API_KEY") or os.environ.get("ANTHROPIC_BASE_URL")),
+    reason="needs ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL",
+)
+async def test_fizzbuzz_with_a_real_model(bench: Open) -> None:
+    """The seed's first test as it was written: no script (AL-080)."""
+    from rawko.providers.anthropic_api import AnthropicProvider
+    from rawko.providers.endpoint import endpoint_from_env
+    from rawko.providers.models import DEFAULT_MODEL
+
+    endpoint = endpoint_from_env(os.environ)
+    assert endpoint is not None
+    place = await bench(reply(COMPLETE))
+    provider = AnthropicProvider(endpoint)
+    place.timeout_s = 300
+    place.ports = replace(place.ports, provider=provider, model=os.environ.get("RAWKO_MODEL", DEFAULT_MODEL))
+    prompt = "Write a fizzbuzz program in fizzbuzz.py and run it with python3. Call complete when done."
+    try:
+        output = await place.run(prompt, backoff={"base_ms": 1000, "cap_ms": 60_000})
+    finally:
+        await provider.aclose()
+    assert output["outcome"] == "success"
+    assert "fizzbuzz.py" in {change["path"] for change in output["files_changed"]}
+    assert output["tool_steps"] >= 2
+    assert not list(unpaired_calls(output["messages"]))
