@@ -49,8 +49,6 @@ errors = st.fixed_dictionaries(
     },
 )
 people = st.sampled_from(["CANCEL", "SKIP_STEP", "RETRY", "FORCE_AGENT", "START_TASK", "AGENT_WAITING"])
-    ["CANCEL", "SKIP_STEP", "RETRY", "FORCE_AGENT", "START_TASK", "AGENT_WAITING", "AGENT_RESUMED"]
-)
 steps = st.one_of(
     st.tuples(st.just("decide"), decisions),
     st.tuples(st.just("finish"), results),

@@ -1,0 +1,441 @@
+Feature: The orchestrator: an arbiter chooses agents until the task is done
+  The contract of orchestrator.yaml. Ids in brackets are the requirements that a scenario shows.
+
+  Background:
+    Given context field "agents" is {"planner": {"name": "planner", "display_name": "Planning Agent", "when_to_use": "to plan"}, "developer": {"name": "developer", "display_name": "Development Agent", "when_to_use": "to write code"}}
+
+  # ---------------------------------------------------------------- the good way
+
+  Scenario: A task begins with a selection (S3-030, A3-011)
+    Given state "idle" is active
+    When I send event START_TASK with task="Implement user authentication"
+    Then state "selecting" is active
+    And actor "select_agent" is started
+    And the input of actor "select_agent" contains {"task": "Implement user authentication", "plan": null, "history": [], "constraints": {"current_iteration": 1, "iterations_remaining": 49}}
+    And context field "task" equals "Implement user authentication"
+    And context field "started_at" is not null
+    And the log contains "[rawko] Starting task: Implement user authentication"
+
+  Scenario: A task without words is not begun
+    Given state "idle" is active
+    When I send event START_TASK with task="  "
+    Then state "idle" is active
+    And actor "select_agent" is not started
+
+  Scenario: A new task resets what an earlier one left (C-37)
+    Given state "idle" is active
+    And context field "total_failures" is 7
+    And context field "last_error" is {"message": "old", "category": "unknown"}
+    And context field "iteration_count" is 9
+    When I send event START_TASK with task="New"
+    Then context field "total_failures" equals 0
+    And context field "last_error" equals null
+    And context field "iteration_count" equals 0
+
+  Scenario: The selected agent works (S3-031, S3-032, C-19)
+    Given state "selecting" is active
+    And context field "task" is "Do it"
+    When actor "select_agent" is done with {"type": "SELECT_MODE", "mode": "developer", "reason": "code is needed"}
+    Then state "executing" is active
+    And context field "current_mode" equals "developer"
+    And context field "iteration_count" equals 1
+    And context field "current_started_at" is not null
+    And actor "execute_agent" is started
+    And the input of actor "execute_agent" contains {"agent": {"name": "developer"}, "task": "Do it", "start": "fresh", "messages": []}
+    And event AGENT_SELECTED is emitted with agent="developer"
+    And the log contains "[rawko] Agent 'developer' starting (iteration 1)"
+
+  Scenario: A run that succeeds is recorded and judged (S3-033, C-31, C-34)
+    Given state "executing" is active
+    And context field "current_mode" is "developer"
+    And context field "iteration_count" is 1
+    And context field "consecutive_failures" is 2
+    And context field "last_error" is {"message": "old", "category": "tool_failure"}
+    When actor "execute_agent" is done with
+      """
+      {"outcome": "success", "summary": "did it", "files_changed": ["a.py"],
+       "usage": {"input_tokens": 2100, "output_tokens": 1230, "cache_read_tokens": 0, "cache_write_tokens": 0, "calls": 3}}
+      """
+    Then state "evaluating" is active
+    And actor "evaluate_progress" is started
+    And the input of actor "evaluate_progress" contains {"last_execution": {"agent": "developer", "status": "success", "output": {"summary": "did it", "full": "did it", "files_modified": ["a.py"]}, "tokens": {"total": 3330}}}
+    And context field "consecutive_failures" equals 0
+    And context field "last_error" equals null
+    And event AGENT_COMPLETE is emitted
+    And action "record_execution" is called
+    And the log contains "[rawko] Agent 'developer' completed"
+
+  Scenario: The arbiter ends a task with success (S3-036, S3-040)
+    Given state "evaluating" is active
+    When actor "evaluate_progress" is done with {"type": "COMPLETE", "summary": "all done"}
+    Then state "complete" is active
+    And statechart is in a final configuration
+    And the output contains {"outcome": "success", "summary": "all done"}
+    And the log contains "[rawko] Task completed in 0 iterations"
+    And event SESSION_CLEANUP is emitted
+
+  # ---------------------------------------------------------------- judgements
+
+  Scenario: CONTINUE keeps the agent and asks nobody (C-01)
+    Given state "evaluating" is active
+    And context field "current_mode" is "developer"
+    When actor "evaluate_progress" is done with {"type": "CONTINUE", "reason": "going well"}
+    Then state "executing" is active
+    And actor "execute_agent" is started
+    And actor "select_agent" is not started
+    And context field "current_mode" equals "developer"
+
+  Scenario: A judgement may hand over to another agent (C-01)
+    Given state "evaluating" is active
+    And context field "current_mode" is "developer"
+    When actor "evaluate_progress" is done with {"type": "SELECT_MODE", "mode": "planner", "reason": "replan"}
+    Then state "executing" is active
+    And context field "current_mode" equals "planner"
+
+  Scenario: A judgement that names an agent that is not there leads to a selection (C-01)
+    Given state "evaluating" is active
+    When actor "evaluate_progress" is done with {"type": "SELECT_MODE", "mode": "ghost", "reason": "?"}
+    Then state "selecting" is active
+    And actor "select_agent" is started
+
+  Scenario: RETRY asks the arbiter again, with the agent before as a hint (C-02)
+    Given state "evaluating" is active
+    And context field "current_mode" is "developer"
+    When actor "evaluate_progress" is done with {"type": "RETRY", "reason": "once more"}
+    Then state "selecting" is active
+    And the input of actor "select_agent" contains {"previous_agent": "developer"}
+
+  Scenario: RETRY while selecting means the same agent again (C-02)
+    Given state "selecting" is active
+    And context field "current_mode" is "developer"
+    When actor "select_agent" is done with {"type": "RETRY", "reason": "let developer retry"}
+    Then state "executing" is active
+    And context field "current_mode" equals "developer"
+
+  Scenario: CONTINUE while selecting means the same agent again (C-02)
+    Given state "selecting" is active
+    And context field "current_mode" is "developer"
+    When actor "select_agent" is done with {"type": "CONTINUE", "reason": "go on"}
+    Then state "executing" is active
+
+  Scenario: RETRY while selecting is an error where nobody has worked (C-02)
+    Given state "selecting" is active
+    When actor "select_agent" is done with {"type": "RETRY", "reason": "?"}
+    Then state "backing_off" is active
+    And context field "consecutive_failures" equals 1
+    And event ARBITER_ERROR is emitted
+
+  Scenario: COMPLETE while selecting ends the task (C-02)
+    Given state "selecting" is active
+    When actor "select_agent" is done with {"type": "COMPLETE", "summary": "nothing to do"}
+    Then state "complete" is active
+    And the output contains {"outcome": "success"}
+
+  Scenario: An unknown agent is an error of the arbiter (S3-060)
+    Given state "selecting" is active
+    When actor "select_agent" is done with {"type": "SELECT_MODE", "mode": "ghost", "reason": "?"}
+    Then state "backing_off" is active
+    And the log contains "Arbiter selected unknown agent: ghost"
+
+  Scenario: SKIP leaves out the step at work (C-28)
+    Given state "evaluating" is active
+    And context field "plan" is {"steps": [{"index": 1, "description": "a"}, {"index": 2, "description": "b"}]}
+    When actor "evaluate_progress" is done with {"type": "SKIP", "reason": "not needed"}
+    Then state "selecting" is active
+    And the input of actor "select_agent" contains {"plan": {"current_step_index": 1, "steps": [{"index": 1, "status": "skipped"}, {"index": 2, "status": "pending"}]}}
+
+  Scenario: ABORT fails the task (C-28)
+    Given state "evaluating" is active
+    When actor "evaluate_progress" is done with {"type": "ABORT", "reason": "it cannot be done"}
+    Then state "failed" is active
+    And the output contains {"outcome": "failure", "summary": "it cannot be done"}
+
+  # ---------------------------------------------------------------- the cap
+
+  Scenario: RETRY does not get past the cap (C-03)
+    Given state "evaluating" is active
+    And context field "max_iterations" is 3
+    And context field "iteration_count" is 3
+    When actor "evaluate_progress" is done with {"type": "RETRY", "reason": "once more"}
+    Then state "complete" is active
+    And actor "select_agent" is not started
+
+  Scenario: CONTINUE does not get past the cap (C-03)
+    Given state "evaluating" is active
+    And guard max_iterations_reached is true
+    When actor "evaluate_progress" is done with {"type": "CONTINUE", "reason": "go on"}
+    Then state "complete" is active
+    And actor "execute_agent" is not started
+
+  Scenario: A selection does not get past the cap (C-03)
+    Given state "selecting" is active
+    And context field "max_iterations" is 3
+    And context field "iteration_count" is 3
+    When actor "select_agent" is done with {"type": "SELECT_MODE", "mode": "developer", "reason": "r"}
+    Then state "complete" is active
+    And the output contains {"outcome": "limit"}
+
+  Scenario: The cap is no success (C-04)
+    Given state "evaluating" is active
+    And context field "max_iterations" is 3
+    And context field "iteration_count" is 3
+    When actor "evaluate_progress" is done with {"type": "CONTINUE", "reason": "go on"}
+    Then state "complete" is active
+    And the output contains {"outcome": "limit", "summary": "Max iterations reached", "iterations": 3}
+    And the log contains "[rawko] Max iterations (3) reached"
+    And the log contains "[rawko] Task stopped at its limit of 3 iterations"
+
+  Scenario: Success at the cap is success (C-03, C-04)
+    Given state "evaluating" is active
+    And guard max_iterations_reached is true
+    When actor "evaluate_progress" is done with {"type": "COMPLETE", "summary": "all done"}
+    Then the output contains {"outcome": "success"}
+
+  # ---------------------------------------------------------------- the agent's machine
+
+  Scenario: The agent's own chart is chosen when it is invoked (C-09)
+    Given state "selecting" is active
+    And context field "agents" is {"prover": {"name": "prover", "display_name": "Prover", "when_to_use": "to prove", "chart": "proof_loop"}}
+    When actor "select_agent" is done with {"type": "SELECT_MODE", "mode": "prover", "reason": "r"}
+    Then the input of actor "execute_agent" contains {"agent": {"name": "prover", "chart": "proof_loop"}}
+
+  Scenario: What the agent says and does reaches observers at once (C-25)
+    Given state "executing" is active
+    And context field "current_mode" is "developer"
+    When actor "execute_agent" yields event AGENT_MESSAGE with message={"role": "assistant", "content": "hello"}
+    Then state "executing" is active
+    And event AGENT_MESSAGE is emitted with agent="developer"
+    When actor "execute_agent" yields event AGENT_TOOL_CALL with tool_call={"id": "1", "name": "bash", "input": {}}
+    Then event AGENT_TOOL_CALL is emitted
+    And the log contains "[rawko] Tool call: bash"
+
+  Scenario: Only data is kept of what an agent answers (C-26)
+    Given state "executing" is active
+    And context field "current_mode" is "developer"
+    When actor "execute_agent" fails with {"message": "boom", "category": "tool_failure", "tool": "bash"}
+    Then context field "last_error" is not null
+    When I wait 1 second
+    Then the input of actor "select_agent" contains {"last_error": {"agent": "developer", "tool": "bash", "message": "boom", "category": "tool_failure"}}
+
+  Scenario: While a person is needed the orchestrator stays in executing
+    Given state "executing" is active
+    When actor "execute_agent" yields event AGENT_WAITING with text="Which database?"
+    Then state "waiting" is active
+    And state "executing" is active
+    When actor "execute_agent" yields event AGENT_RESUMED with text=""
+    Then state "working" is active
+    And state "executing" is active
+
+  Scenario: A limit is neither success nor failure (C-33)
+    Given state "executing" is active
+    And context field "current_mode" is "developer"
+    And context field "consecutive_failures" is 1
+    When actor "execute_agent" is done with {"outcome": "limit", "summary": "half way"}
+    Then state "evaluating" is active
+    And context field "consecutive_failures" equals 1
+    And the input of actor "evaluate_progress" contains {"last_execution": {"status": "limit"}}
+
+  Scenario: Plan updates without a plan and without steps are an error (C-36)
+    Given state "executing" is active
+    And context field "current_mode" is "developer"
+    When actor "execute_agent" is done with {"outcome": "success", "summary": "s", "plan_updates": {"current_step_index": 1}}
+    Then state "backing_off" is active
+    And context field "plan" equals null
+    And context field "total_failures" equals 1
+    And action "record_failure" is called
+
+  # ---------------------------------------------------------------- errors
+
+  Scenario: A tool error is survived (C-13)
+    Given state "executing" is active
+    And context field "current_mode" is "developer"
+    When actor "execute_agent" fails with {"message": "exit code 1", "category": "tool_failure"}
+    Then state "backing_off" is active
+    And context field "consecutive_failures" equals 1
+    And the log contains "[rawko] Agent 'developer' error: exit code 1"
+    And the log contains "[rawko] Recovering from error: exit code 1"
+
+  Scenario: A missing permission leads straight to another selection (C-13)
+    Given state "executing" is active
+    When actor "execute_agent" fails with {"message": "denied", "category": "permission_error"}
+    Then state "selecting" is active
+    And the input of actor "select_agent" contains {"last_error": {"category": "permission_error", "recovery_options": [{"action": "fallback"}]}}
+
+  Scenario: An error that no retry can mend fails the task (C-13)
+    Given state "executing" is active
+    When actor "execute_agent" fails with {"message": "no credit", "code": "billing"}
+    Then state "failed" is active
+    And the output contains {"outcome": "failure", "summary": "no credit", "error": {"category": "provider_error", "code": "billing"}}
+
+  Scenario: An unknown error is survived once (C-13)
+    Given state "selecting" is active
+    When actor "select_agent" fails with {"message": "?"}
+    Then state "backing_off" is active
+    When I send event RETRY
+    Then state "selecting" is active
+    When actor "select_agent" fails with {"message": "?"}
+    Then state "failed" is active
+
+  Scenario: Three failures in a row are too many (S3-037, C-13)
+    Given state "executing" is active
+    And context field "consecutive_failures" is 2
+    And context field "total_failures" is 4
+    When actor "execute_agent" fails with {"message": "exit code 1", "category": "tool_failure"}
+    Then state "failed" is active
+    And the log contains "[rawko] Max consecutive failures (3) reached"
+    And the log contains "[rawko] Task failed after 5 failures"
+
+  Scenario: For a timeout abort comes first and a fallback second (C-13)
+    Given state "executing" is active
+    When actor "execute_agent" fails with {"message": "too slow", "category": "timeout"}
+    And I send event RETRY
+    Then the input of actor "select_agent" contains {"last_error": {"recovery_options": [{"action": "abort"}, {"action": "fallback"}]}}
+
+  Scenario: The options after a rate limit come from its code, not from words (C-40)
+    Given state "selecting" is active
+    When actor "select_agent" fails with {"message": "slow down", "code": "rate_limited"}
+    And I send event RETRY
+    Then the input of actor "select_agent" contains {"last_error": {"category": "provider_error", "recovery_options": [{"action": "retry", "description": "Wait and retry (rate limit should clear)"}, {"action": "fallback"}]}}
+
+  Scenario: A rate limit backs off and returns to the arbiter (C-24)
+    Given state "executing" is active
+    When actor "execute_agent" fails with code "rate_limited"
+    Then state "backing_off" is active
+    When I wait 60 seconds
+    Then state "selecting" is active
+    And actor "select_agent" is started
+
+  Scenario: A rate-limited arbiter is not asked for ever (C-24)
+    Given state "selecting" is active
+    When actor "select_agent" fails with code "rate_limited"
+    Then state "backing_off" is active
+    And context field "consecutive_failures" equals 1
+    And context field "total_failures" equals 1
+    When I wait 60 seconds
+    Then state "selecting" is active
+    When actor "select_agent" fails with code "rate_limited"
+    Then state "backing_off" is active
+    When I wait 60 seconds
+    And actor "select_agent" fails with code "rate_limited"
+    Then state "failed" is active
+    And context field "consecutive_failures" equals 3
+
+  Scenario: A judge's error counts too, but is no execution (C-24)
+    Given state "evaluating" is active
+    When actor "evaluate_progress" fails with code "overloaded"
+    Then state "backing_off" is active
+    And context field "consecutive_failures" equals 1
+    And action "count_failure" is called
+    And action "record_failure" is not called
+
+  Scenario: What the provider asks for is waited (C-24)
+    Given state "selecting" is active
+    When actor "select_agent" fails with {"message": "slow down", "code": "rate_limited", "retry_after_ms": 30000}
+    And I wait 29 seconds
+    Then state "backing_off" is active
+    When I wait 1 second
+    Then state "selecting" is active
+
+  # ---------------------------------------------------------------- people
+
+  Scenario: CANCEL while idle (C-29)
+    Given state "idle" is active
+    When I send event CANCEL
+    Then state "cancelled" is active
+
+  Scenario: CANCEL while selecting (C-29)
+    Given state "selecting" is active
+    When I send event CANCEL
+    Then state "cancelled" is active
+    And actor "select_agent" is stopped
+    And the output contains {"outcome": "cancelled"}
+
+  Scenario: CANCEL while evaluating (C-29)
+    Given state "evaluating" is active
+    When I send event CANCEL
+    Then state "cancelled" is active
+    And actor "evaluate_progress" is stopped
+
+  Scenario: CANCEL while backing off (C-29)
+    Given state "selecting" is active
+    When actor "select_agent" fails with code "overloaded"
+    And I send event CANCEL
+    Then state "cancelled" is active
+    And the log contains "[rawko] Task cancelled"
+
+  Scenario: CANCEL while executing stops the agent first and records its run (C-29, C-32)
+    Given state "executing" is active
+    And context field "current_mode" is "developer"
+    When I send event CANCEL
+    Then state "cancelling" is active
+    And event CANCEL is sent
+    When actor "execute_agent" is done with {"outcome": "cancelled", "summary": "stopped"}
+    Then state "cancelled" is active
+    And the output contains {"outcome": "cancelled", "history": [{"agent": "developer", "result": "cancelled", "output": "stopped"}]}
+
+  Scenario: CANCEL waits for the agent for ten seconds (C-29)
+    Given state "executing" is active
+    When I send event CANCEL
+    And I wait 9 seconds
+    Then state "cancelling" is active
+    When I wait 1 second
+    Then state "cancelled" is active
+    And actor "execute_agent" is stopped
+    And the output contains {"history": [{"result": "cancelled"}]}
+
+  Scenario: CANCEL reaches an agent that waits for a person (C-29)
+    Given state "executing" is active
+    When actor "execute_agent" yields event AGENT_WAITING with text="Which?"
+    And I send event CANCEL
+    Then state "cancelling" is active
+
+  Scenario: A forced agent works at once where no agent works (C-28)
+    Given state "selecting" is active
+    When I send event FORCE_AGENT with agent_name="planner"
+    Then state "executing" is active
+    And context field "current_mode" equals "planner"
+    And actor "select_agent" is stopped
+
+  Scenario: An unknown agent cannot be forced (C-28)
+    Given state "selecting" is active
+    When I send event FORCE_AGENT with agent_name="ghost"
+    Then state "selecting" is active
+    And context field "current_mode" equals ""
+
+  Scenario: A forced agent waits until the other has stopped (C-28)
+    Given state "executing" is active
+    And context field "current_mode" is "developer"
+    When I send event FORCE_AGENT with agent_name="planner"
+    Then state "stopping" is active
+    And event CANCEL is sent
+    When actor "execute_agent" is done with {"outcome": "cancelled"}
+    Then state "working" is active
+    And context field "current_mode" equals "planner"
+    And action "record_cancelled" is called
+
+  Scenario: A step is skipped by a person (C-28)
+    Given state "selecting" is active
+    And context field "plan" is {"steps": [{"index": 1, "description": "a"}, {"index": 2, "description": "b"}]}
+    When I send event SKIP_STEP
+    Then state "selecting" is active
+    And the input of actor "select_agent" contains {"plan": {"current_step_index": 1}}
+
+  Scenario: Without a plan there is nothing to skip (C-28)
+    Given state "selecting" is active
+    When I send event SKIP_STEP
+    Then action "skip_step" is not called
+
+  Scenario: RETRY cuts the wait short (C-28)
+    Given state "selecting" is active
+    When actor "select_agent" fails with code "overloaded"
+    Then state "backing_off" is active
+    When I send event RETRY
+    Then state "selecting" is active
+
+  Scenario: The session is cleaned up whatever the verdict (C-30)
+    Given state "selecting" is active
+    And context field "session_id" is "s1"
+    When actor "select_agent" is done with {"type": "ABORT", "reason": "no"}
+    Then state "failed" is active
+    And action "cleanup_session" is called
+    And event SESSION_CLEANUP is emitted with session_id="s1"
