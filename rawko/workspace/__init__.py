@@ -1,9 +1,9 @@
 """Snapshots of the folder that agents work in: git trees in a private repository, without git's index.
 
 `SnapshotStore` is the synchronous whole, `SnapshotWorkspace` its asyncio adapter of the Workspace port.
-Inside: `names` (paths as bytes), `objects` and `repository` (the private store), `mirror` (the captured tree in
-memory), `look` and `reader` (the disk), `ignore`, `wildmatch` and `userindex` (what is left out), `diff`, `plan`,
-`restore` and `pending` (going back), `locks`.
+Inside: `names` and `folders` (paths as bytes, opened without links), `objects` and `repository` (the private store),
+`mirror` (the captured tree in memory), `look`, `touch` and `reader` (the disk), `ignore`, `wildmatch` and `userindex`
+(what is left out), `diff`, `plan`, `check`, `restore` and `pending` (going back), `locks`.
 """
 
 from rawko.workspace.store import Restoration, SnapshotStore

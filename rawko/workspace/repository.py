@@ -100,6 +100,9 @@ def open_repository(state_dir: Path) -> pygit2.Repository:
 
 def _make(folder: Path, mark: Path) -> None:
     # The mark comes last: a store that a crash left half made is made again.
+    # What is private in the workspace is private here, however open the state folder is.
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o700)
     repository = pygit2.init_repository(str(folder), bare=True)
     for key, value in _SETTINGS.items():
         repository.config[key] = value

@@ -15,6 +15,7 @@ from types import TracebackType
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.workspace import diff
+from rawko.workspace.check import Checker
 from rawko.workspace.locks import FileLock
 from rawko.workspace.look import Looker
 from rawko.workspace.mirror import File, Mirror
@@ -25,6 +26,7 @@ from rawko.workspace.plan import Step, plan
 from rawko.workspace.reader import Counters
 from rawko.workspace.repository import History, open_repository, prepare
 from rawko.workspace.restore import Restorer
+from rawko.workspace.touch import Toucher
 
 DEFAULT_MAX_FILE_BYTES = 100 * 1024 * 1024
 
@@ -65,7 +67,9 @@ class SnapshotStore:
             self._objects = Objects(self._repository)
             self._history = History(self._repository, run)
             self._looker = Looker(root, self._objects, excluded=excluded, max_file_bytes=max_bytes)
-            self._restorer = Restorer(root, self._objects, self._looker.reader)
+            self._toucher = Toucher(self._looker)
+            self._restorer = Restorer(root, self._objects)
+            self._checker = Checker(root, self._looker.reader)
             self._pending = PendingRestore(state_dir / f"{run}.restore")
             self._mirror: Mirror | None = None
             self._is_doubtful = True
@@ -140,7 +144,7 @@ class SnapshotStore:
             if paths is None or is_doubtful:
                 self._looker.everything(mirror)
             else:
-                self._looker.touched(mirror, paths)
+                self._toucher.touched(mirror, paths)
             return self._commit(mirror, label)
 
     def _commit(self, mirror: Mirror, label: str) -> Snapshot:
@@ -182,7 +186,7 @@ class SnapshotStore:
                 self._looker.everything(mirror)
             safety = self._commit(mirror, f"before restoring {snapshot.label or snapshot.commit[:12]}")
             steps = plan(self._objects, mirror.root, _tree_of(snapshot), left_alone=snapshot.skipped)
-            self._restorer.check(steps)
+            self._checker.check(steps)
             paths = {to_text(step.path) for step in steps}
             changes = tuple(one for one in self.changes(safety.tree, snapshot.tree) if one.path in paths)
             if dry_run:

@@ -84,6 +84,7 @@ def test_names_are_bytes(place: Place, name: bytes) -> None:
     second = store.capture([to_text(name)])
     assert [change.path for change in store.changes(first.tree, second.tree)] == [to_text(name)]
     assert place.content(second.tree, name) == b"3"
+    assert place.git("fsck", "--strict", "--full") == b""
 
 
 def test_an_empty_workspace_is_the_empty_tree(place: Place) -> None:

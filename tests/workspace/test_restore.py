@@ -201,6 +201,20 @@ def test_nothing_is_written_through_a_link(place: Place, store: SnapshotStore, t
     assert not (place.workspace / "folder").is_symlink()
 
 
+def test_a_later_file_behind_a_folder_that_became_a_link_is_not_removed(
+    place: Place, store: SnapshotStore, tmp_path: Path
+) -> None:
+    first = store.capture()
+    place.write("folder/file", b"later")
+    store.capture()
+    (place.workspace / "folder").rename(tmp_path / "aside")
+    (place.workspace / "folder").symlink_to(tmp_path / "aside")
+    done = store.restore(first, trust=True)
+    assert done.now is not None
+    assert (tmp_path / "aside/file").read_bytes() == b"later"
+    assert (place.workspace / "folder").is_symlink(), "the link is new and in no snapshot"
+
+
 def test_permissions_of_a_replaced_file_stay(place: Place, store: SnapshotStore) -> None:
     place.write("secret", b"1", mode=0o600)
     place.write("program", b"1", mode=0o750)
@@ -321,7 +335,7 @@ def test_a_killed_restore_is_finished_by_the_next_open(place: Place) -> None:
     )
     note = place.state / "run.restore"
     interrupted = 0
-    for attempt in range(8):
+    for attempt in range(5):
         target = (old, new)[attempt % 2]
         command = [sys.executable, "-c", program, str(place.workspace), str(place.state), target.label]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:

@@ -178,6 +178,13 @@ def test_a_store_of_somebody_else_is_refused(place: Place) -> None:
         place.open()
 
 
+def test_nobody_else_can_read_the_contents(place: Place) -> None:
+    place.state.mkdir(mode=0o755)
+    place.write("secret", b"1", mode=0o600)
+    place.open().capture()
+    assert place.repository.stat().st_mode & 0o077 == 0
+
+
 def test_a_state_folder_that_cannot_be_made(place: Place) -> None:
     place.state.write_text("a file")
     with pytest.raises(WorkspaceError, match="cannot be made"):
