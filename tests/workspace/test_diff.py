@@ -42,7 +42,7 @@ def fill(place: Place, files: dict[bytes, tuple[bytes, int]]) -> None:
             place.write(path, data, mode=mode)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=tree, after=tree)
 def test_the_text_is_what_git_prints(
     place: Place, before: dict[bytes, tuple[bytes, int]], after: dict[bytes, tuple[bytes, int]]

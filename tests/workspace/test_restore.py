@@ -335,7 +335,7 @@ def test_a_killed_restore_is_finished_by_the_next_open(place: Place) -> None:
     )
     note = place.state / "run.restore"
     interrupted = 0
-    for attempt in range(5):
+    for attempt in range(3):
         target = (old, new)[attempt % 2]
         command = [sys.executable, "-c", program, str(place.workspace), str(place.state), target.label]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
@@ -397,7 +397,7 @@ trees = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(states=trees, visits=st.lists(st.integers(0, 3), min_size=1, max_size=5), trust=st.booleans())
 def test_capture_restore_capture_gives_the_same_tree(
     place: Place, states: list[dict[str, tuple[bytes, str]]], visits: list[int], trust: bool
