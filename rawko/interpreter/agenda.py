@@ -43,12 +43,13 @@ class Timer:
 class Agenda:
     """External queue and delayed events of one machine."""
 
-    __slots__ = ("_heap", "_queue", "_timers")
+    __slots__ = ("_dead", "_heap", "_queue", "_timers")
 
     def __init__(self) -> None:
         self._queue: deque[tuple[float, int, Event]] | None = None
         self._heap: list[tuple[float, int, Timer]] | None = None
         self._timers: dict[str, list[Timer]] | None = None
+        self._dead = 0  # cancelled timers that still stand in the heap
 
     # ------------------------------------------------------------ external events
 
@@ -57,19 +58,13 @@ class Agenda:
         queue = self._queue
         if queue is None:
             queue = self._queue = deque()
-        if queue and queue[-1][1] > seq:
+        if queue and queue[-1][:2] > (time, seq):
             ordered = list(queue)
             insort(ordered, (time, seq, event), key=lambda item: item[:2])
             queue.clear()
             queue.extend(ordered)
         else:
             queue.append((time, seq, event))
-
-    def push_front(self, time: float, seq: int, event: Event) -> None:
-        """Put an event back where it was taken from."""
-        if self._queue is None:
-            self._queue = deque()
-        self._queue.appendleft((time, seq, event))
 
     @property
     def events(self) -> Iterator[tuple[float, int, Event]]:
@@ -86,9 +81,18 @@ class Agenda:
 
     def cancel(self, id: str) -> None:
         """Withdraw all delayed events of that id, due ones that were not consumed included."""
-        if self._timers and self._timers.pop(id, None) and not self._timers:
-            self._heap = None  # nothing is alive: drop the dead entries with it
-            self._timers = None
+        if not self._timers:
+            return
+        group = self._timers.pop(id, None)
+        if group is None:
+            return
+        self._dead += len(group)
+        if not self._timers:
+            self.clear_timers()
+        elif self._heap is not None and 2 * self._dead > len(self._heap) + 16:
+            # A chart that sets and cancels long timers all day must not keep them until they would be due.
+            self._heap = [(timer.due, timer.seq, timer) for timer in self.timers]
+            self._dead = 0
 
     @property
     def timers(self) -> list[Timer]:
@@ -103,6 +107,7 @@ class Agenda:
             if timers and any(timer is alive for alive in timers.get(timer.id, ())):
                 return timer
             heappop(heap)
+            self._dead -= 1
         return None
 
     def next_due(self) -> float | None:
@@ -141,10 +146,19 @@ class Agenda:
         return copy
 
     def clear(self) -> None:
-        self._queue = self._heap = self._timers = None
+        """Forget everything."""
+        self._queue = None
+        self.clear_timers()
 
     def clear_timers(self) -> None:
+        """Forget the delayed events."""
         self._heap = self._timers = None
+        self._dead = 0
+
+    def last_seq(self) -> int:
+        """The highest sequence number in use; 0 if none."""
+        numbers = [seq for _, seq, _ in self.events]
+        return max((*numbers, *(timer.seq for timer in self.timers)), default=0)
 
     def __bool__(self) -> bool:
         return bool(self._queue or self._timers)

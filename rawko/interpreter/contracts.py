@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeAlias, assert_never
 
 from rawko.chart import definition as d
@@ -14,8 +15,16 @@ from rawko.interpreter.code import resolve
 from rawko.interpreter.errors import BindingError
 from rawko.interpreter.values import freeze
 
-Condition: TypeAlias = Callable[[Any, Any, Any, Callable[[str], bool]], Any]
+Test: TypeAlias = Callable[[Any, Any, Any, Callable[[str], bool]], Any]
 """(context, event, old, is_active) -> truth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition, ready to be asked."""
+
+    holds: Test
+    reads_old: bool = False
 
 
 def compile_condition(guard: d.Guard, bindings: Bindings) -> Condition | None:
@@ -28,20 +37,20 @@ def compile_condition(guard: d.Guard, bindings: Bindings) -> Condition | None:
         case d.CodeGuard():
             return None
         case d.Constant(value):
-            return lambda context, event, old, is_active: value
+            return Condition(lambda context, event, old, is_active: value)
         case d.InState(state):
-            return lambda context, event, old, is_active: is_active(state)
+            return Condition(lambda context, event, old, is_active: is_active(state))
         case d.GuardCall():
             return _call(guard, bindings)
         case d.Not(operand):
             inner = _named(operand, bindings)
-            return lambda context, event, old, is_active: not inner(context, event, old, is_active)
+            return Condition(lambda *asked: not inner.holds(*asked), inner.reads_old)
         case d.And(operands):
             parts = [_named(o, bindings) for o in operands]
-            return lambda context, event, old, is_active: all(p(context, event, old, is_active) for p in parts)
+            return Condition(lambda *asked: all(p.holds(*asked) for p in parts), any(p.reads_old for p in parts))
         case d.Or(operands):
             parts = [_named(o, bindings) for o in operands]
-            return lambda context, event, old, is_active: any(p(context, event, old, is_active) for p in parts)
+            return Condition(lambda *asked: any(p.holds(*asked) for p in parts), any(p.reads_old for p in parts))
         case _:
             assert_never(guard)
 
@@ -70,13 +79,13 @@ def _call(guard: d.GuardCall, bindings: Bindings) -> Condition:
     references = tuple((key, a) for key, a in guard.arguments if isinstance(a, d.Reference))
     takes_old = signature.takes_old
 
-    def condition(context: Any, event: Any, old: Any, is_active: Callable[[str], bool]) -> Any:
+    def holds(context: Any, event: Any, old: Any, is_active: Callable[[str], bool]) -> Any:
         arguments = {key: resolve(reference, context, event) for key, reference in references}
         if takes_old:
             arguments["old"] = old
         return function(context, event, **constants, **arguments)
 
-    return condition
+    return Condition(holds, takes_old)
 
 
 def condition_text(guard: d.Guard) -> str:

@@ -11,7 +11,6 @@ from typing import Any
 
 from sismic.clock import Clock, SimulatedClock
 from sismic.interpreter import Interpreter as SismicInterpreter
-from sismic.model import Event as SismicEvent
 
 from rawko.chart.definition import Chart
 from rawko.interpreter.agenda import Agenda
@@ -21,20 +20,20 @@ from rawko.interpreter.errors import (
     BindingError,
     UntrustedCodeError,
 )
-from rawko.interpreter.events import INIT, Event, InternalEvent, InvocationEvent, make_event
+from rawko.interpreter.events import INIT, Event, InvocationEvent, make_event
 from rawko.interpreter.observed import Observation
 from rawko.interpreter.program import (
     Node,
     Program,
     program_of,
 )
-from rawko.interpreter.steps import MicroStep
-from rawko.interpreter.values import Record
+from rawko.interpreter.values import Record, freeze
 from rawko.interpreter.work import Invocation, Work
 
 NO_BINDINGS = Bindings()
 NO_INVOCATIONS: Mapping[str, Invocation] = {}
 NO_OLDS: Mapping[Any, Any] = {}
+NO_INPUT = Record({})
 NO_HISTORY: dict[int, tuple[int, ...]] = {}
 
 
@@ -67,7 +66,7 @@ class Core(SismicInterpreter):
         self.clock = SimulatedClock() if clock is None else clock
         self._time: float = self.clock.time
         self._model: ContextModel | FreeContext = model_of(chart, bindings)
-        self._input = dict(input or {})
+        self._input: Record = freeze(dict(input), "input") if input else NO_INPUT
         self._fields: dict[str, Any] = self._model.initial(self._input)
         self._context = Record(self._fields)
         self._node: Node | None = None
@@ -75,7 +74,7 @@ class Core(SismicInterpreter):
         self._invocations = NO_INVOCATIONS
         self._olds = NO_OLDS
         self._agenda = Agenda()
-        self._internal: deque[InternalEvent] | None = None
+        self._internal: deque[Event] | None = None
         self._event: Event = INIT_EVENT
         self._work: Work | None = None
         self._seq = 0
@@ -109,12 +108,11 @@ class Core(SismicInterpreter):
         configuration = frozenset(structure.index[name] for name in names)
         self._node = self._program.node(configuration) if configuration else None
 
-    def _raise_internal(self, event: SismicEvent) -> None:
+    def _raise_internal(self, event: Event) -> None:
+        """Queue an event before all external ones. Between steps, it gets a macrostep of its own."""
         if self._internal is None:
             self._internal = deque()
-        internal = make_event(event.name, event.data, InternalEvent)
-        assert isinstance(internal, InternalEvent)
-        self._internal.append(internal)
+        self._internal.append(event)
 
     def _push(self, event: Event) -> None:
         self._seq += 1
@@ -132,7 +130,7 @@ class Core(SismicInterpreter):
     def _begin_work(self) -> Work:
         work = self._work
         if work is None:
-            work = self._work = Work(self._node, self._history, self._invocations, self._number, self._seq, self._olds)
+            work = self._work = Work()
         return work
 
 
@@ -157,16 +155,3 @@ def invocation_event(name: str, data: Any, invocation: Invocation, *, is_end: bo
     assert isinstance(event, InvocationEvent)
     event.id, event.number, event.is_end = invocation.id, invocation.number, is_end
     return event
-
-
-def empty_microstep(
-    event: Any, transitions: tuple[Any, ...], entered: tuple[str, ...], exited: tuple[str, ...], sent: Any = None
-) -> MicroStep:
-    micro = MicroStep.__new__(MicroStep)
-    micro.event = event
-    micro.transition = transitions[0] if transitions else None
-    micro.transitions = list(transitions)
-    micro.entered_states = list(entered)
-    micro.exited_states = list(exited)
-    micro.sent_events = sent if sent is not None else []
-    return micro

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from rawko.interpreter.code import CompiledGuard
 from rawko.interpreter.contracts import condition_text
 from rawko.interpreter.events import Event
 from rawko.interpreter.plans import domain_of
@@ -24,8 +26,8 @@ class Refusal:
     Attributes:
         transition: Index in the chart; None where no transition of the configuration listens to the event.
         source, targets: Of the transition.
-        reason: "guard", "inner fired", "preempted", "error", "not handled here", "unknown event",
-            "not started" or "done".
+        reason: "guard", "inner fired" (also: an earlier one of the same state), "preempted", "error",
+            "not handled here", "unknown event", "not started" or "done".
         guard: The expression as the chart writes it.
         values: Value of each guard name in the expression, in the order asked.
         reads: Context fields that the guard looked at, with their values.
@@ -68,13 +70,23 @@ class _Recording(Record):
         return value
 
 
-def _at_now(interpreter: Interpreter, event: Event) -> Event:
-    event.at_ms = int(interpreter._now() * 1000)
-    return event
+@contextmanager
+def _looking(interpreter: Interpreter, event: Event) -> Iterator[None]:
+    """Guards are asked as of now; whatever trusted ones write is undone."""
+    observation = interpreter._observation
+    marks = observation.mark() if observation is not None else None
+    time = interpreter._time
+    interpreter._time = now = interpreter._now()
+    event.at_ms = int(now * 1000)
+    try:
+        yield
+    finally:
+        interpreter._time = time
+        if observation is not None:
+            observation.roll_back(marks)
 
 
-def _ask(interpreter: Interpreter, node: Node, transition: int, event: Event, context: Any) -> bool:
-    guard = interpreter._program.guard(node, transition)
+def _ask(interpreter: Interpreter, guard: CompiledGuard | None, transition: int, event: Event, context: Any) -> bool:
     if guard is None or isinstance(guard, bool):
         return guard is not False
     if isinstance(guard, CodeGuardCall):
@@ -88,19 +100,21 @@ def can(interpreter: Interpreter, event: Event) -> bool:
     node = interpreter._node
     if node is None or interpreter.final:
         return False
-    _at_now(interpreter, event)
     program = interpreter._program
     rows = program.rows(node, program.structure.event_key(event.name))
-    for _, _, candidates in rows.rows:
-        for guard, transition in candidates:
-            if guard is None:
-                return True
-            try:
-                if _ask(interpreter, node, transition, event, interpreter._context):
-                    return True
-            except Exception:  # noqa: BLE001 - a guard may raise anything; then it does not let the event pass
-                continue
-    return False
+    with _looking(interpreter, event):
+        return any(
+            _holds(interpreter, guard, transition, event)
+            for _, _, candidates in rows.rows
+            for guard, transition in candidates
+        )
+
+
+def _holds(interpreter: Interpreter, guard: CompiledGuard | None, transition: int, event: Event) -> bool:
+    try:
+        return _ask(interpreter, guard, transition, event, interpreter._context)
+    except Exception:  # noqa: BLE001 - a guard may raise anything; then it does not let the event pass
+        return False
 
 
 def why_not(interpreter: Interpreter, event: Event) -> tuple[Refusal, ...]:
@@ -110,7 +124,6 @@ def why_not(interpreter: Interpreter, event: Event) -> tuple[Refusal, ...]:
         return (Refusal("not started"),)
     if interpreter.final:
         return (Refusal("done", detail=f"the machine finished with output {interpreter.output!r:.80}"),)
-    _at_now(interpreter, event)
     structure = interpreter._program.structure
     key = structure.event_key(event.name)
     sources = structure.sources(key)
@@ -119,11 +132,14 @@ def why_not(interpreter: Interpreter, event: Event) -> tuple[Refusal, ...]:
     if not node.configuration & sources.keys():
         handled = ", ".join(repr(structure.names[s]) for s in sorted(sources))
         return (Refusal("not handled here", detail=f"handled in {handled}"),)
-    return _refusals(interpreter, node, event, sources)
+    with _looking(interpreter, event):
+        return _refusals(interpreter, node, event, sources)
 
 
 def _unknown(interpreter: Interpreter, name: str) -> Refusal:
     structure = interpreter._program.structure
+    if name in interpreter.chart.events:
+        return Refusal("not handled here", detail="declared, but no state handles it")
     near = difflib.get_close_matches(name, sorted(structure.written), 1)
     known = ", ".join(sorted(structure.written)) or "none"
     return Refusal("unknown event", detail=f"nearest: {near[0]}" if near else f"known events: {known}")
@@ -152,7 +168,8 @@ def _refusals(
             reads: dict[str, Any] = {}
             context = _Recording(interpreter._fields, reads)
             try:
-                is_true = _ask(interpreter, node, transition, event, context)
+                guard = interpreter._program.guard(node, transition)
+                is_true = _ask(interpreter, guard, transition, event, context)
             except Exception as error:  # noqa: BLE001 - whatever the guard raises is the answer
                 refusals.append(Refusal("error", reads=reads, detail=f"{type(error).__name__}: {error}", **about))
                 continue
@@ -203,12 +220,14 @@ def _values(interpreter: Interpreter, node: Node, guard: Any, event: Event) -> d
                 condition = compile_condition(part, interpreter._bindings)
                 assert condition is not None
                 try:
-                    value = condition(interpreter._context, event, None, node.names_set.__contains__)
+                    value = condition.holds(interpreter._context, event, None, node.names_set.__contains__)
                     found[condition_text(part)] = bool(value)
                 except Exception as error:  # noqa: BLE001 - shown, not raised
                     found[condition_text(part)] = f"{type(error).__name__}: {error}"
-            case _:
-                pass
+            case d.CodeGuard(code):
+                found[code] = False
+            case d.Constant(value):
+                found[condition_text(part)] = value
 
     visit(guard)
     return found

@@ -19,11 +19,10 @@ from sismic.model import MetaEvent, Statechart
 
 from rawko.chart.definition import Chart
 from rawko.interpreter.agenda import Timer
+from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.core import invocation_event
-from rawko.interpreter.errors import (
-    NotRunningError,
-)
-from rawko.interpreter.events import Event, make_event
+from rawko.interpreter.errors import InterpreterError, NotRunningError
+from rawko.interpreter.events import Event, InternalEvent, make_event
 from rawko.interpreter.explain import Refusal, can, why_not
 from rawko.interpreter.macrostep import Macrosteps
 from rawko.interpreter.observed import Observation
@@ -152,11 +151,7 @@ class Interpreter(Macrosteps):
     @property
     def statechart(self) -> Statechart:
         """The chart as sismic's model, for sismic's tools; made when first asked for."""
-        if self._observation is not None and self._observation.statechart is not None:
-            return self._observation.statechart
-        from rawko.chart import lower
-
-        return lower(self._chart).statechart
+        return self._program.structure.lowered.statechart
 
     @property
     def tags(self) -> frozenset[str]:
@@ -198,49 +193,76 @@ class Interpreter(Macrosteps):
         Raises:
             ActionError: A guard, action or contract failed and the machine does not handle `error.execution`.
         """
-        event = make_event(name, data)
+        self._require_idle()
+        event = make_event(name, self._payload(name, data))
         before: list[Step] = []
         if self._node is None:
             before.append(self.start())
-        if self._is_done:
-            return Step(self._now(), [], Receipt.DONE, configuration=self._names())
-        self._push(event)
         found: Step | None = None
         following: list[Step] = []
-        while (step := self.execute_once()) is not None:
+        if not self._is_done:
+            self._push(event)
+        while not self._is_done and (step := self.execute_once()) is not None:
             if found is not None:
                 following.append(step)
-            elif step.event is event or self._event is event or (step._steps and step._steps[0].event is event):
+            elif step._steps[0].event is event:
                 found = step
             else:
                 before.append(step)
         if found is None:  # the machine finished before the event's turn came
-            found = Step(self._time, [], Receipt.DONE, configuration=self._names())
+            found = Step(self._time, [], Receipt.DONE, node=self._node)
         if before:
             found = _with_earlier(found, before)
         found.following = tuple(following)
         return found
 
-    def queue(self, event_or_name: str | SismicEvent, *event_or_names: str | SismicEvent, **parameters: Any) -> Any:
+    def _require_idle(self) -> None:
+        if self._is_busy:
+            raise InterpreterError("a step is being processed: queue events from here, do not execute them")
+
+    def _payload(self, name: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A payload as the machine keeps it: frozen JSON, but for trusted code, which takes any value."""
+        if not data or (self._observation is not None and self._observation.has_evaluator):
+            return data
+        frozen: Mapping[str, Any] = freeze(data, name)
+        return frozen
+
+    def queue(  # type: ignore[override]  # sismic's own, but for parameters that may have any name
+        self, event_or_name: str | SismicEvent, /, *event_or_names: str | SismicEvent, **parameters: Any
+    ) -> Any:
         """Queue events without processing them; sismic's own signature.
 
-        A parameter `delay` (seconds) holds the event back, as in sismic.
+        A parameter `delay` (seconds) holds the event back, and so does that of a plain sismic event. In an `Event`
+        of ours, a field of this name is payload like any other.
+
+        Raises:
+            NotJsonError: A payload that is not JSON; nothing more is queued.
         """
         for item in (event_or_name, *event_or_names):
-            event: SismicEvent = make_event(item, parameters) if isinstance(item, str) else item
-            self._queue_event(event)
+            if isinstance(item, str):
+                self._queue_delayed(item, self._payload(item, parameters), parameters.get("delay", 0))
+            else:
+                self._queue_event(item)
         return self
 
     def _queue_event(self, event: SismicEvent) -> None:
-        delay = event.data.get("delay", 0)
+        # Meta-events carry events and are queued by listeners, for property statecharts: no JSON, and theirs.
+        data = event.data if isinstance(event, MetaEvent) else self._payload(event.name, event.data)
         if isinstance(event, SismicInternalEvent):
-            self._raise_internal(event)
-        elif isinstance(delay, (int, float)) and delay > 0:
+            self._raise_internal(make_event(event.name, data, InternalEvent))
+        elif isinstance(event, Event):
+            event.data = dict(data)
+            self._push(event)
+        else:
+            self._queue_delayed(event.name, data, event.data.get("delay", 0))
+
+    def _queue_delayed(self, name: str, data: Mapping[str, Any], delay: Any) -> None:
+        if isinstance(delay, (int, float)) and delay > 0:
             self._seq += 1
             due = self._now() + delay
-            self._agenda.set(Timer(due, self._seq, f"send.{self._seq}", event.name, event.data, delay=delay))
+            self._agenda.set(Timer(due, self._seq, f"send.{self._seq}", name, data, delay=delay))
         else:
-            self._push(event if isinstance(event, Event) else make_event(event.name, event.data))
+            self._push(make_event(name, data))
 
     def execute(self, max_steps: int = -1) -> Any:
         """Run macrosteps until nothing is due, at most `max_steps` of them if positive; a list of steps."""
@@ -256,18 +278,18 @@ class Interpreter(Macrosteps):
 
         Raises:
             TypeError: The clock is not a simulated one.
+            ValueError: `seconds` < 0.
         """
         clock = self.clock
         if not isinstance(clock, SimulatedClock):
             raise TypeError(f"advance needs a SimulatedClock, found {type(clock).__name__}")
+        if seconds < 0:
+            raise ValueError(f"advance takes seconds >= 0, found {seconds!r}")
         end = clock.time + seconds
         steps: list[Step] = list(self.execute())
         while (due := self.next_due()) is not None and due <= end:
             clock.time = max(due, clock.time)
-            found = self.execute()
-            steps.extend(found)
-            if not found:
-                break
+            steps.extend(self.execute())
         clock.time = max(end, clock.time)
         steps.extend(self.execute())
         return tuple(steps)
@@ -359,6 +381,7 @@ class Interpreter(Macrosteps):
         marks, fields = kept.pop("_marks"), kept.pop("_fields")
         self.__dict__.update(kept)
         self._agenda = kept["_agenda"].copy()
+        self._internal = None if self._internal is None else deque(self._internal)
         self._fields.clear()
         self._fields.update(fields)
         if self._observation is not None:
@@ -377,7 +400,7 @@ class Interpreter(Macrosteps):
         observation = self._observation
         if observation is None:
             raise ValueError("the listener is not attached")
-        observation.listeners.remove(listener)
+        observation.detach(listener)
         if not observation.listeners and not observation.is_needed:
             self._observation = None
 
@@ -422,5 +445,5 @@ def _with_earlier(found: Step, before: list[Step]) -> Step:
         found.receipt,
         tuple(u for step in (*before, found) for u in step.updates),
         tuple(e for step in (*before, found) for e in step.effects),
-        found.configuration,
+        found._node,
     )

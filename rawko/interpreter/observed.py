@@ -21,7 +21,7 @@ from rawko.interpreter.contracts import condition_text
 from rawko.interpreter.errors import UntrustedCodeError
 from rawko.interpreter.events import Event, InternalEvent
 from rawko.interpreter.program import Block, Operation, Plan, Where
-from rawko.interpreter.values import Record
+from rawko.interpreter.values import Record, freeze
 from rawko.interpreter.work import Failed, ListenerFailed
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Observation:
     """Listeners and contracts of one interpreter.
 
     Attributes:
-        live: The active states in mid-step, in document order of entering; None between steps.
+        live: The active states in mid-step; None between steps.
     """
 
     has_evaluator = False
@@ -42,7 +42,8 @@ class Observation:
     def __init__(self, interpreter: Core | None = None) -> None:
         self.listeners: list[Callable[[MetaEvent], Any]] = []
         self.live: set[int] | None = None
-        self._current: list[Callable[[MetaEvent], Any]] = self.listeners
+        self._current: tuple[Callable[[MetaEvent], Any], ...] = ()
+        self._is_open = False
         if interpreter is not None:
             self.attach_to(interpreter)
 
@@ -73,50 +74,78 @@ class Observation:
 
     # ------------------------------------------------------------ meta-events
 
+    def detach(self, listener: Callable[[MetaEvent], Any]) -> None:
+        """Forget a listener, at once; one that is attached in mid-step hears from the next step on."""
+        self.listeners.remove(listener)
+        self._current = tuple(found for found in self._current if found != listener)
+
     def notify(self, name: str, **data: Any) -> None:
         if self._current:
             self._tell(MetaEvent(name, **data))
 
     def _tell(self, event: MetaEvent) -> None:
-        for listener in tuple(self._current):
+        for listener in self._current:
             try:
                 listener(event)
             except Exception as error:
                 raise ListenerFailed(error) from error
 
-    def step_started(self, now: float) -> None:
-        self._current = self.listeners
-        for listener in self.listeners:
-            if isinstance(listener, PropertyListener):
-                listener.mark()
+    def _tell_outside(self, name: str, **data: Any) -> None:
+        """Tell listeners where nothing is left to be undone: their errors go to the caller as they are."""
         try:
-            self.notify("step started", time=now)
+            self.notify(name, **data)
         except ListenerFailed as failed:
             raise failed.cause from failed.cause.__cause__
 
-    def step_ended(self, is_ok: bool) -> None:
+    def step_started(self, now: float) -> None:
+        self._current = tuple(self.listeners)
+        for property_ in self._properties():
+            property_.mark()
+        self._is_open = True
+        self._tell_outside("step started", time=now)
+
+    def step_ended(self) -> None:
+        """Tell the end of a step, once."""
+        if self._is_open:
+            self._is_open = False
+            interpreter = self.interpreter
+            self.live = None
+            if interpreter._is_busy:
+                self.notify("step ended")
+            else:
+                self._tell_outside("step ended")
+
+    def step_failed(self) -> None:
+        """The step has raised: its own error is on its way, and must not hide behind a listener's."""
         self.live = None
-        if not is_ok:
-            self._quietly("step rolled back")
-            for listener in self.listeners:
-                if isinstance(listener, PropertyListener):
-                    listener.reset()
-            self._quietly("step ended")
-            return
-        try:
-            self.notify("step ended")
-        except ListenerFailed as failed:
-            raise failed.cause from failed.cause.__cause__
+        self._is_open = False
+        self._quietly("step ended")
+
+    def rolled_back(self) -> None:
+        """What listeners were told has not happened."""
+        self._quietly("step rolled back")
+        for property_ in self._properties():
+            property_.reset()
+
+    def resumed(self, now: float, event: Event | None) -> None:
+        """The step goes on after a failure: tell property statecharts its beginning again, which they forgot."""
+        self._is_open = True
+        for property_ in self._properties():
+            property_(MetaEvent("step started", time=now))
+            if event is not None:
+                property_(MetaEvent("event consumed", event=event))
+
+    def _properties(self) -> list[PropertyListener]:
+        return [listener for listener in self._current if isinstance(listener, PropertyListener)]
 
     def _quietly(self, name: str) -> None:
-        """Tell listeners about a failure without hiding it behind one of theirs."""
-        for listener in tuple(self.listeners):
-            if isinstance(listener, PropertyListener):
-                continue
-            try:
-                listener(MetaEvent(name))
-            except Exception:  # noqa: BLE001 - the step's own error is on its way to the caller
-                continue
+        event = MetaEvent(name)
+        for listener in self._current:
+            if not isinstance(listener, PropertyListener):
+                try:
+                    listener(event)
+                except Exception:  # noqa: BLE001 - the step's own error is on its way to the caller
+                    continue
 
     def event_consumed(self, event: Event) -> None:
         self.notify("event consumed", event=event)
@@ -124,40 +153,42 @@ class Observation:
     # ------------------------------------------------------------ a microstep
 
     def microstep(self, plan: Plan, event: Event | None) -> None:
+        """Exits, transitions and entries, each followed by its meta-event."""
         structure = self.program.structure
         interpreter = self.interpreter
         node = interpreter._node
         self.live = set(node.configuration) if node is not None else set()
         for block in plan.exits:
-            self._exit(block, event)
+            self._exit(block)
         for block in plan.transitions:
             self._transition(block, event)
         for block in plan.entries:
             name = structure.names[block.element]
             self._remember(name)
-            self._check(name, "before", event)
+            self._check(name, "before", interpreter._event)
             self.live.add(block.element)
             self.entered(block.element)
             self.run_entry(block)
             self.notify("state entered", state=name)
 
-    def _exit(self, block: Block, event: Event | None) -> None:
+    def _exit(self, block: Block) -> None:
         assert self.live is not None
         name = self.program.structure.names[block.element]
         self.run_exit(block)
         self.live.discard(block.element)
-        self._check(name, "after", event)
+        self._check(name, "after", self.interpreter._event)
         self._forget(name)
         self.notify("state exited", state=name)
 
     def _transition(self, block: Block, event: Event | None) -> None:
         definition = self.program.structure.transitions[block.element]
+        current = self.interpreter._event
         self._remember(block.element)
-        self._check(block.element, "before", event)
-        self._check(block.element, "always", event)
-        self.run_action(block, event)
-        self._check(block.element, "after", event)
-        self._check(block.element, "always", event)
+        self._check(block.element, "before", current)
+        self._check(block.element, "always", current)
+        self.run_action(block)
+        self._check(block.element, "after", current)
+        self._check(block.element, "always", current)
         self._forget(block.element)
         self.fired(block.element)
         self.notify(
@@ -174,12 +205,10 @@ class Observation:
             if isinstance(event, MetaEvent):
                 if self._current:
                     self._tell(event)
-            else:
-                if not isinstance(event, InternalEvent):
-                    event = _as_internal(event)
-                self.notify("event sent", event=event)
+            elif self._current:
+                self.notify("event sent", event=event if isinstance(event, InternalEvent) else _as_internal(event))
         if not self.interpreter._is_done:
-            self.check_invariants()
+            self.check_invariants(self.interpreter._event)
 
     def closing(self, state: int, operations: tuple[Operation, ...]) -> None:
         """Exit code of a state that stays in the configuration of a finished machine."""
@@ -193,7 +222,7 @@ class Observation:
     def run_entry(self, block: Block) -> None:
         self.interpreter._run(block.operations)
 
-    def run_action(self, block: Block, event: Event | None) -> None:
+    def run_action(self, block: Block) -> None:
         self.interpreter._run(block.operations)
 
     def entered(self, state: int) -> None: ...
@@ -208,12 +237,11 @@ class Observation:
 
     # ------------------------------------------------------------ contracts
 
-    def check_invariants(self) -> None:
-        if not self.conditions:
-            return
-        interpreter = self.interpreter
-        for name in interpreter._names():
-            self._check(name, "always", interpreter._event)
+    def check_invariants(self, event: Event | None) -> None:
+        """The `always` conditions of all active states, outer ones first. No event: nothing happened, time passed."""
+        if self.conditions:
+            for name in self.interpreter._names():
+                self._check(name, "always", event)
 
     def _remember(self, element: Any) -> None:
         if element in self.program.reads_old and self.conditions:
@@ -235,7 +263,7 @@ class Observation:
             if condition is None:
                 continue
             try:
-                holds = condition(interpreter._context, interpreter._event, old, self._is_active)
+                holds = condition.holds(interpreter._context, event or interpreter._event, old, self._is_active)
             except Exception as error:
                 raise self._failed(element, kind, guard, error) from error
             if not holds:
@@ -259,8 +287,16 @@ class Observation:
     def roll_back(self, marks: Any) -> None:
         self.live = None
 
-    def restored(self, context: dict[str, Any], entry: dict[str, float], idle: dict[str, float]) -> None:
-        """A snapshot was restored."""
+    def restored(self, context: Mapping[str, Any], entry: Mapping[str, float], idle: Mapping[str, float]) -> None:
+        """A snapshot was restored: its values, which are the evaluator's from now on."""
+
+    def olds(self) -> Mapping[str, Any]:
+        """The contexts that `old` stands for in contracts of active states, by state."""
+        return self.interpreter._olds
+
+    def restore_olds(self, olds: Mapping[str, Any]) -> None:
+        """The same, from a snapshot."""
+        self.interpreter._olds = {name: freeze(old) for name, old in olds.items()}
 
     def next_timed_guard(self) -> float | None:
         return None

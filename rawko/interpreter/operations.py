@@ -13,12 +13,8 @@ from rawko.interpreter.agenda import Timer
 from rawko.interpreter.code import CompiledAction
 from rawko.interpreter.core import Core
 from rawko.interpreter.effects import EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
-from rawko.interpreter.errors import (
-    ContextError,
-    InterpreterError,
-    InvocationError,
-)
-from rawko.interpreter.events import Event, InternalEvent, make_event
+from rawko.interpreter.errors import ContextError, InterpreterError
+from rawko.interpreter.events import InternalEvent, make_event
 from rawko.interpreter.program import (
     ACTION,
     DONE,
@@ -112,10 +108,13 @@ class Operations(Core):
             )
 
     def _raise_done(self, name: str, final: int) -> None:
-        output = self._final_output(final) if final >= 0 else None
+        work = self._begin_work()
+        output = None
+        if final >= 0:
+            output = work.outputs[final] = self._final_output(final)
         event = make_event(name, {"output": output}, InternalEvent)
         assert isinstance(event, InternalEvent)
-        self._begin_work().raised.append(event)
+        work.raised.append(event)
 
     def _final_output(self, state: int) -> Any:
         compute = self._program.outputs[state]
@@ -184,9 +183,7 @@ class Operations(Core):
             case Log(message, level, data):
                 work.effects.append(LogLine(message, level, freeze(data, "log")))
             case Spawn(id, src, input):
-                if id in self._invocations:
-                    raise InterpreterError(f"an actor with id {id!r} is running already")
-                self._start(id, src, freeze(input, "input"), None, "restart", None)
+                self._spawn(id, src, freeze(input, "input"))
             case Stop(id):
                 running = self._invocations.get(id)
                 if running is not None and running.state is None:
@@ -207,6 +204,7 @@ class Operations(Core):
             work.stage_timer(
                 Timer(self._time + delay, self._seq, id, update.event, data, target=update.to, delay=delay)
             )
+            work.sent.append(make_event(update.event, data))
         elif update.to is None:
             event = make_event(update.event, data)
             work.stage_event(self._time, self._seq, event)
@@ -217,23 +215,29 @@ class Operations(Core):
 
     # ------------------------------------------------------------ invocations
 
-    def _end_invocation(self, invocation: Invocation, stop: Invocation | None) -> None:
-        work = self._begin_work()
-        if stop is not None:
-            work.effects.append(StopInvocation(stop.id, stop.number))
+    def _end_invocation(self, invocation: Invocation, *, is_stopped: bool) -> None:
+        """An actor has told its end; one that timed out must be stopped."""
+        if is_stopped:
+            self._stop_invocation(invocation)
         else:
-            work.stage_cancel(f"timeout.{invocation.number}")
-        self._invocations = {k: v for k, v in self._invocations.items() if k != invocation.id}
-
-    def _unhandled(self, invocation: Invocation, event: Event | None) -> None:
-        if event is not None and event.name == f"error.invoke.{invocation.id}":
-            raise InvocationError(invocation.id, event.data.get("error"))
+            self._forget_invocation(invocation)
+            self._begin_work().stage_cancel(timeout_id(invocation.number))
 
     def _stop_invocation(self, invocation: Invocation) -> None:
-        self._invocations = {k: v for k, v in self._invocations.items() if k != invocation.id}
+        self._forget_invocation(invocation)
         work = self._begin_work()
         work.effects.append(StopInvocation(invocation.id, invocation.number))
-        work.stage_cancel(f"timeout.{invocation.number}")
+        work.stage_cancel(timeout_id(invocation.number))
+
+    def _forget_invocation(self, invocation: Invocation) -> None:
+        self._invocations = {k: v for k, v in self._invocations.items() if k != invocation.id}
+
+    def _spawn(self, id: str, src: str, input: Any) -> None:
+        if self._is_done:
+            return  # exit code of a machine that has finished: nothing would ever stop it
+        if id in self._invocations:
+            raise InterpreterError(f"an actor with id {id!r} is running already")
+        self._start(id, src, input, None, "restart", None)
 
     def _delay_raised(self, event: SismicEvent, delay: float) -> None:
         """sismic's `send(..., delay=...)` in trusted code."""
@@ -245,23 +249,14 @@ class Operations(Core):
     def _start(self, id: str, src: str, input: Any, state: str | None, policy: str, timeout_s: float | None) -> None:
         work = self._begin_work()
         self._number += 1
-        invocation = Invocation(id, state, src, input, self._number, started=self._time, policy=policy)
+        invocation = Invocation(
+            id, state, src, input, self._number, started=self._time, policy=policy, timeout_s=timeout_s
+        )
         self._invocations = {**self._invocations, id: invocation}
         work.effects.append(StartInvocation(id, src, input, self._number, state=state, policy=policy))
         if timeout_s is not None:
             self._seq += 1
-            work.stage_timer(
-                Timer(
-                    self._time + timeout_s,
-                    self._seq,
-                    f"timeout.{self._number}",
-                    f"error.invoke.{id}",
-                    {},
-                    state=state,
-                    delay=timeout_s,
-                    number=self._number,
-                )
-            )
+            work.stage_timer(timeout_timer(invocation, self._time, self._seq))
 
     def _start_invocations(self, work: Work) -> None:
         """For states entered and still active, in document order, with the event of their entry."""
@@ -287,3 +282,23 @@ class Operations(Core):
 
 def _action_failed(action: CompiledAction, where: Where, error: Exception) -> Failed:
     return Failed("action", where.text, action.name, action.position, error)
+
+
+def timeout_id(number: int) -> str:
+    """The id of the timer that limits an invocation."""
+    return f"timeout.{number}"
+
+
+def timeout_timer(invocation: Invocation, now: float, seq: int) -> Timer:
+    """The timer that limits an invocation which starts now."""
+    assert invocation.timeout_s is not None
+    return Timer(
+        now + invocation.timeout_s,
+        seq,
+        timeout_id(invocation.number),
+        f"error.invoke.{invocation.id}",
+        {},
+        state=invocation.state,
+        delay=invocation.timeout_s,
+        number=invocation.number,
+    )

@@ -209,20 +209,24 @@ def _finished(
 def _complete(
     structure: Structure, final: int, active: set[int], completed: set[int], done: list[tuple[str, int]]
 ) -> bool:
-    """Collect the done events of an entered final state; whether it finishes the machine."""
+    """Collect the done events of an entered final state; whether it finishes the machine.
+
+    The root has none: a machine that has finished takes no event.
+    """
     parent = structure.parent[final]
     if parent < 0:
         return True
-    if structure.is_parallel[parent]:
-        upward = parent
-    else:
-        done.append((f"done.state.{structure.names[parent]}", final))
+    upward = parent
+    if not structure.is_parallel[parent]:
+        if parent > 0:
+            done.append((f"done.state.{structure.names[parent]}", final))
         upward = structure.parent[parent]
     while upward >= 0 and structure.is_parallel[upward]:
         if upward in completed or not is_complete(structure, upward, active):
             return False
         completed.add(upward)
-        done.append((f"done.state.{structure.names[upward]}", -1))
+        if upward > 0:
+            done.append((f"done.state.{structure.names[upward]}", -1))
         upward = structure.parent[upward]
     return upward < 0
 

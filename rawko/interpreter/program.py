@@ -11,9 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeAlias
-from weakref import WeakKeyDictionary
-
-from sismic.model import Transition as SismicTransition
+from weakref import WeakKeyDictionary, WeakSet
 
 from rawko.chart import definition as d
 from rawko.chart.definition import Chart
@@ -84,14 +82,15 @@ class Plan:
         "has_code",
         "operations",
         "outline",
+        "structure",
         "target",
-        "transition",
         "transitions",
         "writes",
     )
 
     def __init__(self, program: Program, outline_: Outline) -> None:
         structure = program.structure
+        self.structure = structure
         self.outline = outline_
         self.exits = tuple(Block(s, program.exit_operations(s)) for s in outline_.exits)
         blocks = tuple(Block(t, program.transition_operations(t)) for t in outline_.transitions)
@@ -106,7 +105,6 @@ class Plan:
         self.entered = tuple(structure.names[e.state] for e in outline_.entries)
         self.writes = outline_.writes
         self.finished_by = outline_.finished_by
-        self.transition = program.sismic_transition(outline_.transitions[0]) if outline_.transitions else None
         self.target = program.node(outline_.configuration)
         self.has_code = any(kind == ACTION and what.code is not None for kind, what, _ in self.operations)
 
@@ -150,14 +148,29 @@ class Rows:
 class Node:
     """One configuration with everything known about it."""
 
-    __slots__ = ("configuration", "names", "names_set", "plans", "rows")
+    __slots__ = ("__weakref__", "_names", "_names_set", "_structure", "configuration", "plans", "rows")
 
     def __init__(self, structure: Structure, configuration: Configuration) -> None:
         self.configuration = configuration
-        self.names = describe(structure, configuration)
-        self.names_set = frozenset(self.names)
+        self._structure = structure
+        self._names: tuple[str, ...] | None = None
+        self._names_set: frozenset[str] | None = None
         self.rows: dict[str | tuple[str, ...] | None, Rows] = {}
         self.plans: dict[tuple[int, ...], Plan | HistoryBranch] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Active states by depth and name, as sismic lists them."""
+        if self._names is None:
+            self._names = describe(self._structure, self.configuration)
+        return self._names
+
+    @property
+    def names_set(self) -> frozenset[str]:
+        """Names of the active states."""
+        if self._names_set is None:
+            self._names_set = frozenset(self._structure.names[s] for s in self.configuration)
+        return self._names_set
 
     def __repr__(self) -> str:
         return f"Node({', '.join(self.names)})"
@@ -173,6 +186,7 @@ class Program:
     def __init__(self, structure: Structure, bindings: Bindings) -> None:
         self.structure = structure
         self.nodes: dict[Configuration, Node] = {}
+        self._living: WeakSet[Node] = WeakSet()
         self._initial: Plan | None = None
         self._compile(bindings)
 
@@ -239,22 +253,11 @@ class Program:
         if problems:
             raise BindingError("\n".join(dict.fromkeys(problems)))
         self.has_contracts = bool(self.conditions)
-        self.reads_old = {element for (element, kind) in self.conditions if kind in ("after", "always")}
-        self.has_timers = any(self.timers)
-        self._sismic: dict[int, SismicTransition] = {}
-
-    def sismic_transition(self, index: int) -> SismicTransition:
-        """The transition as sismic's listeners and traces know it."""
-        found = self._sismic.get(index)
-        if found is None:
-            transition = self.structure.transitions[index]
-            found = self._sismic[index] = SismicTransition(
-                transition.source,
-                transition.targets[0] if transition.targets else None,
-                transition.events[0] if transition.events else None,
-                priority=transition.priority,
-            )
-        return found
+        self.reads_old = {
+            element
+            for (element, _), found in self.conditions.items()
+            if any(condition is not None and condition.reads_old for _, condition in found)
+        }
 
     # ------------------------------------------------------------ operations of one element
 
@@ -295,11 +298,15 @@ class Program:
             if len(self.nodes) >= MAX_NODES:
                 self._forget()
             found = self.nodes[configuration] = Node(self.structure, configuration)
+            self._living.add(found)
         return found
 
     def _forget(self) -> None:
-        """Drop all tables; nodes that are in use stay valid, and empty."""
-        for node in self.nodes.values():
+        """Drop all tables; nodes that are in use stay valid, and empty.
+
+        Also those of nodes dropped before: in use, they were filled again, and would keep others alive.
+        """
+        for node in tuple(self._living):
             node.rows.clear()
             node.plans.clear()
         self.nodes.clear()

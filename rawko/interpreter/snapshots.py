@@ -5,7 +5,7 @@ Lists are ordered, so that equal machines give equal bytes. Children's snapshots
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from rawko.interpreter.agenda import Agenda, Timer
 from rawko.interpreter.effects import Effect, StartInvocation
 from rawko.interpreter.errors import NotJsonError, SnapshotError
 from rawko.interpreter.events import Event, InvocationEvent, make_event
+from rawko.interpreter.operations import timeout_timer
 from rawko.interpreter.steps import Step
 from rawko.interpreter.structure import Structure
 from rawko.interpreter.values import Record, freeze, thaw
@@ -34,7 +35,7 @@ def take_snapshot(machine: Interpreter) -> dict[str, Any]:
     Raises:
         SnapshotError: In mid-step, or something queued or in a trusted context is not JSON.
     """
-    if machine._is_busy:
+    if machine._is_busy or machine._internal:
         raise SnapshotError("a step is being processed; snapshots are taken between steps")
     structure = machine._program.structure
     try:
@@ -53,7 +54,7 @@ def take_snapshot(machine: Interpreter) -> dict[str, Any]:
             "context": thaw(freeze(dict(machine.context), "context")),
             "external": [_external(time, seq, event) for time, seq, event in machine._agenda.events],
             "timers": [_timer(timer) for timer in machine._agenda.timers],
-            "invocations": [_invocation(i) for i in machine._invocations.values()],
+            "invocations": [_invocation(i) for i in sorted(machine._invocations.values(), key=lambda i: i.number)],
             "children": {},
             "entry": dict(sorted(getattr(machine, "_entry_time", {}).items())),
             "idle": dict(sorted(getattr(machine, "_idle_time", {}).items())),
@@ -104,11 +105,14 @@ def _invocation(invocation: Invocation) -> dict[str, Any]:
         "started": invocation.started,
         "policy": invocation.policy,
         "held": invocation.is_held,
+        "timeout": invocation.timeout_s,
     }
 
 
 def _olds(machine: Interpreter) -> dict[str, Any]:
-    return {(f"#{key}" if isinstance(key, int) else key): thaw(old) for key, old in machine._olds.items()}
+    observation = machine._observation
+    olds = machine._olds if observation is None else observation.olds()
+    return {name: thaw(freeze(old, "old")) for name, old in sorted(olds.items())}
 
 
 # ---------------------------------------------------------------- restore
@@ -144,8 +148,8 @@ class _Checked:
         try:
             self._check_states()
             self._check_waiting()
-            self.context = self._context()
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            self._check_values()
+        except (KeyError, TypeError, ValueError, AttributeError, NotJsonError) as error:
             raise SnapshotError(f"damaged: {type(error).__name__}: {error}") from error
 
     def _check_chart(self) -> None:
@@ -178,28 +182,47 @@ class _Checked:
 
     def _check_legal(self) -> None:
         structure, active = self.structure, self.configuration
-        for state in active:
-            parent = structure.parent[state]
-            children = [c for c in structure.children[state] if c in active]
-            name = structure.names[state]
-            if structure.states[state].is_history or (parent >= 0 and parent not in active):
-                raise SnapshotError(f"{name!r} cannot be active here", field="configuration")
-            if structure.is_parallel[state] and len(children) != len(structure.children[state]):
-                raise SnapshotError(f"regions of {name!r} are missing", field="configuration")
-            if structure.is_compound[state] and len(children) != 1:
-                raise SnapshotError(f"{name!r} needs exactly one active child", field="configuration")
         if 0 not in active:
             raise SnapshotError("the root is not active", field="configuration")
+        for state in active:
+            parent = structure.parent[state]
+            if structure.states[state].is_history or (parent >= 0 and parent not in active):
+                raise SnapshotError(f"{structure.names[state]!r} cannot be active here", field="configuration")
+        self._check_whole(active, "configuration")
 
     def _history_state(self, name: Any) -> int:
+        """The index of a history state whose record is legal: what its parent could have held when it was left."""
+        structure = self.structure
         index = self._state(name, "history")
-        if not self.structure.states[index].is_history:
+        state = structure.states[index]
+        if not state.is_history:
             raise SnapshotError(f"{name!r} is not a history state", field="history")
-        parent = self.structure.parent[index]
-        for state in self.data["history"][name]:
-            if not self.structure.is_inside(self._state(state, "history"), parent):
-                raise SnapshotError(f"{state!r} is not inside the parent of {name!r}", field="history")
+        parent = structure.parent[index]
+        record = [self._state(recorded, "history") for recorded in self.data["history"][name]]
+        is_deep = state.kind == "deep history"
+        inside = {parent, *record}
+        for recorded in record:
+            if not structure.is_inside(recorded, parent):
+                raise SnapshotError(f"{structure.names[recorded]!r} is not inside the parent", field=f"history {name}")
+            inside.update(a for a in structure.ancestors[recorded] if structure.is_inside(a, parent))
+        if is_deep:
+            self._check_whole(inside, f"history {name}")
+        else:
+            self._check_children(parent, inside, f"history {name}")
         return index
+
+    def _check_whole(self, active: Collection[int], field: str) -> None:
+        for state in active:
+            self._check_children(state, active, field)
+
+    def _check_children(self, state: int, active: Collection[int], field: str) -> None:
+        structure = self.structure
+        name, children = structure.names[state], structure.children[state]
+        count = sum(child in active for child in children)
+        if structure.is_parallel[state] and count != len(children):
+            raise SnapshotError(f"regions of {name!r} are missing", field=field)
+        if structure.is_compound[state] and count != 1:
+            raise SnapshotError(f"{name!r} needs exactly one active child, found {count}", field=field)
 
     def _check_waiting(self) -> None:
         self.timers = [
@@ -213,6 +236,7 @@ class _Checked:
             Invocation(
                 i["id"], i["state"], i["src"], freeze(i["input"]), int(i["number"]), int(i["attempt"]),
                 float(i["started"]), i["policy"], bool(i["held"]),
+                None if i["timeout"] is None else float(i["timeout"]),
             )
             for i in self.data["invocations"]
         ]  # fmt: skip
@@ -226,50 +250,65 @@ class _Checked:
             (float(time), int(seq), _event(kind, name, data)) for time, seq, kind, name, data in self.data["external"]
         ]
 
-    def _context(self) -> dict[str, Any]:
-        context = self.data["context"]
+    def _check_values(self) -> None:
+        data = self.data
+        context = data["context"]
         if not isinstance(context, Mapping):
             raise SnapshotError(f"found {type(context).__name__}, accepted: a mapping", field="context")
-        frozen: Record = freeze(context, "context")
-        return dict(frozen)
+        self.context: Record = freeze(context, "context")
+        self.input: Record = freeze(dict(data["input"]), "input")
+        self.output = freeze(data["output"], "output")
+        self.olds = {self.structure.names[self._state(name, "old")]: old for name, old in data["old"].items()}
+        freeze(self.olds, "old")
+        self.entry = {str(name): float(time) for name, time in data["entry"].items()}
+        self.idle = {str(name): float(time) for name, time in data["idle"].items()}
+        self.seq, self.number, self.then = int(data["seq"]), int(data["number"]), float(data["now"])
 
     # ------------------------------------------------------------ filling
 
     def fill(self) -> Step:
-        machine, data = self.machine, self.data
+        """Nothing here can fail."""
+        machine = self.machine
         now = machine._now()
         machine._fields.clear()
-        machine._fields.update(self.context)
+        machine._fields.update(dict(self.context))
         machine._node = machine._program.node(self.configuration) if self.configuration else None
         machine._history = self.history
-        machine._is_done = bool(data["done"])
-        machine._output = freeze(data["output"])
-        machine._input = dict(data["input"])
-        machine._seq, machine._number = int(data["seq"]), int(data["number"])
-        machine._olds = {
-            (int(key[1:]) if key.startswith("#") else key): freeze(old) for key, old in data["old"].items()
-        }
+        machine._is_done = bool(self.data["done"])
+        machine._output = self.output
+        machine._input = self.input
+        machine._seq, machine._number = self.seq, self.number
         machine._time = now
-        if machine._observation is not None:
-            machine._observation.restored(dict(data["context"]), dict(data["entry"]), dict(data["idle"]))
+        self._fill_observation()
         agenda = machine._agenda = Agenda()
         for time, seq, event in self.external:
             agenda.push(min(time, now), seq, event)
-        effects, renumbered = self._revive(now)
-        for timer in self.timers:
-            timer.due = _due(timer, now, float(data["now"]))
-            timer.number = renumbered.get(timer.number, timer.number)
-            if timer.number:
-                timer.id = f"timeout.{timer.number}"
+        timers = {timer.number: timer for timer in self.timers if timer.number}
+        effects = self._revive(now, timers)
+        for timer in (*(timer for timer in self.timers if not timer.number), *timers.values()):
+            timer.due = _due(timer, now, self.then)
             agenda.set(timer)
-        return Step(now, [], None, (), tuple(effects), machine._names())
+        return Step(now, [], None, (), tuple(effects), machine._node)
 
-    def _revive(self, now: float) -> tuple[list[Effect], dict[int, int]]:
-        """Bring invocations back by their policy; those whose end is queued already need nothing."""
+    def _fill_observation(self) -> None:
+        machine = self.machine
+        observation = machine._observation
+        if observation is None:
+            machine._olds = {name: freeze(old) for name, old in self.olds.items()}
+            return
+        observation.restored(thaw(self.context), self.entry, self.idle)
+        observation.restore_olds(self.olds)
+        if observation.has_evaluator and machine._node is not None:
+            machine.find_idle_choice(self.then)
+
+    def _revive(self, now: float, timeouts: dict[int, Timer]) -> list[Effect]:
+        """Bring invocations back by their policy; those whose end is queued already need nothing.
+
+        A new attempt gets its whole time; one that is held gets it when it is released.
+        """
         machine = self.machine
         finished = {e.number for _, _, e in self.external if isinstance(e, InvocationEvent) and e.is_end}
         effects: list[Effect] = []
-        renumbered: dict[int, int] = {}
         revived: dict[str, Invocation] = {}
         for invocation in self.invocations:
             revived[invocation.id] = invocation
@@ -278,18 +317,21 @@ class _Checked:
             match invocation.policy:
                 case "ask":
                     revived[invocation.id] = replace(invocation, is_held=True)
+                    timeouts.pop(invocation.number, None)
                 case "fail":
                     self._lost(invocation, now)
                 case "resume":
                     effects.append(_start(invocation, is_resumed=True))
                 case _:
-                    machine._number += 1
-                    renumbered[invocation.number] = machine._number
-                    again = replace(invocation, number=machine._number, attempt=invocation.attempt + 1)
-                    revived[invocation.id] = again
+                    timeouts.pop(invocation.number, None)
+                    again = revived[invocation.id] = restart(machine, invocation, now)
+                    if again.timeout_s is not None:
+                        machine._seq += 1
+                        timer = timeouts[again.number] = timeout_timer(again, now, machine._seq)
+                        timer.policy = "original"
                     effects.append(_start(again))
         machine._invocations = revived
-        return effects, renumbered
+        return effects
 
     def _lost(self, invocation: Invocation, now: float) -> None:
         error = {"kind": "lost", "category": "unknown", "message": f"actor {invocation.id!r} was lost in a restart"}
@@ -311,10 +353,20 @@ def release(machine: Interpreter, id: str) -> Step:
     held = machine._invocations.get(id)
     if held is None or not held.is_held:
         raise SnapshotError(f"no invocation {id!r} is held")
-    machine._number += 1
-    again = replace(held, number=machine._number, attempt=held.attempt + 1, is_held=False)
+    now = machine._now()
+    again = restart(machine, held, now)
     machine._invocations = {**machine._invocations, id: again}
-    return Step(machine._now(), [], None, (), (_start(again),), machine._names())
+    if again.timeout_s is not None:
+        machine._seq += 1
+        machine._agenda.set(timeout_timer(again, now, machine._seq))
+    return Step(now, [], None, (), (_start(again),), machine._node)
+
+
+def restart(machine: Interpreter, invocation: Invocation, now: float) -> Invocation:
+    """The next attempt of an invocation, under a number of its own."""
+    machine._number += 1
+    attempt = invocation.attempt + 1
+    return replace(invocation, number=machine._number, attempt=attempt, started=now, is_held=False)
 
 
 def _start(invocation: Invocation, *, is_resumed: bool = False) -> StartInvocation:

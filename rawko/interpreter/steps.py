@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sismic.model import MacroStep, Transition
 from sismic.model import MicroStep as SismicMicroStep
 
 from rawko.interpreter.effects import Effect
 from rawko.interpreter.updates import Update
+
+if TYPE_CHECKING:
+    from rawko.interpreter.events import Event
+    from rawko.interpreter.program import Node, Plan
 
 
 class Receipt(Enum):
@@ -31,12 +35,42 @@ class MicroStep(SismicMicroStep):
     """One set of transitions taken together.
 
     Attributes:
-        transitions: All of the set; `transition` is the first.
+        transitions: All of the set, in sismic's model; `transition` is the first.
         event: The event that triggered it; None for eventless transitions.
+        entered_states, exited_states: In the order in which it happened.
+        sent_events: What its code sent or raised.
     """
 
-    __slots__ = ("transitions",)
-    transitions: list[Transition]
+    # What can be read from the plan is read from it when somebody asks: most steps are never looked at.
+    __slots__ = ("_plan",)
+
+    def __init__(self, plan: Plan | None, event: Event | None, sent_events: list[Any]) -> None:
+        self._plan = plan
+        self.event = event
+        self.sent_events = sent_events
+
+    @property
+    def transitions(self) -> list[Transition]:
+        plan, event = self._plan, self.event
+        if plan is None:
+            return []
+        name = None if event is None else event.name
+        return [plan.structure.sismic_transition(t, name) for t in plan.outline.transitions]
+
+    @property
+    def transition(self) -> Transition | None:  # type: ignore[override]
+        plan, event = self._plan, self.event
+        if plan is None or not plan.outline.transitions:
+            return None
+        return plan.structure.sismic_transition(plan.outline.transitions[0], None if event is None else event.name)
+
+    @property
+    def entered_states(self) -> list[str]:  # type: ignore[override]
+        return [] if self._plan is None else list(self._plan.entered)
+
+    @property
+    def exited_states(self) -> list[str]:  # type: ignore[override]
+        return [] if self._plan is None else list(self._plan.exited)
 
 
 class Step(MacroStep):
@@ -47,10 +81,9 @@ class Step(MacroStep):
         updates: Changes of the context, in order, with frozen values.
         effects: What the runtime must do now, in order.
         following: Macrosteps that ran after this one within the same `send`, for events the machine sent itself.
-        configuration: Active states at the end, by depth and name.
     """
 
-    __slots__ = ("configuration", "effects", "following", "receipt", "updates")
+    __slots__ = ("_node", "effects", "following", "receipt", "updates")
 
     def __init__(
         self,
@@ -59,7 +92,7 @@ class Step(MacroStep):
         receipt: Receipt | None = None,
         updates: tuple[Update, ...] = (),
         effects: tuple[Effect, ...] = (),
-        configuration: tuple[str, ...] = (),
+        node: Node | None = None,
     ) -> None:
         self._time = time
         self._steps = steps
@@ -67,4 +100,9 @@ class Step(MacroStep):
         self.updates = updates
         self.effects = effects
         self.following: tuple[Step, ...] = ()
-        self.configuration = configuration
+        self._node = node
+
+    @property
+    def configuration(self) -> tuple[str, ...]:
+        """Active states at the end, by depth and name."""
+        return () if self._node is None else self._node.names

@@ -1,15 +1,23 @@
 """A chart as numbers: states and transitions by index in document order, with the look-ups that planning needs.
 
-One `Structure` per chart, shared by all its interpreters and kept only as long as the chart (it does not hold the
-chart itself). States are numbered in pre-order, so that "inside" is a comparison of two numbers.
+One `Structure` per chart, shared by all its interpreters and kept only as long as the chart (it holds a copy, not
+the chart itself). States are numbered in pre-order, so that "inside" is a comparison of two numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from rawko.chart.definition import Chart, State, Transition
+
+if TYPE_CHECKING:
+    from sismic.model import Transition as SismicTransition
+
+    from rawko.chart import Lowered
 
 _OWN = ("after.", "rawko.", "error.")
 """Prefixes of events that `*` does not match: an error or a timer is not "any other event"."""
@@ -31,6 +39,7 @@ class Structure:
     """
 
     def __init__(self, chart: Chart) -> None:
+        self.chart = replace(chart)  # another object: structures must not keep their own keys alive
         self.name = chart.name
         self.hash = chart.hash
         self.states: tuple[State, ...] = tuple(chart.states.values())
@@ -70,6 +79,20 @@ class Structure:
             parent = self.parent[number]
             last[parent] = max(last[parent], last[number])
         return tuple(last)
+
+    @cached_property
+    def lowered(self) -> Lowered:
+        """The chart in sismic's model, for traces, listeners and sismic's tools."""
+        from rawko.chart import lower
+
+        return lower(self.chart)
+
+    def sismic_transition(self, transition: int, event: str | None) -> SismicTransition:
+        """The transition in sismic's model: the one for this event, where the chart's has several."""
+        group = self.lowered.transitions[transition]
+        if event is not None and len(group) > 1:
+            return next((one for one in group if one.event and descriptor_matches(one.event, event)), group[0])
+        return group[0]
 
     def is_inside(self, state: int, ancestor: int) -> bool:
         """Whether `state` is a proper descendant of `ancestor`."""

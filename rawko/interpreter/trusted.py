@@ -19,6 +19,7 @@ from rawko.interpreter.code import CompiledAction
 from rawko.interpreter.events import Event, InternalEvent, make_event
 from rawko.interpreter.observed import Observation
 from rawko.interpreter.program import Block, Where
+from rawko.interpreter.structure import structure_of
 from rawko.interpreter.values import Record
 from rawko.interpreter.work import Failed
 
@@ -53,9 +54,7 @@ class TrustedObservation(Observation):
         initial_context: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__()
-        from rawko.chart import lower
-
-        lowered = lower(chart)
+        lowered = structure_of(chart).lowered
         self.statechart = lowered.statechart
         self._klass = evaluator_klass or TrustedEvaluator
         self._is_foreign = evaluator_klass is not None
@@ -110,9 +109,9 @@ class TrustedObservation(Observation):
             self._collect(lambda: self.evaluator.execute_on_exit(state), block, "on exit", definition.on_exit)
         self.interpreter._run(self._rest(block, definition.on_exit))
 
-    def run_action(self, block: Block, event: Event | None) -> None:
+    def run_action(self, block: Block) -> None:
         definition = self.program.structure.transitions[block.element]
-        current = event or self.interpreter._event
+        current = self.interpreter._event
         if self._is_plain(definition.actions):
             transition = self._transitions[block.element]
             self._collect(
@@ -198,11 +197,10 @@ class TrustedObservation(Observation):
         if failing is not None:
             raise self._contract_failed(element, kind, failing, "the condition does not hold")
 
-    def check_invariants(self) -> None:
-        if self.interpreter._ignore_contract:
-            return
-        for name in self.interpreter._names():
-            self._check(name, "always", self.interpreter._event)
+    def check_invariants(self, event: Event | None) -> None:
+        if not self.interpreter._ignore_contract:
+            for name in self.interpreter._names():
+                self._check(name, "always", event)
 
     def _state(self, name: str) -> Any:
         return self._states[self.program.structure.index[name]]
@@ -211,8 +209,7 @@ class TrustedObservation(Observation):
         structure = self.program.structure
         definition = structure.transitions[element] if isinstance(element, int) else None
         where = f"transition {definition.source}" if definition is not None else f"state {element!r}"
-        target = self._transitions[element] if isinstance(element, int) else self._state(element)
-        return Failed("contract", f"{where} ({kind})", condition, None, cause, contract=kind, element=target)
+        return Failed("contract", f"{where} ({kind})", condition, None, cause, contract=kind, element=element)
 
     # ------------------------------------------------------------ rollback
 
@@ -228,18 +225,27 @@ class TrustedObservation(Observation):
     def roll_back(self, marks: Any) -> None:
         super().roll_back(marks)
         context, entry, idle, memory = marks
-        live = self._context()
-        live.clear()
-        live.update(context)
-        self.interpreter._entry_time, self.interpreter._idle_time = entry, idle  # type: ignore[attr-defined]
+        self._fill(_copy(context), entry, idle)  # a copy: the same marks may be needed again
         if hasattr(self.evaluator, "_memory"):
-            self.evaluator._memory = memory
+            self.evaluator._memory = dict(memory)
 
-    def restored(self, context: dict[str, Any], entry: dict[str, float], idle: dict[str, float]) -> None:
+    def restored(self, context: Mapping[str, Any], entry: Mapping[str, float], idle: Mapping[str, float]) -> None:
+        self._fill(context, entry, idle)
+
+    def _fill(self, context: Mapping[str, Any], entry: Mapping[str, float], idle: Mapping[str, float]) -> None:
         live = self._context()
         live.clear()
         live.update(context)
-        self.interpreter._entry_time, self.interpreter._idle_time = entry, idle  # type: ignore[attr-defined]
+        self.interpreter._entry_time, self.interpreter._idle_time = dict(entry), dict(idle)  # type: ignore[attr-defined]
+
+    def olds(self) -> dict[str, Any]:
+        memory = getattr(self.evaluator, "_memory", {})
+        found = ((name, memory.get(id(self._state(name)))) for name in self.interpreter._names())
+        return {name: dict(old) for name, old in found if old is not None}
+
+    def restore_olds(self, olds: Mapping[str, Any]) -> None:
+        if hasattr(self.evaluator, "_memory"):
+            self.evaluator._memory = {id(self._state(name)): Record(dict(old)) for name, old in olds.items()}
 
     # ------------------------------------------------------------ time guards
 

@@ -6,15 +6,14 @@ once and undone from here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from rawko.chart.definition import Position
 from rawko.interpreter.agenda import Agenda, Timer
 from rawko.interpreter.effects import Effect
 from rawko.interpreter.events import Event, InternalEvent
-from rawko.interpreter.program import Node
 from rawko.interpreter.updates import Update
 
 MISSING: Any = object()
@@ -75,36 +74,33 @@ class Invocation:
     started: float = 0.0
     policy: str = "restart"
     is_held: bool = False
+    timeout_s: float | None = None
 
 
-@dataclass(slots=True)
 class Work:
     """The macrostep in the making.
 
     Attributes:
-        node, history, invocations, number, seq, olds, times: As they were before, for the rollback.
         undo: Old values of changed context fields, in order.
+        updates, effects: For the step, in order.
         staged: Changes of the agenda, in order.
         raised: Internal events of the microstep; they enter the queue as it ends.
         sent: Events that the microstep sent, for traces and listeners.
         starting: States entered that invoke, with the event of their entry.
+        outputs: What final states gave when entered.
     """
 
-    node: Node | None
-    history: dict[int, tuple[int, ...]]
-    invocations: Mapping[str, Invocation]
-    number: int
-    seq: int
-    olds: Mapping[Any, Any]
-    times: Any = None
-    undo: list[tuple[str, Any]] = field(default_factory=list)
-    updates: list[Update] = field(default_factory=list)
-    effects: list[Effect] = field(default_factory=list)
-    staged: list[Callable[[Agenda], None]] = field(default_factory=list)
-    raised: list[InternalEvent] = field(default_factory=list)
-    sent: list[Any] = field(default_factory=list)
-    starting: dict[int, Event] = field(default_factory=dict)
-    microsteps: int = 0
+    __slots__ = ("effects", "outputs", "raised", "sent", "staged", "starting", "undo", "updates")
+
+    def __init__(self) -> None:
+        self.undo: list[tuple[str, Any]] = []
+        self.updates: list[Update] = []
+        self.effects: list[Effect] = []
+        self.staged: list[Callable[[Agenda], None]] = []
+        self.raised: list[InternalEvent] = []
+        self.sent: list[Any] = []
+        self.starting: dict[int, Event] = {}
+        self.outputs: dict[int, Any] = {}
 
     def stage_timer(self, timer: Timer) -> None:
         self.staged.append(lambda agenda: agenda.set(timer))
