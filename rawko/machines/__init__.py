@@ -1,0 +1,1 @@
+"""The machines that rawko ships, one package each, and what they share: prompts."""

@@ -353,6 +353,7 @@ def _count(context: Record, event: Event, reported: Mapping[str, Any], by: str) 
         ),
         _spend(context, event),
         () if by == "agent" else emit("ARBITER_ERROR", error=error),
+        emit("AGENT_SELECTION_FAILED", error=error) if event.name.endswith(".invoke.select_agent") else (),
     )
 
 

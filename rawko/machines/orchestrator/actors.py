@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from pydantic import ValidationError
+
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.values import thaw
@@ -23,10 +25,12 @@ from rawko.machines.orchestrator.arbiter.decision import (
 )
 from rawko.machines.orchestrator.arbiter.errors import ARBITER
 from rawko.machines.orchestrator.arbiter.prompt import error_data, evaluate_data, plan_data, run_data, select_data
+from rawko.machines.orchestrator.context import Outcome
 from rawko.machines.prompts import Prompts
 from rawko.runtime.logic import ActorFailed, ChildFactory, ChildMachine, Scope, child_machine
 from rawko.runtime.ports import ModelRequest, Provider, ProviderError, TurnDone
 from rawko.vocabulary.agent import AgentDescription
+from rawko.vocabulary.base import Data
 from rawko.vocabulary.messages import Message, user_text
 from rawko.vocabulary.plan import Plan
 from rawko.vocabulary.usage import Usage
@@ -45,14 +49,14 @@ class OrchestratorPorts:
         provider: Asked by the arbiter.
         model: That the arbiter asks.
         prompts: The templates of prompts/orchestrator.
-        machine: Chart and bindings of an agent, by the name of the chart in its file and the agent's name.
+        machine: Chart and bindings of agents, by the name of the chart in their files.
         timeout_ms: Bound of one model call; None for the provider's default.
     """
 
     provider: Provider
     model: str
     prompts: Prompts
-    machine: Callable[[str, str], tuple[Chart, Bindings]]
+    machine: Callable[[str], tuple[Chart, Bindings]]
     timeout_ms: int | None = None
 
 
@@ -210,7 +214,7 @@ def _agent_executor(ports: OrchestratorPorts) -> ChildFactory:
         agent = given["agent"]
         if agent is None:
             raise _invalid("No agent has been chosen", Usage())
-        chart, bindings = ports.machine(agent["chart"], agent["name"])
+        chart, bindings = ports.machine(agent["chart"])
         return ChildMachine(chart, bindings, child_input(given, ports.prompts), finished_run)
 
     return agent_executor
@@ -242,40 +246,65 @@ def _agent_prompt(given: Mapping[str, Any], prompts: Prompts) -> str:
     return prompts.render("agent_initial", task=given["task"], plan=plan, reason=given["reason"], handover=handover)
 
 
-def finished_run(output: Any) -> Any:
-    """The result of an agent's machine: only its new messages, files by path; a failure leaves as an error that
-    keeps what the run said and cost.
+class AgentResult(Data):
+    """What the machine of an agent answers (S3-025, C-13); all but the outcome may be left out.
+
+    Attributes:
+        messages: Only what is new.
+        plan_updates: A PlanPatch as data; whether it fits the plan is the chart's to ask (C-36).
+    """
+
+    outcome: Outcome
+    summary: str | None = None
+    error: dict[str, Any] | None = None
+    usage: Usage = Usage()
+    messages: tuple[Message, ...] = ()
+    plan_updates: Any = None
+    files_changed: tuple[str, ...] = ()
+    tree_before: str | None = None
+    tree_after: str | None = None
+
+
+_KEPT_OF_A_FAILED_RUN: Final = ("summary", "usage", "messages", "files_changed", "tree_before", "tree_after")
+
+
+def finished_run(output: Any) -> dict[str, Any]:
+    """The result of an agent's machine as an AgentResult; a failure leaves as an error that keeps what the run said
+    and cost.
+
+    Args:
+        output: The machine's output. Beside AgentResult's fields it may have `new_messages_from` (then `messages` is
+            the whole conversation, new from that index on) and give files as FileChange.
 
     Raises:
         ActorFailed: The outcome is failure; besides the error's own fields it has `summary`, `usage`, `messages`,
-            `files_changed`, `tree_before` and `tree_after` of the run.
+            `files_changed`, `tree_before` and `tree_after` of the run. Or the output is no such result.
 
     Source: C-13, C-31, C-33, C-35, C-48.
     """
-    result: dict[str, Any] = {**_NOTHING, **(thaw(output) or {})}
-    result["messages"] = result["messages"][result.pop("new_messages_from", 0) :]
-    result["files_changed"] = [_path(change) for change in result["files_changed"]]
+    result = _agent_result(output).to_json()
     if result["outcome"] != "failure":
         return result
     error = result["error"] or {"message": result["summary"] or "The agent failed and said nothing about why"}
     raise ActorFailed({**{name: result[name] for name in _KEPT_OF_A_FAILED_RUN}, **error})
 
 
-_NOTHING: Final[Mapping[str, Any]] = {
-    "outcome": "success",
-    "summary": None,
-    "error": None,
-    "usage": None,
-    "messages": [],
-    "plan_updates": None,
-    "files_changed": [],
-    "tree_before": None,
-    "tree_after": None,
-}
-"""An agent's chart may leave out what it has nothing to say about; one that says no outcome has succeeded."""
-
-_KEPT_OF_A_FAILED_RUN: Final = ("summary", "usage", "messages", "files_changed", "tree_before", "tree_after")
+def _agent_result(output: Any) -> AgentResult:
+    told = thaw(output)
+    if not isinstance(told, dict):
+        raise ActorFailed(_no_result(f"its output is {type(told).__name__}, not an object"))
+    known = {name: told[name] for name in AgentResult.model_fields if told.get(name) is not None}
+    try:
+        known["messages"] = known.get("messages", [])[told.get("new_messages_from") or 0 :]
+        known["files_changed"] = [_path(change) for change in known.get("files_changed", ())]
+        return AgentResult.model_validate(known)
+    except (ValidationError, TypeError, KeyError) as error:
+        raise ActorFailed(_no_result(str(error))) from error
 
 
-def _path(change: Any) -> str:
-    return str(change["path"] if isinstance(change, Mapping) else change)
+def _no_result(problem: str) -> dict[str, Any]:
+    return {"message": f"The agent's machine gave no usable result: {problem}", "category": "validation_error"}
+
+
+def _path(change: Any) -> Any:
+    return change["path"] if isinstance(change, Mapping) else change

@@ -303,6 +303,18 @@ def test_the_arbiters_failure_counts_as_well(act: Act) -> None:
     assert got.emitted["ARBITER_ERROR"]["error"]["message"] == "boom"
 
 
+@pytest.mark.parametrize(
+    ("on", "told"),
+    [
+        ("error.invoke.select_agent", ["ARBITER_ERROR", "AGENT_SELECTION_FAILED"]),
+        ("error.invoke.evaluate_progress", ["ARBITER_ERROR"]),
+    ],
+)
+def test_observers_are_told_which_question_failed(act: Act, on: str, told: list[str]) -> None:
+    """S3-021, S3-023, C-28."""
+    assert list(act("count_failure", {"error": {"message": "m"}}, on).emitted) == told
+
+
 def test_another_category_ends_the_streak_of_unknown_errors(act: Act) -> None:
     """C-13."""
     got = act("count_failure", {"error": {"message": "m", "category": "timeout"}}, unknown_error_streak=1)

@@ -77,7 +77,7 @@ class Talk:
         self.logged.append((level, message))
 
 
-def no_machine(chart: str, agent: str) -> tuple[Chart, Bindings]:
+def no_machine(chart: str) -> tuple[Chart, Bindings]:
     raise AssertionError("the arbiter runs no machine")
 
 
@@ -268,31 +268,58 @@ def test_a_resumed_run_gets_the_continuation_prompt(context: MakeContext, event:
 
 def test_the_machine_is_the_one_that_the_agents_file_names(context: MakeContext, event: MakeEvent) -> None:
     """C-09."""
-    asked: list[tuple[str, str]] = []
+    asked: list[str] = []
     chart, bindings = Chart("c", "r", {}, (), "h"), Bindings()
 
-    def machine(name: str, agent: str) -> tuple[Chart, Bindings]:
-        asked.append((name, agent))
+    def machine(name: str) -> tuple[Chart, Bindings]:
+        asked.append(name)
         return chart, bindings
 
     bound = actors(replace(ports(Recorded(reply("select", GOOD))), machine=machine))
     executor = bound.get("actor", "agent_executor")
     assert isinstance(executor, ChildFactory)
     child = executor.make(executing(context, event))
-    assert (child.chart, child.bindings, asked) == (chart, bindings, [("agent_loop", "developer")])
+    assert (child.chart, child.bindings, asked) == (chart, bindings, ["agent_loop"])
     assert child.input["agent"] == "developer" and child.output is finished_run
+
+
+SAID = [{"role": "user", "content": [{"type": "text", "text": str(n)}]} for n in range(3)]
 
 
 def test_a_finished_run_hands_over_what_is_new() -> None:
     """C-35, C-48."""
     result = finished_run(
         freeze({
-            "outcome": "success", "summary": "s", "messages": [1, 2, 3], "new_messages_from": 2,
+            "outcome": "success", "summary": "s", "messages": SAID, "new_messages_from": 2,
             "files_changed": [{"path": "a.py", "kind": "added"}, "b.py"], "turns": 4,
         })
     )  # fmt: skip
-    assert (result["messages"], result["files_changed"]) == ([3], ["a.py", "b.py"])
-    assert (result["outcome"], result["turns"], result["plan_updates"]) == ("success", 4, None)
+    assert (result["messages"], result["files_changed"]) == (SAID[2:], ["a.py", "b.py"])
+    assert (result["outcome"], result["summary"], result["plan_updates"]) == ("success", "s", None)
+    assert finished_run({"outcome": "success", "messages": SAID})["messages"] == SAID
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        (None, "its output is NoneType, not an object"),
+        ([], "its output is list, not an object"),
+        ({}, "outcome"),
+        ({"outcome": "fine"}, "outcome"),
+        ({"outcome": "success", "usage": {"input_tokens": "many"}}, "usage.input_tokens"),
+        ({"outcome": "success", "messages": ["hello"]}, "messages.0"),
+        ({"outcome": "success", "messages": 5}, "gave no usable result"),
+        ({"outcome": "success", "files_changed": [{}]}, "gave no usable result"),
+        ({"outcome": "success", "summary": 5}, "summary"),
+        ({"outcome": "failure", "error": "boom"}, "error"),
+    ],
+)
+def test_an_answer_that_is_no_result_is_a_validation_error(output: Any, said: str) -> None:
+    """A chart of one's own may answer anything."""
+    with pytest.raises(ActorFailed) as caught:
+        finished_run(output)
+    assert caught.value.error["category"] == "validation_error"
+    assert said in caught.value.error["message"]
 
 
 @pytest.mark.parametrize("outcome", ["limit", "cancelled", "success"])
@@ -306,13 +333,13 @@ def test_a_failed_run_keeps_what_it_said_and_cost() -> None:
     error = {"message": "boom", "category": "tool_failure", "agent": "developer"}
     with pytest.raises(ActorFailed) as caught:
         finished_run({
-            "outcome": "failure", "summary": "half", "error": error, "usage": COST, "messages": ["m"],
+            "outcome": "failure", "summary": "half", "error": error, "usage": COST, "messages": SAID,
             "tree_before": "t0", "tree_after": "t1", "files_changed": ["a.py"],
         })  # fmt: skip
-    assert caught.value.error == {
-        **error, "summary": "half", "usage": COST, "messages": ["m"], "files_changed": ["a.py"],
-        "tree_before": "t0", "tree_after": "t1",
-    }  # fmt: skip
+    got = caught.value.error
+    assert {name: got[name] for name in error} == error
+    assert (got["summary"], got["messages"], got["files_changed"]) == ("half", SAID, ["a.py"])
+    assert (got["usage"]["input_tokens"], got["tree_before"], got["tree_after"]) == (10, "t0", "t1")
 
 
 @pytest.mark.parametrize(

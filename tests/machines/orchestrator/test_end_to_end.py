@@ -112,8 +112,8 @@ async def bench(tmp_path: Path) -> AsyncIterator[Open]:
         )
         opened.append(ports)
 
-        def machine(chart: str, agent: str) -> tuple[Chart, Bindings]:
-            assert (chart, agent in AGENTS) == ("agent_loop", True)
+        def machine(chart: str) -> tuple[Chart, Bindings]:
+            assert chart == "agent_loop"
             return AGENT_CHART, agent_loop.bindings | agent_actors(ports)
 
         own = OrchestratorPorts(provider, "m", Prompts.load("orchestrator", PLACEHOLDERS), machine)

@@ -176,3 +176,24 @@ def test_no_error_is_not_recoverable() -> None:
     """S3-044."""
     assert not is_recoverable(None)
     assert not needs_fallback(None)
+
+
+def test_an_error_that_is_itself_malformed_does_not_hide_what_happened() -> None:
+    """An actor may report anything at all."""
+    reported = {
+        "message": 5,
+        "category": "tool_failure",
+        "agent": ["x"],
+        "tool": {"name": "bash"},
+        "plan_step": "second",
+        "retry_after_ms": "soon",
+        "recovery_options": [{"action": "pray"}],
+        "timestamp": 7,
+        "context": {"made": "up"},
+        "attempted": "npm install",
+    }
+    built = build_error_context(reported, agent="developer", at_ms=0, plan_step=2)
+    assert (built.message, built.category, built.attempted) == ("5", "tool_failure", "npm install")
+    assert (built.agent, built.tool, built.plan_step, built.retry_after_ms) == ("developer", None, 2, None)
+    assert built.recovery_options == build_recovery_options("tool_failure")
+    assert built.timestamp == "1970-01-01T00:00:00.000Z"

@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, get_args
 
+from pydantic import ValidationError
+
+from rawko.interpreter.values import thaw
 from rawko.machines.orchestrator.arbiter.times import iso
 from rawko.vocabulary.errors import (
     RETRYABLE_CODES,
@@ -127,7 +130,8 @@ def build_error_context(
     """A reported error, completed: what it says itself stands, what it leaves out is filled in.
 
     Args:
-        error: At least `message`; any fields of ErrorContext; other fields (usage, output) are not its business.
+        error: Any fields of ErrorContext; what does not fit them is left out, and other fields (usage, output) are
+            not its business.
         agent: Who failed, where the error does not say.
         at_ms: Epoch milliseconds of the moment.
         plan_step: The step at work, from 1 (C-45).
@@ -135,22 +139,34 @@ def build_error_context(
 
     Source: S6-040, S6-041, C-15, C-40.
     """
+    told = _readable(error)
     category = categorise(error)
-    code = error.get("code") if error.get("code") in CODES else None
-    step = error.get("plan_step")
+    code = told.get("code")
     return ErrorContext(
-        agent=str(error.get("agent") or agent),
-        tool=error.get("tool"),
-        plan_step=step if step is not None else plan_step,
-        attempted=str(error.get("attempted") or attempted),
+        agent=told.get("agent") or agent,
+        tool=told.get("tool"),
+        plan_step=told.get("plan_step", plan_step),
+        attempted=told.get("attempted") or attempted,
         message=_message(error),
         category=category,
         code=code,
-        retry_after_ms=error.get("retry_after_ms"),
-        recovery_options=_options(error, category, code),
-        timestamp=str(error.get("timestamp") or iso(at_ms)),
-        context=ErrorDetails.model_validate(dict(error.get("context") or {})),
+        retry_after_ms=told.get("retry_after_ms"),
+        recovery_options=_options(told.get("recovery_options"), category, code),
+        timestamp=told.get("timestamp") or iso(at_ms),
+        context=told.get("context") or ErrorDetails(),
     )
+
+
+def _readable(error: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields of ErrorContext that the error has and that fit; an actor may report anything at all, and an error
+    in an error must not hide the first one."""
+    given = {name: thaw(error[name]) for name in ErrorContext.model_fields if error.get(name) is not None}
+    try:
+        ErrorContext.model_validate({"message": "", "category": "unknown", **given})
+    except ValidationError as invalid:
+        unfit = {problem["loc"][0] for problem in invalid.errors(include_url=False)}
+        return {name: value for name, value in given.items() if name not in unfit}
+    return given
 
 
 def _message(error: Mapping[str, Any]) -> str:
@@ -162,12 +178,11 @@ def _message(error: Mapping[str, Any]) -> str:
     return str(told) if told else "The actor failed and said nothing about why"
 
 
-def _options(error: Mapping[str, Any], category: Category, code: str | None) -> tuple[RecoveryOption, ...]:
-    given = tuple(RecoveryOption.model_validate(dict(option)) for option in error.get("recovery_options") or ())
+def _options(given: Any, category: Category, code: ProviderCode | None) -> tuple[RecoveryOption, ...]:
     if not given:
         return build_recovery_options(category, code)
-    is_complete = any(option.action == "fallback" for option in given)
-    return given if is_complete else (*given, FALLBACK)
+    own = tuple(RecoveryOption.model_validate(option) for option in given)
+    return own if any(option.action == "fallback" for option in own) else (*own, FALLBACK)
 
 
 def is_recoverable(error: Mapping[str, Any] | None, *, unknown_streak: int = 0) -> bool:
