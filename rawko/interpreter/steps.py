@@ -37,6 +37,7 @@ class MicroStep(SismicMicroStep):
     Attributes:
         transitions: All of the set, in sismic's model; `transition` is the first.
         event: The event that triggered it; None for eventless transitions.
+        indexes: Of the transitions in the chart, whatever their number.
         entered_states, exited_states: In the order in which it happened.
         sent_events: What its code sent or raised.
     """
@@ -56,6 +57,10 @@ class MicroStep(SismicMicroStep):
             return []
         name = None if event is None else event.name
         return [plan.structure.sismic_transition(t, name) for t in plan.outline.transitions]
+
+    @property
+    def indexes(self) -> tuple[int, ...]:
+        return () if self._plan is None else tuple(self._plan.outline.transitions)
 
     @property
     def transition(self) -> Transition | None:  # type: ignore[override]

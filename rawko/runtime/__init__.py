@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from rawko.runtime.actor import Actor
-from rawko.runtime.errors import ActorCrashed, ActorStopped, InboxFull, JournalError, RuntimeFault, WaitTimeout
+from rawko.runtime.errors import (
+    ActorCrashed,
+    ActorStopped,
+    BindingsNotFound,
+    InboxFull,
+    JournalError,
+    RuntimeFault,
+    WaitTimeout,
+)
 from rawko.runtime.journal import Journal, MemoryJournal, StepRecord
+from rawko.runtime.locate import bound_names, find_bindings
 from rawko.runtime.logic import ActorFailed, ChildMachine, Done, Scope, child_machine
 from rawko.runtime.session import Session
 
@@ -13,6 +22,7 @@ __all__ = [
     "ActorCrashed",
     "ActorFailed",
     "ActorStopped",
+    "BindingsNotFound",
     "ChildMachine",
     "Done",
     "InboxFull",
@@ -24,5 +34,7 @@ __all__ = [
     "Session",
     "StepRecord",
     "WaitTimeout",
+    "bound_names",
     "child_machine",
+    "find_bindings",
 ]

@@ -5,7 +5,8 @@ RuntimeFault
 ├── ActorCrashed     the actor's machine raised; the cause is chained
 ├── WaitTimeout      (also TimeoutError) what was waited for did not come about in time
 ├── InboxFull        more events waiting than the actor's bound
-└── JournalError     a step could not be committed; it has not happened
+├── JournalError     a step could not be committed; it has not happened
+└── BindingsNotFound a chart's bindings cannot be found or loaded
 """
 
 from __future__ import annotations
@@ -58,3 +59,11 @@ class InboxFull(RuntimeFault):
 
 class JournalError(RuntimeFault):
     """A step could not be written. What is not committed has not happened: the actor has stopped."""
+
+
+class BindingsNotFound(RuntimeFault):
+    """A chart's bindings cannot be found or loaded. `module` is the name that was tried, or ""."""
+
+    def __init__(self, message: str, *, module: str = "") -> None:
+        super().__init__(message)
+        self.module = module

@@ -1,0 +1,47 @@
+"""Tests for machines: contracts beside charts, a test actor, doubles, recorders, coverage, conformance suites."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rawko.testing.actor import TestActor, create_test_actor
+    from rawko.testing.coverage import Coverage, coverage_table
+    from rawko.testing.doubles import Doubles, scripted_actor
+    from rawko.testing.errors import ContractBroken, ContractMistake, ContractsUnavailable
+    from rawko.testing.recorder import Recorder
+    from rawko.testing.run import ContractResult, ScenarioResult, run_contracts
+
+# The pytest plugin lives in this package: whatever it does not need loads on first use.
+_HOMES = {
+    "rawko.testing.actor": ("TestActor", "create_test_actor"),
+    "rawko.testing.coverage": ("Coverage", "coverage_table"),
+    "rawko.testing.doubles": ("Doubles", "scripted_actor"),
+    "rawko.testing.errors": ("ContractBroken", "ContractMistake", "ContractsUnavailable"),
+    "rawko.testing.recorder": ("Recorder",),
+    "rawko.testing.run": ("ContractResult", "ScenarioResult", "run_contracts"),
+}
+_LAZY = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "ContractBroken",
+    "ContractMistake",
+    "ContractResult",
+    "ContractsUnavailable",
+    "Coverage",
+    "Doubles",
+    "Recorder",
+    "ScenarioResult",
+    "TestActor",
+    "coverage_table",
+    "create_test_actor",
+    "run_contracts",
+    "scripted_actor",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name]), name)

@@ -1,0 +1,173 @@
+"""Where a chart's bindings are: a module named by the caller, by the project's pyproject.toml, or shipped with rawko.
+
+A chart never names a module itself: whoever runs it does.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from rawko.chart.definition import Chart
+from rawko.chart.errors import hint, nearest
+from rawko.chart.lint import BoundNames
+from rawko.chart.shipped import shipped_path
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.errors import BindingError
+from rawko.runtime.errors import BindingsNotFound
+
+PROJECT_FILE = "pyproject.toml"
+TABLE = "[tool.rawko.bindings]"
+
+
+def find_bindings(chart: Chart, *, module: str | None = None, start: Path | None = None) -> Bindings | None:
+    """The bindings of a chart, or None where nobody names any.
+
+    Asked in this order: `module`; the table `[tool.rawko.bindings]` of the nearest pyproject.toml, whose keys are
+    chart names, or paths or globs relative to that file; for a shipped chart, the machine of its stem.
+
+    Args:
+        module: Dotted name of a module with a `bindings` (the command line's `--bindings`).
+        start: Folder or file from which pyproject.toml is looked for, upwards; the chart's file by default.
+
+    Raises:
+        BindingsNotFound: The module cannot be imported or has no `bindings`, or the table is wrong.
+    """
+    path = Path(chart.file).absolute()
+    begin = path if start is None else Path(start).absolute()
+    project = find_project(begin)
+    folder = project.parent if project is not None else (begin if begin.is_dir() else begin.parent)
+    if module is not None:
+        return load_bindings(module, folder, "--bindings")
+    if project is not None and (named := _named_by_project(project, chart, path)) is not None:
+        return load_bindings(named, folder, f"{TABLE} of {project}")
+    if path.parent == _shipped_folder():
+        return load_bindings(f"rawko.machines.{path.stem}", folder, f"the shipped chart {path.stem!r}")
+    return None
+
+
+def find_project(start: Path) -> Path | None:
+    """The nearest pyproject.toml in `start` or above it."""
+    for folder in (start, *start.parents):
+        if (file := folder / PROJECT_FILE).is_file():
+            return file
+    return None
+
+
+def load_bindings(module: str, folder: Path, whose: str) -> Bindings:
+    """The `bindings` of a module, imported with `folder` at the front of the import path.
+
+    Args:
+        whose: Who names the module, for messages.
+
+    Raises:
+        BindingsNotFound: It cannot be imported, or has no `bindings`.
+    """
+    try:
+        with _import_path(folder):
+            return Bindings.from_module(importlib.import_module(module))
+    except ModuleNotFoundError as error:
+        if error.name is not None and (module == error.name or module.startswith(f"{error.name}.")):
+            message = f"module {module!r}, named by {whose}, is not found in {folder} or among the installed packages"
+            raise BindingsNotFound(message, module=module) from error
+        raise _broken(module, whose, error) from error
+    except BindingError as error:
+        raise BindingsNotFound(f"{error}, named by {whose}", module=module) from error
+    except Exception as error:  # the module's own code may raise anything
+        raise _broken(module, whose, error) from error
+
+
+def bound_names(bindings: Bindings) -> BoundNames:
+    """What is bound, by kind: what `rawko.chart.lint_bindings` compares a chart with."""
+    return BoundNames(
+        guards=bindings.names("guard"),
+        actions=bindings.names("action"),
+        actors=bindings.names("actor"),
+        delays=bindings.names("delay"),
+        inputs=bindings.names("input"),
+        outputs=bindings.names("output"),
+        contexts=bindings.names("context"),
+    )
+
+
+def _broken(module: str, whose: str, error: Exception) -> BindingsNotFound:
+    message = f"module {module!r}, named by {whose}, fails as it is imported: {type(error).__name__}: {error}"
+    return BindingsNotFound(message, module=module)
+
+
+@contextmanager
+def _import_path(folder: Path) -> Iterator[None]:
+    entry = str(folder)
+    sys.path.insert(0, entry)
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        if entry in sys.path:
+            sys.path.remove(entry)
+
+
+def _shipped_folder() -> Path | None:
+    try:
+        return shipped_path("statecharts")
+    except FileNotFoundError:
+        return None
+
+
+# ---------------------------------------------------------------- pyproject.toml
+
+
+def _named_by_project(project: Path, chart: Chart, path: Path) -> str | None:
+    table = _table(project)
+    for key, module in table.items():
+        if not isinstance(module, str) or not module:
+            message = f"{project}: {TABLE}: {key!r} is {module!r}; accepted: the dotted name of a module"
+            raise BindingsNotFound(message, module=str(module))
+    for key in sorted(table, key=_is_pattern):  # a name or a plain path says more than a glob
+        if key == chart.name or _is_path_of(key, project.parent, path):
+            return str(table[key])
+    _refuse_misspelt(table, project, chart, path)
+    return None
+
+
+def _table(project: Path) -> Mapping[str, Any]:
+    try:
+        document = tomllib.loads(project.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise BindingsNotFound(f"{project}: cannot be read: {error}") from error
+    table: Mapping[str, Any] = document
+    for key in ("tool", "rawko", "bindings"):
+        inner = table.get(key, {})
+        if not isinstance(inner, Mapping):
+            message = f"{project}: {TABLE} is {inner!r:.60}; accepted: a table of chart names or paths to modules"
+            raise BindingsNotFound(message)
+        table = inner
+    return table
+
+
+def _is_pattern(key: str) -> bool:
+    return any(mark in key for mark in "*?[")
+
+
+def _is_path_of(key: str, folder: Path, path: Path) -> bool:
+    try:
+        relative = path.relative_to(folder).as_posix()
+    except ValueError:
+        return False
+    return fnmatch(relative, key.removeprefix("./"))
+
+
+def _refuse_misspelt(table: Mapping[str, Any], project: Path, chart: Chart, path: Path) -> None:
+    """A key that is almost this chart's name and no other chart's is a slip, not somebody else's entry."""
+    others = {sibling.stem for sibling in path.parent.glob("*.yaml")} - {path.stem}
+    candidates = [key for key in table if key not in others and not _is_pattern(key)]
+    guess = nearest(chart.name, candidates)
+    if guess is not None and abs(len(guess) - len(chart.name)) <= 2 and "/" not in guess:
+        message = f"{project}: {TABLE} does not name chart {chart.name!r}{hint(chart.name, candidates, 'its keys')}"
+        raise BindingsNotFound(message)

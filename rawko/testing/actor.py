@@ -1,0 +1,249 @@
+"""A machine under test: simulated clock, actors that the test plays itself, everything recorded. No asyncio.
+
+actor = create_test_actor(load_chart("orchestrator.yaml"), bindings)
+actor.send("START_TASK", task="implement feature")
+assert actor.matches("selecting")
+actor.complete("select_agent", {"mode": "planner"})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rawko.chart.definition import Chart
+from rawko.chart.parse import load_chart
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.clocks import SimulatedClock
+from rawko.interpreter.events import Event, InternalEvent, InvocationEvent, make_event
+from rawko.interpreter.explain import Refusal
+from rawko.interpreter.interpreter import Interpreter
+from rawko.interpreter.steps import Receipt, Step
+from rawko.testing.coverage import Coverage
+from rawko.testing.doubles import Call, Doubles
+from rawko.testing.errors import ContractMistake
+from rawko.testing.placing import Placed
+from rawko.testing.recorder import Recorder
+
+GIVEN = "rawko.given"
+"""Event with which a machine that was put into a state looks for eventless transitions; `*` does not match it."""
+
+MAX_STEPS = 10_000
+_OWN = ("after.", "done.", "error.", "rawko.")
+
+
+def create_test_actor(
+    chart: Chart | str | Path,
+    bindings: Bindings | None = None,
+    *,
+    input: Mapping[str, Any] | None = None,
+    context: Mapping[str, Any] | None = None,
+    state: str | Sequence[str] = (),
+    guards: Mapping[str, bool] | None = None,
+) -> TestActor:
+    """A started machine whose actors the test plays.
+
+    Args:
+        chart: A chart or its file.
+        bindings: Its functions; what is missing is stood in for (see `rawko.testing.doubles.Doubles`).
+        input: As for `Interpreter`.
+        context: Context fields that replace the initial ones.
+        state: Be in this state (or these, in parallel regions) instead of starting: no action runs on the way.
+        guards: Outcomes of guards by name, over what they are bound to.
+
+    Raises:
+        ContractMistake: A state, field or guard that the chart does not have.
+
+    Source: A3-011, C-50.
+    """
+    definition = chart if isinstance(chart, Chart) else load_chart(chart)
+    doubles = Doubles(definition, bindings)
+    doubles.given.update(guards or {})
+    states = (state,) if isinstance(state, str) else tuple(state)
+    return TestActor(doubles, input=input or {}, context=context or {}, states=states)
+
+
+class TestActor:
+    """A machine whose actors the test plays; made by `create_test_actor`.
+
+    Attributes:
+        interpreter: The machine itself.
+        recorder: Every step so far.
+        doubles: Guards given, actions called.
+        coverage: What this machine has covered of its chart.
+    """
+
+    __test__ = False  # the name is no test class to pytest
+
+    def __init__(
+        self,
+        doubles: Doubles,
+        *,
+        input: Mapping[str, Any],
+        context: Mapping[str, Any],
+        states: Sequence[str] = (),
+        coverage: Coverage | None = None,
+    ) -> None:
+        chart, bindings = doubles.chart, doubles.bindings
+        for state in states:
+            if state not in chart:
+                raise ContractMistake(f"chart {chart.name!r} has no state {state!r}; states: {', '.join(chart.states)}")
+        self.doubles = doubles
+        self.chart = chart
+        self.recorder = Recorder()
+        self.coverage = Coverage(chart) if coverage is None else coverage
+        self._sent: list[Event] = []
+        placed = Placed(chart, bindings, states=states, context=context, input=input)
+        self.without_input = placed.without_input
+        self.interpreter = Interpreter(chart, bindings, input=input, clock=SimulatedClock())
+        restored = self.interpreter.restore(placed.snapshot)
+        if not states:
+            self._run()
+            return
+        self._record(restored)
+        if any(not t.events for name in self.configuration for t in chart[name].transitions):
+            self._take(make_event(GIVEN, {}))
+
+    # ------------------------------------------------------------ what comes from outside
+
+    def send(self, name: str, /, **data: Any) -> Receipt:
+        """Send an event and run until nothing is due; what became of it."""
+        return self.send_event(make_event(name, data))
+
+    def send_event(self, event: Event) -> Receipt:
+        """`send` for an event that exists already."""
+        if self.interpreter.final:
+            self.recorder.receipts.append((event.name, Receipt.DONE))
+            return Receipt.DONE
+        before = len(self.recorder.steps)
+        self._take(event)
+        found = (s.receipt for s in self.recorder.steps[before:] if s.steps and s.steps[0].event is event)
+        return next((receipt for receipt in found if receipt is not None), Receipt.DONE)
+
+    def complete(self, id: str, output: Any = None) -> None:
+        """The actor with that id is done."""
+        self.interpreter.complete_invocation(id, self._running(id), output)
+        self._run()
+
+    def fail(self, id: str, error: Any) -> None:
+        """The actor with that id fails; `error` is a mapping with `category` and `message`."""
+        self.interpreter.fail_invocation(id, self._running(id), error)
+        self._run()
+
+    def deliver(self, id: str, event: str, /, **data: Any) -> None:
+        """The actor with that id yields an event."""
+        self.interpreter.deliver(id, self._running(id), event, data)
+        self._run()
+
+    def advance(self, seconds: float) -> None:
+        """Let simulated time pass, stopping at everything that becomes due on the way."""
+        clock = self.interpreter.clock
+        assert isinstance(clock, SimulatedClock)
+        end = clock.time + seconds
+        self._run()
+        while (due := self.interpreter.next_due()) is not None and due <= end:
+            clock.time = max(due, clock.time)
+            if not self._run():
+                break
+        clock.time = max(end, clock.time)
+        self._run()
+
+    def set_context(self, name: str, value: Any) -> None:
+        """Change a context field behind the machine's back, through a snapshot."""
+        from rawko.interpreter.core import model_of
+        from rawko.interpreter.values import thaw
+
+        snapshot = self.interpreter.snapshot()
+        snapshot["context"][name] = thaw(model_of(self.chart, self.doubles.bindings).field(name, value))
+        for invocation in snapshot["invocations"]:
+            invocation["policy"] = "resume"
+        changed = Interpreter(self.chart, self.doubles.bindings, clock=self.interpreter.clock)
+        changed.restore(snapshot)
+        self.interpreter = changed
+
+    def _take(self, event: Event) -> None:
+        self._sent.append(event)
+        self.interpreter.queue(event)
+        self._run()
+
+    def _running(self, id: str) -> int:
+        invocation = self.interpreter.invocations.get(id)
+        if invocation is None:
+            running = ", ".join(map(repr, self.interpreter.invocations)) or "none"
+            raise ContractMistake(f"actor {id!r} is not running; running: {running}")
+        return invocation.number
+
+    def _run(self) -> int:
+        count = 0
+        while (step := self.interpreter.execute_once()) is not None:
+            self._record(step)
+            count += 1
+            if count > MAX_STEPS:
+                raise ContractMistake(f"the machine does not come to rest: {MAX_STEPS} steps without the clock moving")
+        return count
+
+    def _record(self, step: Step) -> None:
+        self.recorder.record(step, is_timed=self._is_timed(step))
+        self.coverage.observe(step)
+
+    def _is_timed(self, step: Step) -> bool:
+        event = step.steps[0].event if step.steps else None
+        if event is None or isinstance(event, (InternalEvent, InvocationEvent)) or event.name.startswith(_OWN):
+            return False
+        return not any(event is sent for sent in self._sent)
+
+    # ------------------------------------------------------------ what can be seen
+
+    @property
+    def configuration(self) -> tuple[str, ...]:
+        """Active states, by depth, then by name."""
+        return tuple(self.interpreter.configuration)
+
+    @property
+    def context(self) -> Mapping[str, Any]:
+        """The machine's context, live and read-only."""
+        return self.interpreter.context
+
+    @property
+    def output(self) -> Any:
+        """The machine's output, once it has finished."""
+        return self.interpreter.output
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the machine has finished."""
+        return self.interpreter.final
+
+    @property
+    def calls(self) -> Sequence[Call]:
+        """Actions called so far."""
+        return self.doubles.calls
+
+    def matches(self, state: str) -> bool:
+        """Whether a state is active."""
+        return self.interpreter.matches(state)
+
+    def input_of(self, id: str) -> Any:
+        """The input with which the actor was started last.
+
+        Raises:
+            ContractMistake: It was never started, or its input could not be computed.
+        """
+        started = [effect for effect in self.recorder.started if effect.id == id]
+        if not started:
+            known = ", ".join(sorted({repr(effect.id) for effect in self.recorder.started})) or "none"
+            raise ContractMistake(f"actor {id!r} was never started; started: {known}")
+        if len(started) == 1 and id in self.without_input:
+            error = self.without_input[id]
+            told = f"{type(error).__name__}: {error}"
+            raise ContractMistake(f"the input of actor {id!r} cannot be computed in a given state: {told}") from error
+        return started[-1].input
+
+    def why_not(self, event: str, /, **data: Any) -> tuple[Refusal, ...]:
+        """Why an event would not be taken now."""
+        with self.doubles.unwatched():
+            return self.interpreter.why_not(event, **data)
+
+    def __repr__(self) -> str:
+        return f"TestActor({self.interpreter!r})"

@@ -1,0 +1,195 @@
+"""A contract as a pytest module: one test for each scenario, run by pytest-bdd through rawko's phrases.
+
+This and `bdd_steps` are the modules that know pytest-bdd; tests/testing/test_pytest_bdd_interface.py pins what they
+rely on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from rawko.chart.definition import Chart
+from rawko.chart.errors import ChartError
+from rawko.chart.parse import load_chart
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.errors import InterpreterError
+from rawko.runtime.errors import BindingsNotFound
+from rawko.runtime.locate import find_bindings
+from rawko.testing.coverage import Coverage
+from rawko.testing.errors import ContractBroken, ContractMistake, ContractsUnavailable
+from rawko.testing.scene import Scene, StepText
+from rawko.testing.steps import BOOK
+
+BINDINGS = pytest.StashKey[Bindings]()
+"""Bindings for every chart, given by a caller in the same process (see `rawko.testing.run`)."""
+
+STEP = pytest.StashKey[Any]()
+"""The step that a scenario is at, in its item's stash."""
+
+_COVERAGE = pytest.StashKey[dict[str, Coverage]]()
+_HOOKS = "rawko-step-hooks"
+_NOT_A_NAME = re.compile(r"\W+")
+
+
+def contract_file(path: Path, chart: Path, parent: pytest.Collector) -> ContractFile:
+    """The collector of one contract."""
+    file: ContractFile = ContractFile.from_parent(parent, path=path)
+    file.chart_path = chart
+    return file
+
+
+def coverage_of(config: pytest.Config) -> list[Coverage]:
+    """What the contracts of this run have covered, one per chart."""
+    return list(config.stash.get(_COVERAGE, {}).values())
+
+
+class StepHooks:
+    """Hooks of pytest-bdd, for contracts alone; registered where pytest-bdd is."""
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_bdd_before_step(self, request: pytest.FixtureRequest, step: Any) -> None:
+        request.node.stash[STEP] = step
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_bdd_step_func_lookup_error(
+        self, request: pytest.FixtureRequest, step: Any, exception: Exception
+    ) -> None:
+        """Tell the nearest phrases, where a step of a contract is none."""
+        if isinstance(request.node, ScenarioItem):
+            request.node.stash[STEP] = step
+            exception.add_note(str(BOOK.unknown(step.type, step.name)))
+
+
+class ContractFile(pytest.Module):
+    """A `.feature` beside a chart of the same stem; its tests are its scenarios."""
+
+    chart_path: Path
+
+    def _getobj(self) -> ModuleType:
+        try:
+            return self._module()
+        except (ContractMistake, ChartError, BindingsNotFound, InterpreterError) as error:
+            raise self.CollectError(str(error)) from error
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        for item in super().collect():
+            if isinstance(item, pytest.Function):
+                item.__class__ = ScenarioItem  # pytest offers no other way that keeps its handling of examples
+                case = f" [{item.callspec.id}]" if hasattr(item, "callspec") else ""
+                item.user_properties.append(("scenario", vars(item.function)["rawko_scenario"] + case))
+            yield item
+
+    def _module(self) -> ModuleType:
+        if not self.config.pluginmanager.has_plugin("pytest-bdd"):
+            raise ContractsUnavailable("pytest-bdd")
+        if not self.config.pluginmanager.has_plugin(_HOOKS):
+            self.config.pluginmanager.register(StepHooks(), _HOOKS)
+        import pytest_bdd
+
+        from rawko.testing import bdd_steps
+
+        chart = load_chart(self.chart_path)
+        bindings = self._bindings(chart)
+        feature = _read_feature(self.path)
+        module = ModuleType(f"contract_{_python_name(self.path.stem)}")
+        module.__file__ = str(self.path)
+        members = vars(module)
+        members.update((name, value) for name, value in vars(bdd_steps).items() if name.startswith("pytestbdd_"))
+        members["rawko_scene"] = _scene_fixture(chart, bindings, feature, self._coverage(chart))
+        for number, name in enumerate(feature.scenarios, 1):
+            test = pytest_bdd.scenario(self.path.name, name, features_base_dir=str(self.path.parent))(_nothing_more())
+            test.rawko_scenario = name
+            members[f"test_{number:02}_{_python_name(name)}"] = test
+        return module
+
+    def _bindings(self, chart: Chart) -> Bindings | None:
+        if (given := self.config.stash.get(BINDINGS, None)) is not None:
+            return given
+        return find_bindings(chart, module=self.config.getoption("--rawko-bindings"))
+
+    def _coverage(self, chart: Chart) -> Coverage:
+        table = self.config.stash.setdefault(_COVERAGE, {})
+        return table.setdefault(str(self.chart_path), Coverage(chart))
+
+
+class ScenarioItem(pytest.Function):
+    """One scenario. What goes wrong in it is told without Python's traceback: its author wrote none of that code."""
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
+        if isinstance(excinfo.value, (ContractBroken, ContractMistake)):
+            return f"{_place(self)}\n{excinfo.value}"
+        if type(excinfo.value).__name__ == "StepDefinitionNotFoundError":
+            return "\n".join([_place(self), *getattr(excinfo.value, "__notes__", ())])
+        return super().repr_failure(excinfo)
+
+
+def _place(item: pytest.Function) -> str:
+    """Which step of which scenario it is at."""
+    name = dict(item.user_properties).get("scenario", item.name)
+    step = item.stash.get(STEP, None)
+    at = "" if step is None else f"\n{item.path}:{step.line_number}: {step.keyword} {step.name}"
+    return f"Scenario: {name}{at}"
+
+
+def _scene_fixture(chart: Chart, bindings: Bindings | None, feature: Any, coverage: Coverage) -> Any:
+    scenarios = {name: _texts(template.render({}).steps) for name, template in feature.scenarios.items()}
+
+    @pytest.fixture
+    def rawko_scene() -> Scene:
+        return Scene(chart, bindings, BOOK, scenarios=scenarios, coverage=coverage)
+
+    return rawko_scene
+
+
+def _read_feature(path: Path) -> Any:
+    """pytest-bdd's reading of a feature, which must have scenarios of different names.
+
+    Raises:
+        ContractMistake: It cannot be read, is empty, or two scenarios share a name (pytest-bdd would run one of them).
+    """
+    from pytest_bdd import feature as features
+    from pytest_bdd.exceptions import GherkinParseError
+    from pytest_bdd.gherkin_parser import get_gherkin_document
+
+    features.features.pop(str(path.absolute()), None)  # pytest-bdd keeps features for ever, edited ones too
+    try:
+        names = Counter(_scenario_names(get_gherkin_document(str(path)).feature.children))
+        feature = features.get_feature(str(path.parent), path.name)
+    except GherkinParseError as error:
+        raise ContractMistake(f"{path}: {error}") from error
+    twice = [name for name, count in names.items() if count > 1]
+    if twice:
+        raise ContractMistake(f"{path}: two scenarios are called {twice[0]!r}: give each a name of its own")
+    if not names:
+        raise ContractMistake(f"{path}: it has no scenario")
+    return feature
+
+
+def _scenario_names(children: Sequence[Any]) -> Iterator[str]:
+    for child in children:
+        if getattr(child, "rule", None):
+            yield from _scenario_names(child.rule.children)
+        elif child.scenario:
+            yield child.scenario.name
+
+
+def _nothing_more() -> Any:
+    def scenario() -> None:
+        """All is done by the steps."""
+
+    return scenario
+
+
+def _python_name(text: str) -> str:
+    return _NOT_A_NAME.sub("_", text).strip("_").lower()[:80] or "scenario"
+
+
+def _texts(steps: Sequence[Any]) -> list[StepText]:
+    return [(s.type, s.name, s.docstring, s.datatable.raw() if s.datatable is not None else None) for s in steps]

@@ -1,0 +1,159 @@
+"""How much of a chart its contracts have been through: states, transitions, and guards in both outcomes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from rawko.chart.definition import Chart, GuardCall, State, Transition
+from rawko.chart.expressions import format_guard
+from rawko.chart.lint.walk import leaves
+from rawko.interpreter.steps import Step
+
+
+class Share(NamedTuple):
+    """So many of so many."""
+
+    covered: int
+    total: int
+
+    @property
+    def percent(self) -> float:
+        """0 to 100; 100 where there is nothing to cover."""
+        return 100.0 if not self.total else 100.0 * self.covered / self.total
+
+    def __str__(self) -> str:
+        return f"{self.covered}/{self.total}"
+
+
+class Coverage:
+    """What of one chart has been active, taken and asked.
+
+    Attributes:
+        states: How often each state was entered, or given.
+        transitions: How often each transition was taken, by its index in the chart.
+        guards: How often each guard name had each outcome: (name, outcome).
+    """
+
+    def __init__(self, chart: Chart) -> None:
+        self.chart = chart
+        self.states: Counter[str] = Counter()
+        self.transitions: Counter[int] = Counter()
+        self.guards: Counter[tuple[str, bool]] = Counter()
+        guards = (leaf for t in chart.transitions if t.guard is not None for leaf in leaves(t.guard))
+        # Guards of contracts do not count: there, false means that the machine is broken.
+        self._guard_names = sorted({guard.name for guard in guards if isinstance(guard, GuardCall)})
+
+    # ------------------------------------------------------------ collecting
+
+    def observe(self, step: Step) -> None:
+        """Count one macrostep."""
+        if not step.steps:  # a restored machine: it is where it is
+            self.states.update(step.configuration)
+        for micro in step.steps:
+            self.states.update(micro.entered_states)
+            self.transitions.update(getattr(micro, "indexes", ()))
+
+    def ask(self, asked: Iterable[tuple[str, bool]]) -> None:
+        """Count guards and their outcomes."""
+        self.guards.update(asked)
+
+    def add(self, other: Coverage) -> None:
+        """Count what another one of the same chart has counted.
+
+        Raises:
+            ValueError: It is of another chart.
+        """
+        if other.chart.hash != self.chart.hash:
+            raise ValueError(f"coverage of chart {other.chart.name!r} cannot be added to {self.chart.name!r}'s")
+        self.states.update(other.states)
+        self.transitions.update(other.transitions)
+        self.guards.update(other.guards)
+
+    # ------------------------------------------------------------ asking
+
+    @property
+    def state_share(self) -> Share:
+        """States that were active; history states do not count, they never are."""
+        return Share(len(self._countable) - len(self.missing_states), len(self._countable))
+
+    @property
+    def transition_share(self) -> Share:
+        """Transitions that were taken."""
+        total = len(self.chart.transitions)
+        return Share(total - len(self.missing_transitions), total)
+
+    @property
+    def guard_share(self) -> Share:
+        """Guard outcomes that were seen, two for each name."""
+        total = 2 * len(self._guard_names)
+        return Share(total - len(self.missing_guards), total)
+
+    @property
+    def _countable(self) -> Sequence[State]:
+        return [state for state in self.chart if not state.is_history]
+
+    @property
+    def missing_states(self) -> Sequence[State]:
+        """States that were never active, in document order."""
+        return [state for state in self._countable if not self.states[state.name]]
+
+    @property
+    def missing_transitions(self) -> Sequence[Transition]:
+        """Transitions that were never taken, in document order."""
+        return [t for t in self.chart.transitions if not self.transitions[t.index]]
+
+    @property
+    def missing_guards(self) -> Sequence[tuple[str, bool]]:
+        """Guard outcomes that were never seen."""
+        pairs = ((name, outcome) for name in self._guard_names for outcome in (True, False))
+        return [pair for pair in pairs if not self.guards[pair]]
+
+    def to_json(self) -> dict[str, Any]:
+        """Numbers and names, for reports."""
+        return {
+            "chart": self.chart.name,
+            "file": self.chart.file,
+            "states": list(self.state_share),
+            "transitions": list(self.transition_share),
+            "guards": list(self.guard_share),
+            "missing_states": [state.name for state in self.missing_states],
+            "missing_transitions": [
+                {"position": str(t.position), "transition": transition_text(t)} for t in self.missing_transitions
+            ],
+            "missing_guards": [{"guard": name, "outcome": outcome} for name, outcome in self.missing_guards],
+        }
+
+
+def transition_text(transition: Transition) -> str:
+    """A transition on one line: `selecting -> executing on done.invoke.x [guard]`."""
+    event = f" on {', '.join(transition.events)}" if transition.events else " always"
+    guard = f" [{format_guard(transition.guard)}]" if transition.guard is not None else ""
+    return f"{transition.source} -> {', '.join(transition.targets) or '(no target)'}{event}{guard}"
+
+
+def coverage_table(coverages: Iterable[Coverage], *, is_verbose: bool = True) -> str:
+    """One row a chart; with `is_verbose`, what is missing is listed below with its place."""
+    found = list(coverages)
+    rows = [("chart", "states", "transitions", "guard outcomes")]
+    rows += [(c.chart.name, _cell(c.state_share), _cell(c.transition_share), _cell(c.guard_share)) for c in found]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    if is_verbose:
+        for coverage in found:
+            lines += _missing(coverage)
+    return "\n".join(lines)
+
+
+def _cell(share: Share) -> str:
+    return f"{share} ({int(share.percent)} %)"
+
+
+def _missing(coverage: Coverage) -> list[str]:
+    return [
+        *(f"{state.position}: state {state.name!r} was never active" for state in coverage.missing_states),
+        *(f"{t.position}: never taken: {transition_text(t)}" for t in coverage.missing_transitions),
+        *(f"{coverage.chart.file}: guard {n!r} was never {str(o).lower()}" for n, o in coverage.missing_guards),
+    ]

@@ -1,0 +1,168 @@
+"""Bindings for tests: guards and actions are watched, guards can be given, what is not bound is stood in for.
+
+`scripted_actor` is a double for one invoked actor of a running `rawko.runtime.Actor`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rawko.chart.definition import Chart
+from rawko.chart.lint import needed_names
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.events import Event
+from rawko.interpreter.values import thaw
+from rawko.runtime.logic import ActorFailed, Done
+from rawko.testing.errors import ContractMistake
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of an action: its name in the chart and its keyword arguments, as plain JSON."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+
+class GuardNotGiven(ContractMistake):
+    """A guard that is neither bound nor given was asked."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"guard {name!r} is not bound: add 'Given guard {name} is true' (or false) to the scenario")
+        self.name = name
+
+
+class Doubles:
+    """Bindings around a chart's own, for one test.
+
+    - guards: answer what `given` says, else what the bound function says; unbound and not given: GuardNotGiven.
+    - actions: are recorded in `calls`, then run; unbound ones do nothing.
+    - inputs and outputs that are not bound give None, delays 0 ms.
+
+    Attributes:
+        chart: The chart; without its context model where that is not bound.
+        bindings: To be given to the interpreter together with `chart`.
+        given: Outcomes of guards, by name, whatever their arguments; may be changed at any time.
+        calls: Actions called so far, in order.
+        asked: Guards asked so far, with their outcomes, in order.
+        mistake: The first mistake of the test's author; machines may swallow the exception.
+    """
+
+    def __init__(self, chart: Chart, bindings: Bindings | None = None) -> None:
+        own = Bindings() if bindings is None else bindings
+        needed: dict[str, set[str]] = {}
+        for need in needed_names(chart):
+            needed.setdefault(need.kind, set()).add(need.name)
+        self.chart = chart
+        if chart.context is not None and own.find("context", chart.context) is None:
+            self.chart = replace(chart, context=None)
+        self.given: dict[str, bool] = {}
+        self.calls: list[Call] = []
+        self.asked: list[tuple[str, bool]] = []
+        self.mistake: ContractMistake | None = None
+        self.guards = frozenset(needed.get("guard", ())) | own.names("guard")
+        self.actions = frozenset(needed.get("action", ())) | own.names("action")
+        self._is_watching = True
+        self.bindings = self._around(own, needed)
+
+    def _around(self, own: Bindings, needed: Mapping[str, set[str]]) -> Bindings:
+        values = {
+            "guard": {name: self._guard(name, own.find("guard", name)) for name in self.guards},
+            "action": {name: self._action(name, own.find("action", name)) for name in self.actions},
+            "input": dict.fromkeys(needed.get("input", set()) - own.names("input"), _nothing),
+            "output": dict.fromkeys(needed.get("output", set()) - own.names("output"), _nothing),
+            "delay": dict.fromkeys(needed.get("delay", set()) - own.names("delay"), _no_delay),
+        }
+        around = own
+        for kind, table in values.items():
+            around = around.replaced(kind, table)  # type: ignore[arg-type]
+        return around
+
+    def _guard(self, name: str, function: Callable[..., Any] | None) -> Callable[..., Any]:
+        def ask(context: Any, event: Any, **arguments: Any) -> bool:
+            if name in self.given:
+                outcome = self.given[name]
+            elif function is not None:
+                outcome = bool(function(context, event, **arguments))
+            else:
+                raise self._noted(GuardNotGiven(name))
+            if self._is_watching:
+                self.asked.append((name, outcome))
+            return outcome
+
+        return functools.wraps(function)(ask) if function is not None else ask
+
+    def _action(self, name: str, function: Callable[..., Any] | None) -> Callable[..., Any]:
+        def call(context: Any, event: Any, **arguments: Any) -> Any:
+            self.calls.append(Call(name, thaw(arguments)))
+            return function(context, event, **arguments) if function is not None else None
+
+        return functools.wraps(function)(call) if function is not None else call
+
+    def _noted(self, mistake: ContractMistake) -> ContractMistake:
+        if self._is_watching and self.mistake is None:
+            self.mistake = mistake
+        return mistake
+
+    @contextmanager
+    def unwatched(self) -> Iterator[None]:
+        """Guards asked meanwhile (by `can`, `why_not`, a test's own expression) are not recorded."""
+        before, self._is_watching = self._is_watching, False
+        try:
+            yield
+        finally:
+            self._is_watching = before
+
+
+def _nothing(context: Any, event: Any) -> None:
+    return None
+
+
+def _no_delay(context: Any, event: Any) -> int:
+    return 0
+
+
+# ---------------------------------------------------------------- a double for one actor
+
+
+def scripted_actor(*script: Any) -> Callable[[Any], AsyncIterator[Any]]:
+    """An actor that does the same every time it is invoked, for `bindings.replaced("actor", {...})`.
+
+    Args:
+        script: In order: an `Event` is yielded to the machine, a number is waited for in seconds of real time, a
+            `Done` ends it with an output, an exception (such as `ActorFailed`) is raised; anything else is its
+            output. Without any, it is done with None.
+
+    The inputs that it was invoked with are in its `inputs`, oldest first.
+    """
+
+    async def act(input: Any) -> AsyncIterator[Any]:
+        act.inputs.append(input)  # type: ignore[attr-defined]
+        for part in script:
+            match part:
+                case Event():
+                    yield part
+                case BaseException():
+                    raise part
+                case bool() | None:
+                    yield Done(part)
+                    return
+                case int() | float():
+                    await asyncio.sleep(part)
+                case Done():
+                    yield part
+                    return
+                case _:
+                    yield Done(part)
+                    return
+
+    act.inputs = []  # type: ignore[attr-defined]
+    return act
+
+
+__all__ = ["ActorFailed", "Call", "Doubles", "GuardNotGiven", "scripted_actor"]

@@ -1,0 +1,115 @@
+"""JSON values of contracts: read, compared, and found inside others."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from rawko.interpreter.values import Vector
+from rawko.testing.errors import ContractMistake
+
+_DECODER = json.JSONDecoder()
+_NAME = re.compile(r"\s*([^\s=]+)\s*=\s*")
+_BETWEEN = re.compile(r"\s*(?:,\s*(?:and\s+)?|and\s+|$)")
+
+
+def read_json(text: str) -> Any:
+    """The value that a text says.
+
+    Raises:
+        ContractMistake: It is not JSON.
+    """
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ContractMistake(f"{text!r} is not JSON ({error}); a text stands in double quotes") from None
+
+
+def read_parameters(text: str) -> dict[str, Any]:
+    """`p=1, q="x" and r=[2]` as a mapping; values are JSON.
+
+    Raises:
+        ContractMistake: It reads otherwise.
+    """
+    found: dict[str, Any] = {}
+    at = 0
+    while at < len(text):
+        name = _NAME.match(text, at)
+        if name is None:
+            raise ContractMistake(f"{text[at:]!r} does not read as name=value")
+        try:
+            value, at = _DECODER.raw_decode(text, name.end())
+        except ValueError:
+            rest = text[name.end() :]
+            raise ContractMistake(f"{name[1]}={rest!r} is not JSON; a text stands in double quotes") from None
+        found[name[1]] = value
+        between = _BETWEEN.match(text, at)
+        if between is None:
+            raise ContractMistake(f"{text[at:]!r} after {name[1]}={value!r}; accepted: a comma or 'and'")
+        at = between.end()
+    return found
+
+
+def is_equal(found: Any, expected: Any) -> bool:
+    """Whether two JSON values are the same; true is not 1."""
+    if isinstance(expected, Mapping):
+        return (
+            isinstance(found, Mapping)
+            and found.keys() == expected.keys()
+            and all(is_equal(found[key], value) for key, value in expected.items())
+        )
+    if isinstance(expected, (list, tuple, Vector)):
+        return (
+            isinstance(found, (list, tuple, Vector))
+            and len(found) == len(expected)
+            and all(is_equal(a, b) for a, b in zip(found, expected, strict=True))
+        )
+    return isinstance(found, bool) == isinstance(expected, bool) and bool(found == expected)
+
+
+def difference(found: Any, expected: Any, where: str = "") -> str | None:
+    """How `found` fails to contain `expected`, or None where it does.
+
+    A mapping contains another if it has all its keys with values that contain its values; lists are compared item by
+    item; everything else must be equal.
+    """
+    place = where or "it"
+    if isinstance(expected, Mapping):
+        if not isinstance(found, Mapping):
+            return f"{place} is {shown(found)}, not a mapping"
+        for key, value in expected.items():
+            if key not in found:
+                return f"{place} has no {key!r}; it has {', '.join(map(repr, found)) or 'nothing'}"
+            told = difference(found[key], value, f"{where}.{key}" if where else key)
+            if told is not None:
+                return told
+        return None
+    if isinstance(expected, (list, tuple, Vector)):
+        if not isinstance(found, (list, tuple, Vector)):
+            return f"{place} is {shown(found)}, not a list"
+        if len(found) != len(expected):
+            return f"{place} has {len(found)} items, not {len(expected)}: {shown(found)}"
+        told_items = (difference(a, b, f"{where}[{n}]") for n, (a, b) in enumerate(zip(found, expected, strict=True)))
+        return next((told for told in told_items if told is not None), None)
+    return None if is_equal(found, expected) else f"{place} is {shown(found)}, not {shown(expected)}"
+
+
+def contains(found: Any, expected: Any) -> bool:
+    """Whether a context value contains another: a text its part, a list an item (or each of several), a mapping as in
+    `difference`."""
+    if isinstance(found, str):
+        return isinstance(expected, str) and expected in found
+    if isinstance(found, (list, tuple, Vector)):
+        wanted = expected if isinstance(expected, list) else [expected]
+        return all(any(difference(item, one) is None for item in found) for one in wanted)
+    return difference(found, expected) is None
+
+
+def shown(value: Any) -> str:
+    """A value for a message: JSON, cut."""
+    from rawko.interpreter.values import thaw
+
+    text = json.dumps(thaw(value), ensure_ascii=False, default=repr)
+    return text if len(text) <= 300 else text[:297] + "..."

@@ -1,0 +1,160 @@
+"""The grammar of contract phrases: a template with placeholders, found by text, called with what stands there.
+
+Names may stand in double quotes or not; values are JSON, in the line or as a docstring below it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from rawko.testing.errors import ContractMistake
+from rawko.testing.matching import read_json, read_parameters
+
+Kind = Literal["given", "when", "then"]
+Handler: TypeAlias = Callable[..., None]
+
+_NAME = r'(?P<{0}>"[^"]+"|[^\s"]+)'
+_WORDS = r'(?P<{0}>"[^"]+"|[^"]+?)'
+_PARTS: Mapping[str, str] = {
+    "state": _WORDS.format("state"),  # sismic's charts have names of several words
+    **{name: _NAME.format(name) for name in ("actor", "event", "field", "action", "guard", "tag", "code")},
+    "outcome": r"(?P<outcome>true|false)",
+    "json": r"(?P<json>\S.*)",
+    "with": r"(?P<with>\S.*)",
+    "text": r'(?P<text>"(?:[^"\\]|\\.)*")',
+    "seconds": r"(?P<seconds>\d+(?:\.\d+)?)",
+    "times": r"(?P<times>\d+)",
+    "scenario": r"(?:'(?P<scenario>.+)'|\"(?P<scenario_>.+)\")",
+    "step": r"(?:'(?P<step>.+)'|\"(?P<step_>.+)\")",
+    "expression": r"(?P<expression>\S.*?)",
+}
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
+
+
+_READ: Mapping[str, Callable[[str], Any]] = {
+    "json": read_json,
+    "with": read_parameters,
+    "text": read_json,
+    "seconds": float,
+    "times": int,
+    "outcome": lambda text: text == "true",
+    "scenario": str,
+    "step": str,
+    "expression": str,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """One way to say something.
+
+    Attributes:
+        template: With {placeholders}, as documentation shows it.
+        below: What may stand below the line: "json" (needed), "with" (a table or JSON, may be missing), or None.
+    """
+
+    kinds: tuple[Kind, ...]
+    template: str
+    handler: Handler
+    below: Literal["json", "with"] | None
+    pattern: re.Pattern[str]
+
+    def arguments(self, text: str, docstring: str | None, table: Sequence[Sequence[str]] | None) -> dict[str, Any]:
+        """What to call the handler with, besides the scene.
+
+        Raises:
+            ContractMistake: A value is not JSON, or something is missing or too much below the line.
+        """
+        match = self.pattern.fullmatch(text)
+        assert match is not None
+        found: dict[str, Any] = {}
+        for group, value in match.groupdict().items():
+            if value is not None:
+                name = group.rstrip("_")
+                found["parameters" if name == "with" else name] = _READ.get(name, _unquoted)(value)
+        self._read_below(found, docstring, table)
+        return found
+
+    def _read_below(self, found: dict[str, Any], docstring: str | None, table: Sequence[Sequence[str]] | None) -> None:
+        if table is not None and self.below != "with":
+            raise ContractMistake("this phrase takes no table")
+        if docstring is not None and self.below is None:
+            raise ContractMistake("this phrase takes nothing below its line")
+        if self.below == "json":
+            if docstring is None:
+                raise ContractMistake("a JSON value is missing: in the line, or below it between triple quotes")
+            found["json"] = read_json(docstring)
+        elif self.below == "with":
+            found["parameters"] = _below(docstring, table)
+
+
+def _below(docstring: str | None, table: Sequence[Sequence[str]] | None) -> dict[str, Any]:
+    if docstring is not None:
+        value = read_json(docstring)
+        if not isinstance(value, dict):
+            raise ContractMistake(f"a JSON object of parameters is expected below the line, found {docstring!r:.80}")
+        return value
+    if table is None:
+        return {}
+    if list(table[0]) != ["parameter", "value"]:
+        raise ContractMistake(f"the table's first row is {list(table[0])}; accepted: | parameter | value |")
+    return {name.strip(): read_json(value.strip()) for name, value in table[1:]}
+
+
+class PhraseBook:
+    """All phrases that are understood."""
+
+    def __init__(self) -> None:
+        self.phrases: list[Phrase] = []
+
+    def add(self, kinds: str, *templates: str) -> Callable[[Handler], Handler]:
+        """Register a handler for templates. `kinds` is "given", "when", "then", or several with spaces.
+
+        A template that ends with "{json}" is also understood without it, with the value as a docstring below; one
+        that ends with " with {with}" also without that, with the parameters as a table or docstring, or with none.
+        """
+
+        def register(handler: Handler) -> Handler:
+            names: tuple[Any, ...] = tuple(kinds.split())
+            for template in templates:
+                self.phrases.append(Phrase(names, template, handler, None, _compiled(template)))
+                if template.endswith(" {json}"):
+                    short = template.removesuffix(" {json}")
+                    self.phrases.append(Phrase(names, template, handler, "json", _compiled(short)))
+                if template.endswith(" with {with}"):
+                    short = template.removesuffix(" with {with}")
+                    self.phrases.append(Phrase(names, template, handler, "with", _compiled(short)))
+            return handler
+
+        return register
+
+    def find(self, kind: str, text: str) -> Phrase | None:
+        """The phrase that a text says, or None."""
+        matching = (p for p in self.phrases if kind in p.kinds and p.pattern.fullmatch(text))
+        return next(matching, None)
+
+    def unknown(self, kind: str, text: str) -> ContractMistake:
+        """What to tell of a text that no phrase reads."""
+        kinds = [p for p in self.phrases if kind in p.kinds]
+        templates = list(dict.fromkeys(p.template for p in kinds))
+        near = difflib.get_close_matches(text, templates, 3, 0.4)
+        elsewhere = next((p for p in self.phrases if p.pattern.fullmatch(text)), None)
+        hint = f"; as {' or '.join(map(str.capitalize, elsewhere.kinds))} it is understood" if elsewhere else ""
+        listed = "".join(f"\n  {kind.capitalize()} {template}" for template in near or templates)
+        return ContractMistake(f"no phrase reads {kind.capitalize()} {text!r}{hint}; nearest:{listed}")
+
+
+def _compiled(template: str) -> re.Pattern[str]:
+    pattern, at = "", 0
+    for placeholder in _PLACEHOLDER.finditer(template):
+        pattern += re.escape(template[at : placeholder.start()]) + _PARTS[placeholder[1]]
+        at = placeholder.end()
+    return re.compile(pattern + re.escape(template[at:]), re.DOTALL)

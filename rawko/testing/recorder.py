@@ -1,0 +1,143 @@
+"""What a machine did, step by step, and questions about it: what was started, sent, emitted, logged, entered.
+
+recorder = Recorder()
+actor.subscribe(recorder.record)     # of a running Actor; a TestActor has one already
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rawko.interpreter.effects import EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
+from rawko.interpreter.events import InternalEvent
+from rawko.interpreter.steps import Receipt, Step
+from rawko.interpreter.values import thaw
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An event that the machine sent or emitted. `to`: whom, None for itself or observers."""
+
+    event: str
+    data: dict[str, Any]
+    to: str | None = None
+
+
+@dataclass
+class Recorder:
+    """Steps of one machine, oldest first.
+
+    Attributes:
+        steps: All macrosteps.
+        timed: Indexes of the steps that consumed an event which the machine had sent to itself, with a delay.
+        receipts: What became of events that were sent to it, in order.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    timed: set[int] = field(default_factory=set)
+    receipts: list[tuple[str, Receipt]] = field(default_factory=list)
+
+    def record(self, step: Step, *, is_timed: bool = False) -> None:
+        """Take down one step."""
+        if is_timed:
+            self.timed.add(len(self.steps))
+        if step.receipt is not None and step.steps and (event := step.steps[0].event) is not None:
+            self.receipts.append((event.name, step.receipt))
+        self.steps.append(step)
+
+    def since(self, step: int, receipt: int = 0) -> Recorder:
+        """What happened from a step on (an index)."""
+        timed = {index - step for index in self.timed if index >= step}
+        return Recorder(self.steps[step:], timed, self.receipts[receipt:])
+
+    # ------------------------------------------------------------ questions
+
+    def _effects(self, kind: type[Any]) -> list[Any]:
+        return [effect for step in self.steps for effect in step.effects if isinstance(effect, kind)]
+
+    @property
+    def started(self) -> Sequence[StartInvocation]:
+        """Invocations started, in order."""
+        return self._effects(StartInvocation)
+
+    @property
+    def stopped(self) -> Sequence[StopInvocation]:
+        """Invocations stopped, in order."""
+        return self._effects(StopInvocation)
+
+    @property
+    def logs(self) -> Sequence[LogLine]:
+        """Log lines, in order."""
+        return self._effects(LogLine)
+
+    @property
+    def log_text(self) -> str:
+        """The messages of all log lines, one a line."""
+        return "\n".join(line.message for line in self.logs)
+
+    @property
+    def emitted(self) -> Sequence[Said]:
+        """Events told to observers."""
+        return [Said(effect.event, thaw(effect.data)) for effect in self._effects(EmitEvent)]
+
+    @property
+    def sent(self) -> Sequence[Said]:
+        """Events sent: to the machine itself, its parent, or an actor."""
+        found: list[Said] = []
+        for index, step in enumerate(self.steps):
+            if index in self.timed and (event := step.steps[0].event) is not None:
+                found.append(Said(event.name, thaw(event.data)))
+            others = [Said(e.event, thaw(e.data), e.to) for e in step.effects if isinstance(e, SendTo)]
+            names = {said.event for said in others}
+            found.extend(others)
+            found.extend(
+                Said(event.name, thaw(event.data))
+                for event in step.sent_events
+                if not isinstance(event, InternalEvent) and event.name not in names
+            )
+        return found
+
+    @property
+    def raised(self) -> Sequence[Said]:
+        """Events raised: sent internally."""
+        return [
+            Said(event.name, thaw(event.data))
+            for step in self.steps
+            for event in step.sent_events
+            if isinstance(event, InternalEvent)
+        ]
+
+    @property
+    def fired(self) -> Sequence[Said]:
+        """Events raised, sent or emitted."""
+        return [*self.raised, *self.sent, *self.emitted]
+
+    @property
+    def entered(self) -> Sequence[str]:
+        """States entered, in order."""
+        return [state for step in self.steps for micro in step.steps for state in micro.entered_states]
+
+    @property
+    def exited(self) -> Sequence[str]:
+        """States exited, in order."""
+        return [state for step in self.steps for micro in step.steps for state in micro.exited_states]
+
+    def describe(self, last: int = 8) -> str:
+        """The latest steps for people, one a line, oldest first."""
+        skipped = max(len(self.steps) - last, 0)
+        lines = [f"  ... {skipped} earlier"] if skipped else []
+        return "\n".join([*lines, *(f"  {n + 1}. {_line(self.steps[n])}" for n in range(skipped, len(self.steps)))])
+
+
+def _line(step: Step) -> str:
+    event = step.steps[0].event if step.steps else None
+    name = event.name if event is not None else ("(restored)" if not step.steps else "(by itself)")
+    ways = [f"{t.source} -> {t.target or '(no target)'}" for micro in step.steps for t in _transitions(micro)]
+    outcome = "; ".join(ways) or (step.receipt.value if step.receipt is not None else "entered")
+    return f"at {step.time:g} s {name}: {outcome}  => {{{', '.join(step.configuration)}}}"
+
+
+def _transitions(micro: Any) -> Sequence[Any]:
+    return getattr(micro, "transitions", None) or ()

@@ -1,0 +1,212 @@
+"""Runs the contracts beside charts, for `rawko test` and for programs: pytest in this process, its findings as data."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+from rawko.testing.errors import ContractsUnavailable
+
+if TYPE_CHECKING:
+    from rawko.interpreter.bindings import Bindings
+    from rawko.testing.coverage import Coverage
+
+Outcome = Literal["passed", "failed", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioResult:
+    """One scenario. `text` says what went wrong, or why it was skipped."""
+
+    feature: str
+    scenario: str
+    outcome: Outcome
+    seconds: float
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ContractResult:
+    """What the contracts of some charts came to.
+
+    Attributes:
+        scenarios: In the order in which they ran.
+        errors: What could not be run, as texts: no contract beside a chart, a feature or a chart that cannot be read.
+        coverage: Of each chart that was run.
+    """
+
+    scenarios: tuple[ScenarioResult, ...] = ()
+    errors: tuple[str, ...] = ()
+    coverage: tuple[Coverage, ...] = ()
+
+    def _count(self, outcome: Outcome) -> int:
+        return sum(result.outcome == outcome for result in self.scenarios)
+
+    @property
+    def passed(self) -> int:
+        return self._count("passed")
+
+    @property
+    def failed(self) -> int:
+        return self._count("failed")
+
+    @property
+    def skipped(self) -> int:
+        return self._count("skipped")
+
+    @property
+    def failures(self) -> str:
+        """The texts of all failed scenarios."""
+        return "\n\n".join(result.text for result in self.scenarios if result.outcome == "failed")
+
+    @property
+    def exit_code(self) -> int:
+        """0: all passed; 1: a scenario failed; 2: something could not be run."""
+        if self.errors:
+            return 2
+        return 1 if self.failed else 0
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {
+            "passed": self.passed,
+            "failed": self.failed,
+            "skipped": self.skipped,
+            "errors": list(self.errors),
+            "scenarios": [
+                {
+                    "feature": r.feature,
+                    "scenario": r.scenario,
+                    "outcome": r.outcome,
+                    "seconds": round(r.seconds, 4),
+                    "text": r.text,
+                }
+                for r in self.scenarios
+            ],
+            "coverage": [coverage.to_json() for coverage in self.coverage],
+        }
+
+
+def run_contracts(
+    charts: Sequence[str | Path],
+    bindings: Bindings | str | None = None,
+    *,
+    report: TextIO | None = None,
+    is_verbose: bool = False,
+) -> ContractResult:
+    """Run the `.feature` beside each chart.
+
+    Args:
+        bindings: For all of the charts: Bindings, or the name of a module that has them; by default each chart's own
+            (see `rawko.runtime.find_bindings`).
+        report: Where a person reads along: scenarios as they end, failures, the coverage table. None: nowhere.
+        is_verbose: Also list what is not covered.
+
+    Raises:
+        ContractsUnavailable: pytest or pytest-bdd is not installed.
+    """
+    _require("pytest", "pytest_bdd")
+    import pytest
+
+    features, errors = _features(charts)
+    listener = _Listener(None if isinstance(bindings, str) else bindings, report, errors)
+    if features:
+        module = [f"--rawko-bindings={bindings}"] if isinstance(bindings, str) else []
+        # The project's own options may ask for plugins or reports that have no place here.
+        quiet = ["-p", "no:terminal", "-p", "no:cacheprovider", "-o", "addopts=", *_NO_REWRITE_WARNING]
+        with warnings.catch_warnings():  # what other plugins have to say about this project is not asked here
+            warnings.simplefilter("ignore")
+            pytest.main([*quiet, *module, *map(str, features)], plugins=[listener])
+    result = listener.result()
+    if report is not None:
+        _conclude(result, report, is_verbose)
+    return result
+
+
+_NO_REWRITE_WARNING = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
+"""rawko is imported already: pytest cannot rewrite its asserts, and need not."""
+
+
+def _require(*modules: str) -> None:
+    for module in modules:
+        if find_spec(module) is None:
+            raise ContractsUnavailable(module.replace("_", "-"))
+
+
+def _features(charts: Sequence[str | Path]) -> tuple[list[Path], list[str]]:
+    from rawko.testing.plugin import chart_beside
+
+    features: list[Path] = []
+    errors: list[str] = []
+    for chart in map(Path, charts):
+        feature = chart.with_suffix(".feature")
+        if not chart.is_file():
+            errors.append(f"{chart}: no such chart")
+        elif not feature.is_file():
+            errors.append(f"{chart}: it has no contract; expected {feature}")
+        elif chart_beside(feature) is None:
+            errors.append(f"{chart}: it is no chart: the key 'statechart' is missing")
+        else:
+            features.append(feature.absolute())
+    return list(dict.fromkeys(features)), errors
+
+
+@dataclass
+class _Listener:
+    """A pytest plugin that keeps what a terminal would show."""
+
+    bindings: Bindings | None
+    report: TextIO | None
+    errors: list[str]
+    scenarios: list[ScenarioResult] = field(default_factory=list)
+    coverage: list[Coverage] = field(default_factory=list)
+
+    def pytest_configure(self, config: Any) -> None:
+        from rawko.testing.collect import BINDINGS
+
+        if self.bindings is not None:
+            config.stash[BINDINGS] = self.bindings
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed:
+            self.errors.append(report.longreprtext.strip())
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.when == "call" or not report.passed:
+            name = dict(report.user_properties).get("scenario", report.location[2])
+            text = report.longreprtext.strip() if not report.passed else ""
+            found = ScenarioResult(str(report.fspath), name, report.outcome, report.duration, text)
+            self.scenarios.append(found)
+            if self.report is not None:
+                print(f"{_MARKS[found.outcome]} {name}", file=self.report, flush=True)
+
+    def pytest_internalerror(self, excrepr: Any) -> None:
+        self.errors.append(str(excrepr))
+
+    def pytest_sessionfinish(self, session: Any) -> None:
+        from rawko.testing.collect import coverage_of
+
+        self.coverage = coverage_of(session.config)
+
+    def result(self) -> ContractResult:
+        return ContractResult(tuple(self.scenarios), tuple(self.errors), tuple(self.coverage))
+
+
+_MARKS = {"passed": "ok     ", "failed": "FAILED ", "skipped": "skipped"}
+
+
+def _conclude(result: ContractResult, report: TextIO, is_verbose: bool) -> None:
+    from rawko.testing.coverage import coverage_table
+
+    for text in (r.text for r in result.scenarios if r.outcome == "failed"):
+        print(f"\n{text}", file=report)
+    for error in result.errors:
+        print(f"\n{error}", file=report)
+    if result.coverage:
+        print(f"\n{coverage_table(result.coverage, is_verbose=is_verbose)}", file=report)
+    skipped = f", {result.skipped} skipped" if result.skipped else ""
+    print(f"\n{result.passed} passed, {result.failed} failed{skipped}", file=report)

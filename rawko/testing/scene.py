@@ -1,0 +1,228 @@
+"""One scenario at work: what is given, then a machine, then what it did since the last "When".
+
+The machine is made when the first "When" or "Then" needs it, so that "Given" lines may stand in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rawko.chart.definition import Chart
+from rawko.chart.errors import hint
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.context_model import ContextModel
+from rawko.interpreter.core import model_of
+from rawko.interpreter.errors import InterpreterError
+from rawko.interpreter.steps import Receipt
+from rawko.interpreter.values import Vector
+from rawko.testing.actor import TestActor
+from rawko.testing.coverage import Coverage
+from rawko.testing.doubles import Call, Doubles
+from rawko.testing.errors import ContractBroken, ContractMistake
+from rawko.testing.matching import shown
+from rawko.testing.phrases import PhraseBook
+from rawko.testing.recorder import Recorder
+
+MAX_DEPTH = 20
+"""Scenarios that reproduce scenarios, steps that repeat steps."""
+
+StepText = tuple[str, str, str | None, Sequence[Sequence[str]] | None]
+"""(kind, text, docstring, table)."""
+
+
+class Scene:
+    """A scenario being run.
+
+    Args:
+        scenarios: Steps of the feature's scenarios by name, for "I reproduce".
+        coverage: Collects what the scenario covers.
+    """
+
+    def __init__(
+        self,
+        chart: Chart,
+        bindings: Bindings | None,
+        book: PhraseBook,
+        *,
+        scenarios: Mapping[str, Sequence[StepText]] | None = None,
+        coverage: Coverage | None = None,
+    ) -> None:
+        self.doubles = Doubles(chart, bindings)
+        self.chart = self.doubles.chart
+        self.book = book
+        self.scenarios = scenarios or {}
+        self.coverage = Coverage(self.chart) if coverage is None else coverage
+        self.given_states: list[str] = []
+        self.given_context: dict[str, Any] = {}
+        self.given_input: dict[str, Any] = {}
+        self._actor: TestActor | None = None
+        self._kind = "given"
+        self._depth = 0
+        self._marks = (0, 0, 0)
+
+    # ------------------------------------------------------------ running
+
+    def run(self, kind: str, text: str, docstring: str | None = None, table: Any = None) -> None:
+        """Do what one line says.
+
+        Raises:
+            ContractBroken: The machine does not do it.
+            ContractMistake: The line cannot be meant.
+        """
+        __tracebackhide__ = True
+        text = " ".join(text.split()) if '"' not in text and "'" not in text else text.strip()
+        phrase = self.book.find(kind, text.removesuffix(":"))
+        if phrase is None:
+            raise self.book.unknown(kind, text)
+        arguments = phrase.arguments(text.removesuffix(":"), docstring, table)
+        if self._depth == 0:
+            if kind == "when" and self._kind != "when":
+                self._mark()
+            self._kind = kind
+        self._guarded(lambda: phrase.handler(self, **arguments))
+
+    def _guarded(self, do: Callable[[], None]) -> None:
+        __tracebackhide__ = True
+        asked = len(self.doubles.asked)
+        try:
+            do()
+        except InterpreterError as error:
+            if self.doubles.mistake is not None:
+                raise self.doubles.mistake from None
+            raise ContractBroken(f"the machine raised {type(error).__name__}: {error}{self.report()}") from error
+        finally:
+            self.coverage.ask(self.doubles.asked[asked:])
+        if self.doubles.mistake is not None:
+            raise self.doubles.mistake
+
+    def run_nested(self, steps: Sequence[StepText]) -> None:
+        """Do what several lines say, as part of one."""
+        __tracebackhide__ = True
+        if self._depth >= MAX_DEPTH:
+            raise ContractMistake(f"scenarios reproduce each other more than {MAX_DEPTH} deep")
+        self._depth += 1
+        try:
+            for kind, text, docstring, table in steps:
+                self.run(kind, text, docstring, table)
+        finally:
+            self._depth -= 1
+
+    def _mark(self) -> None:
+        recorder = self.actor.recorder
+        self._marks = (len(recorder.steps), len(recorder.receipts), len(self.doubles.calls))
+
+    # ------------------------------------------------------------ the machine
+
+    @property
+    def actor(self) -> TestActor:
+        """The machine, made now if it was not yet."""
+        if self._actor is None:
+            self._actor = TestActor(
+                self.doubles,
+                input=self.given_input,
+                context=self.given_context,
+                states=self.given_states,
+                coverage=self.coverage,
+            )
+        return self._actor
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the machine exists."""
+        return self._actor is not None
+
+    @property
+    def done(self) -> Recorder:
+        """What the machine did since the last "When" began (before the first: since it was put there)."""
+        return self.actor.recorder.since(self._marks[0], self._marks[1])
+
+    @property
+    def calls(self) -> Sequence[Call]:
+        """Actions called since the last "When" began."""
+        self.actor  # noqa: B018 - it may have to be made first
+        return self.doubles.calls[self._marks[2] :]
+
+    # ------------------------------------------------------------ names
+
+    def require_state(self, name: str) -> str:
+        return self._require("state", name, self.chart.states)
+
+    def require_guard(self, name: str) -> str:
+        return self._require("guard", name, self.doubles.guards)
+
+    def require_action(self, name: str) -> str:
+        return self._require("action", name, self.doubles.actions)
+
+    def require_tag(self, name: str) -> str:
+        return self._require("tag", name, {tag for state in self.chart for tag in state.tags})
+
+    def require_actor(self, id: str) -> str:
+        invoked = {invoke.id for state in self.chart for invoke in state.invoke}
+        spawned = {effect.id for effect in self.actor.recorder.started}
+        return self._require("actor", id, invoked | spawned | self.doubles.bindings.names("actor"))
+
+    def require_field(self, name: str) -> str:
+        """The name of a context field, where the chart has a context model that is bound."""
+        model = model_of(self.chart, self.doubles.bindings)
+        return self._require("context field", name, model._fields) if isinstance(model, ContextModel) else name
+
+    def _require(self, kind: str, name: str, known: Any) -> str:
+        if name not in known:
+            names = sorted(known) if isinstance(known, (set, frozenset)) else list(known)
+            raise ContractMistake(
+                f"chart {self.chart.name!r} has no {kind} {name!r}{hint(name, names, f'its {kind}s')}"
+            )
+        return name
+
+    def value_of(self, path: str) -> Any:
+        """A context field, or with dots something inside one (`usage.input_tokens`, `messages.0.role`)."""
+        context = self.actor.context
+        if path in context:
+            return context[path]
+        first, *rest = path.split(".")
+        if first not in context:
+            names = list(context)
+            raise ContractMistake(f"the context has no field {first!r}{hint(first, names, 'its fields')}")
+        value = context[first]
+        for part in rest:
+            try:
+                value = value[int(part)] if isinstance(value, Vector) else value[part]
+            except (KeyError, IndexError, TypeError, ValueError):
+                raise ContractBroken(f"context field {path!r}: no {part!r} in {shown(value)}{self.report()}") from None
+        return value
+
+    # ------------------------------------------------------------ messages
+
+    def check(self, holds: object, message: str) -> None:
+        """Fail with a message and the machine's story.
+
+        Raises:
+            ContractBroken: It does not hold.
+        """
+        __tracebackhide__ = True
+        if not holds:
+            raise ContractBroken(message + self.report())
+
+    def report(self) -> str:
+        """Where the machine is and how it got there, for the end of a message."""
+        if self._actor is None:
+            return ""
+        actor = self._actor
+        lines = [
+            f"\nthe machine is in {{{', '.join(actor.configuration)}}}",
+            "its last steps:",
+            actor.recorder.describe(),
+        ]
+        receipts = actor.recorder.receipts
+        if receipts and receipts[-1][1] in (Receipt.DENIED, Receipt.NOT_HANDLED, Receipt.UNKNOWN):
+            lines += [f"why not {receipts[-1][0]}:", *self._why_not(receipts[-1][0])]
+        return "\n".join(lines)
+
+    def _why_not(self, event: str) -> list[str]:
+        assert self._actor is not None
+        last = next(
+            (s.steps[0].event for s in reversed(self._actor.recorder.steps) if s.steps and s.steps[0].event), None
+        )
+        data = dict(last.data) if last is not None and last.name == event else {}
+        return [f"  {refusal}" for refusal in self._actor.why_not(event, **data)]
