@@ -110,7 +110,7 @@ def decode(data: bytes, file: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8-sig", "replace")
-        message = f"byte 0x{data[error.start]:02x} is not UTF-8; save the chart as UTF-8"
+        message = f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
         raise _failure("encoding", _place(before, len(before), file), message) from None
 
 
@@ -204,7 +204,7 @@ def _tagged_value(text: str, tag: str) -> Json:
 
 def _check_characters(text: str, file: str) -> None:
     if len(text) > MAX_CHARS:
-        message = f"the text has {len(text)} characters; a chart has at most {MAX_CHARS}"
+        message = f"the text has {len(text)} characters; accepted: at most {MAX_CHARS}"
         raise _failure("too-large", Position(file), message)
     found = _FORBIDDEN.search(text)
     if found:
@@ -276,7 +276,7 @@ class _Composer:
     def _start_document(self, event: Any) -> None:
         self._documents += 1
         if self._documents > 1:
-            raise self._refused("multiple-documents", event, "a second YAML document; one file holds one chart")
+            raise self._refused("multiple-documents", event, "a second YAML document; accepted: one in a file")
 
     def _scalar(self, event: Any) -> None:
         tag: str | None = event.tag
@@ -376,7 +376,7 @@ class _Composer:
 
     def _bad_tag(self, event: Any) -> ChartSyntaxError:
         accepted = "!!str !!int !!float !!bool !!null !!map !!seq"
-        message = f"tag {shown(event.tag)} is refused: a chart is plain data; accepted: {accepted}"
+        message = f"tag {shown(event.tag)} is refused: a file is plain data; accepted: {accepted}"
         return self._refused("yaml-tag", event, message)
 
     def _complex_key(self, event: Any) -> ChartSyntaxError:

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from rawko.providers.scenario_errors import accepted
 from rawko.runtime.ports import StopReason
 from rawko.vocabulary.base import Data
+from rawko.vocabulary.documents import accepted
 from rawko.vocabulary.errors import ProviderCode
 
 ARBITER_PURPOSES = ("select", "evaluate")

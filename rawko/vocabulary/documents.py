@@ -6,7 +6,7 @@ hang or grow); the shapes are pydantic models.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -15,7 +15,16 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from rawko.chart.errors import ChartError
-from rawko.chart.yaml_nodes import MappingNode, Node, NotJsonError, SequenceNode, compose, decode, to_json
+from rawko.chart.yaml_nodes import (
+    MappingNode,
+    Node,
+    NotJsonError,
+    ScalarNode,
+    SequenceNode,
+    compose,
+    decode,
+    scalar_value,
+)
 
 M = TypeVar("M", bound=BaseModel)
 MAX_SHOWN = 60
@@ -42,21 +51,49 @@ class DocumentError(ValueError):
         super().__init__("\n".join(map(str, self.defects)))
 
 
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The plain data of a file, and where each part of it stands. `data` is {} for a file that says nothing."""
+
+    data: Any
+    source: str
+    root: Node | None = None
+
+    def place(self, path: Sequence[str | int], *, of_key: bool = False) -> tuple[int, int]:
+        """Line and column of a path, from 1; of its nearest ancestor that is there, where it is not."""
+        if self.root is None:
+            return (1, 1)
+        node, place = self.root, (self.root.line, self.root.column)
+        for number, part in enumerate(path):
+            if isinstance(node, MappingNode) and isinstance(part, str) and part in node.entries:
+                key, node = node.entries[part]
+                is_last = number == len(path) - 1
+                place = (key.line, key.column) if of_key and is_last else (node.line, node.column)
+            elif isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.items):
+                node = node.items[part]
+                place = (node.line, node.column)
+        return place
+
+    def checked(self, model: type[M]) -> M:
+        """The data as a model.
+
+        Raises:
+            DocumentError: It does not fit; every defect is told.
+        """
+        try:
+            return model.model_validate(self.data)
+        except ValidationError as error:
+            defects = {_defect(item, model, self) for item in error.errors(include_url=False)}
+            raise DocumentError(sorted(defects)) from error
+
+
 def load_document(path: Path, model: type[M]) -> M:
     """The checked data of a file.
 
     Raises:
         DocumentError: It cannot be read, is not UTF-8 or not YAML, or does not fit the model.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise DocumentError([Defect(str(path), 1, 1, f"cannot be read: {error.strerror}")]) from error
-    try:
-        text = decode(data, str(path))
-    except ChartError as error:
-        raise _of_chart_error(error) from None
-    return parse_document(text, model, source=str(path))
+    return parse_document(read_text(path), model, source=str(path))
 
 
 def parse_document(text: str, model: type[M], *, source: str) -> M:
@@ -65,59 +102,82 @@ def parse_document(text: str, model: type[M], *, source: str) -> M:
     Raises:
         DocumentError: As `load_document`.
     """
+    return read_document(text, source=source).checked(model)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file.
+
+    Raises:
+        DocumentError: It is no file, cannot be read, or is not UTF-8.
+    """
+    try:
+        if path.exists() and not path.is_file():  # opening a pipe would wait for ever
+            raise DocumentError([Defect(str(path), 1, 1, "cannot be read: it is not a file")])
+        data = path.read_bytes()
+    except OSError as error:
+        raise DocumentError([Defect(str(path), 1, 1, f"cannot be read: {error.strerror}")]) from error
+    try:
+        return decode(data, str(path))
+    except ChartError as error:
+        raise _of_chart_error(error) from None
+
+
+def read_document(text: str, *, source: str) -> Document:
+    """The data of a text with its places; what it means is not looked at.
+
+    Raises:
+        DocumentError: It is not YAML, or holds what is no JSON.
+    """
     if not any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines()):
-        return _checked(model, {}, None, source)
+        return Document({}, source)
     try:
         document = compose(text, source)
     except ChartError as error:
         raise _of_chart_error(error) from None
     if document.diagnostics:
         raise _of_chart_error(ChartError(document.diagnostics))
-    try:
-        data = to_json(document.root)
-    except NotJsonError as error:
-        raise DocumentError([Defect(source, 1, 1, str(error))]) from error
-    return _checked(model, data, document.root, source)
+    return Document(_plain(document.root, source), source, document.root)
 
 
-def _checked(model: type[M], data: Any, root: Node | None, source: str) -> M:
-    try:
-        return model.model_validate(data)
-    except ValidationError as error:
-        defects = {_defect(item, model, root, source) for item in error.errors(include_url=False)}
-        raise DocumentError(sorted(defects)) from error
+def _plain(node: Node, source: str) -> Any:
+    """JSON of a tree whose depth the reader has bounded; keys are text."""
+    match node:
+        case ScalarNode():
+            try:
+                return scalar_value(node)
+            except NotJsonError as error:
+                raise DocumentError([Defect(source, node.line, node.column, str(error))]) from error
+        case SequenceNode():
+            return [_plain(item, source) for item in node.items]
+        case MappingNode():
+            return {name: _plain(value, source) for name, (_, value) in node.entries.items()}
+
+
+_HINTS: Mapping[str, str] = {"mapping values are not allowed": " (quote text that holds ': ')"}
+"""What the YAML reader's words mean in practice."""
 
 
 def _of_chart_error(error: ChartError) -> DocumentError:
     return DocumentError(
-        Defect(d.position.file, d.position.line, d.position.column, d.message) for d in error.diagnostics
+        Defect(
+            d.position.file,
+            d.position.line,
+            d.position.column,
+            d.message + "".join(hint for words, hint in _HINTS.items() if words in d.message),
+        )
+        for d in error.diagnostics
     )
 
 
-def _place(root: Node | None, path: tuple[str | int, ...], *, of_key: bool) -> tuple[int, int]:
-    """Where a path stands, or its nearest ancestor that is there."""
-    if root is None:
-        return (1, 1)
-    node, place = root, (root.line, root.column)
-    for number, part in enumerate(path):
-        if isinstance(node, MappingNode) and isinstance(part, str) and part in node.entries:
-            key, node = node.entries[part]
-            is_last = number == len(path) - 1
-            place = (key.line, key.column) if of_key and is_last else (node.line, node.column)
-        elif isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.items):
-            node = node.items[part]
-            place = (node.line, node.column)
-    return place
-
-
-def _defect(item: Mapping[str, Any], model: type[BaseModel], root: Node | None, source: str) -> Defect:
+def _defect(item: Mapping[str, Any], model: type[BaseModel], document: Document) -> Defect:
     kind, path = item["type"], tuple(item["loc"])
-    line, column = _place(root, path, of_key=kind == "extra_forbidden")
+    line, column = document.place(path, of_key=kind == "extra_forbidden")
     if kind == "extra_forbidden":
         message = f"unknown key {path[-1]!r}{accepted(_fields(model, path[:-1]), found=path[-1])}"
     else:
         message = _MESSAGES.get(kind, _wrong_value)(item)
-    return Defect(source, line, column, message)
+    return Defect(document.source, line, column, message)
 
 
 def _fields(model: Any, path: tuple[str | int, ...]) -> tuple[str, ...]:
@@ -134,12 +194,21 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     return next((found for part in get_args(annotation) if (found := _model_in(part))), None)
 
 
-def accepted(names: Iterable[str], *, found: object = None) -> str:
-    """The end of a message: "; did you mean 'x'? accepted: 'x', 'y'"."""
+_ABBREVIATION_CHARS = 4
+"""From so many characters on, a part of a name is taken for it: `input` for `input_tokens`."""
+
+
+def accepted(names: Iterable[str], *, found: object = None, label: str = "accepted") -> str:
+    """The end of a message: "; did you mean 'x'? accepted: 'x', 'y'"; without a near name only the list."""
     listed = tuple(names)
-    near = get_close_matches(found, listed, 1) if isinstance(found, str) else []
-    hint = f"; did you mean {near[0]!r}? " if near else "; "
-    return f"{hint}accepted: {', '.join(map(repr, listed)) or 'nothing'}"
+    near = _nearest(found, listed) if isinstance(found, str) else None
+    hint = f"; did you mean {near!r}? " if near else "; "
+    return f"{hint}{label}: {', '.join(map(repr, listed)) or 'nothing'}"
+
+
+def _nearest(found: str, names: tuple[str, ...]) -> str | None:
+    containing = [name for name in names if len(found) >= _ABBREVIATION_CHARS and found in name]
+    return next(iter(get_close_matches(found, names, n=1) or containing), None)
 
 
 def _where(item: Mapping[str, Any]) -> str:
@@ -169,6 +238,10 @@ def _wrong_type(wanted: str) -> Callable[[Mapping[str, Any]], str]:
     return lambda item: f"{_where(item)}: found {_show(item['input'])}; accepted: {wanted}"
 
 
+def _own_words(item: Mapping[str, Any]) -> str:
+    return str(item["ctx"]["error"])
+
+
 def _wrong_value(item: Mapping[str, Any]) -> str:
     rule = str(item["msg"])
     return f"{_where(item)}: found {_show(item['input'])}; {rule[0].lower()}{rule[1:]}"
@@ -178,6 +251,7 @@ _MESSAGES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "missing": _missing,
     "literal_error": _not_one_of,
     "string_pattern_mismatch": _pattern,
+    "value_error": _own_words,
     "string_type": _wrong_type("text (quote numbers and booleans)"),
     "dict_type": _wrong_type("a mapping"),
     "model_type": _wrong_type("a mapping"),

@@ -89,12 +89,12 @@ def test_every_node_knows_its_place() -> None:
     [
         ("", "f:1:1: empty-document: the text holds no chart; it starts with 'statechart:'"),
         ("# nothing\n", "f:1:1: empty-document: the text holds no chart; it starts with 'statechart:'"),
-        ("a: 1\n---\nb: 2", "f:2:1: multiple-documents: a second YAML document; one file holds one chart"),
+        ("a: 1\n---\nb: 2", "f:2:1: multiple-documents: a second YAML document; accepted: one in a file"),
         ("a: !!python/object/apply:os.system ['echo x']",
-         "f:1:4: yaml-tag: tag 'tag:yaml.org,2002:python/object/apply:os.system' is refused: a chart is plain data; "
+         "f:1:4: yaml-tag: tag 'tag:yaml.org,2002:python/object/apply:os.system' is refused: a file is plain data; "
          "accepted: !!str !!int !!float !!bool !!null !!map !!seq"),
         ("a: !thing 5",
-         "f:1:4: yaml-tag: tag '!thing' is refused: a chart is plain data; "
+         "f:1:4: yaml-tag: tag '!thing' is refused: a file is plain data; "
          "accepted: !!str !!int !!float !!bool !!null !!map !!seq"),
         ("a: *nowhere", "f:1:4: yaml-alias: alias *nowhere names no anchor above it"),
         ("a: &a [1, *a]", "f:1:11: yaml-alias: alias *a contains itself"),
