@@ -89,6 +89,12 @@ Feature: The loop of one agent, tool call by tool call
     Then state "thinking" is active
     And actor "stream_agent" is started
 
+  Scenario: A person may cut the wait short
+    Given state "backing_off" is active
+    When I send event RETRY
+    Then state "thinking" is active
+    And actor "stream_agent" is started
+
   Scenario: The retries of a turn are bounded (C-24)
     Given state "thinking" is active
     And context field "retries" is 4
@@ -110,6 +116,17 @@ Feature: The loop of one agent, tool call by tool call
       """
     Then state "failed" is active
     And the output contains {"error": {"category": "provider_error", "code": "refusal"}}
+
+  Scenario: A turn that the server has paused goes on as it is (C-38)
+    Given state "thinking" is active
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "text", "text": "searching"}]},
+       "stop_reason": "pause_turn", "usage": {}, "model": "m"}
+      """
+    Then state "thinking" is active
+    And context field "messages" equals [{"role": "assistant", "content": [{"type": "text", "text": "searching"}]}]
+    And action "nudge" is not called
 
   Scenario: An answer that was cut off is continued with a notice (C-38)
     Given state "thinking" is active
@@ -136,6 +153,16 @@ Feature: The loop of one agent, tool call by tool call
   Scenario: A full context window is a limit (C-35, C-38)
     Given state "thinking" is active
     When actor "stream_agent" fails with {"message": "prompt is too long", "category": "provider_error", "code": "context_window"}
+    Then state "limit" is active
+    And the output contains {"outcome": "limit", "reason": "context_window"}
+
+  Scenario: An answer that fills the context window is a limit (C-35, C-38)
+    Given state "thinking" is active
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "text", "text": "and so"}]},
+       "stop_reason": "model_context_window_exceeded", "usage": {}, "model": "m"}
+      """
     Then state "limit" is active
     And the output contains {"outcome": "limit", "reason": "context_window"}
 
@@ -206,6 +233,22 @@ Feature: The loop of one agent, tool call by tool call
     Then state "failed" is active
     And the output contains {"outcome": "failure", "error": {"category": "tool_failure", "tool": "bash"}}
 
+  Scenario: A tool that is itself broken is a failure (C-13)
+    Given state "running_tool" is active
+    And context field "open_call" is {"call": {"id": "c1", "name": "bash", "input": {"command": "make"}}, "is_truncated": false}
+    When actor "execute_tool" is done with {"content": "crashed", "is_error": true, "is_broken": true, "touched": []}
+    Then state "capturing_snapshot" is active
+    When actor "capture_snapshot" is done with {"snapshot": {"tree": "t0", "commit": "c0", "label": "bash"}, "changes": []}
+    Then state "failed" is active
+    And the output contains {"outcome": "failure", "error": {"category": "tool_failure", "tool": "bash"}}
+
+  Scenario: A tool whose actor fails is broken, and what it left behind is captured (C-13, C-53)
+    Given state "running_tool" is active
+    And context field "open_call" is {"call": {"id": "c1", "name": "bash", "input": {"command": "make"}}, "is_truncated": false}
+    When actor "execute_tool" fails with {"message": "lost", "category": "unknown"}
+    Then state "capturing_snapshot" is active
+    And action "record_crash" is called
+
   Scenario: Stopping with the last tool result an error is a failure (C-13)
     Given state "thinking" is active
     And context field "tool_history" is [{"call": {"id": "c1", "name": "bash", "input": {"command": "x"}}, "result": {"call_id": "c1", "content": "boom", "is_error": true}, "is_broken": false, "is_denied": false, "exit_code": 1}]
@@ -227,6 +270,14 @@ Feature: The loop of one agent, tool call by tool call
     When actor "execute_tool" is done with {"content": "A", "is_error": false, "is_read_only": true, "touched": []}
     Then state "limit" is active
     And the output contains {"outcome": "limit", "reason": "turns", "turns": 10, "error": null}
+
+  Scenario: A limit with the last tool result an error is a failure (C-13, C-58)
+    Given state "running_tool" is active
+    And context field "turns" is 10
+    And context field "open_call" is {"call": {"id": "c1", "name": "bash", "input": {"command": "make"}}, "is_truncated": false}
+    When actor "execute_tool" is done with {"content": "boom", "is_error": true, "is_read_only": true, "touched": []}
+    Then state "failed" is active
+    And the output contains {"outcome": "failure", "reason": null, "error": {"category": "tool_failure"}}
 
   Scenario: The tool limit stops before the next call, which is answered all the same (C-21, C-58)
     Given state "thinking" is active
@@ -323,6 +374,36 @@ Feature: The loop of one agent, tool call by tool call
     And event AGENT_RESUMED is sent
     And context field "is_unattended" equals false
 
+  Scenario: An agent that is stuck pauses until it is told to go on (AL-040)
+    Given state "thinking" is active
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "pause", "input": {"reason": "Please look."}}]},
+       "stop_reason": "tool_use", "usage": {}, "model": "m"}
+      """
+    Then state "paused" is active
+    And event AGENT_PAUSED is emitted
+    And the input of actor "ask_person" contains {"kind": "pause", "text": "Please look."}
+    When I send event RESUME with content="Go on"
+    Then state "thinking" is active
+
+  Scenario: Whoever is asked answers as if from outside
+    Given state "awaiting_approval" is active
+    And context field "question" is {"kind": "approval", "text": "May it?"}
+    And context field "open_call" is {"call": {"id": "c1", "name": "bash", "input": {"command": "make"}}, "is_truncated": false}
+    When actor "ask_person" is done with {"text": "once", "who": "user"}
+    Then state "running_tool" is active
+    And the input of actor "execute_tool" contains {"approval": "once"}
+
+  Scenario: A terminal that is gone is nobody there
+    Given state "paused" is active
+    And context field "question" is {"kind": "pause", "text": "Look."}
+    When actor "ask_person" fails with {"message": "the terminal is gone", "category": "unknown"}
+    Then state "paused" is active
+    And context field "is_unattended" equals true
+    When I send event USER_MESSAGE with content="Back again"
+    Then state "thinking" is active
+
   Scenario: The gate may want a person's yes, for this call or from now on (AL-070)
     Given state "checking_gate" is active
     And context field "open_call" is {"call": {"id": "c1", "name": "bash", "input": {"command": "make"}}, "is_truncated": false}
@@ -351,6 +432,13 @@ Feature: The loop of one agent, tool call by tool call
     And actor "execute_tool" is not started
     And action "refuse_call" is called
 
+  Scenario: A gate that cannot be asked lets nothing run (AL-070)
+    Given state "checking_gate" is active
+    And context field "open_call" is {"call": {"id": "c1", "name": "bash", "input": {"command": "make"}}, "is_truncated": false}
+    When actor "check_gate" fails with {"message": "a rule is broken", "category": "unknown"}
+    Then state "failed" is active
+    And actor "execute_tool" is not started
+
   # ---------------------------------------------------------------- cancel
 
   Scenario: Cancelling in the middle of a tool stops it, answers its call, captures the tree (C-29)
@@ -370,6 +458,12 @@ Feature: The loop of one agent, tool call by tool call
     When I send event CANCEL
     Then actor "stream_agent" is stopped
     And state "cancelling" is active
+
+  Scenario: A capture that fails is logged and the run is cancelled all the same (C-29)
+    Given state "cancelling" is active
+    When actor "capture_last" fails with {"message": "disk full", "category": "unknown"}
+    Then state "cancelled" is active
+    And the log contains "disk full"
 
   Scenario: A capture that hangs does not keep a cancelled run alive (C-29)
     Given state "cancelling" is active
