@@ -20,6 +20,7 @@ CHART = load_chart(shipped_path("statecharts") / "orchestrator.yaml")
 COST = {"input_tokens": 10, "output_tokens": 5, "cache_read_tokens": 0, "cache_write_tokens": 0, "calls": 1}
 SELECT = {"type": "SELECT_MODE", "mode": "developer", "reason": "code is needed", "usage": COST}
 PLAN = {"steps": [{"index": i, "description": f"step {i}"} for i in (1, 2, 3)]}
+MISFIT = {"is_complete": True}
 AGENTS = {
     name: {"name": name, "display_name": name.title(), "when_to_use": f"to be the {name}"}
     for name in ("planner", "developer", "reviewer")
@@ -268,6 +269,32 @@ def test_again_with_nobody_before_is_a_validation_error() -> None:
     assert (machine.context.last_error.agent, machine.context.consecutive_failures) == ("arbiter", 1)
 
 
+@pytest.mark.parametrize(
+    ("decision", "outcome", "summary"),
+    [
+        ({"type": "COMPLETE", "summary": "nothing to do"}, "success", "nothing to do"),
+        ({"type": "ABORT", "reason": "hopeless"}, "failure", "hopeless"),
+    ],
+)
+def test_a_selection_may_end_the_task(decision: dict[str, Any], outcome: str, summary: str) -> None:
+    """C-02, C-28."""
+    machine = selecting()
+    machine.done("select_agent", **decision, usage=COST)
+    assert (machine.output["outcome"], machine.output["summary"]) == (outcome, summary)
+    assert machine.output["usage"]["calls"] == 1
+
+
+@pytest.mark.parametrize("kind", ["RETRY", "CONTINUE", "SKIP"])
+def test_every_decision_of_a_selection_is_kept(kind: str) -> None:
+    machine = selecting()
+    machine.done("select_agent", **SELECT)
+    machine.done("execute_agent", outcome="success", summary="s", plan_updates=PLAN)
+    machine.done("evaluate_progress", type="RETRY", reason="r")
+    machine.done("select_agent", type=kind, reason="mine", usage=COST)
+    assert (machine.context.last_arbiter_decision.type, machine.context.last_arbiter_decision.reason) == (kind, "mine")
+    assert machine.context.usage.calls == 2
+
+
 def test_skip_leaves_out_the_step_and_selects_anew() -> None:
     """C-28."""
     machine = with_plan(executing())
@@ -321,6 +348,33 @@ def test_an_endless_retry_meets_the_cap() -> None:
         machine.done("execute_agent", outcome="success", summary="s")
     machine.done("evaluate_progress", type="RETRY", reason="r")
     assert (machine.output["outcome"], machine.output["iterations"]) == ("limit", 3)
+
+
+@pytest.mark.parametrize(
+    ("decision", "outcome"),
+    [
+        ({"type": "COMPLETE", "summary": "s"}, "success"),
+        ({"type": "ABORT", "reason": "r"}, "failure"),
+        ({"type": "RETRY", "reason": "r"}, "limit"),
+        ({"type": "SKIP", "reason": "r"}, "limit"),
+        ({"type": "SELECT_MODE", "mode": "planner", "reason": "r"}, "limit"),
+        ({"type": "SELECT_MODE", "mode": "ghost", "reason": "r"}, "limit"),
+    ],
+)
+@pytest.mark.parametrize("where", ["selecting", "evaluating"])
+def test_what_a_decision_comes_to_at_the_cap(decision: dict[str, Any], outcome: str, where: str) -> None:
+    """C-03, C-04, C-28: in both states the arbiter may end the task as it sees fit, and nothing else passes."""
+    machine = executing(max_iterations=2)
+    machine.done("execute_agent", outcome="success", summary="s", plan_updates=PLAN)
+    machine.done("evaluate_progress", type="CONTINUE", reason="r")
+    if where == "evaluating":
+        machine.done("execute_agent", outcome="success", summary="s")
+        machine.done("evaluate_progress", **decision)
+    else:
+        machine.failed("execute_agent", message="m", category="permission_error")
+        machine.done("select_agent", **decision)
+    assert machine.output["outcome"] == outcome
+    assert ("[rawko] Max iterations (2) reached" in machine.logged) == (outcome == "limit")
 
 
 def test_success_at_the_cap_is_success() -> None:
@@ -450,9 +504,12 @@ def test_the_number_of_failures_is_configurable() -> None:
     assert machine.state == "failed"
 
 
-def test_a_judge_that_never_answers_is_a_timeout() -> None:
-    machine = evaluating()
-    machine.wait(120)
+@pytest.mark.parametrize("make", [selecting, evaluating])
+def test_an_arbiter_that_never_answers_is_a_timeout(make: Any) -> None:
+    machine = make()
+    machine.wait(119)
+    assert machine.state in ("selecting", "evaluating")
+    machine.wait(1)
     assert machine.state == "backing_off"
     assert (machine.context.last_error.category, machine.context.last_error.agent) == ("timeout", "arbiter")
 
@@ -477,6 +534,51 @@ def test_a_run_that_says_it_failed_has_failed() -> None:
     machine = executing()
     machine.done("execute_agent", outcome="failure", error={"message": "boom", "category": "tool_failure"})
     assert (machine.state, machine.context.history[-1].result) == ("backing_off", "failure")
+
+
+@pytest.mark.parametrize(
+    ("output", "result", "line"),
+    [
+        ({"outcome": "success"}, "success", "[rawko] Agent 'developer' completed"),
+        ({"outcome": "limit"}, "limit", "[rawko] Agent 'developer' stopped at its limit"),
+        ({"outcome": "cancelled"}, "cancelled", "[rawko] Task cancelled"),
+        ({"outcome": "failure", "summary": "no"}, "failure", "[rawko] Agent 'developer' error: no"),
+        (
+            {"outcome": "limit", "plan_updates": {"is_complete": True}},
+            "failure",
+            "[rawko] Agent 'developer' error: the",
+        ),
+        (
+            {"outcome": "success", "plan_updates": {"is_complete": True}},
+            "failure",
+            "[rawko] Agent 'developer' error: the",
+        ),
+        ({"outcome": "cancelled", "plan_updates": {"is_complete": True}}, "cancelled", "[rawko] Task cancelled"),
+        (None, "failure", "[rawko] Agent 'developer' error: boom"),
+    ],
+)
+def test_however_a_run_ends_it_is_kept_whole(output: dict[str, Any] | None, result: str, line: str) -> None:
+    """S3-050, C-31, C-32, C-33, C-36: result, words, tokens, conversation, log line."""
+    machine = executing()
+    left = {"usage": COST, "messages": [said("x")]}
+    if output is None:
+        machine.failed("execute_agent", message="boom", category="tool_failure", **left)
+    else:
+        machine.done("execute_agent", **output, **left)
+    [entry] = machine.context.history
+    assert (entry.result, entry.usage.calls, machine.context.usage.calls) == (result, 1, 2)
+    assert len(machine.context.messages) == 1
+    assert any(logged.startswith(line) for logged in machine.logged)
+
+
+def test_a_limit_keeps_the_plan_and_forgets_the_error() -> None:
+    """C-33, C-37."""
+    machine = executing()
+    machine.failed("execute_agent", message="m", category="permission_error")
+    machine.done("select_agent", **SELECT)
+    machine.done("execute_agent", outcome="limit", plan_updates=PLAN)
+    assert len(machine.context.plan.steps) == 3
+    assert machine.context.last_error is None
 
 
 def test_an_agent_that_somebody_stopped_ends_the_task() -> None:
