@@ -125,12 +125,12 @@ def encode_update(update: Update) -> dict[str, Any]:
 def encode_effect(effect: Effect) -> dict[str, Any]:
     """An effect as JSON, with its kind under "type"."""
     match effect:
-        case StartInvocation(id, src, input, number, attempt, state, policy, is_resumed):
+        # The input is left out: it follows from the context, and a conversation in every row would make rows grow.
+        case StartInvocation(id, src, _, number, attempt, state, policy, is_resumed):
             return {
                 "type": "start",
                 "id": id,
                 "src": src,
-                "input": thaw(input),
                 "number": number,
                 "attempt": attempt,
                 "state": state,
