@@ -144,6 +144,27 @@ Feature: The orchestrator: an arbiter chooses agents until the task is done
     Then state "selecting" is active
     And the input of actor "select_agent" contains {"plan": {"current_step_index": 1, "steps": [{"index": 1, "status": "skipped"}, {"index": 2, "status": "pending"}]}}
 
+  Scenario: SKIP while selecting leaves out the step and selects anew (C-28)
+    Given state "selecting" is active
+    And context field "plan" is {"steps": [{"index": 1, "description": "a"}, {"index": 2, "description": "b"}]}
+    When actor "select_agent" is done with {"type": "SKIP", "reason": "not needed"}
+    Then state "selecting" is active
+    And the input of actor "select_agent" contains {"plan": {"current_step_index": 1}}
+
+  Scenario: A judgement that is none is a timeout in the end (C-39)
+    Given state "evaluating" is active
+    When actor "evaluate_progress" is done with {"type": "DANCE"}
+    Then state "evaluating" is active
+    When I wait 600 seconds
+    Then state "backing_off" is active
+    And context field "consecutive_failures" equals 1
+
+  Scenario: An arbiter that does not answer is a timeout
+    Given state "evaluating" is active
+    When I wait 120 seconds
+    Then state "backing_off" is active
+    And actor "evaluate_progress" is stopped
+
   Scenario: ABORT fails the task (C-28)
     Given state "evaluating" is active
     When actor "evaluate_progress" is done with {"type": "ABORT", "reason": "it cannot be done"}
@@ -243,6 +264,21 @@ Feature: The orchestrator: an arbiter chooses agents until the task is done
     And context field "plan" equals null
     And context field "total_failures" equals 1
     And action "record_failure" is called
+
+  Scenario: A run that says itself that it failed has failed (C-13)
+    Given state "executing" is active
+    And context field "current_mode" is "developer"
+    When actor "execute_agent" is done with {"outcome": "failure", "error": {"message": "stuck", "category": "tool_failure"}}
+    Then state "backing_off" is active
+    And context field "consecutive_failures" equals 1
+    And action "record_failure" is called
+
+  Scenario: An agent that somebody else has stopped ends the task (C-32)
+    Given state "executing" is active
+    And context field "current_mode" is "developer"
+    When actor "execute_agent" is done with {"outcome": "cancelled", "summary": "stopped"}
+    Then state "cancelled" is active
+    And the output contains {"history": [{"agent": "developer", "result": "cancelled"}]}
 
   # ---------------------------------------------------------------- errors
 
@@ -412,6 +448,64 @@ Feature: The orchestrator: an arbiter chooses agents until the task is done
     Then state "working" is active
     And context field "current_mode" equals "planner"
     And action "record_cancelled" is called
+
+  Scenario: A forced agent does not wait for ever for the other to stop (C-28)
+    Given state "executing" is active
+    And context field "current_mode" is "developer"
+    When I send event FORCE_AGENT with agent_name="planner"
+    And I wait 10 seconds
+    Then state "working" is active
+    And context field "current_mode" equals "planner"
+    And action "record_cancelled" is called
+
+  Scenario: A forced agent works at once while another's work is judged (C-28)
+    Given state "evaluating" is active
+    When I send event FORCE_AGENT with agent_name="planner"
+    Then state "executing" is active
+    And actor "evaluate_progress" is stopped
+
+  Scenario: A forced agent does not wait for the end of the backing off (C-28)
+    Given state "backing_off" is active
+    When I send event FORCE_AGENT with agent_name="planner"
+    Then state "executing" is active
+
+  Scenario: Nobody can be forced past the cap (C-03)
+    Given state "backing_off" is active
+    And context field "max_iterations" is 3
+    And context field "iteration_count" is 3
+    When I send event FORCE_AGENT with agent_name="planner"
+    Then state "backing_off" is active
+
+  Scenario: A step is skipped while its work is judged (C-28)
+    Given state "evaluating" is active
+    And context field "plan" is {"steps": [{"index": 1, "description": "a"}]}
+    When I send event SKIP_STEP
+    Then state "selecting" is active
+
+  Scenario: A step is skipped while the machine waits (C-28)
+    Given state "backing_off" is active
+    And context field "plan" is {"steps": [{"index": 1, "description": "a"}]}
+    When I send event SKIP_STEP
+    Then state "backing_off" is active
+    And action "skip_step" is called
+
+  Scenario: The agent is stopped before its step is skipped (C-28)
+    Given state "executing" is active
+    And context field "current_mode" is "developer"
+    And context field "plan" is {"steps": [{"index": 1, "description": "a"}]}
+    When I send event SKIP_STEP
+    Then state "stopping" is active
+    And event CANCEL is sent
+    When actor "execute_agent" is done with {"outcome": "cancelled"}
+    Then state "selecting" is active
+    And action "record_cancelled" is called
+
+  Scenario: A step is skipped even where the agent does not stop (C-28)
+    Given state "executing" is active
+    And context field "plan" is {"steps": [{"index": 1, "description": "a"}]}
+    When I send event SKIP_STEP
+    And I wait 10 seconds
+    Then state "selecting" is active
 
   Scenario: A step is skipped by a person (C-28)
     Given state "selecting" is active

@@ -514,6 +514,16 @@ def test_an_arbiter_that_never_answers_is_a_timeout(make: Any) -> None:
     assert (machine.context.last_error.category, machine.context.last_error.agent) == ("timeout", "arbiter")
 
 
+def test_a_judgement_that_is_none_does_not_hang_the_task() -> None:
+    """C-01 has no default; an answer of no known type runs into the state's own bound."""
+    machine = evaluating()
+    machine.done("evaluate_progress", type="DANCE")
+    machine.wait(599)
+    assert machine.state == "evaluating"
+    machine.wait(1)
+    assert (machine.state, machine.context.last_error.category) == ("backing_off", "timeout")
+
+
 # ---------------------------------------------------------------- how runs end
 
 
