@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from heapq import nsmallest
 from typing import Literal
 
 from rawko.chart.definition import Position
@@ -21,7 +22,8 @@ Severity = Literal["error", "warning"]
 
 MAX_SHOWN = 60
 MAX_ACCEPTED = 12
-MAX_COMPARED = 5_000
+MAX_COMPARED = 200
+MAX_BEGINNING = 32
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -84,19 +86,25 @@ def a(noun: str) -> str:
 
 def listed(names: Iterable[str]) -> str:
     """Names for a message, quoted, in the order given, cut after a dozen."""
-    quoted = [shown(name) for name in names]
-    more = len(quoted) - MAX_ACCEPTED
-    return ", ".join(quoted[:MAX_ACCEPTED]) + (f" and {more} more" if more > 0 else "")
+    every = list(names)
+    more = len(every) - MAX_ACCEPTED
+    return ", ".join(map(shown, every[:MAX_ACCEPTED])) + (f" and {more} more" if more > 0 else "")
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The spelling nearest to `name`, or None where none is near."""
-    candidates = list(names)[:MAX_COMPARED]
-    folded = {candidate.lower(): candidate for candidate in reversed(candidates)}
-    if name.lower() in folded:
-        return folded[name.lower()]
-    near = get_close_matches(name, candidates, n=1, cutoff=0.55)
-    return near[0] if near else None
+    """The spelling nearest to `name`, or None where none is near.
+
+    Bounded, because a hostile chart may hold thousands of long names that are all alike: only the likeliest
+    candidates are compared, by their beginnings.
+    """
+    candidates = nsmallest(MAX_COMPARED, names, key=lambda candidate: _unlikeness(name, candidate))
+    cut = {candidate[:MAX_BEGINNING].lower(): candidate for candidate in reversed(candidates)}
+    near = get_close_matches(name[:MAX_BEGINNING].lower(), cut, n=1, cutoff=0.55)
+    return cut[near[0]] if near else None
+
+
+def _unlikeness(name: str, candidate: str) -> tuple[bool, int]:
+    return name[:2].lower() != candidate[:2].lower(), abs(len(name) - len(candidate))
 
 
 def hint(name: str, names: Iterable[str], what: str) -> str:

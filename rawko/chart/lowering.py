@@ -130,10 +130,9 @@ def _first(names: Iterable[str]) -> str | None:
 
 def _sibling_memory(chart: Chart, state: State) -> str | None:
     """The memory as a child of the history's parent: all that sismic takes."""
-    siblings = chart[state.parent].children if state.parent else ()
     for name in state.memory:
         for candidate in (name, *chart.ancestors(name)):
-            if candidate in siblings:
+            if chart[candidate].parent == state.parent:
                 return candidate
     return None
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from rawko.chart import RULES, BoundNames, check_text, from_statechart, lint_bindings, lint_chart, parse_chart
@@ -201,3 +203,30 @@ def test_a_statechart_of_sismics_is_asked_for_legality_too() -> None:
     statechart.add_state(CompoundState("r"), None)
     statechart.add_state(BasicState("a"), "r")
     assert [each.code for each in lint_chart(from_statechart(statechart))] == ["missing-initial"]
+
+
+ALIKE = "s" * 180
+
+
+@pytest.mark.parametrize(
+    "states",
+    [
+        ",".join(f"{{name: {ALIKE}{n}, always: {ALIKE}x{n}}}" for n in range(2000)),
+        "{name: a, transitions: [" + ",".join(f"{{event: e{n}}}" for n in range(20_000)) + "]}",
+        "{name: a, invoke: [" + ",".join(f"{{src: f, id: i{n}}}" for n in range(10_000)) + "],"
+        " transitions: [" + ",".join(f"{{event: e{n}.*}}" for n in range(10_000)) + "]}",
+        "{name: a, transitions: [{event: e, target: [" + ",".join(f"r{n}" for n in range(3_000)) + "]}]},"
+        "{name: p, parallel states: [" + ",".join(f"{{name: r{n}}}" for n in range(3_000)) + "]}",
+        "{name: a, initial: b, states: [{name: b},"
+        + ",".join(f"{{name: h{n}, type: deep history, memory: b}}" for n in range(5_000)) + "]}",
+        "{name: a, on entry: [" + ",".join(f"raise: e{n}" for n in range(10_000)) + "],"
+        " transitions: [" + ",".join(f"{{event: f{n}}}" for n in range(10_000)) + "]}",
+    ],
+    ids=["names alike", "transitions", "invocations", "targets", "histories", "raises"],
+)  # fmt: skip
+def test_the_cost_of_a_hostile_chart_is_bounded(states: str) -> None:
+    started = time.process_time()
+    first = states.split("name: ")[1].split(",")[0]
+    text = f"statechart: {{name: t, root state: {{name: r, initial: {first}, states: [{states}]}}}}"
+    assert len(check_text(text, bound=BoundNames()).diagnostics) <= 200
+    assert time.process_time() - started < 20, "rules may not compare all with all"

@@ -11,11 +11,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
-from sismic.model import Statechart
 from sismic.model import Transition as SismicTransition
 
 from rawko.chart.definition import Chart, State
-from rawko.chart.lowering import losses, lower
+from rawko.chart.lowering import Lowered, losses, lower
 
 # Read as text by YAML 1.1 and 1.2 alike; everything else is quoted.
 _SAFE = re.compile(r"[A-Za-z_][A-Za-z0-9_.()]*( [A-Za-z0-9_.()]+)*")
@@ -59,8 +58,7 @@ def _head(chart: Chart) -> str:
 
 
 def _statechart(chart: Chart) -> dict[str, Any]:
-    statechart = lower(chart).statechart
-    writer = _Writer(chart, statechart)
+    writer = _Writer(chart, lower(chart))
     found: dict[str, Any] = {"name": chart.name}
     if chart.description:
         found["description"] = chart.description
@@ -70,9 +68,9 @@ def _statechart(chart: Chart) -> dict[str, Any]:
 
 
 class _Writer:
-    def __init__(self, chart: Chart, statechart: Statechart) -> None:
+    def __init__(self, chart: Chart, lowered: Lowered) -> None:
         self._chart = chart
-        self._statechart = statechart
+        self._lowered = lowered
         self._instead = {
             state.name: state.parent
             for state in chart
@@ -80,7 +78,7 @@ class _Writer:
         }
 
     def state(self, state: State) -> dict[str, Any]:
-        lowered = self._statechart.state_for(state.name)
+        lowered = self._lowered.statechart.state_for(state.name)
         found: dict[str, Any] = {"name": state.name}
         if state.kind == "final" or state.is_history:
             found["type"] = state.kind
@@ -90,7 +88,7 @@ class _Writer:
             ("on entry", lowered.on_entry),
             ("on exit", lowered.on_exit),
             ("contract", list(_contract(lowered))),
-            ("transitions", [self._transition(each) for each in self._statechart.transitions_from(state.name)]),
+            ("transitions", list(self._transitions(state))),
             ("parallel states" if state.kind == "parallel" else "states", self._children(state)),
         ):
             if value:
@@ -99,6 +97,10 @@ class _Writer:
 
     def _children(self, state: State) -> list[dict[str, Any]]:
         return [self.state(self._chart[name]) for name in state.children if name not in self._instead]
+
+    def _transitions(self, state: State) -> Iterator[dict[str, Any]]:
+        for transition in state.transitions:
+            yield from map(self._transition, self._lowered.transitions[transition.index])
 
     def _transition(self, transition: SismicTransition) -> dict[str, Any]:
         target = transition.target

@@ -20,52 +20,60 @@ def shadowed_transitions(chart: Chart) -> Iterator[Diagnostic]:
 
 
 def _shadowed(state: State) -> Iterator[Diagnostic]:
-    winners: list[Transition] = []
+    winners: dict[str, Transition] = {}
     for transition in sorted(state.transitions, key=lambda each: -each.priority):
-        winner = next((each for each in winners if _covers(each.events, transition.events)), None)
-        if winner is not None:
+        events = transition.events or (_EVENTLESS,)
+        covering = [_covering(winners, event) for event in events]
+        if all(covering):
             what = f"on {', '.join(transition.events)}" if transition.events else "without event"
             message = (
                 f"transition {what} of state {state.name!r} is never taken: "
-                f"the one in line {winner.position.line} has no guard and comes first"
+                f"the one in line {_line(covering)} has no guard and comes first"
             )
             yield finding("shadowed-transition", transition.position, message)
         elif walk.is_always_true(transition.guard):
-            winners.append(transition)
+            for event in events:
+                winners.setdefault(event, transition)
 
 
-def _covers(wider: tuple[str, ...], narrower: tuple[str, ...]) -> bool:
-    """Every event of the narrower descriptors is one of the wider; two eventless transitions cover each other."""
-    if not wider or not narrower:
-        return wider == narrower
-    return all(any(matches(descriptor, event) for descriptor in wider) for event in narrower)
+_EVENTLESS = ""
+"""Stands for no event: only another eventless transition comes before an eventless one."""
 
 
-def matches(descriptor: str, event: str) -> bool:
-    """Whether an event name, or all that another descriptor matches, is matched by a descriptor."""
-    if descriptor == event:
-        return True
-    if descriptor == "*":
-        return not event.startswith(("after.", "rawko.", "error."))
-    if not descriptor.endswith(".*"):
-        return False
-    stem = descriptor[:-2]
-    return event == stem or event.startswith(stem + ".")
+def _line(covering: list[Transition | None]) -> int:
+    return next(each.position.line for each in covering if each is not None)
+
+
+def _covering(winners: dict[str, Transition], event: str) -> Transition | None:
+    """The transition of `winners`, by descriptor, that takes all that an event or descriptor stands for."""
+    if event == _EVENTLESS:
+        return winners.get(event)
+    return next((winners[each] for each in descriptors(event) if each in winners), None)
+
+
+def descriptors(event: str) -> Iterator[str]:
+    """Every descriptor that matches an event name, or all that a descriptor matches: itself first."""
+    yield event
+    parts = event.removesuffix(".*").split(".")
+    for end in range(len(parts), 0, -1):
+        yield ".".join(parts[:end]) + ".*"
+    if not event.startswith(_NOT_WILD):
+        yield "*"
+
+
+_NOT_WILD = ("after.", "rawko.", "error.")
 
 
 def unhandled_failures(chart: Chart) -> Iterator[Diagnostic]:
     """Invocations whose failure nothing handles, in their state or around it."""
+    handled = {state.name: {event for each in state.transitions for event in each.events} for state in chart}
     for state in chart:
+        around = (state.name, *chart.ancestors(state.name))
         for invoke in state.invoke:
-            event = f"error.invoke.{invoke.id}"
-            around = (state.name, *chart.ancestors(state.name))
-            if not any(_handles(chart[name], event) for name in around):
+            matching = set(descriptors(f"error.invoke.{invoke.id}"))
+            if not any(matching & handled[name] for name in around):
                 message = f"nothing handles the failure of invoke {invoke.id!r}; add 'on error' to it"
                 yield finding("invoke-without-on-error", invoke.position, message)
-
-
-def _handles(state: State, event: str) -> bool:
-    return any(matches(descriptor, event) for each in state.transitions for descriptor in each.events)
 
 
 def undeclared_events(chart: Chart) -> Iterator[Diagnostic]:
@@ -159,10 +167,8 @@ class _Handled:
     """The events that some transition names."""
 
     def __init__(self, chart: Chart) -> None:
-        every = {event for transition in chart.transitions for event in transition.events}
-        self.names = sorted(event for event in every if "*" not in event)
-        self._exact = frozenset(self.names)
-        self._wild = sorted(every - self._exact)
+        self._descriptors = {event for transition in chart.transitions for event in transition.events}
+        self.names = sorted(event for event in self._descriptors if "*" not in event)
 
     def takes(self, event: str) -> bool:
-        return event in self._exact or any(matches(descriptor, event) for descriptor in self._wild)
+        return any(descriptor in self._descriptors for descriptor in descriptors(event))

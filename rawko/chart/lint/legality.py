@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import combinations, islice
+from itertools import islice, pairwise
 
 from rawko.chart.definition import Chart, InState, Mark, Position, State, Transition
 from rawko.chart.errors import Diagnostic, hint, listed
@@ -64,24 +64,39 @@ def _target_mark(chart: Chart, transition: Transition, place: int) -> Position:
 
 
 def _together(chart: Chart, transition: Transition) -> Iterator[Diagnostic]:
-    """Several targets: each pair must lie in different regions of one parallel state."""
-    for (_, first), (place, second) in combinations(enumerate(transition.targets), 2):
-        position = _target_mark(chart, transition, place)
-        clash = _clash(chart, first, second)
+    """Several targets: each pair must lie in different regions of one parallel state.
+
+    One walk up from each target: below a state that is not parallel, all of them must take the same child.
+    """
+    taken: dict[str, tuple[str, str]] = {}
+    targets: set[str] = set()
+    for place, target in enumerate(transition.targets):
+        clash = _clash(chart, target, taken, targets)
         if clash:
-            yield finding("illegal-target", position, f"targets {first!r} and {second!r} {clash}")
+            yield finding("illegal-target", _target_mark(chart, transition, place), clash)
             return
 
 
-def _clash(chart: Chart, first: str, second: str) -> str:
-    """Why two states cannot be entered together; "" where they can."""
-    if first == second:
-        return "are the same"
-    common = least_common_ancestor(chart, (first, second))
-    if common in (first, second):
-        return "lie inside each other; name the inner one alone"
-    if chart[common].kind != "parallel":
-        return f"cannot be active together: only one child of {common!r} is active; name states of different regions"
+def _clash(chart: Chart, target: str, taken: dict[str, tuple[str, str]], targets: set[str]) -> str:
+    """Why a target cannot be entered with those before it; "" where it can, and then it is one of them.
+
+    `taken` holds for each state above a target the child that was taken below it, and for which target.
+    """
+    if target in targets:
+        return f"targets {target!r} and {target!r} are the same"
+    path = (target, *chart.ancestors(target))
+    above = next((name for name in path[1:] if name in targets), None)
+    if above or target in taken:
+        other = above or taken[target][1]
+        return f"targets {other!r} and {target!r} lie inside each other; name the inner one alone"
+    for child, parent in pairwise(path):
+        first, other = taken.get(parent, (child, target))
+        if first != child and chart[parent].kind != "parallel":
+            why = f"only one child of {parent!r} is active; name states of different regions"
+            return f"targets {other!r} and {target!r} cannot be active together: {why}"
+    targets.add(target)
+    for child, parent in pairwise(path):
+        taken.setdefault(parent, (child, target))
     return ""
 
 
@@ -92,7 +107,7 @@ def _initials(chart: Chart) -> Iterator[Diagnostic]:
             if name not in chart:
                 end = hint(name, state.children, "children")
                 yield finding("unknown-state", position, f"initial {name!r} of {state.name!r} does not exist{end}")
-            elif name not in chart.descendants(state.name):
+            elif state.name not in chart.ancestors(name):
                 message = f"initial {name!r} is no child of {state.name!r}{hint(name, state.children, 'children')}"
                 yield finding("invalid-initial", position, message)
 
@@ -136,19 +151,21 @@ def _memories(chart: Chart) -> Iterator[Diagnostic]:
 
 
 def _memory_problem(chart: Chart, state: State, name: str) -> str:
-    siblings = [sibling for sibling in _siblings(chart, state) if not chart[sibling].is_history]
     if name not in chart:
-        return f"does not exist{hint(name, siblings, 'siblings')}"
-    if chart[name].is_history:
-        return f"is a history state; name one that can be active: {listed(siblings)}"
-    inside = chart.descendants(state.parent) if state.parent else ()
-    if state.kind == "deep history" and name in inside:
+        return f"does not exist{hint(name, _siblings(chart, state), 'siblings')}"
+    found = chart[name]
+    if found.is_history:
+        return f"is a history state; name one that can be active: {listed(_siblings(chart, state))}"
+    is_inside = state.parent is not None and state.parent in chart.ancestors(name)
+    if found.parent == state.parent or (state.kind == "deep history" and is_inside):
         return ""
-    return "" if name in siblings else f"is not beside it; siblings: {listed(siblings)}"
+    return f"is not beside it; siblings: {listed(_siblings(chart, state))}"
 
 
-def _siblings(chart: Chart, state: State) -> tuple[str, ...]:
-    return () if state.parent is None else chart[state.parent].children
+def _siblings(chart: Chart, state: State) -> list[str]:
+    """Those that can be active."""
+    beside = () if state.parent is None else chart[state.parent].children
+    return [name for name in beside if not chart[name].is_history]
 
 
 def _state_tests(chart: Chart) -> Iterator[Diagnostic]:

@@ -16,7 +16,7 @@ from rawko.chart.grammar import (
     STATE_TYPES,
     TIMER_POLICIES,
 )
-from rawko.chart.reading.reader import Reader
+from rawko.chart.reading.reader import Reader, Unreadable
 from rawko.chart.yaml_nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 # Line breaks and other controls break messages and diagrams; bidirectional overrides make text lie.
@@ -191,12 +191,18 @@ def _fixed(reader: Reader, node: ScalarNode, found: re.Match[str]) -> FixedDelay
 def declared_events(reader: Reader, node: Node) -> dict[str, DeclaredEvent]:
     """`events:`: a list of names, or name to fields."""
     if isinstance(node, SequenceNode):
-        return {found.name: found for found in reader.each(node.items, lambda item: _declared(reader, item, None))}
-    mapping = reader.mapping(node, "a list of names or a mapping of names to payload fields")
-    pairs = list(mapping.entries.values())
-    by_key = {id(key): value for key, value in pairs}
-    found_events = reader.each([key for key, _ in pairs], lambda key: _declared(reader, key, by_key[id(key)]))
-    return {found.name: found for found in found_events}
+        pairs: list[tuple[Node, Node | None]] = [(item, None) for item in node.items]
+    else:
+        mapping = reader.mapping(node, "a list of names or a mapping of names to payload fields")
+        pairs = list(mapping.entries.values())
+    found: dict[str, DeclaredEvent] = {}
+    for key, value in pairs:
+        try:
+            declared = _declared(reader, key, value)
+        except Unreadable:
+            continue
+        found[declared.name] = declared
+    return found
 
 
 def _declared(reader: Reader, key: Node, value: Node | None) -> DeclaredEvent:
