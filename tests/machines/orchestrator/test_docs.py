@@ -31,6 +31,17 @@ def test_the_snippets_run(page: str) -> None:
         exec(compile(snippet, "orchestrator.md", "exec"), {})
 
 
+def test_the_overview_shows_only_what_the_chart_does(page: str) -> None:
+    """C-12: a picture that was drawn once and never compared is how the first one went wrong."""
+    chart = load_chart(CHARTS / "orchestrator.yaml")
+    [drawn] = re.findall(r"```mermaid\n(.*?)```", page, re.DOTALL)
+    arrows = set(re.findall(r"(\w+) --> (\w+)", drawn))
+    ways = {(t.source, target) for t in chart.transitions for target in t.targets}
+    inherited = {(inner, target) for source, target in ways for inner in chart.descendants(source)}
+    assert arrows - ways - inherited == set()
+    assert {state.name for state in chart if state.name != chart.root} == {name for pair in arrows for name in pair}
+
+
 def test_the_page_names_every_state_event_decision_and_category(page: str) -> None:
     chart = load_chart(CHARTS / "orchestrator.yaml")
     states = {state.name for state in chart if state.name != chart.root}
