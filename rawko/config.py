@@ -48,6 +48,7 @@ class ProjectConfig(Data):
     max_iterations: Annotated[int, Field(ge=1)] = 50
     max_consecutive_failures: Annotated[int, Field(ge=1)] = 3
     max_tokens: Annotated[int, Field(ge=1)] = 8192
+    timeout_ms: Annotated[int, Field(ge=100)] = 600_000
     rules: tuple[str, ...] = ()
     prices: dict[str, Price] = Field(default_factory=dict)
     bash: BashOptions = BashOptions()
@@ -75,7 +76,8 @@ class Settings:
         state_dir: Where rawko keeps what it remembers of this workspace; outside of it.
         agents: By name, in a stable order.
         project_instructions: Text of AGENTS.md or CLAUDE.md, or "".
-        sources: Where settings came from, for people: ("model", "RAWKO_MODEL").
+        timeout_ms: Bound of one model call.
+        environ: The environment that they were read from; keys and what commands may see come from it.
     """
 
     workspace: Path
@@ -88,6 +90,7 @@ class Settings:
     max_iterations: int
     max_consecutive_failures: int
     max_tokens: int
+    timeout_ms: int
     rules: tuple[str, ...]
     prices: Mapping[str, Price]
     bash: BashOptions
@@ -125,6 +128,7 @@ def load_settings(workspace: Path, flags: Flags, environ: Mapping[str, str]) -> 
         max_iterations=flags.max_iterations or _number(environ, "RAWKO_MAX_ITERATIONS") or config.max_iterations,
         max_consecutive_failures=config.max_consecutive_failures,
         max_tokens=config.max_tokens,
+        timeout_ms=config.timeout_ms,
         rules=config.rules,
         prices=config.prices,
         bash=config.bash,

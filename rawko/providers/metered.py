@@ -21,6 +21,7 @@ class MeteredProvider:
         self._inner = inner
         self._on_usage = on_usage
         self.usage: dict[str, Usage] = {}
+        self._asked_as: dict[str, str] = {}
         self.name = inner.name
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
@@ -28,26 +29,27 @@ class MeteredProvider:
             async with aclosing(self._inner.stream(request)) as events:  # type: ignore[type-var]
                 async for event in events:
                     if isinstance(event, TurnDone):
-                        self._count(event.model, event.usage)
+                        self._count(event.model, event.usage, asked_as=request.model)
                     yield event
         except ProviderError as error:
-            self._count(request.model, error.usage)
+            self._count(request.model, error.usage, asked_as=request.model)
             raise
 
     async def create(self, request: ModelRequest) -> TurnDone:
         try:
             done = await self._inner.create(request)
         except ProviderError as error:
-            self._count(request.model, error.usage)
+            self._count(request.model, error.usage, asked_as=request.model)
             raise
-        self._count(done.model, done.usage)
+        self._count(done.model, done.usage, asked_as=request.model)
         return done
 
     async def aclose(self) -> None:
         await self._inner.aclose()
 
-    def _count(self, model: str, usage: Usage) -> None:
+    def _count(self, model: str, usage: Usage, *, asked_as: str) -> None:
         self.usage[model] = self.usage.get(model, Usage()) + usage
+        self._asked_as[model] = asked_as
         if self._on_usage is not None:
             self._on_usage(model, usage)
 
@@ -56,13 +58,18 @@ class MeteredProvider:
         """All models together."""
         return sum(self.usage.values(), Usage())
 
-    def cost_usd(self, prices: Mapping[str, Price]) -> float | None:
-        """What it has cost so far, in US dollars; None where a model that was used has no price."""
+    def cost_usd(self, prices: Mapping[str, Price], *, default: Price | None = None) -> float | None:
+        """What it has cost so far, in US dollars; None where a model that was used has no price.
+
+        Args:
+            prices: By model, under the name that the server answers with or the one it was asked for with.
+            default: For models that are not among them.
+        """
         cost = 0.0
         for model, usage in self.usage.items():
             if usage.total_tokens == 0:
                 continue
-            price = prices.get(model)
+            price = prices.get(model) or prices.get(self._asked_as[model]) or default
             if price is None:
                 return None
             cost += price.cost_usd(usage)

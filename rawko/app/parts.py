@@ -1,0 +1,195 @@
+"""The parts of a run, opened from its settings: model, tools, workspace, agents' machines. Each says what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from rawko.chart import Chart, ChartError, find_chart, load_chart, shipped_charts
+from rawko.chart.check import check_chart
+from rawko.chart.lint import has_errors
+from rawko.config import ConfigError, Settings
+from rawko.interpreter.bindings import Bindings
+from rawko.machines import agent_loop
+from rawko.runtime.errors import BindingsNotFound
+from rawko.runtime.ports import Provider, Toolbox, WorkspaceError
+from rawko.vocabulary.agent import AgentConfig
+from rawko.vocabulary.documents import accepted
+
+Machine = tuple[Chart, Bindings]
+
+NO_MODEL: Final = """no key and no endpoint: rawko does not know which model to ask. Three ways to get going:
+  1. a key:       export ANTHROPIC_API_KEY=...
+  2. an endpoint: export ANTHROPIC_BASE_URL=http://localhost:11434
+                  (any server of the Messages API: Ollama, llama.cpp, LiteLLM ...)
+  3. no model:    rawko run "Write fizzbuzz" --scenario fizzbuzz --yes
+                  (the demo: only the model's replies are scripted, all else is real)"""
+
+MAX_IDLE_MS: Final = 300_000
+"""Longest silence of a server that is waited for, unless the whole call may take less."""
+
+
+def open_provider(settings: Settings) -> Provider:
+    """The provider that the settings ask for.
+
+    Raises:
+        ConfigError: No key and no endpoint, a key or an address that cannot be one, an unusable scenario.
+    """
+    if settings.provider == "scripted":
+        return _scripted(settings)
+    from rawko.providers.endpoint import Endpoint, endpoint_from_env
+
+    environ = dict(settings.environ)
+    if settings.base_url:
+        environ["ANTHROPIC_BASE_URL"] = settings.base_url
+    found = endpoint_from_env(environ)
+    if found is None:
+        raise ConfigError(NO_MODEL)
+    _check_address(found.base_url)
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+        _check_key(name, environ.get(name, ""))
+    from rawko.providers.anthropic_api import AnthropicProvider
+
+    return AnthropicProvider(
+        Endpoint(
+            base_url=found.base_url,
+            api_key=found.api_key,
+            auth_token=found.auth_token,
+            timeout_ms=settings.timeout_ms,
+            idle_timeout_ms=min(MAX_IDLE_MS, settings.timeout_ms),
+        )
+    )
+
+
+def _scripted(settings: Settings) -> Provider:
+    from rawko.providers.scenario_errors import ScenarioError
+    from rawko.providers.scenario_file import load_scenario
+    from rawko.providers.scripted import ScriptedProvider
+
+    assert settings.scenario is not None, "load_settings refuses the scripted provider without a scenario"
+    try:
+        return ScriptedProvider(load_scenario(settings.scenario))
+    except ScenarioError as error:
+        raise ConfigError(str(error)) from error
+
+
+def _check_address(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        is_good = False
+    if not is_good:
+        raise ConfigError(f"the model's address is {url!r}; accepted: a URL like http://localhost:11434")
+
+
+def _check_key(name: str, key: str) -> None:
+    """A key travels in a header; what cannot stand in one would fail in the middle of the first call."""
+    if not key.isascii() or not key.isprintable() or key != key.strip():
+        raise ConfigError(f"{name} holds characters that no key has (a line break, a blank, or a letter beyond ASCII)")
+
+
+async def open_workspace(settings: Settings, run: str) -> Any:
+    """The workspace and its snapshots, kept in the state folder.
+
+    Raises:
+        ConfigError: It cannot be recorded.
+    """
+    from rawko.workspace import SnapshotWorkspace
+
+    state = settings.state_dir
+    try:
+        return await SnapshotWorkspace.open(settings.workspace, state / "snapshots", run=run, exclude=(state,))
+    except (WorkspaceError, OSError) as error:
+        raise ConfigError(f"the workspace cannot be recorded: {error}") from error
+
+
+def open_toolbox(settings: Settings, active_states: Callable[[], Collection[str]]) -> Toolbox:
+    """All tools behind the gate.
+
+    Raises:
+        ConfigError: A rule is malformed.
+    """
+    from rawko.tools.bash import BashSettings
+    from rawko.tools.toolbox import build_toolbox
+
+    try:
+        return build_toolbox(
+            settings.workspace,
+            state_dir=settings.state_dir,
+            agents={name: config.tools for name, config in settings.agents.items()},
+            rules=settings.rules,
+            assume_yes=settings.assume_yes,
+            bash=BashSettings(
+                default_timeout_ms=min(settings.bash.default_timeout_ms, settings.bash.max_timeout_ms),
+                max_timeout_ms=settings.bash.max_timeout_ms,
+                extra_env=settings.bash.extra_env,
+            ),
+            environ=settings.environ,
+            active_states=active_states,
+        )
+    except ValueError as error:  # a RuleError among them
+        raise ConfigError(f"{settings.workspace / '.rawko' / 'config.yaml'}: rules: {error}") from error
+    except OSError as error:
+        raise ConfigError(f"the tools cannot be set up: {error}") from error
+
+
+# ---------------------------------------------------------------- agents' machines
+
+
+def agent_machines(settings: Settings, base: Bindings = agent_loop.bindings) -> Mapping[str, Machine]:
+    """Chart and bindings by what agents' files name in `chart`: a shipped stem, or the path of a chart (C-09).
+
+    A chart of the project's own may use everything that the agent loop binds, and the functions of its own bindings.
+    All are read here, once: a run cannot rewrite its own rules.
+
+    Raises:
+        ConfigError: There is no such chart, it has defects, or its bindings cannot be loaded.
+    """
+    machines: dict[str, Machine] = {}
+    for config in settings.agents.values():
+        if config.chart not in machines:
+            machines[config.chart] = _machine(settings, config, base)
+    return machines
+
+
+def _machine(settings: Settings, config: AgentConfig, base: Bindings) -> Machine:
+    try:
+        if config.chart in shipped_charts():
+            return load_chart(find_chart(config.chart)), base
+        path = Path(settings.workspace, config.chart)
+        if not path.is_file():
+            raise ConfigError(f"agent {config.name!r}: 'chart' is {config.chart!r}{_accepted_charts(config.chart)}")
+        chart = load_chart(path)
+    except ChartError as error:
+        raise ConfigError(f"agent {config.name!r}: its chart has defects:\n{error}") from error
+    from rawko.runtime.locate import find_bindings
+
+    try:
+        own = find_bindings(chart, start=path.parent)
+    except BindingsNotFound as error:
+        raise ConfigError(f"agent {config.name!r}: {error}") from error
+    return chart, base if own is None else base | own
+
+
+def _accepted_charts(found: str) -> str:
+    return f"{accepted(shipped_charts(), found=found)}, or the path of a chart in the workspace"
+
+
+def check_machines(machines: Mapping[str, Machine]) -> None:
+    """Refuse a chart whose names are not bound, before a task starts.
+
+    Raises:
+        ConfigError: With every finding that is an error.
+    """
+    from rawko.runtime.locate import bound_names
+
+    for name, (chart, bindings) in machines.items():
+        if name in shipped_charts():
+            continue  # held to their bindings by tests
+        findings = check_chart(chart, bound_names(bindings))
+        if has_errors(findings):
+            told = "\n".join(str(finding) for finding in findings if finding.severity == "error")
+            raise ConfigError(f"the chart {name!r} of an agent has defects:\n{told}")

@@ -1,0 +1,278 @@
+"""One task under a machine: parts opened, machine driven, parts closed, report written."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from rawko.app.parts import Machine, agent_machines, check_machines, open_provider, open_toolbox, open_workspace
+from rawko.app.report import Report, verdict_of
+from rawko.chart import find_chart, load_chart
+from rawko.config import ConfigError, Settings
+from rawko.machines import agent_loop, orchestrator
+from rawko.machines.agent_loop import actors as agent_loop_actors
+from rawko.machines.orchestrator import actors as orchestrator_actors
+from rawko.machines.orchestrator.arbiter.prompt import PLACEHOLDERS as ORCHESTRATOR_PROMPTS
+from rawko.machines.prompts import PromptError, Prompts
+from rawko.providers.metered import MeteredProvider
+from rawko.providers.models import resolve_model
+from rawko.runtime.actor import Actor
+from rawko.runtime.inspection import InspectionEvent
+from rawko.runtime.ports import Answer, People, Question, Toolbox, WorkspaceError
+from rawko.runtime.session import LogWriter, Session
+from rawko.vocabulary.agent import AgentConfig, describe
+from rawko.vocabulary.documents import accepted
+from rawko.vocabulary.usage import Price, Usage
+
+CLEANUP_DEADLINE_S: Final = 5.0
+"""How long a provider, a toolbox or a workspace may take to close before the run is reported done (C-30)."""
+
+_FREE: Final = Price(input=0.0, output=0.0)
+
+
+class Nobody:
+    """No person is there: questions stay open (C-20: never a made-up answer)."""
+
+    async def ask(self, question: Question) -> Answer | None:
+        return None
+
+
+@dataclass(slots=True)
+class Run:
+    """One task under a machine, from settings to report.
+
+    Args:
+        agent: Run this agent's loop alone, without an arbiter.
+        observe: Called with every event of the inspection stream.
+        log: Where the machine's log lines go.
+    """
+
+    settings: Settings
+    task: str
+    agent: str | None = None
+    people: People = field(default_factory=Nobody)
+    observe: Callable[[InspectionEvent], None] | None = None
+    log: LogWriter | None = None
+    id: str = field(default_factory=lambda: f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}")
+    _actor: Actor | None = None
+    _meter: MeteredProvider | None = None
+    _toolbox: Toolbox | None = None
+    _question: dict[str, Any] | None = None
+    _asked: asyncio.Event = field(default_factory=asyncio.Event)
+    _is_cancelled: bool = False
+    _notes: list[str] = field(default_factory=list)
+
+    @property
+    def model(self) -> str:
+        """The model that is asked where an agent names none of its own."""
+        return "scripted" if self.settings.provider == "scripted" else resolve_model(self.settings.model)
+
+    def check(self) -> None:
+        """What can be told without opening anything.
+
+        Raises:
+            ConfigError: Empty task, unknown agent, or a chart that cannot be used.
+        """
+        if not self.task.strip():
+            raise ConfigError('the task is empty; say what is to be done: rawko run "Add a --version option"')
+        if self.agent is not None and self.agent not in self.settings.agents:
+            raise ConfigError(f"there is no agent {self.agent!r}{accepted(self.settings.agents, found=self.agent)}")
+        agent_machines(self.settings)
+
+    async def execute(self) -> Report:
+        """Run the task to its end.
+
+        Raises:
+            ConfigError: See `check`; also no way to a model, and a scenario, rule, template or workspace that cannot
+                be used. No task was started.
+        """
+        self.check()
+        started = time.monotonic()
+        async with AsyncExitStack() as stack:
+            provider = open_provider(self.settings)
+            stack.push_async_callback(self._close, provider.aclose, "provider")
+            self._meter = meter = MeteredProvider(provider)
+            self._toolbox = toolbox = open_toolbox(self.settings, self._active_states)
+            stack.push_async_callback(self._close, toolbox.aclose, "tools")
+            workspace = await open_workspace(self.settings, self.id)
+            stack.push_async_callback(self._close, workspace.aclose, "workspace")
+            actor = self._make_actor(meter, workspace, toolbox)
+            before = await self._captured(workspace, "before the run")
+            await self._drive(actor)
+            after = await self._captured(workspace, "after the run")
+            files, diff = await self._compared(workspace, before, after)
+        unused = getattr(provider, "unused", None)
+        if actor.interpreter.final and unused is not None and (left := unused()):
+            self._notes.append(f"the scenario has {len(left)} replies that nobody asked for, the first: {left[0]}")
+        return self._report(actor, files, diff, int((time.monotonic() - started) * 1000))
+
+    # ------------------------------------------------------------ the machine
+
+    def _active_states(self) -> frozenset[str]:
+        """Active states of the whole tree, for rules that name states."""
+        actor = self._actor
+        if actor is None:
+            return frozenset()
+        tree = [actor, *actor.session.actors.values()]
+        return frozenset(state for one in tree for state in one.configuration)
+
+    def _make_actor(self, meter: MeteredProvider, workspace: Any, toolbox: Toolbox) -> Actor:
+        settings = self.settings
+        try:
+            loop_prompts = Prompts.load("agent_loop", agent_loop_actors.PLACEHOLDERS, override=settings.prompts_dir)
+            arbiter_prompts = Prompts.load("orchestrator", ORCHESTRATOR_PROMPTS, override=settings.prompts_dir)
+        except PromptError as error:
+            raise ConfigError(str(error)) from error
+        ports = agent_loop_actors.AgentLoopPorts(
+            provider=meter,
+            toolbox=toolbox,
+            workspace=workspace,
+            people=self.people,
+            prompts=loop_prompts,
+            agents=settings.agents,
+            model=self.model,
+            project_instructions=settings.project_instructions,
+            max_tokens=settings.max_tokens,
+        )
+        machines = agent_machines(settings, agent_loop.bindings | agent_loop_actors.actors(ports))
+        check_machines(machines)
+        session = Session(run=self.id, log=self.log)
+        session.stream.subscribe(self._watch)
+        if self.observe is not None:
+            session.stream.subscribe(self.observe)
+        if self.agent is not None:
+            return self._agent_alone(settings.agents[self.agent], machines[settings.agents[self.agent].chart], session)
+        return self._orchestrator(
+            orchestrator_actors.OrchestratorPorts(meter, self.model, arbiter_prompts, machines.__getitem__),
+            session,
+        )
+
+    def _agent_alone(self, config: AgentConfig, machine: Machine, session: Session) -> Actor:
+        """One agent without an arbiter: the bound of the iterations bounds its turns, too."""
+        turns = min(config.limits.turns, self.settings.max_iterations)
+        limited = config.model_copy(update={"limits": config.limits.model_copy(update={"turns": turns})})
+        given = agent_loop.agent_loop_input(limited, self.task, seed=self._seed())
+        return Actor(*machine, input=given, session=session)
+
+    def _orchestrator(self, ports: orchestrator_actors.OrchestratorPorts, session: Session) -> Actor:
+        settings = self.settings
+        given = {
+            "agents": {name: describe(config).to_json() for name, config in settings.agents.items()},
+            "max_iterations": settings.max_iterations,
+            "max_consecutive_failures": settings.max_consecutive_failures,
+            "provider_name": settings.provider,
+            "session_id": self.id,
+            "seed": self._seed(),
+        }
+        bindings = orchestrator.bindings | orchestrator_actors.actors(ports)
+        return Actor(load_chart(find_chart("orchestrator")), bindings, input=given, session=session)
+
+    def _seed(self) -> int:
+        """From the run's id, so that the record of a run says all that its ids and waits depend on."""
+        return int.from_bytes(self.id.encode(), "big") % 2**31
+
+    # ------------------------------------------------------------ driving
+
+    async def _drive(self, actor: Actor) -> None:
+        """Run the machine until it ends, or until it needs a person and nobody is there."""
+        self._actor = actor
+        async with actor:
+            if self.agent is None:
+                actor.send("START_TASK", task=self.task)
+            if self._is_cancelled:
+                actor.send("CANCEL")
+            ended = asyncio.create_task(actor.run())
+            asked = asyncio.create_task(self._asked.wait())
+            try:
+                await asyncio.wait({ended, asked}, return_when=asyncio.FIRST_COMPLETED)
+                if not ended.done():
+                    await actor.settle()  # a parent is told after the observers that its agent waits
+            finally:
+                for task in (ended, asked):
+                    task.cancel()
+                await asyncio.gather(ended, asked, return_exceptions=True)
+
+    def _watch(self, event: InspectionEvent) -> None:
+        if event["type"] == "emit" and event["event"] == "NEEDS_PERSON":
+            self._question = dict(event["data"])
+            self._asked.set()
+
+    def cancel(self) -> None:
+        """Stop through the machine: tools are stopped, the workspace captured, the run recorded as cancelled."""
+        self._is_cancelled = True
+        if self._actor is not None and not self._actor.is_ended:
+            self._actor.send("CANCEL")
+
+    async def kill_tools(self) -> None:
+        """Kill every process of a tool at once; for somebody who cannot wait for `cancel`."""
+        if self._toolbox is not None:
+            await self._toolbox.aclose()
+
+    def usage(self) -> tuple[Usage, float | None]:
+        """Tokens so far and what they cost, in US dollars (None: unknown)."""
+        if self._meter is None:
+            return Usage(), None
+        default = _FREE if self.settings.provider == "scripted" else None
+        return self._meter.total, self._meter.cost_usd(self.settings.prices, default=default)
+
+    # ------------------------------------------------------------ closing and reporting
+
+    async def _close(self, close: Callable[[], Awaitable[None]], what: str) -> None:
+        """Close a part within the deadline; a failure is noted and never masks the verdict (C-30)."""
+        try:
+            async with asyncio.timeout(CLEANUP_DEADLINE_S):
+                await close()
+        except Exception as error:  # noqa: BLE001 - whatever an adapter raises while closing
+            self._notes.append(f"closing the {what} failed: {str(error) or type(error).__name__}")
+
+    async def _captured(self, workspace: Any, label: str) -> str | None:
+        try:
+            snapshot = await workspace.capture(label)
+        except WorkspaceError as error:
+            self._notes.append(f"the workspace could not be captured {label}: {error}")
+            return None
+        if snapshot.skipped:
+            self._note_skipped(snapshot.skipped)
+        return str(snapshot.tree)
+
+    def _note_skipped(self, paths: tuple[str, ...]) -> None:
+        more = f" and {len(paths) - 5} more" if len(paths) > 5 else ""
+        note = f"not captured: {', '.join(paths[:5])}{more}"
+        if note not in self._notes:
+            self._notes.append(note)
+
+    async def _compared(self, workspace: Any, before: str | None, after: str | None) -> tuple[tuple[str, ...], str]:
+        if before is None or after is None:
+            return (), ""
+        try:
+            changes = await workspace.changes(before, after)
+            diff = await workspace.diff(before, after) if changes else ""
+        except WorkspaceError as error:
+            self._notes.append(f"the changes cannot be shown: {error}")
+            return (), ""
+        return tuple(change.path for change in changes), diff
+
+    def _report(self, actor: Actor, files: tuple[str, ...], diff: str, duration_ms: int) -> Report:
+        verdict = verdict_of(actor, is_waiting=self._question is not None, is_cancelled=self._is_cancelled)
+        usage, cost = self.usage()
+        return Report(
+            run=self.id,
+            state=verdict.state,
+            outcome=verdict.outcome,
+            iterations=verdict.iterations,
+            usage=usage,
+            cost_usd=cost,
+            files_changed=files,
+            summary=verdict.summary,
+            error=verdict.error,
+            question=self._question if verdict.outcome == "needs_person" else None,
+            diff=diff,
+            duration_ms=duration_ms,
+            notes=tuple(self._notes),
+            is_bad_input=verdict.is_bad_input and not files,
+        )
