@@ -11,5 +11,6 @@ from rawko.machines.orchestrator.context import OrchestratorContext
 
 bindings: Bindings = guards.bindings | actions.bindings | delays.bindings | inputs.bindings
 bindings.add("context", "OrchestratorContext", OrchestratorContext)
+bindings.expect("arbiter_select_agent", "agent_executor", "arbiter_evaluate")
 
 __all__ = ["OrchestratorContext", "bindings"]

@@ -13,6 +13,7 @@ from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.events import Event
 from rawko.interpreter.values import Record, freeze
+from rawko.machines import orchestrator
 from rawko.machines.orchestrator.actors import (
     OrchestratorPorts,
     actors,
@@ -231,6 +232,12 @@ async def test_a_refusal_is_a_providers_failure(selecting: dict[str, Any]) -> No
     with pytest.raises(ActorFailed) as caught:
         await ask(provider, "arbiter_select_agent", selecting)
     assert (caught.value.error["code"], caught.value.error["usage"]["calls"]) == ("refusal", 1)
+
+
+def test_the_actors_are_those_that_the_bindings_expect() -> None:
+    bound = actors(ports(Recorded(reply("select", GOOD))))
+    assert bound.names("actor") == orchestrator.bindings.expected_actors
+    assert (orchestrator.bindings | bound).expected_actors == bound.names("actor")
 
 
 # ---------------------------------------------------------------- the agent's machine

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from rawko.chart import load_chart, shipped_path
-from rawko.chart.lint import lint_chart
+from rawko.chart.lint import lint_bindings, lint_chart
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.interpreter.effects import EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
 from rawko.interpreter.interpreter import Interpreter
 from rawko.interpreter.steps import Receipt, Step
 from rawko.interpreter.values import thaw
 from rawko.machines.orchestrator import bindings
+from rawko.runtime import bound_names
 
 CHART = load_chart(shipped_path("statecharts") / "orchestrator.yaml")
 COST = {"input_tokens": 10, "output_tokens": 5, "cache_read_tokens": 0, "cache_write_tokens": 0, "calls": 1}
@@ -148,7 +150,11 @@ def test_the_chart_has_the_states_that_were_agreed() -> None:
 
 
 def test_the_chart_is_without_defects() -> None:
+    """`rawko check` finds nothing, although the actors are bound only where there is a world."""
     assert [str(found) for found in lint_chart(CHART)] == []
+    assert [str(found) for found in lint_bindings(CHART, bound_names(bindings))] == []
+    without = replace(bound_names(bindings), actors=frozenset())
+    assert {found.code for found in lint_bindings(CHART, without)} == {"unbound-actor"}
 
 
 def test_every_bound_function_is_used() -> None:
