@@ -776,8 +776,10 @@ def test_cancel_wins_over_a_forced_agent() -> None:
 def test_a_step_is_skipped_in_every_state_that_has_one() -> None:
     """S3-024, C-28."""
     machine = with_plan(executing())
+    starts = len(machine.started("execute_agent"))
     machine.send("SKIP_STEP")
-    assert machine.state == "stopping"
+    assert (machine.state, machine.context.iteration_count) == ("stopping", 2)
+    assert len(machine.started("execute_agent")) == starts
     machine.done("execute_agent", outcome="cancelled")
     assert (machine.state, machine.context.plan.current_step_index) == ("selecting", 1)
     machine.send("SKIP_STEP")
