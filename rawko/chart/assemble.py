@@ -27,7 +27,7 @@ from rawko.chart.definition import (
     Transition,
     TransitionOrigin,
 )
-from rawko.chart.reading.moves import InvokeDraft, TimerDraft, TransitionDraft
+from rawko.chart.reading.moves import EntryDraft, InvokeDraft, TimerDraft, TransitionDraft
 from rawko.chart.reading.reader import Reader
 from rawko.chart.reading.states import ChartDraft, StateDraft
 
@@ -66,6 +66,9 @@ def _chart_marks(draft: ChartDraft) -> dict[Mark, Position]:
     return {("chart", key): position for key, position in draft.keys.items()}
 
 
+NO_ENTRY = EntryDraft()
+
+
 class _Assembler:
     """Walks drafts in document order (pre-order), handing out orders and indices."""
 
@@ -86,15 +89,18 @@ class _Assembler:
         first_index = len(self.transitions)
         timers, invocations = self._moves(draft)
         given = draft.values
-        initial = given.get("initial")
+        initial: EntryDraft = given.get("initial", NO_ENTRY)
+        memory: EntryDraft = given.get("memory", NO_ENTRY)
         self.states[draft.name] = State(
             name=draft.name,
             order=len(self.states),
             kind=_kind(draft),
             parent=parent,
             children=tuple(child.name for child in draft.children),
-            initial=() if initial is None else (initial,),
-            memory=given.get("memory", ()),
+            initial=initial.targets,
+            initial_actions=initial.actions,
+            memory=memory.targets,
+            memory_actions=memory.actions,
             on_entry=given.get("on entry", ()),
             on_exit=given.get("on exit", ()),
             transitions=tuple(self.transitions[first_index:]),

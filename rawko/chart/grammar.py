@@ -35,6 +35,7 @@ class Type(Enum):
     BOOLEAN = auto()
     PRIORITY = auto()
     TARGETS = auto()
+    ENTRY = auto()
     EVENTS = auto()
     EVENT = auto()
     GUARD = auto()
@@ -131,10 +132,10 @@ STATE = _element(
     Key("meta", Type.DATA, "Free data for tools; the interpreter ignores it", "{colour: blue}"),
     Key("on entry", Type.ACTIONS, "Done when entered", "log_start"),
     Key("on exit", Type.ACTIONS, "Done when left", "[stop_clock]"),
-    Key("initial", Type.NAME, "Child that is entered by default (compound states)", "off"),
+    Key("initial", Type.ENTRY, "Child that is entered by default (compound states)", "off"),
     Key("states", Type.STATES, "Children, of which one is active", "[{name: off}]"),
     Key("parallel states", Type.STATES, "Regions, which all are active together", "[{name: left}, {name: right}]"),
-    Key("memory", Type.TARGETS, "Where a history state leads that has no record yet", "off"),
+    Key("memory", Type.ENTRY, "Where a history state leads that has no record yet", "off"),
     Key("transitions", Type.TRANSITIONS, "Ways out, the first true one wins", "[{event: GO, target: busy}]"),
     Key(
         "always",
@@ -147,6 +148,13 @@ STATE = _element(
     Key("invoke", Type.INVOKE, "Actor or actors that run while the state is active", "{src: fetch, on error: busy}"),
     Key("output", Type.OUTPUT, "Bound output function, or a literal; of finals and the root", "{outcome: success}"),
     _CONTRACT,
+)
+
+DEFAULT_ENTRY = _element(
+    "default entry",
+    "`initial` or `memory` with more to say than a name",
+    Key("target", Type.TARGETS, "State or states that are entered by default", "off", is_required=True),
+    Key("action", Type.ACTIONS, "What to do on the way in, after the parent's entry", "log_start"),
 )
 
 TRANSITION = _element(
@@ -222,7 +230,7 @@ DECLARED_EVENT = _element(
 )
 
 ELEMENTS: Final = (
-    DOCUMENT, STATECHART, STATE, TRANSITION, OUTCOME, AFTER_ITEM, INVOKE,
+    DOCUMENT, STATECHART, STATE, DEFAULT_ENTRY, TRANSITION, OUTCOME, AFTER_ITEM, INVOKE,
     CONTRACT_ITEM, ACTION, RAISE, EMIT, SEND, DECLARED_EVENT,
 )  # fmt: skip
 

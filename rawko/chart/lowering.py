@@ -186,6 +186,10 @@ def _state_losses(chart: Chart) -> Iterator[Diagnostic]:
             yield _loss(invoke.position, f"invoke {invoke.id!r}: sismic starts no actors; send its events yourself")
         for timer in state.after:
             yield _loss(timer.position, f"timer of {state.name!r}: sismic sets none; send {timer.event!r} yourself")
+        if len(state.initial) > 1:
+            yield _loss(state.position, f"initial of {state.name!r}: sismic enters the first of several targets")
+        if state.initial_actions or state.memory_actions:
+            yield _loss(state.position, f"actions on the default entry of {state.name!r}: sismic has none there")
         if state.is_history and parent is not None and parent.kind == "parallel":
             yield _loss(state.position, f"history {state.name!r} in a parallel state: sismic's reader refuses it")
         if len(state.memory) > 1 or (state.memory and _sibling_memory(chart, state) != state.memory[0]):

@@ -14,6 +14,7 @@ from rawko.chart.grammar import (
     AFTER_ITEM,
     CONTRACT_ITEM,
     DECLARED_EVENT,
+    DEFAULT_ENTRY,
     DOCUMENT,
     ELEMENTS,
     EMIT,
@@ -110,6 +111,10 @@ def _outcomes(element: Element) -> Schema:
     return _one_or_list({"anyOf": [_NAME, _ref(element)]})
 
 
+def _entry() -> Schema:
+    return {"anyOf": [_NAME, {**_list(_NAME), "minItems": 1}, _ref(DEFAULT_ENTRY)]}
+
+
 def _message(element: Element) -> Schema:
     return {"anyOf": [_EVENT, _ref(element)]}
 
@@ -154,6 +159,7 @@ SCHEMAS: Final[Mapping[Type, Callable[[], Schema]]] = MappingProxyType(
         Type.BOOLEAN: lambda: {"type": "boolean"},
         Type.PRIORITY: lambda: {"anyOf": [{"type": "integer"}, {"enum": sorted(PRIORITIES)}]},
         Type.TARGETS: lambda: _one_or_list(_NAME, at_least=1),
+        Type.ENTRY: _entry,
         Type.EVENTS: lambda: _one_or_list(_DESCRIPTOR, at_least=1),
         Type.EVENT: lambda: dict(_EVENT),
         Type.GUARD: lambda: {"type": ["string", "boolean"], "minLength": 1},

@@ -56,6 +56,8 @@ PLACES = {
     "statechart": "statechart: {{name: t, root state: {{name: lamp}}, {row}}}",
     "state": "statechart: {{name: t, root state: {{name: lamp, initial: s, "
     "states: [{{name: s, {row}}}, {{name: busy}}]}}}}",
+    "default entry": "statechart: {{name: t, root state: {{name: r, "
+    "initial: {{target: off, {row}}}, states: [{{name: off}}]}}}}",
     "transition": "statechart: {{name: t, root state: {{name: busy, transitions: [{{{row}}}]}}}}",
     "transition without event": "statechart: {{name: t, root state: {{name: busy, always: {{{row}}}}}}}",
     "after item": "statechart: {{name: t, root state: {{name: busy, after: {{2s: {{{row}}}}}}}}}",
@@ -77,7 +79,7 @@ BESIDE = {
     "on done": "on done: busy, parallel states: [{name: left}]",
     "output": "type: final, output: {outcome: success}",
 }
-GIVEN = {"name", "root state", "src", "event"}
+GIVEN = {"name", "root state", "src", "event", "target"}
 
 
 def rows() -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rawko.chart import BoundNames, check_chart, from_statechart, parse_chart, to_sismic_yaml, to_statechart
+from rawko.chart import BoundNames, ChartError, check_chart, from_statechart, parse_chart, to_sismic_yaml, to_statechart
 from rawko.chart.definition import (
     After,
     And,
@@ -253,6 +253,35 @@ statechart:
     - {name: c, states: [{name: c1}, {name: c2}]}
 """)
     assert chart["c"].initial == ()
+
+
+DEFAULTS = """
+statechart:
+  name: t
+  root state:
+    name: r
+    initial: {target: [b, d], action: open}
+    states:
+    - name: p
+      parallel states:
+      - {name: left, initial: a, states: [{name: a}, {name: b}]}
+      - {name: right, initial: c, states: [{name: c}, {name: d}]}
+    - {name: h, type: deep history, memory: {target: b, action: [log_it]}}
+"""
+
+
+def test_initial_and_memory_may_have_actions_and_several_targets() -> None:
+    chart = parse_chart(DEFAULTS)
+    assert (chart["r"].initial, chart["r"].initial_actions) == (("b", "d"), (CallAction("open"),))
+    assert (chart["h"].memory, chart["h"].memory_actions) == (("b",), (CallAction("log_it"),))
+    assert hash_of(DEFAULTS.replace("action: open", "action: close")) != chart.hash
+
+
+def test_what_is_entered_by_default_can_be_active_together() -> None:
+    with pytest.raises(ChartError) as caught:
+        parse_chart(DEFAULTS.replace("[b, d]", "[b, a]").replace("target: b,", "target: [c, d],"))
+    codes = [(found.code, found.position.line) for found in caught.value.diagnostics]
+    assert codes == [("illegal-target", 6), ("illegal-target", 12)]
 
 
 SISMIC = """

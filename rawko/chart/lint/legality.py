@@ -48,7 +48,8 @@ def _targets(chart: Chart) -> Iterator[Diagnostic]:
         unknown = list(_unknown_targets(chart, transition))
         yield from unknown
         if not unknown and len(transition.targets) > 1:
-            yield from _together(chart, transition)
+            marks = [_target_mark(chart, transition, place) for place in range(len(transition.targets))]
+            yield from _together(chart, transition.targets, marks)
 
 
 def _unknown_targets(chart: Chart, transition: Transition) -> Iterator[Diagnostic]:
@@ -63,17 +64,17 @@ def _target_mark(chart: Chart, transition: Transition, place: int) -> Position:
     return _mark(chart, ("target", transition.index, place), transition.position)
 
 
-def _together(chart: Chart, transition: Transition) -> Iterator[Diagnostic]:
+def _together(chart: Chart, names: tuple[str, ...], marks: list[Position]) -> Iterator[Diagnostic]:
     """Several targets: each pair must lie in different regions of one parallel state.
 
     One walk up from each target: below a state that is not parallel, all of them must take the same child.
     """
     taken: dict[str, tuple[str, str]] = {}
     targets: set[str] = set()
-    for place, target in enumerate(transition.targets):
+    for target, position in zip(names, marks, strict=True):
         clash = _clash(chart, target, taken, targets)
         if clash:
-            yield finding("illegal-target", _target_mark(chart, transition, place), clash)
+            yield finding("illegal-target", position, clash)
             return
 
 
@@ -110,6 +111,12 @@ def _initials(chart: Chart) -> Iterator[Diagnostic]:
             elif state.name not in chart.ancestors(name):
                 message = f"initial {name!r} is no child of {state.name!r}{hint(name, state.children, 'children')}"
                 yield finding("invalid-initial", position, message)
+        yield from _entered_together(chart, state.initial, position)
+
+
+def _entered_together(chart: Chart, names: tuple[str, ...], position: Position) -> Iterator[Diagnostic]:
+    if len(names) > 1 and all(name in chart for name in names):
+        yield from _together(chart, names, [position] * len(names))
 
 
 def _missing_initials(chart: Chart) -> Iterator[Diagnostic]:
@@ -148,6 +155,7 @@ def _memories(chart: Chart) -> Iterator[Diagnostic]:
             if problem:
                 code = "invalid-memory" if name in chart else "unknown-state"
                 yield finding(code, position, f"memory {name!r} of {state.name!r} {problem}")
+        yield from _entered_together(chart, state.memory, _mark(chart, ("memory", state.name), state.position))
 
 
 def _memory_problem(chart: Chart, state: State, name: str) -> str:

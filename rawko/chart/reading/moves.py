@@ -20,7 +20,7 @@ from rawko.chart.definition import (
     TimerPolicy,
 )
 from rawko.chart.errors import a
-from rawko.chart.grammar import AFTER_ITEM, INVOKE, OUTCOME, TRANSITION, Element
+from rawko.chart.grammar import AFTER_ITEM, DEFAULT_ENTRY, INVOKE, OUTCOME, TRANSITION, Element
 from rawko.chart.reading import values
 from rawko.chart.reading.reader import Reader, Unreadable
 from rawko.chart.yaml_nodes import MappingNode, Node, ScalarNode, SequenceNode
@@ -64,6 +64,24 @@ class InvokeDraft:
     on_error: list[TransitionDraft] = field(default_factory=list)
     order: tuple[str, ...] = ()
     """Of the keys "on done" and "on error", as written."""
+
+
+@dataclass(slots=True)
+class EntryDraft:
+    """What is entered by default: `initial`, `memory`."""
+
+    targets: tuple[str, ...] = ()
+    actions: tuple[Action, ...] = ()
+
+
+def entry(reader: Reader, node: Node) -> EntryDraft:
+    """`initial`, `memory`: a name, several, or a mapping with actions as well."""
+    if not isinstance(node, MappingNode):
+        return EntryDraft(values.targets(reader, node))
+    given = reader.element(node, DEFAULT_ENTRY)
+    if "target" not in given:
+        raise Unreadable
+    return EntryDraft(given["target"], given.get("action", ()))
 
 
 def transitions(reader: Reader, node: Node) -> list[TransitionDraft]:

@@ -23,6 +23,7 @@ READERS: Final[Mapping[Type, ValueReader]] = MappingProxyType(
         Type.BOOLEAN: values.boolean,
         Type.PRIORITY: values.priority,
         Type.TARGETS: values.targets,
+        Type.ENTRY: moves.entry,
         Type.EVENTS: values.events,
         Type.EVENT: values.event,
         Type.GUARD: behaviour.guard,
