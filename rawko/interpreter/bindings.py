@@ -70,6 +70,7 @@ class Bindings:
 
     def __init__(self) -> None:
         self._tables: dict[Kind, dict[str, Any]] = {kind: {} for kind in KINDS}
+        self._declared: dict[Kind, frozenset[str]] = {}
         self._expected: frozenset[str] = frozenset()
 
     # Registration: @bindings.guard, or bindings.add("guard", "another_name", function)
@@ -86,6 +87,13 @@ class Bindings:
         if kind in ("guard", "action", "delay", "input", "output"):
             signature_of(value)
         table[name] = value
+
+    def declare(self, kind: Kind, *names: str) -> None:
+        """Say that names will be bound by whoever runs the machine, so that checks of the chart know them.
+
+        For actors that need the world: the pure part of a machine's bindings declares them.
+        """
+        self._declared[kind] = self._declared.get(kind, frozenset()) | frozenset(names)
 
     def guard(self, function: F, /) -> F:
         """Bind a guard under its own name."""
@@ -141,8 +149,8 @@ class Bindings:
         return self._tables[kind].get(name)
 
     def names(self, kind: Kind) -> frozenset[str]:
-        """All bound names of a kind."""
-        return frozenset(self._tables[kind])
+        """All bound and declared names of a kind."""
+        return self._declared.get(kind, frozenset()) | frozenset(self._tables[kind])
 
     @property
     def expected_actors(self) -> frozenset[str]:
@@ -165,6 +173,8 @@ class Bindings:
         for source in (self, other):
             for kind, name, value in source:
                 joined.add(kind, name, value)
+            for kind, names in source._declared.items():
+                joined.declare(kind, *names)
         return joined
 
     def replaced(self, kind: Kind, values: Mapping[str, Any]) -> Bindings:
@@ -172,6 +182,7 @@ class Bindings:
         copy = Bindings()
         copy._expected = self._expected
         copy._tables = {k: dict(table) for k, table in self._tables.items()}
+        copy._declared = dict(self._declared)
         copy._tables[kind].update(values)
         return copy
 

@@ -9,6 +9,10 @@ from rawko.machines.agent_loop import actions, failing, guards, inputs, people
 from rawko.machines.agent_loop.context import AgentLoopContext
 from rawko.machines.agent_loop.inputs import agent_loop_input
 
-bindings = guards.bindings | actions.bindings | people.bindings | failing.bindings | inputs.bindings
+ACTORS = ("stream_agent", "check_gate", "execute_tool", "capture_snapshot", "ask_person")
+"""Bound by `actors.actors(ports)`."""
 
-__all__ = ["AgentLoopContext", "agent_loop_input", "bindings"]
+bindings = guards.bindings | actions.bindings | people.bindings | failing.bindings | inputs.bindings
+bindings.declare("actor", *ACTORS)
+
+__all__ = ["ACTORS", "AgentLoopContext", "agent_loop_input", "bindings"]
