@@ -765,6 +765,23 @@ def test_a_forced_agent_waits_until_the_other_has_stopped(ending: str) -> None:
     assert [given["agent"].name for given in machine.started("execute_agent")] == ["developer", "reviewer"]
 
 
+@pytest.mark.parametrize("is_answered", [True, False])
+@pytest.mark.parametrize(("event", "state"), [("FORCE_AGENT", "working"), ("SKIP_STEP", "selecting")])
+def test_a_stopped_run_is_kept_whole(event: str, state: str, is_answered: bool) -> None:
+    """C-28, C-32: the agent is told, and what it leaves behind is recorded, be it nothing."""
+    machine = with_plan(executing())
+    before = len(machine.context.messages)
+    machine.send(event, agent_name="reviewer")
+    assert machine.effects[-1] == SendTo("execute_agent", "CANCEL", {})
+    if is_answered:
+        machine.done("execute_agent", outcome="cancelled", summary="stopped", usage=COST, messages=[said("bye")])
+    else:
+        machine.wait(10)
+    entry = machine.context.history[1]
+    assert (machine.state, entry.result, entry.usage.calls) == (state, "cancelled", int(is_answered))
+    assert len(machine.context.messages) == before + is_answered
+
+
 def test_cancel_wins_over_a_forced_agent() -> None:
     machine = executing()
     machine.send("FORCE_AGENT", agent_name="reviewer")
