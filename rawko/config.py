@@ -16,12 +16,14 @@ from pydantic import Field
 
 from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.base import Data
-from rawko.vocabulary.documents import Defect, DocumentError, accepted, load_document
+from rawko.vocabulary.documents import Defect, DocumentError, accepted, load_document, read_document, read_text
 from rawko.vocabulary.usage import Price
 
 FOLDER = ".rawko"
 ProviderName = Literal["anthropic", "scripted"]
 BUILT_IN_AGENTS = Path(__file__).parent / "agents"
+TOOLS = ("read", "write", "edit", "glob", "grep", "bash", "update_plan", "clarify", "pause", "complete")
+"""Every tool that an agent's file may name: those of the toolbox, and the machine's own."""
 _INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 MAX_INSTRUCTION_CHARS = 100_000
 
@@ -197,13 +199,12 @@ def load_agents(folder: Path | None) -> Mapping[str, AgentConfig]:
         folder = BUILT_IN_AGENTS
     if not folder.is_dir():
         raise ConfigError(f"there is no folder {str(folder)!r} with agents; `rawko init` writes one")
-    files = sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml"))
     defects: list[Defect] = []
     agents: dict[str, AgentConfig] = {}
     origin: dict[str, Path] = {}
-    for path in files:
+    for path in _agent_files(folder):
         try:
-            agent = load_document(path, AgentConfig)
+            agent = _load_agent(path)
         except DocumentError as error:
             defects += error.defects
             continue
@@ -217,6 +218,37 @@ def load_agents(folder: Path | None) -> Mapping[str, AgentConfig]:
             f"the folder {str(folder)!r} holds no agent (no *.yaml); `rawko init` writes the built-in ones"
         )
     return agents
+
+
+def _agent_files(folder: Path) -> list[Path]:
+    """Sorted by name; hidden files are what editors and file systems leave behind."""
+    try:
+        return sorted(p for p in folder.iterdir() if p.suffix in (".yaml", ".yml") and not p.name.startswith("."))
+    except OSError as error:
+        raise ConfigError(f"the folder {str(folder)!r} cannot be read: {error.strerror}") from error
+
+
+def _load_agent(path: Path) -> AgentConfig:
+    """One agent; a tool that there is not would be a rule that says nothing.
+
+    Raises:
+        DocumentError: The file is malformed.
+    """
+    document = read_document(read_text(path), source=str(path))
+    agent = document.checked(AgentConfig)
+    defects = [
+        Defect(str(path), *document.place(("tools", key, index)), f"there is no tool {name!r}{_known_tools(name)}")
+        for key, names in (("allowed", agent.tools.allowed or ()), ("blocked", agent.tools.blocked))
+        for index, name in enumerate(names)
+        if name not in TOOLS
+    ]
+    if defects:
+        raise DocumentError(defects)
+    return agent
+
+
+def _known_tools(found: str) -> str:
+    return accepted(TOOLS, found=found)
 
 
 # ---------------------------------------------------------------- places
@@ -234,7 +266,7 @@ def state_dir(workspace: Path, environ: Mapping[str, str]) -> Path:
         return Path(base).absolute() / name
     from platformdirs import user_data_path
 
-    return user_data_path("rawko") / name
+    return user_data_path("rawko").absolute() / name
 
 
 def project_instructions(workspace: Path) -> str:

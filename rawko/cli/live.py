@@ -1,6 +1,6 @@
-"""Live output of a run: states, agents, tool calls, text as it arrives, tokens and cost.
+"""Live output of a run: states, agents, tool calls, text as it arrives, plan, tokens and cost.
 
-Reads the inspection stream, and nothing else.
+Reads the inspection stream and the log, and nothing else.
 """
 
 from __future__ import annotations
@@ -14,8 +14,25 @@ from rawko.cli.output import Painter, visible
 from rawko.runtime.inspection import InspectionEvent
 from rawko.vocabulary.usage import Usage
 
-_SHOWN_INPUTS = ("command", "file_path", "path", "pattern", "summary", "question", "reason")
+ORCHESTRATOR = "rawko"
+"""Name of the chart that forwards what its agents tell; their own events come on the same stream."""
+
+_SHOWN_INPUTS = ("command", "file_path", "pattern", "path", "summary", "question", "reason")
 _WIDTH = 100
+_MAX_PLAN_LINES = 12
+_STEP_MARKS = {
+    "pending": ("○", "dim"),
+    "in_progress": ("▸", "blue"),
+    "complete": ("✓", "green"),
+    "failed": ("✗", "red"),
+    "skipped": ("–", "dim"),
+}
+_TOLD_BEFORE_STATE = ("ARBITER_DECISION", "AGENT_SELECTED")
+"""What led into a state is told before the state, though its step comes first on the stream."""
+_SILENT_STATES = frozenset(
+    {"idle", "starting", "executing_tool", "checking_gate", "running_tool", "capturing_snapshot", "working"}
+)
+"""States that say nothing which the lines of the agent and its tools do not say."""
 
 
 class LiveOutput:
@@ -30,8 +47,13 @@ class LiveOutput:
         self._stream = stream
         self._usage = usage
         self._paint = Painter(stream)
+        self._is_orchestrated = False
         self._state = ""
+        self._agent = ""
         self._iteration = 0
+        self._shown_iteration = -1
+        self._complaint = ""
+        self._plan_told: list[str] = []
         self._in_text = False
 
     def __call__(self, event: InspectionEvent) -> None:
@@ -42,24 +64,41 @@ class LiveOutput:
     def end_line(self) -> None:
         """End the line of streamed text, if one is open."""
         if self._in_text:
-            self._stream.write("\n")
             self._in_text = False
+            self._stream.write("\n")
+            self._stream.flush()
 
     def log(self, level: str, message: str, data: Mapping[str, Any]) -> None:
-        """A log line of the machine; warnings and errors go to standard error (S3-050)."""
+        """A log line: warnings and errors, on standard error (S3-050), in one line each.
+
+        What is told of ordinary things is on the screen already. An agent's own errors are told by its parent.
+        """
+        is_told_again = self._is_orchestrated and data.get("actor") != "root" and level == "error"
+        if level not in ("warning", "error", "critical") or is_told_again:
+            return
         self.end_line()
-        if level in ("warning", "error", "critical"):
-            style = "yellow" if level == "warning" else "red"
-            self._stream.flush()
-            print(Painter(sys.stderr)(visible(message), style), file=sys.stderr, flush=True)
-        elif level != "debug":
-            self._line(self._paint(visible(message), "dim"))
+        self._stream.flush()
+        text = self._without_repetition(" ".join(visible(message).split()))
+        style = "yellow" if level == "warning" else "red"
+        print("  " + Painter(sys.stderr)(_cut(text, 2 * _WIDTH), style), file=sys.stderr, flush=True)
+
+    def _without_repetition(self, message: str) -> str:
+        """The message, whose reason is left out where the last one gave it."""
+        head, colon, reason = message.partition(": ")
+        if reason and reason == self._complaint:
+            return head
+        self._complaint = reason if colon else ""
+        return message
 
     def _line(self, text: str) -> None:
         self.end_line()
         print(text, file=self._stream, flush=True)
 
     # ------------------------------------------------------------ by type
+
+    def _actor(self, event: InspectionEvent) -> None:
+        if event["actor"] == "root":
+            self._is_orchestrated = event["chart"] == ORCHESTRATOR
 
     def _step(self, event: InspectionEvent) -> None:
         if event["actor"] == "root":
@@ -71,81 +110,110 @@ class LiveOutput:
     def _machine_step(self, event: InspectionEvent) -> None:
         for update in event["updates"]:
             self._iteration = update.get("assign", {}).get("iteration_count", self._iteration)
-        state = event["configuration"][-1]
-        if state == self._state:
+        for effect in event["effects"]:
+            if effect["type"] == "emit" and effect["event"] in _TOLD_BEFORE_STATE:
+                self._chosen(effect["event"], effect["data"])
+        shown = [state for state in event["configuration"][1:] if state not in _SILENT_STATES]
+        if not shown:
             return
-        self._state = state
+        state = " › ".join(shown)
+        is_new = (state, self._iteration) != (self._state, self._shown_iteration)
+        self._state, self._shown_iteration = state, self._iteration
+        if is_new:
+            self._line(self._state_line(shown))
+
+    def _state_line(self, shown: list[str]) -> str:
         usage, cost = self._usage()
-        parts = [f"{usage.total_tokens} tokens"]
-        if self._iteration:
-            parts.insert(0, f"iteration {self._iteration}")
-        if cost is not None:
-            parts.append(f"${cost:.4f}")
-        self._line(f"{self._paint('●', 'cyan')} {self._paint(state, 'bold')}  {self._paint(' · '.join(parts), 'dim')}")
+        parts = [f"iteration {self._iteration}"] if self._iteration else []
+        if usage.total_tokens:
+            parts.append(f"{usage.total_tokens:,} tokens")
+            if cost is not None:
+                parts.append(f"${cost:.4f}")
+        name = self._paint(" › ".join(shown), "bold")
+        if "executing" in shown and self._agent:
+            name += " " + self._paint(self._agent, "bold", "blue")
+        return f"{self._paint('●', 'cyan')} {name}" + self._paint("  " + " · ".join(parts) if parts else "", "dim")
+
+    def _chosen(self, event: str, data: Mapping[str, Any]) -> None:
+        if event == "AGENT_SELECTED":
+            self._agent = visible(str(data["agent"]))
+            return
+        decision = data["decision"]
+        mode = f" {visible(str(decision['mode']))}" if decision.get("mode") else ""
+        why = _short(decision.get("reason") or decision.get("summary") or "")
+        self._line(f"  {self._paint('arbiter', 'dim')} {decision['type']}{mode}  {self._paint(why, 'dim')}")
 
     def _emit(self, event: InspectionEvent) -> None:
-        data = event["data"]
-        match event["event"]:
-            case "TEXT_DELTA":
-                if not self._in_text:
-                    self._stream.write("    ")
-                self._in_text = True
-                self._stream.write(visible(data["text"]).replace("\n", "\n    "))
-                self._stream.flush()
-            case "AGENT_TOOL_CALL" if event["actor"] != "root" or "tool_call" in data:
-                if event["actor"].endswith("execute_agent") or (event["actor"] == "root" and self._is_alone(event)):
-                    self._tool_call(data["tool_call"])
-            case "AGENT_SELECTED":
-                self._line(
-                    f"  {self._paint('agent', 'dim')} {self._paint(visible(str(data['agent'])), 'bold', 'blue')}"
-                )
-            case "AGENT_RETRY":
-                self._line(self._paint(f"  model call failed ({data['code']}), retry {data['retry']}", "yellow"))
-            case "ARBITER_DECISION":
-                self._decision(data["decision"])
-            case "PLAN_UPDATED":
-                self._plan(data["plan"])
-
-    @staticmethod
-    def _is_alone(event: InspectionEvent) -> bool:
-        """Whether the root is an agent's own loop, which says whose call it is itself."""
-        return "id" in event["data"]["tool_call"] and event["data"].get("agent") is not None
-
-    def _tool_call(self, call: Mapping[str, Any]) -> None:
-        given = call["input"]
-        shown = next((str(given[key]) for key in _SHOWN_INPUTS if given.get(key)), "")
-        text = shown or (json.dumps(given, ensure_ascii=False) if given else "")
-        self._line(f"  {self._paint('▸', 'blue')} {call['name']} {self._paint(_short(text), 'dim')}")
-
-    def _tool_result(self, output: Mapping[str, Any]) -> None:
-        is_error = output["is_error"]
-        mark = self._paint("✗", "red") if is_error else self._paint("✓", "green")
-        lines = [line for line in str(output["content"]).splitlines() if line.strip()]
-        code = output.get("exit_code")
-        told = f"exit {code}: " if code else ""
-        shown = (lines[-1] if is_error else lines[0]) if lines else ""
-        self._line(f"    {mark} {self._paint(_short(told + shown), 'dim')}")
-
-    def _decision(self, decision: Mapping[str, Any]) -> None:
-        mode = f" {decision['mode']}" if decision.get("mode") else ""
-        why = decision.get("reason") or decision.get("summary") or ""
-        self._line(f"  {self._paint('arbiter', 'dim')} {decision['type']}{mode}  {self._paint(_short(why), 'dim')}")
-
-    def _plan(self, plan: Mapping[str, Any]) -> None:
-        done = sum(step["status"] in ("complete", "skipped") for step in plan["steps"])
-        self._line(f"  {self._paint('plan', 'dim')} {done} of {len(plan['steps'])} steps done")
+        is_forwarded = self._is_orchestrated and event["actor"] == "root"
+        teller = _TELLERS.get(event["event"])
+        if teller is not None and not is_forwarded:
+            teller(self, event["data"])
 
     def _crashed(self, event: InspectionEvent) -> None:
         self._line(self._paint(f"{event['actor']} crashed: {visible(event['error'])}", "red"))
 
+    # ------------------------------------------------------------ what an agent does
+
+    def _text(self, data: Mapping[str, Any]) -> None:
+        text = visible(data["text"]).replace("\n", "\n    ")
+        self._stream.write(text if self._in_text else f"    {text.lstrip()}")
+        self._in_text = True
+        self._stream.flush()
+
+    def _tool_call(self, data: Mapping[str, Any]) -> None:
+        call = data["tool_call"]
+        given = call["input"]
+        shown = next((str(given[key]) for key in _SHOWN_INPUTS if given.get(key)), "")
+        text = shown or (json.dumps(given, ensure_ascii=False) if given else "")
+        self._line(f"  {self._paint('▸', 'blue')} {visible(call['name'])} {self._paint(_short(text), 'dim')}")
+
+    def _tool_result(self, output: Mapping[str, Any]) -> None:
+        mark = self._paint("✗", "red") if output["is_error"] else self._paint("✓", "green")
+        self._line(f"    {mark} {self._paint(_short(_gist(output)), 'dim')}")
+
+    def _plan(self, data: Mapping[str, Any]) -> None:
+        """A new plan whole, afterwards the steps that have changed."""
+        steps = data["plan"]["steps"]
+        finished = sum(step["status"] in ("complete", "skipped") for step in steps)
+        told = [f"{step['status']} {step['description']}" for step in steps]
+        changed = [number for number, line in enumerate(told) if line not in self._plan_told]
+        self._plan_told = told
+        self._line(f"  {self._paint('plan', 'dim')} {finished} of {len(steps)} steps done")
+        for number in changed[:_MAX_PLAN_LINES]:
+            mark, style = _STEP_MARKS.get(steps[number]["status"], ("○", "dim"))
+            self._line(f"    {self._paint(mark, style)} {number + 1}. {_short(steps[number]['description'])}")
+        if len(changed) > _MAX_PLAN_LINES:
+            self._line(self._paint(f"    … {len(changed) - _MAX_PLAN_LINES} more", "dim"))
+
+
+def _gist(output: Mapping[str, Any]) -> str:
+    """The line of a result that says most: a command's last one, else the first; its notes in brackets only alone."""
+    lines = [line for line in str(output["content"]).splitlines() if line.strip()]
+    lines = [line for line in lines if not (line.startswith("[") and line.endswith("]"))] or lines
+    if not lines:
+        return ""
+    code = output.get("exit_code")
+    if code is None:
+        return lines[0]
+    return f"exit {code}: {lines[-1]}" if code else lines[-1]
+
 
 def _short(text: str) -> str:
-    line = visible(" ".join(text.split()))
-    return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
+    return _cut(visible(" ".join(text.split())), _WIDTH)
+
+
+def _cut(line: str, width: int) -> str:
+    return line if len(line) <= width else line[: width - 1] + "…"
 
 
 _HANDLERS: Mapping[str, Callable[[LiveOutput, InspectionEvent], None]] = {
+    "actor": LiveOutput._actor,
     "step": LiveOutput._step,
     "emit": LiveOutput._emit,
     "crashed": LiveOutput._crashed,
+}
+_TELLERS: Mapping[str, Callable[[LiveOutput, Mapping[str, Any]], None]] = {
+    "TEXT_DELTA": LiveOutput._text,
+    "AGENT_TOOL_CALL": LiveOutput._tool_call,
+    "PLAN_UPDATED": LiveOutput._plan,
 }

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
-from collections.abc import Callable
+import termios
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from rawko.cli.output import Painter, visible
 from rawko.runtime.ports import Answer, Question
+from rawko.vocabulary.messages import ToolCall
 
 _SCOPES = {"o": "once", "y": "once", "yes": "once", "t": "tool", "a": "always", "d": "deny", "n": "deny", "no": "deny"}
 _HEADINGS = {
     "clarify": "{agent} asks:",
     "pause": "{agent} has paused:",
-    "approval": "{agent} wants to use a tool:",
+    "approval": "{agent} wants to use the tool {tool}:",
 }
+_PROMPTS = {
+    "clarify": "Your answer > ",
+    "pause": "What should it do now? > ",
+    "approval": "Allow it? [o]nce, this [t]ool from now on, [a]lways everything, [d]eny > ",
+}
+_AGAIN = {
+    "clarify": "Please answer in words; Ctrl-D leaves the question open.",
+    "pause": "Please say how to go on; Ctrl-D leaves it paused.",
+    "approval": "Please answer o(nce), t(ool), a(lways) or d(eny), or say why not in more than one word.",
+}
+MAX_SHOWN_LINES = 30
+"""Of one value of a call. A command is shown whole: nobody should allow what they have not seen."""
 
 
 class TerminalPeople:
@@ -36,26 +52,34 @@ class TerminalPeople:
             if self._is_at_end:
                 return None
             self._print(question)
+            self._forget_what_was_typed()
             while True:
+                print(_PROMPTS[question.kind], end="", file=sys.stderr, flush=True)
                 line = await self._line()
                 if line is None:
+                    print(file=sys.stderr)
                     return None
                 answer = _understood(question, line)
                 if answer is not None:
                     return Answer(answer, who=_user())
-                print("Please answer: o(nce), t(ool), a(lways), d(eny), or say why not in more words.", file=sys.stderr)
+                print(_AGAIN[question.kind], file=sys.stderr)
 
     def _print(self, question: Question) -> None:
         self._before()
         paint = Painter(sys.stderr)
-        heading = _HEADINGS[question.kind].format(agent=question.agent or "The agent")
+        tool = visible(question.call.name) if question.call is not None else ""
+        heading = _HEADINGS[question.kind].format(agent=visible(question.agent) or "The agent", tool=tool)
         print(paint(heading, "bold", "yellow"), file=sys.stderr)
-        print(f"  {visible(question.text)}", file=sys.stderr)
-        if question.kind == "approval":
-            prompt = "Allow it? [o]nce, this [t]ool from now on, [a]lways everything, [d]eny > "
-        else:
-            prompt = "> "
-        print(prompt, end="", file=sys.stderr, flush=True)
+        for line in _lines_of(question):
+            print(f"  {line}", file=sys.stderr)
+
+    def _forget_what_was_typed(self) -> None:
+        """What was typed before a question was seen is no answer to it."""
+        self._buffer = b""
+        try:
+            termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+        except (termios.error, OSError):
+            pass  # not a terminal
 
     async def _line(self) -> str | None:
         """The next line of standard input; cancelling leaves nothing behind, as a thread in input() would."""
@@ -68,7 +92,10 @@ class TerminalPeople:
                 await ready.wait()
             finally:
                 loop.remove_reader(descriptor)
-            piece = os.read(descriptor, 65536)
+            try:
+                piece = os.read(descriptor, 65536)
+            except OSError:  # the terminal has gone away
+                piece = b""
             if not piece:
                 self._is_at_end = True
                 line, self._buffer = self._buffer, b""
@@ -78,13 +105,35 @@ class TerminalPeople:
         return line.decode(errors="replace")
 
 
+def _lines_of(question: Question) -> Iterator[str]:
+    """What is asked; of a call everything that it would do, so that a yes is a yes to something seen."""
+    if question.call is None or question.kind != "approval":
+        yield from visible(question.text).splitlines()
+        return
+    for name, value in question.call.input.items():
+        yield from _shown(question.call, name, value)
+
+
+def _shown(call: ToolCall, name: str, value: Any) -> Iterator[str]:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    lines = visible(text).splitlines() or [""]
+    if len(lines) == 1:
+        yield f"{visible(name)}: {lines[0]}"
+        return
+    limit = len(lines) if (call.name, name) == ("bash", "command") else MAX_SHOWN_LINES
+    yield f"{visible(name)}:"
+    yield from (f"  | {line}" for line in lines[:limit])
+    if len(lines) > limit:
+        yield f"  … {len(lines) - limit} more lines"
+
+
 def _understood(question: Question, line: str) -> str | None:
     """An answer in the words of the machine; None for one that has to be given again."""
     text = line.strip()
     if question.kind != "approval":
         return text or None
     word = text.lower()
-    if word in ("once", "tool", "always", "deny"):
+    if word in _SCOPES.values():
         return word
     if word in _SCOPES:
         return _SCOPES[word]

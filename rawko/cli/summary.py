@@ -1,0 +1,103 @@
+"""The summary at the end of a run, for people or as one line of JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+from rawko.app.report import Report
+from rawko.cli.output import Painter, visible
+
+MAX_DIFF_LINES = 400
+MAX_FILES = 100
+_VERDICTS = {
+    "success": ("Task completed", "green"),
+    "failure": ("Task failed", "red"),
+    "limit": ("Limit reached", "yellow"),
+    "cancelled": ("Task cancelled", "yellow"),
+    "needs_person": ("A person is needed", "yellow"),
+}
+_REMEDIES = {
+    "authentication": "Check ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN).",
+    "not_found": "Check the model's name (--model, RAWKO_MODEL, `model` in .rawko/config.yaml) and ANTHROPIC_BASE_URL.",
+    "permission": "The key may not use this model; check --model and the key.",
+    "billing": "Check the account's balance and limits.",
+}
+_HOW_TO_ANSWER = {
+    "approval": "Nobody is there to allow it: run again with --yes, on a terminal, or with a rule in "
+    ".rawko/config.yaml.",
+    "clarify": "Nobody is there to answer: run again on a terminal, or with the answer in the task.",
+    "pause": "Nobody is there to look: run again on a terminal.",
+}
+
+
+def print_report(report: Report, *, as_json: bool) -> None:
+    """Print the summary; with `as_json` on standard error, and the report as the last line of standard output."""
+    _print_summary(report, sys.stderr if as_json else sys.stdout, with_diff=not as_json)
+    if as_json:
+        print(json.dumps(report.to_json(), ensure_ascii=False), flush=True)
+
+
+def _print_summary(report: Report, stream: TextIO, *, with_diff: bool) -> None:
+    paint = Painter(stream)
+    verdict, colour = ("Not started", "red") if report.is_bad_input else _VERDICTS[report.outcome]
+    where = f" in state {report.state}" if report.outcome in ("needs_person", "failure") else ""
+    print(file=stream)
+    print(paint(verdict + where, "bold", colour), file=stream)
+    if report.summary:
+        print(visible(report.summary), file=stream)
+    if report.question is not None:
+        _print_question(report.question, stream)
+    if report.is_bad_input and report.error is not None:
+        print(_REMEDIES.get(str(report.error.get("code")), ""), file=stream)
+    print(_counts(report), file=stream)
+    for note in report.notes:
+        print(paint(f"note: {visible(note)}", "yellow"), file=stream)
+    if report.files_changed:
+        _print_files(report.files_changed, stream, paint)
+        if with_diff:
+            _print_diff(report.diff, stream, paint)
+    else:
+        print("no files changed", file=stream)
+    stream.flush()
+
+
+def _counts(report: Report) -> str:
+    cost = "cost unknown (no price for the model; see `prices` in .rawko/config.yaml)"
+    if report.cost_usd is not None:
+        cost = f"${report.cost_usd:.4f}"
+    plural = "" if report.iterations == 1 else "s"
+    calls = f"{report.usage.calls} call{'' if report.usage.calls == 1 else 's'}"
+    return (
+        f"{report.iterations} iteration{plural} · {report.usage.total_tokens:,} tokens in {calls} · {cost} "
+        f"· {report.duration_ms / 1000:.1f} s · run {report.run}"
+    )
+
+
+def _print_question(question: Mapping[str, Any], stream: TextIO) -> None:
+    print(visible(str(question.get("text") or "")), file=stream)
+    print(_HOW_TO_ANSWER.get(str(question.get("kind")), ""), file=stream)
+
+
+def _print_files(paths: tuple[str, ...], stream: TextIO, paint: Painter) -> None:
+    print(paint(f"{len(paths)} file{'' if len(paths) == 1 else 's'} changed:", "bold"), file=stream)
+    for path in paths[:MAX_FILES]:
+        print(f"  {visible(path)}", file=stream)
+    if len(paths) > MAX_FILES:
+        print(paint(f"  … {len(paths) - MAX_FILES} more", "dim"), file=stream)
+
+
+def _print_diff(diff: str, stream: TextIO, paint: Painter) -> None:
+    lines = diff.splitlines()
+    for line in lines[:MAX_DIFF_LINES]:
+        print(paint(visible(line), *_diff_style(line)), file=stream)
+    if len(lines) > MAX_DIFF_LINES:
+        print(paint(f"… {len(lines) - MAX_DIFF_LINES} more lines", "dim"), file=stream)
+
+
+def _diff_style(line: str) -> tuple[str, ...]:
+    if line.startswith(("+++", "---", "diff ")):
+        return ("bold",)
+    return {"+": ("green",), "-": ("red",), "@": ("cyan",)}.get(line[:1], ())
