@@ -32,7 +32,7 @@ Feature: The orchestrator: an arbiter chooses agents until the task is done
     And context field "last_error" equals null
     And context field "iteration_count" equals 0
 
-  Scenario: The selected agent works (S3-031, S3-032, C-19)
+  Scenario: The selected agent works (S3-031, S3-032, S6-090, C-19)
     Given state "selecting" is active
     And context field "task" is "Do it"
     When actor "select_agent" is done with {"type": "SELECT_MODE", "mode": "developer", "reason": "code is needed"}
@@ -76,7 +76,7 @@ Feature: The orchestrator: an arbiter chooses agents until the task is done
 
   # ---------------------------------------------------------------- judgements
 
-  Scenario: CONTINUE keeps the agent and asks nobody (C-01)
+  Scenario: CONTINUE keeps the agent and asks nobody (C-01, S6-092)
     Given state "evaluating" is active
     And context field "current_mode" is "developer"
     When actor "evaluate_progress" is done with {"type": "CONTINUE", "reason": "going well"}
@@ -105,7 +105,7 @@ Feature: The orchestrator: an arbiter chooses agents until the task is done
     Then state "selecting" is active
     And the input of actor "select_agent" contains {"previous_agent": "developer"}
 
-  Scenario: RETRY while selecting means the same agent again (C-02)
+  Scenario: RETRY while selecting means the same agent again (C-02, S6-091)
     Given state "selecting" is active
     And context field "current_mode" is "developer"
     When actor "select_agent" is done with {"type": "RETRY", "reason": "let developer retry"}

@@ -213,6 +213,7 @@ def test_a_second_task_is_not_taken_while_one_runs() -> None:
         ({"type": "RETRY", "reason": "r"}, "selecting", "developer"),
         ({"type": "RETRY", "reason": "r", "mode": "planner"}, "selecting", "developer"),
         ({"type": "SKIP", "reason": "r"}, "selecting", "developer"),
+        ({"type": "SKIP", "reason": "r", "mode": "planner"}, "selecting", "developer"),
         ({"type": "SELECT_MODE", "mode": "reviewer", "reason": "r"}, "working", "reviewer"),
         ({"type": "SELECT_MODE", "mode": "ghost", "reason": "r"}, "selecting", "developer"),
         ({"type": "SELECT_MODE", "reason": "r"}, "selecting", "developer"),
@@ -307,7 +308,7 @@ def test_skip_leaves_out_the_step_and_selects_anew() -> None:
     machine.done("execute_agent", outcome="success", summary="s")
     machine.done("evaluate_progress", type="SKIP", reason="r")
     assert [step.status for step in machine.context.plan.steps] == ["skipped", "pending", "pending"]
-    machine.done("select_agent", type="SKIP", reason="r")
+    machine.done("select_agent", type="SKIP", reason="r", mode="planner")
     assert (machine.state, machine.context.plan.current_step_index) == ("selecting", 2)
     assert machine.started("select_agent")[-1]["plan"].current_step_index == 2
 

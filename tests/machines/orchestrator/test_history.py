@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rawko.interpreter.values import freeze
 from rawko.machines.orchestrator.arbiter.history import (
     build_execution_history,
     build_execution_summary,
@@ -163,10 +162,30 @@ def test_a_window_of_nothing_is_refused() -> None:
         build_execution_history([], max_entries=0, now_ms=0)
 
 
-def test_a_long_history_costs_the_window_only() -> None:
-    """Frozen vectors are indexed, never copied."""
-    runs = freeze(entries("s" * 5) * 20_000)
-    assert len(build_execution_history(runs, max_entries=10, now_ms=0)) == 10
+class Counted(Sequence[Any]):
+    """A long history of one run again and again, which counts how often it is read."""
+
+    def __init__(self, entry: dict[str, Any], length: int) -> None:
+        self.entry, self.length, self.reads = entry, length, 0
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, index: Any) -> Any:
+        assert isinstance(index, int), "a slice would copy"
+        self.reads += 1
+        return self.entry
+
+
+def test_a_long_history_costs_the_window_only(run: Run) -> None:
+    """S6-060: whatever its length, only the window and the last failures are read."""
+    reads = set()
+    for length in (1_000, 1_000_000):
+        for entry in (run(), run(result="failure")):
+            history = Counted(entry, length)
+            build_execution_history(history, max_entries=10, now_ms=0)
+            reads.add((entry["result"], history.reads))
+    assert len(reads) == 2
 
 
 def test_how_an_agent_has_done(run: Run) -> None:
