@@ -16,10 +16,7 @@ from rawko.chart.definition import Chart
 from rawko.interpreter.agenda import Agenda
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.context_model import FREE, ContextModel, FreeContext, context_model
-from rawko.interpreter.errors import (
-    BindingError,
-    UntrustedCodeError,
-)
+from rawko.interpreter.errors import BindingError, InterpreterError, UntrustedCodeError
 from rawko.interpreter.events import INIT, Event, InvocationEvent, make_event
 from rawko.interpreter.observed import Observation
 from rawko.interpreter.program import (
@@ -117,6 +114,10 @@ class Core(SismicInterpreter):
     def _push(self, event: Event) -> None:
         self._seq += 1
         self._agenda.push(self._now(), self._seq, event)
+
+    def _require_idle(self) -> None:
+        if self._is_busy or (self._observation is not None and self._observation.is_open):
+            raise InterpreterError("a step is being processed: queue events from here, do not execute them")
 
     def _now(self) -> float:
         clock = self.clock

@@ -96,6 +96,10 @@ class ContractFailed(ActionError, ContractError):
 
     __str__ = Exception.__str__
 
+    def __init__(self, message: str, **fields: Any) -> None:
+        super().__init__(message, **fields)
+        self.args = (self._configuration,)  # where sismic's constructor puts its first argument, our message
+
     def describe(self, configuration: list[str], element: Any, context: dict[str, Any]) -> None:
         """Fill in the fields of sismic's ContractError."""
         self._configuration, self._obj, self._context = configuration, element, context

@@ -21,11 +21,11 @@ from rawko.chart.definition import Chart
 from rawko.interpreter.agenda import Timer
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.core import invocation_event
-from rawko.interpreter.errors import InterpreterError, NotRunningError
+from rawko.interpreter.errors import NotRunningError
 from rawko.interpreter.events import Event, InternalEvent, make_event
 from rawko.interpreter.explain import Refusal, can, why_not
 from rawko.interpreter.macrostep import Macrosteps
-from rawko.interpreter.observed import Observation
+from rawko.interpreter.observed import BoundListener, Observation, property_listener
 from rawko.interpreter.snapshots import release, restore_into, take_snapshot
 from rawko.interpreter.steps import Receipt, Step
 from rawko.interpreter.values import freeze
@@ -216,10 +216,6 @@ class Interpreter(Macrosteps):
         found.following = tuple(following)
         return found
 
-    def _require_idle(self) -> None:
-        if self._is_busy:
-            raise InterpreterError("a step is being processed: queue events from here, do not execute them")
-
     def _payload(self, name: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """A payload as the machine keeps it: frozen JSON, but for trusted code, which takes any value."""
         if not data or (self._observation is not None and self._observation.has_evaluator):
@@ -408,6 +404,13 @@ class Interpreter(Macrosteps):
     def _listeners(self) -> list[Callable[[MetaEvent], Any]]:
         return self._observation.listeners if self._observation is not None else []
 
+    def bind(self, interpreter_or_callable: Any) -> Callable[[MetaEvent], Any]:
+        """Pass every event that this machine sends or raises on to another interpreter, or to a function."""
+        receive = getattr(interpreter_or_callable, "queue", interpreter_or_callable)
+        listener = BoundListener(receive)
+        self.attach(listener)
+        return listener
+
     def bind_property_statechart(
         self, statechart: Any, *, interpreter_klass: Callable[..., Any] | None = None
     ) -> Callable[[MetaEvent], Any]:
@@ -420,8 +423,6 @@ class Interpreter(Macrosteps):
         Raises:
             UntrustedCodeError: It holds code and nobody trusts it.
         """
-        from rawko.interpreter.observed import property_listener
-
         listener = property_listener(self, statechart, interpreter_klass)
         self.attach(listener)
         return listener

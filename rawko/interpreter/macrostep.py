@@ -14,7 +14,7 @@ from sismic.model import MicroStep as SismicMicroStep
 from rawko.interpreter.agenda import Timer
 from rawko.interpreter.core import NO_INVOCATIONS, init_event, invocation_event
 from rawko.interpreter.effects import SendTo, StopInvocation
-from rawko.interpreter.errors import EventlessCycleError, InterpreterError, InvocationError
+from rawko.interpreter.errors import EventlessCycleError, InvocationError
 from rawko.interpreter.events import Event, InvocationEvent, make_event
 from rawko.interpreter.observed import Observation
 from rawko.interpreter.program import ACTION, CodeGuardCall, Plan, Rows
@@ -36,23 +36,22 @@ class Macrosteps(Recovery):
         Raises:
             ActionError, InvocationError, EventlessCycleError: See `rawko.interpreter.errors`; rolled back.
         """
-        if self._is_busy:
-            raise InterpreterError("a step is being processed: queue events from here, do not execute them")
+        self._require_idle()
         self._time = now = self._now()
         if self._observation is not None:
             return self._execute_observed(now, self._observation)
         return self._execute_next(now)
 
     def _execute_observed(self, now: float, observation: Observation) -> Step | None:
-        observation.step_started(now)
         try:
+            observation.step_started(now)
             step = self._execute_next(now)
             if step is None and self._node is not None and not self._is_done:
                 self._check_idle(observation)
+            observation.step_ended()
         except BaseException:
             observation.step_failed()
             raise
-        observation.step_ended()
         return step
 
     def _check_idle(self, observation: Observation) -> None:

@@ -34,6 +34,7 @@ class Observation:
 
     Attributes:
         live: The active states in mid-step; None between steps.
+        is_open: A step has begun and not ended.
     """
 
     has_evaluator = False
@@ -42,8 +43,8 @@ class Observation:
     def __init__(self, interpreter: Core | None = None) -> None:
         self.listeners: list[Callable[[MetaEvent], Any]] = []
         self.live: set[int] | None = None
+        self.is_open = False
         self._current: tuple[Callable[[MetaEvent], Any], ...] = ()
-        self._is_open = False
         if interpreter is not None:
             self.attach_to(interpreter)
 
@@ -101,25 +102,24 @@ class Observation:
         self._current = tuple(self.listeners)
         for property_ in self._properties():
             property_.mark()
-        self._is_open = True
+        self.is_open = True
         self._tell_outside("step started", time=now)
 
     def step_ended(self) -> None:
-        """Tell the end of a step, once."""
-        if self._is_open:
-            self._is_open = False
-            interpreter = self.interpreter
+        """Tell the end of a step, once. In a macrostep, this is the last thing that may undo it."""
+        if self.is_open:
             self.live = None
-            if interpreter._is_busy:
+            if self.interpreter._is_busy:
                 self.notify("step ended")
             else:
                 self._tell_outside("step ended")
+            self.is_open = False
 
     def step_failed(self) -> None:
         """The step has raised: its own error is on its way, and must not hide behind a listener's."""
         self.live = None
-        self._is_open = False
         self._quietly("step ended")
+        self.is_open = False
 
     def rolled_back(self) -> None:
         """What listeners were told has not happened."""
@@ -129,7 +129,6 @@ class Observation:
 
     def resumed(self, now: float, event: Event | None) -> None:
         """The step goes on after a failure: tell property statecharts its beginning again, which they forgot."""
-        self._is_open = True
         for property_ in self._properties():
             property_(MetaEvent("step started", time=now))
             if event is not None:
@@ -300,6 +299,19 @@ class Observation:
 
     def next_timed_guard(self) -> float | None:
         return None
+
+
+class BoundListener:
+    """Passes sent events on, as plain sismic events; payloads may have fields of any name."""
+
+    def __init__(self, receive: Callable[[SismicEvent], Any]) -> None:
+        self._receive = receive
+
+    def __call__(self, event: MetaEvent) -> None:
+        if event.name == "event sent":
+            passed = SismicEvent(event.event.name)
+            passed.data = dict(event.event.data)
+            self._receive(passed)
 
 
 def _as_internal(event: SismicEvent) -> InternalEvent:

@@ -45,7 +45,7 @@ def take_snapshot(machine: Interpreter) -> dict[str, Any]:
             "started": machine._node is not None,
             "done": machine._is_done,
             "output": thaw(machine._output),
-            "now": machine._time,
+            "now": float(machine._time),
             "configuration": _document_order(structure, machine),
             "history": {
                 structure.names[h]: [structure.names[s] for s in record]
@@ -56,8 +56,8 @@ def take_snapshot(machine: Interpreter) -> dict[str, Any]:
             "timers": [_timer(timer) for timer in machine._agenda.timers],
             "invocations": [_invocation(i) for i in sorted(machine._invocations.values(), key=lambda i: i.number)],
             "children": {},
-            "entry": dict(sorted(getattr(machine, "_entry_time", {}).items())),
-            "idle": dict(sorted(getattr(machine, "_idle_time", {}).items())),
+            "entry": _times(getattr(machine, "_entry_time", {})),
+            "idle": _times(getattr(machine, "_idle_time", {})),
             "old": _olds(machine),
             "seq": machine._seq,
             "number": machine._number,
@@ -65,6 +65,11 @@ def take_snapshot(machine: Interpreter) -> dict[str, Any]:
         }
     except NotJsonError as error:
         raise SnapshotError(str(error)) from error
+
+
+def _times(times: Mapping[str, float]) -> dict[str, float]:
+    """Times by state, sorted; clocks count in whole numbers, too, and 1 is not 1.0 in bytes."""
+    return {name: float(time) for name, time in sorted(times.items())}
 
 
 def _document_order(structure: Structure, machine: Interpreter) -> list[str]:
@@ -76,19 +81,19 @@ def _external(time: float, seq: int, event: Event) -> list[Any]:
     kind: Any = "event"
     if isinstance(event, InvocationEvent):
         kind = {"id": event.id, "number": event.number, "is_end": event.is_end}
-    return [time, seq, kind, event.name, thaw(freeze(event.data, event.name))]
+    return [float(time), seq, kind, event.name, thaw(freeze(event.data, event.name))]
 
 
 def _timer(timer: Timer) -> list[Any]:
     return [
-        timer.due,
+        float(timer.due),
         timer.seq,
         timer.id,
         timer.event,
         thaw(freeze(timer.data, timer.event)),
         timer.target,
         timer.state,
-        timer.delay,
+        float(timer.delay),
         timer.policy,
         timer.number,
     ]
@@ -102,7 +107,7 @@ def _invocation(invocation: Invocation) -> dict[str, Any]:
         "input": thaw(invocation.input),
         "number": invocation.number,
         "attempt": invocation.attempt,
-        "started": invocation.started,
+        "started": float(invocation.started),
         "policy": invocation.policy,
         "held": invocation.is_held,
         "timeout": invocation.timeout_s,

@@ -108,6 +108,11 @@ class Step(MacroStep):
         self._node = node
 
     @property
+    def steps(self) -> list[MicroStep]:  # type: ignore[override]
+        """The microsteps, in order."""
+        return self._steps  # type: ignore[return-value]  # nothing else is ever put there
+
+    @property
     def configuration(self) -> tuple[str, ...]:
         """Active states at the end, by depth and name."""
         return () if self._node is None else self._node.names

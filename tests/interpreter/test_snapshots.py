@@ -1,0 +1,311 @@
+"""Snapshots: one JSON object, restored exactly, refused without change (SEMANTICS: snapshot, restore)."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from sismic.clock import SimulatedClock
+
+from rawko.chart.definition import Chart
+from rawko.interpreter import (
+    Bindings,
+    Interpreter,
+    SnapshotError,
+    StartInvocation,
+    append,
+    assign,
+)
+from tests.interpreter.tables import chart_of, leaves, set_clock
+
+CHART = """
+name: r
+initial: idle
+states:
+- {name: idle, transitions: [{event: GO, target: busy}, {event: HISTORY, target: h}]}
+- name: busy
+  initial: left
+  after:
+    10s: [{target: idle, action: [], on restore: POLICY}]
+  invoke: {src: work, id: w, input: {n: 1}, timeout: 20s, on restore: RESTART, on done: idle, on error: failed}
+  on entry: {send: {event: PING, to: out, delay: 5s}}
+  transitions: [{event: ADD, action: add}, {event: STOP, target: idle}]
+  states:
+  - {name: left, transitions: [{event: N, target: right}]}
+  - {name: right}
+  - {name: h, type: deep history}
+- name: failed
+- name: done
+  type: final
+"""
+
+
+def bindings() -> Bindings:
+    found = Bindings()
+    found.add("actor", "work", None)
+    found.add("action", "add", lambda context, event: (append("items", event.n), assign(last=event.n)))
+    return found
+
+
+def make(policy: str = "original", restart: str = "restart", clock: float = 0.0) -> Interpreter:
+    chart = chart_of(CHART.replace("POLICY", policy).replace("RESTART", restart))
+    return Interpreter(chart, bindings(), input={"items": []}, clock=at(clock))
+
+
+def at(time: float) -> SimulatedClock:
+    clock = SimulatedClock()
+    clock.time = time
+    return clock
+
+
+def busy(policy: str = "original", restart: str = "restart") -> Interpreter:
+    interpreter = make(policy, restart)
+    interpreter.send("GO")
+    interpreter.send("STOP")
+    interpreter.send("GO")
+    interpreter.send("N")
+    interpreter.send("ADD", n=1)
+    interpreter.advance(1)
+    return interpreter
+
+
+def restored(original: Interpreter, clock: float) -> tuple[Interpreter, Any]:
+    again = Interpreter(original.chart, bindings(), clock=at(clock))
+    step = again.restore(json.loads(json.dumps(original.snapshot())))
+    return again, step
+
+
+def test_it_is_plain_json_of_a_known_shape() -> None:
+    snapshot = busy().snapshot()
+    assert json.loads(json.dumps(snapshot)) == snapshot
+    assert snapshot["configuration"] == ["r", "busy", "right"]
+    assert snapshot["history"] == {"h": ["left"]}
+    assert snapshot["context"] == {"items": [1], "last": 1}
+    assert [timer[:4] for timer in snapshot["timers"]][-1] == [20, 9, "timeout.2", "error.invoke.w"]
+    assert snapshot["invocations"] == [
+        {
+            "id": "w",
+            "state": "busy",
+            "src": "work",
+            "input": {"n": 1},
+            "number": 2,
+            "attempt": 1,
+            "started": 0,
+            "policy": "restart",
+            "held": False,
+            "timeout": 20,
+        }
+    ]
+    assert (snapshot["now"], snapshot["number"], snapshot["started"], snapshot["done"]) == (1, 2, True, False)
+
+
+def test_a_restored_machine_is_the_same() -> None:
+    original = busy(restart="resume")
+    again, step = restored(original, 1)
+    assert again.snapshot() == original.snapshot()
+    assert step.effects == (StartInvocation("w", "work", {"n": 1}, 2, 1, "busy", "resume", is_resumed=True),)
+    for machine in (original, again):
+        machine.send("ADD", n=2)
+        machine.send("STOP")
+        machine.send("HISTORY")
+    assert again.snapshot() == original.snapshot()
+    assert (leaves(again), list(again.context["items"])) == ("right", [1, 2])
+
+
+def test_no_entry_code_and_no_listener_runs() -> None:
+    heard: list[str] = []
+    again = make()
+    again.attach(lambda event: heard.append(event.name))
+    again.restore(busy().snapshot())
+    assert heard == []
+
+
+def test_unstarted_and_finished_machines() -> None:
+    fresh = make()
+    again, _ = restored(fresh, 0)
+    assert (again.is_started, again.snapshot()) == (False, fresh.snapshot())
+    chart = chart_of("name: r\ninitial: f\nstates: [{name: f, type: final, output: {n: 1}}]")
+    ended = Interpreter(chart)
+    ended.start()
+    once_more = Interpreter(chart)
+    once_more.restore(ended.snapshot())
+    assert (once_more.final, once_more.output, once_more.configuration) == (True, {"n": 1}, ["r", "f"])
+    assert once_more.execute() == []
+
+
+def test_queued_events_are_kept_in_order() -> None:
+    original = busy()
+    original.queue("ADD", n=7)
+    original.complete_invocation("w", 2, None)
+    again, step = restored(original, 1)
+    assert step.effects == ()  # its end is told already
+    assert [s.event.name for s in again.execute() if s.event] == ["ADD", "done.invoke.w"]
+    assert leaves(again) == "idle"
+
+
+TIMERS = [("original", 100, 10), ("original", 3, 10), ("remaining", 100, 109), ("restart", 100, 110)]
+
+
+@pytest.mark.parametrize(("policy", "clock", "due"), TIMERS)
+def test_timers_by_policy(policy: str, clock: float, due: float) -> None:
+    again, _ = restored(busy(policy), clock)
+    (found,) = [timer for timer in again.snapshot()["timers"] if timer[2] == "after.busy.0"]
+    assert found[0] == due
+    set_clock(again, max(due, clock))
+    assert again.matches("busy")
+    again.execute()
+    assert leaves(again) == "idle"
+
+
+def test_past_ones_come_in_their_order() -> None:
+    again, _ = restored(busy(restart="resume"), 100)
+    steps = again.execute()
+    assert [(s.event.name if s.event else None, len(s.effects)) for s in steps] == [
+        (None, 1),  # the two delayed sends to another
+        (None, 1),
+        ("after.busy.0", 1),
+    ]
+
+
+def test_restart_gives_a_new_number_attempt_and_time() -> None:
+    again, step = restored(busy(), 100)
+    assert step.effects == (StartInvocation("w", "work", {"n": 1}, 3, 2, "busy", "restart"),)
+    assert again.complete_invocation("w", 2) is False
+    snapshot = again.snapshot()
+    assert [timer[:3] for timer in snapshot["timers"] if timer[9]] == [[120, snapshot["seq"], "timeout.3"]]
+    assert snapshot["invocations"][0]["started"] == 100
+
+
+def test_reset_workspace_is_told_to_the_runtime() -> None:
+    _, step = restored(busy(restart="reset workspace"), 1)
+    (effect,) = step.effects
+    assert (effect.policy, effect.attempt) == ("reset workspace", 2)
+
+
+def test_ask_is_held_until_released() -> None:
+    again, step = restored(busy(restart="ask"), 9)
+    assert step.effects == ()
+    assert again.invocations["w"].is_held
+    twice, _ = restored(again, 9)
+    released = twice.release("w")
+    assert released.effects == (StartInvocation("w", "work", {"n": 1}, 3, 2, "busy", "ask"),)
+    assert twice.complete_invocation("w", 3) is True
+    with pytest.raises(SnapshotError, match="no invocation 'w' is held"):
+        twice.release("w")
+    assert not any(timer[9] for timer in again.snapshot()["timers"])  # who waits for a person does not time out
+    assert [timer[0] for timer in twice.snapshot()["timers"] if timer[9]] == [29]
+
+
+def test_fail_tells_the_machine_that_it_was_lost() -> None:
+    again, step = restored(busy(restart="fail"), 1)
+    assert step.effects == ()
+    (lost,) = again.execute()
+    assert lost.event is not None
+    assert (lost.event.name, lost.event.error.kind) == ("error.invoke.w", "lost")
+    assert leaves(again) == "failed"
+
+
+def damaged(path: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    snapshot = copy.deepcopy(busy().snapshot())
+    place: Any = snapshot
+    for part in path[:-1]:
+        place = place[part]
+    if value is KeyError:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    return snapshot
+
+
+DAMAGES = [
+    (("format",), 2, "found 2, accepted: 1"),
+    (("chart", "hash"), "other", "the chart has changed since"),
+    (("context",), KeyError, "missing 'context'"),
+    (("context",), 5, "accepted: a mapping"),
+    (("configuration",), ["r", "nowhere"], "no state 'nowhere'"),
+    (("configuration",), ["r", "busy"], "'busy' needs exactly one active child, found 0"),
+    (("configuration",), ["r", "idle", "busy", "left"], "'r' needs exactly one"),
+    (("configuration",), ["idle"], "the root is not active"),
+    (("configuration",), ["r", "left"], "'left' cannot be active here"),
+    (("configuration",), [], "contradict each other"),
+    (("history",), {"idle": ["idle"]}, "'idle' is not a history state"),
+    (("history",), {"h": ["idle"]}, "'idle' is not inside the parent"),
+    (("history",), {"h": ["left", "right"]}, "needs exactly one active child, found 2"),
+    (("history",), {"h": []}, "needs exactly one active child, found 0"),
+    (("timers", 0, 6), "idle", "not active"),
+    (("timers", 0), [1, 2], "damaged"),
+    (("invocations", 0, "state"), "idle", "'w' belongs to 'idle', not active"),
+    (("invocations", 0), {}, "damaged"),
+    (("seq",), "many", "damaged"),
+    (("number",), None, "damaged"),
+    (("now",), [], "damaged"),
+    (("entry",), 5, "damaged"),
+    (("input",), 5, "damaged"),
+    (("old",), {"nowhere": {}}, "no state 'nowhere'"),
+    (("external",), [[0, 1, "event", "E"]], "damaged"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "message"), DAMAGES)
+def test_a_snapshot_that_does_not_fit_is_refused_without_change(path: Any, value: Any, message: str) -> None:
+    fresh = make()
+    before = fresh.snapshot()
+    with pytest.raises(SnapshotError, match="snapshot: ") as caught:
+        fresh.restore(damaged(path, value))
+    assert message in str(caught.value)
+    assert fresh.snapshot() == before
+    fresh.restore(busy().snapshot())
+
+
+@pytest.mark.parametrize("found", [None, [], "text"])
+def test_not_even_a_mapping(found: Any) -> None:
+    with pytest.raises(SnapshotError, match="accepted: a mapping"):
+        make().restore(found)
+
+
+def test_only_a_fresh_machine_is_filled() -> None:
+    interpreter = busy()
+    with pytest.raises(SnapshotError, match="needs a fresh machine"):
+        interpreter.restore(interpreter.snapshot())
+
+
+def test_not_within_a_step() -> None:
+    caught: list[Exception] = []
+    interpreter = make()
+
+    def look(event: Any) -> None:
+        try:
+            interpreter.snapshot()
+        except SnapshotError as error:
+            caught.append(error)
+
+    interpreter.start()
+    interpreter.attach(look)
+    interpreter.send("GO")
+    assert caught
+
+
+def test_equal_machines_give_equal_bytes() -> None:
+    assert json.dumps(busy().snapshot()) == json.dumps(busy().snapshot())
+    again, _ = restored(busy(restart="resume"), 1)
+    assert json.dumps(again.snapshot()) == json.dumps(busy(restart="resume").snapshot())
+
+
+def test_a_checkpoint_is_gone_back_to_any_number_of_times() -> None:
+    interpreter = busy()
+    checkpoint = interpreter.checkpoint()
+    before = interpreter.snapshot()
+    for n in range(2):
+        interpreter.send("ADD", n=n)
+        interpreter.advance(5)
+        interpreter.send("STOP")
+        interpreter.roll_back_to(checkpoint)
+        assert interpreter.snapshot() == before
+
+
+def test_the_hash_is_of_the_meaning() -> None:
+    text = CHART.replace("POLICY", "original").replace("RESTART", "restart")
+    chart: Chart = chart_of(text + "# a comment\n")
+    Interpreter(chart, bindings()).restore(busy().snapshot())
