@@ -225,7 +225,8 @@ def test_where_a_judgement_leads(decision: dict[str, Any], state: str, agent: st
     machine = evaluating()
     machine.done("evaluate_progress", **decision)
     assert (machine.state, machine.context.current_mode) == (state, agent)
-    assert machine.context.last_arbiter_decision.type == decision["type"]
+    kept = thaw(machine.context.last_arbiter_decision)
+    assert {name: kept[name] for name in decision} == decision
 
 
 def test_continue_keeps_the_agent_and_asks_nobody() -> None:
@@ -319,6 +320,7 @@ def test_abort_says_why() -> None:
     machine.done("evaluate_progress", type="ABORT", reason="it cannot be done")
     assert (machine.output["outcome"], machine.output["summary"]) == ("failure", "it cannot be done")
     assert machine.logged[-1] == "[rawko] Task failed after 0 failures"
+    assert machine.emitted[-1] == "SESSION_CLEANUP"
 
 
 # ---------------------------------------------------------------- the cap
@@ -430,6 +432,7 @@ def test_which_errors_the_task_survives(error: dict[str, Any], state: str, where
     machine = make()
     machine.failed(actor, message="boom", **error)
     assert machine.state == state
+    assert ("[rawko] Recovering from error: boom" in machine.logged) == (state != "failed")
     assert (machine.context.consecutive_failures, machine.context.total_failures) == (1, 1)
     assert machine.context.last_error.agent == ("developer" if where == "executing" else "arbiter")
 
@@ -502,6 +505,18 @@ def test_a_success_ends_the_streak() -> None:
     machine.done("execute_agent", outcome="success", summary="s")
     assert (machine.context.consecutive_failures, machine.context.total_failures) == (0, 1)
     assert machine.context.last_error is None
+
+
+@pytest.mark.parametrize("category", ["permission_error", "tool_failure", "unknown"])
+def test_whatever_the_error_three_in_a_row_are_too_many(category: str) -> None:
+    """S3-037, S3-043: asked first."""
+    machine = executing()
+    for _ in range(2):
+        machine.failed("execute_agent", message="m", category="tool_failure")
+        machine.send("RETRY")
+        machine.done("select_agent", **SELECT)
+    machine.failed("execute_agent", message="m", category=category)
+    assert (machine.state, machine.context.consecutive_failures) == ("failed", 3)
 
 
 def test_the_number_of_failures_is_configurable() -> None:
