@@ -9,9 +9,7 @@ from typing import Literal
 
 from rawko.vocabulary.base import Data
 
-Category = Literal[
-    "tool_failure", "provider_error", "validation_error", "timeout", "permission_error", "unknown"
-]
+Category = Literal["tool_failure", "provider_error", "validation_error", "timeout", "permission_error", "unknown"]
 ProviderCode = Literal[
     "rate_limited",
     "overloaded",
