@@ -1,6 +1,7 @@
 """An actor: a machine that lives in an asyncio loop. It waits for events and timers, commits steps, starts effects.
 
-Commit order, for every macrostep: step, journal commit, inspect, start effects.
+Commit order, for every macrostep: step, journal commit, inspect, start effects. One actor of a tree steps at a time,
+from the step to the start of its effects, so that a snapshot of the tree never holds half of one.
 """
 
 from __future__ import annotations
@@ -16,18 +17,29 @@ from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.clocks import Clock, SimulatedClock, WallClock
 from rawko.interpreter.effects import Effect, EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
+from rawko.interpreter.errors import SnapshotError
 from rawko.interpreter.events import make_event
 from rawko.interpreter.interpreter import Interpreter
 from rawko.interpreter.steps import Step
+from rawko.interpreter.structure import descriptor_matches
 from rawko.interpreter.values import freeze, thaw
 from rawko.runtime.errors import ActorCrashed, ActorStopped, InboxFull, WaitTimeout
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.invocations import Invocations
 from rawko.runtime.journal import Journal
 from rawko.runtime.logic import ChildMachine
-from rawko.runtime.session import CHECKPOINT_EVERY, LogWriter, Session
+from rawko.runtime.observers import Observers
+from rawko.runtime.session import LogWriter, Session
+from rawko.runtime.waiting import Condition, Waiters, condition_of
 
 INBOX_LIMIT = 10_000
+STEPS_IN_A_ROW = 50
+"""After so many steps without a pause the others in the loop get a turn."""
+
+QUIET_TURNS = 20
+"""Turns of the loop without news, after which a tree counts as settled."""
+
+_UNDELIVERED = "error.communication"
 StepListener = Callable[[Step], None]
 EmitListener = Callable[[str, Mapping[str, Any]], None]
 
@@ -39,14 +51,6 @@ class _Parent:
     actor: Actor
     id: str
     number: int
-
-
-@dataclass(slots=True, eq=False)
-class _Waiter:
-    """Somebody who waits for a condition."""
-
-    holds: Callable[[Actor], bool]
-    future: asyncio.Future[None]
 
 
 class Actor:
@@ -91,17 +95,21 @@ class Actor:
         self._inbox: deque[Callable[[], object]] = deque()
         self._inbox_limit = inbox_limit
         self._wake = asyncio.Event()
-        self._drained = asyncio.Event()
-        self._drained.set()
+        self._idle = asyncio.Event()
+        self._room = asyncio.Event()
         self._invocations = Invocations(self)
-        self._waiters: list[_Waiter] = []
+        self._waiters = Waiters(self)
         self._requests: dict[int, asyncio.Future[Step]] = {}
-        self._listeners: list[StepListener] = []
-        self._emit_listeners: list[EmitListener] = []
+        self._listeners: Observers[StepListener] = Observers(self._report)
+        self._emit_listeners: Observers[EmitListener] = Observers(self._report)
         self._task: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
         self._is_stopping = False
         self._error: BaseException | None = None
+        self._is_error_told = False
+        self._hears_undelivered = any(
+            descriptor_matches(event, _UNDELIVERED) for t in chart.transitions for event in t.events
+        )
 
     # ------------------------------------------------------------ life
 
@@ -113,6 +121,16 @@ class Actor:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.stop()
+        if error is None and self._error is not None and not self._is_error_told:
+            raise self._crash()
+
+    def _crash(self) -> ActorCrashed:
+        """The crash as an exception; told once, it is not raised again at the end of `async with`."""
+        assert self._error is not None
+        self._is_error_told = True
+        crashed = ActorCrashed(self.path, self._error)
+        crashed.__cause__ = self._error
+        return crashed
 
     def start(self) -> None:
         """Begin to run, in the current loop; a second call does nothing."""
@@ -140,7 +158,7 @@ class Actor:
             await self.stop()
             raise
         if self._error is not None:
-            raise ActorCrashed(self.path, self._error) from self._error
+            raise self._crash()
         if not self.interpreter.final:
             raise ActorStopped(self.path, "finishing", self.configuration)
         return self.interpreter.output
@@ -157,16 +175,17 @@ class Actor:
     async def _close(self) -> None:
         await self._invocations.close()
         self._publish_end()
-        self.session.forget(self)
         self._ended.set()
-        for waiter in self._waiters:
-            if not waiter.future.done():
-                waiter.future.set_result(None)
+        self._idle.set()
+        self._room.set()
+        self._waiters.end()
         for request in self._requests.values():
             if not request.done():
-                request.set_exception(ActorStopped(self.path, "taking the event", self.configuration))
-        if self._parent is None:
-            self.session.stream.close()
+                request.set_exception(self._ended_before("taking the event"))
+        self.session.forget(self)
+
+    def _ended_before(self, wanted: str) -> Exception:
+        return self._crash() if self._error is not None else ActorStopped(self.path, wanted, self.configuration)
 
     def _publish_end(self) -> None:
         if self._error is not None:
@@ -180,27 +199,34 @@ class Actor:
 
     async def _loop(self) -> None:
         await self._begin()
+        steps = 0
         while not self._is_stopping and self._error is None and not self.interpreter.final:
-            step = self.interpreter.execute_once()
-            if step is not None:
-                await self._commit(step)
-            elif self._inbox:
-                self._inbox.popleft()()
-            else:
+            if self._inbox:  # one at a time: what waits stays within the inbox's bound
+                self._take_in()
+            if await self._step():
+                steps += 1
+                if steps % STEPS_IN_A_ROW == 0:
+                    await asyncio.sleep(0)
+            elif not self._inbox:
                 await self._sleep()
+
+    def _take_in(self) -> None:
+        self._inbox.popleft()()
+        if len(self._inbox) < self._inbox_limit // 2:
+            self._room.set()
 
     async def _begin(self) -> None:
         interpreter = self.interpreter
-        if self._snapshot is not None:
-            step = interpreter.restore({**self._snapshot, "children": {}})
+        async with self.session.turn:
+            restored = None
+            if self._snapshot is not None:
+                restored = interpreter.restore({**self._snapshot, "children": {}})
             self._introduce()
-            if step.effects:
-                await self._commit(step)
-            self._check_waiters()
-        if not interpreter.is_started:
-            step = interpreter.start()
-            self._introduce()
-            await self._commit(step)
+            if restored is not None and restored.effects:
+                await self._commit(restored)
+            if not interpreter.is_started:
+                await self._commit(interpreter.start())
+        self._waiters.check()
 
     def _introduce(self) -> None:
         chart = self.interpreter.chart
@@ -214,31 +240,45 @@ class Actor:
             context=thaw(dict(self.interpreter.context)),
         )
 
+    async def _step(self) -> bool:
+        """One macrostep, committed, its effects begun; False if nothing was due."""
+        async with self.session.turn:
+            step = self.interpreter.execute_once()
+            if step is None:
+                return False
+            await self._commit(step)
+        return True
+
     async def _commit(self, step: Step) -> None:
-        row = await self.session.commit(self, step)
+        await self.session.commit(self, step)
         for effect in step.effects:
             self._begin_effect(effect)
-        for listener in tuple(self._listeners):
-            listener(step)
+        self._listeners.tell(step)
         self._answer(step)
-        self._check_waiters()
-        if self._parent is None and row % CHECKPOINT_EVERY == 0:
-            await self.session.journal.checkpoint(self.session.run, row, self.snapshot())
+        self._waiters.check()
+        await self.session.checkpoint_if_due()
 
     async def _sleep(self) -> None:
         """Wait for an event or for what is due next."""
-        self._drained.set()
         due = self.interpreter.next_due()
         clock = self.interpreter.clock
         timeout: float | None = None
         if due is not None and not isinstance(clock, SimulatedClock):
             timeout = max(due - clock.time, 0.0)
+        if not self._wake.is_set():
+            self._idle.set()
         try:
             async with asyncio.timeout(timeout):
                 await self._wake.wait()
         except TimeoutError:
-            return
+            pass
+        self._idle.clear()
         self._wake.clear()
+
+    def _wake_up(self) -> None:
+        if not self._ended.is_set():
+            self._idle.clear()
+        self._wake.set()
 
     # ------------------------------------------------------------ effects
 
@@ -262,21 +302,27 @@ class Actor:
             self._parent.actor.deliver(self._parent.id, self._parent.number, event, data)
             return
         target = self._invocations.child(to) or self.session.actors.get(to)
-        if target is not None:
-            target.put(event, data)
+        if target is None or target.is_ended:
+            self._not_delivered(to, event, f"no actor {to!r} is running")
             return
-        self.session.stream.publish("undelivered", self.path, self.now(), to=to, event=event)
+        try:
+            target.put(event, data)
+        except InboxFull as error:
+            self._not_delivered(to, event, str(error))
+
+    def _not_delivered(self, to: str, event: str, reason: str) -> None:
+        self.session.stream.publish("undelivered", self.path, self.now(), to=to, event=event, reason=reason)
         if to == "parent":  # a machine that runs on its own has none, which is no failure
             return
-        error = {"to": to, "event": event, "message": f"no actor {to!r} is running"}
-        self._enqueue(lambda: self.interpreter.queue(make_event("error.communication", error)))
+        if self._hears_undelivered:
+            error = make_event(_UNDELIVERED, freeze({"to": to, "event": event, "message": reason}))
+            self._enqueue(lambda: self.interpreter.queue(error))
 
     def emitted(self, event: str, data: Mapping[str, Any], source: str | None = None) -> None:
         """Tell observers of an emitted event."""
         fields = {} if source is None else {"source": source}
         self.session.stream.publish("emit", self.path, self.now(), event=event, data=thaw(data), **fields)
-        for listener in tuple(self._emit_listeners):
-            listener(event, data)
+        self._emit_listeners.tell(event, data)
 
     def make_child(self, effect: StartInvocation, machine: ChildMachine) -> Actor:
         """A child machine for an invocation; one that is resumed goes on from its snapshot inside ours."""
@@ -295,7 +341,7 @@ class Actor:
     # ------------------------------------------------------------ what comes in
 
     def send(self, name: str, /, **data: Any) -> None:
-        """Queue an event; it is processed in its turn.
+        """Queue an event; it is processed in its turn. An actor that has ended takes nothing: observers are told.
 
         Raises:
             InboxFull: Too many are waiting.
@@ -305,20 +351,36 @@ class Actor:
 
     def put(self, name: str, data: Mapping[str, Any]) -> None:
         """`send` for payloads whose field names are not known beforehand."""
+        event = make_event(name, freeze(data, name))
+        if self._ended.is_set():
+            self.session.stream.publish(
+                "undelivered", self.path, self.now(), to=self.path, event=name, reason="the actor has ended"
+            )
+            return
+        self.require_room()
+        self._enqueue(lambda: self.interpreter.queue(event))
+
+    def require_room(self) -> None:
+        """Refuse to queue above the bound.
+
+        Raises:
+            InboxFull: Too many events are waiting.
+        """
         if len(self._inbox) >= self._inbox_limit:
             raise InboxFull(self.path, self._inbox_limit)
-        event = make_event(name, freeze(data, name))
-        self._enqueue(lambda: self.interpreter.queue(event))
 
     async def request(self, name: str, /, **data: Any) -> Step:
         """Send an event and wait for the step that consumes it; its `receipt` says what became of it.
 
         Raises:
             ActorStopped: The actor ended first.
+            ActorCrashed: The machine raised.
+            InboxFull, NotJsonError: As `send`.
         """
-        if self._ended.is_set():
-            raise ActorStopped(self.path, f"taking {name!r}", self.configuration)
         event = make_event(name, freeze(data, name))
+        if self._ended.is_set():
+            raise self._ended_before(f"taking {name!r}")
+        self.require_room()
         future: asyncio.Future[Step] = asyncio.get_running_loop().create_future()
         self._requests[id(event)] = future
         self._enqueue(lambda: self.interpreter.queue(event))
@@ -345,22 +407,27 @@ class Actor:
         """An invoked actor has failed."""
         self._enqueue(lambda: self.interpreter.fail_invocation(id, number, error))
 
+    def invokes(self, id: str, number: int) -> bool:
+        """Whether that very invocation is at work."""
+        invocation = self.interpreter.invocations.get(id)
+        return invocation is not None and invocation.number == number
+
     def crash(self, error: BaseException) -> None:
         """Something of ours raised outside a step: the actor ends with that error."""
         if self._error is None:
             self._error = error
-        self._wake.set()
+        self._wake_up()
 
     def _enqueue(self, action: Callable[[], object]) -> None:
-        self._inbox.append(action)
-        self._drained.clear()
-        self._wake.set()
+        if not self._ended.is_set():
+            self._inbox.append(action)
+            self._wake_up()
 
     async def room(self) -> None:
         """Wait until the inbox has room: iterators are slowed down to the machine's pace."""
         while len(self._inbox) >= self._inbox_limit // 2 and not self._ended.is_set():
-            self._drained.clear()
-            await self._drained.wait()
+            self._room.clear()
+            await self._room.wait()
 
     async def advance(self, seconds: float) -> None:
         """Move a simulated clock, letting everything that becomes due happen in order.
@@ -386,22 +453,27 @@ class Actor:
         found = [self.interpreter.next_due(), *(c.next_due() for c in self._invocations.children.values())]
         return min((due for due in found if due is not None), default=None)
 
+    def _tree(self) -> list[Actor]:
+        return [self, *(actor for child in self.children.values() for actor in child._tree())]
+
     def _wake_tree(self) -> None:
-        self._wake.set()
-        for child in self._invocations.children.values():
-            child._wake_tree()
+        for actor in self._tree():
+            actor._wake_up()
 
     async def settle(self) -> None:
-        """Let the loop run until this actor and its children have nothing to do (real I/O is not waited for)."""
-        for _ in range(3):
-            while self._inbox or self._wake.is_set():
-                if self._ended.is_set():
-                    return
-                await asyncio.sleep(0)
-            for _ in range(5):
-                await asyncio.sleep(0)
-            for child in tuple(self._invocations.children.values()):
-                await child.settle()
+        """Let the loop run until this actor and those below it have nothing to do.
+
+        Invoked functions run on as far as they get without real input, output or time: these are not waited for.
+        """
+        quiet = 0
+        news = -1
+        while quiet < QUIET_TURNS:
+            for actor in self._tree():
+                if actor._task is not None:
+                    await actor._idle.wait()
+            await asyncio.sleep(0)
+            quiet = quiet + 1 if news == self.session.stream.latest else 0
+            news = self.session.stream.latest
 
     # ------------------------------------------------------------ what can be seen
 
@@ -427,7 +499,8 @@ class Actor:
 
     @property
     def error(self) -> BaseException | None:
-        """What it crashed with."""
+        """What it crashed with. Who has read it needs no exception at the end of `async with`."""
+        self._is_error_told = True
         return self._error
 
     @property
@@ -448,7 +521,7 @@ class Actor:
 
     async def wait_for(
         self,
-        state: str | Callable[[Actor], bool] | None = None,
+        state: str | Condition | None = None,
         *,
         tag: str | None = None,
         timeout_s: float | None = None,
@@ -459,56 +532,27 @@ class Actor:
             WaitTimeout: Not within `timeout_s` seconds of real time.
             ActorStopped: The actor ended without it.
             ActorCrashed: The machine raised.
-            ValueError: The chart has no such state.
+            ValueError: The chart has no such state or tag.
         """
-        wanted, holds = self._condition(state, tag)
-        if holds(self) and self.interpreter.is_started:
+        wanted, holds = condition_of(self, state, tag)
+        if self.interpreter.is_started and self._error is None and holds(self):
             return
-        waiter = _Waiter(holds, asyncio.get_running_loop().create_future())
-        self._waiters.append(waiter)
+        if self._ended.is_set():
+            raise self._ended_before(wanted)
         try:
-            if not self._ended.is_set():
-                async with asyncio.timeout(timeout_s):
-                    await waiter.future
+            came_about = await self._waiters.wait(holds, timeout_s)
         except TimeoutError:
             raise WaitTimeout(self.path, wanted, timeout_s or 0, self.configuration) from None
-        finally:
-            self._waiters.remove(waiter)
-        if (waiter.future.done() and not self._ended.is_set()) or holds(self):
-            return
-        if self._error is not None:
-            raise ActorCrashed(self.path, self._error) from self._error
-        raise ActorStopped(self.path, wanted, self.configuration)
-
-    def _condition(
-        self, state: str | Callable[[Actor], bool] | None, tag: str | None
-    ) -> tuple[str, Callable[[Actor], bool]]:
-        if tag is not None:
-            return f"tag {tag!r}", lambda actor: actor.has_tag(tag)
-        if isinstance(state, str):
-            name = state
-            if name not in self.interpreter.chart:
-                known = ", ".join(repr(known.name) for known in self.interpreter.chart)
-                raise ValueError(f"chart {self.interpreter.chart.name!r} has no state {name!r}; states: {known}")
-            return f"state {name!r}", lambda actor: actor.matches(name)
-        if state is not None:
-            return "the condition", state
-        return "the end", lambda actor: actor.interpreter.final
-
-    def _check_waiters(self) -> None:
-        for waiter in self._waiters:
-            if not waiter.future.done() and waiter.holds(self):
-                waiter.future.set_result(None)
+        if not came_about:
+            raise self._ended_before(wanted)
 
     def subscribe(self, listener: StepListener) -> Callable[[], None]:
         """Call `listener` with every committed step of this actor; returns what ends it."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
+        return self._listeners.add(listener)
 
     def on_emit(self, listener: EmitListener) -> Callable[[], None]:
         """Call `listener` with every event that this actor emits; returns what ends it."""
-        self._emit_listeners.append(listener)
-        return lambda: self._emit_listeners.remove(listener) if listener in self._emit_listeners else None
+        return self._emit_listeners.add(listener)
 
     def inspect(self, listener: Callable[[InspectionEvent], None]) -> Callable[[], None]:
         """Call `listener` with every event of the whole tree's inspection stream; returns what ends it."""
@@ -519,13 +563,28 @@ class Actor:
         part of it.
 
         Raises:
-            SnapshotError: A trusted context is not JSON.
+            SnapshotError: A step is being written to the journal right now (`await actor.take_snapshot()` waits for
+                it), or a trusted context is not JSON.
         """
+        if self.session.turn.locked():
+            raise SnapshotError("a step is being committed: use await actor.take_snapshot()")
+        return self.snapshot_in_turn()
+
+    async def take_snapshot(self) -> dict[str, Any]:
+        """As `snapshot`, at the next moment between two steps."""
+        async with self.session.turn:
+            return self.snapshot_in_turn()
+
+    def snapshot_in_turn(self) -> dict[str, Any]:
+        """As `snapshot`, for whoever holds the session's turn."""
         while self._inbox:
-            self._inbox.popleft()()
+            self._take_in()
         snapshot = self.interpreter.snapshot()
-        snapshot["children"] = {id: child.snapshot() for id, child in sorted(self.children.items())}
+        snapshot["children"] = {id: child.snapshot_in_turn() for id, child in sorted(self.children.items())}
         return snapshot
+
+    def _report(self, message: str) -> None:
+        self.session.log(self, message, "error", {})
 
     def __repr__(self) -> str:
         return f"Actor({self.path!r}, {self.interpreter!r})"

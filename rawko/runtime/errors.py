@@ -58,7 +58,14 @@ class InboxFull(RuntimeFault):
 
 
 class JournalError(RuntimeFault):
-    """A step could not be written. What is not committed has not happened: the actor has stopped."""
+    """A step could not be written. What is not committed has not happened: the actor has stopped.
+
+    `is_retryable`: the same write may succeed later; not so where another writer has taken the run over.
+    """
+
+    def __init__(self, message: str, *, is_retryable: bool = True) -> None:
+        super().__init__(message)
+        self.is_retryable = is_retryable
 
 
 class BindingsNotFound(RuntimeFault):

@@ -10,21 +10,30 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Literal, TypeAlias
 
+from rawko.runtime.observers import Observers
+
 InspectionType = Literal["actor", "step", "emit", "log", "undelivered", "crashed", "stopped", "done"]
 InspectionEvent: TypeAlias = dict[str, Any]
-"""{"seq", "type", "actor", "time"} and by type: step: row, event, receipt, configuration, transitions, updates,
-effects; emit: event, data; log: message, level, data; actor: chart; done: output; crashed: error."""
+"""{"seq", "type", "actor", "time"} and by type: actor: chart, chart_hash, configuration, context (before its first
+step); step: row, event, receipt, configuration, transitions [source, target, event], indexes (of the transitions in
+the chart), updates, effects; emit: event, data, source; log: message, level, data; undelivered: to, event, reason;
+done: output; crashed: error; stopped: configuration."""
 
 KEPT = 50_000
 """Events kept for late consumers; older ones are in the journal."""
 
 
 class InspectionStream:
-    """Numbers events, hands them to listeners at once, and keeps the latest for those who come late."""
+    """Numbers events, hands them to listeners at once, and keeps the latest for those who come late.
 
-    def __init__(self, kept: int = KEPT) -> None:
+    Args:
+        kept: How many.
+        report: Called with a message where a listener has raised; it is told nothing more.
+    """
+
+    def __init__(self, kept: int = KEPT, report: Callable[[str], None] = lambda message: None) -> None:
         self._kept: deque[InspectionEvent] = deque(maxlen=kept)
-        self._listeners: list[Callable[[InspectionEvent], None]] = []
+        self._listeners: Observers[Callable[[InspectionEvent], None]] = Observers(report)
         self._wakers: set[asyncio.Event] = set()
         self._seq = 0
         self._is_closed = False
@@ -34,21 +43,19 @@ class InspectionStream:
         self._seq += 1
         event: InspectionEvent = {"seq": self._seq, "type": type, "actor": actor, "time": time, **fields}
         self._kept.append(event)
-        for listener in tuple(self._listeners):
-            listener(event)
+        self._listeners.tell(event)
         for waker in self._wakers:
             waker.set()
         return event
 
     def subscribe(self, listener: Callable[[InspectionEvent], None]) -> Callable[[], None]:
         """Call `listener` with every event from now on; returns what ends it."""
-        self._listeners.append(listener)
+        return self._listeners.add(listener)
 
-        def unsubscribe() -> None:
-            if listener in self._listeners:
-                self._listeners.remove(listener)
-
-        return unsubscribe
+    @property
+    def latest(self) -> int:
+        """Number of the latest event; 0 before the first."""
+        return self._seq
 
     def since(self, seq: int) -> list[InspectionEvent]:
         """Events with a number > `seq`.

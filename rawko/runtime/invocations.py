@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rawko.interpreter.effects import StartInvocation
-from rawko.interpreter.errors import BindingError, NotJsonError
+from rawko.interpreter.errors import BindingError, InvocationError, NotJsonError
 from rawko.interpreter.events import Event
 from rawko.interpreter.values import freeze
+from rawko.runtime.errors import ActorCrashed, JournalError
 from rawko.runtime.logic import ActorFailed, ChildFactory, ChildMachine, Done
 
 if TYPE_CHECKING:
@@ -45,10 +46,13 @@ class ActorScope:
         self.attempt = effect.attempt
 
     def send_parent(self, event: str, /, **data: Any) -> None:
-        self._owner.deliver(self.id, self.number, event, data)
+        self._owner.require_room()
+        self._owner.deliver(self.id, self.number, event, freeze(data, event))
 
     def emit(self, event: str, /, **data: Any) -> None:
-        self._owner.emitted(event, freeze(data, event), source=self.id)
+        frozen = freeze(data, event)
+        if self._owner.invokes(self.id, self.number):
+            self._owner.emitted(event, frozen, source=self.id)
 
     def log(self, message: str, /, level: str = "info", **data: Any) -> None:
         self._owner.session.log(self._owner, message, level, data)
@@ -112,22 +116,34 @@ class Invocations:
         """Stop everything and wait until it has ended."""
         for running in tuple(self._running.values()):
             self.stop(running.id, running.number)
-        tasks = tuple(self._ending)
-        if tasks:
-            await asyncio.wait(tasks, timeout=STOP_DEADLINE_S)
+        await self._until_ended(tuple(self._ending))
+
+    async def _until_ended(self, tasks: tuple[asyncio.Task[None], ...]) -> None:
+        if not tasks:
+            return
+        _, alive = await asyncio.wait(tasks, timeout=STOP_DEADLINE_S)
+        for task in alive:
+            message = f"actor {task.get_name()} was stopped {STOP_DEADLINE_S:g} s ago and has not ended"
+            self._owner.session.log(self._owner, message, "error", {})
 
     # ------------------------------------------------------------ one invocation
 
     async def _drive(
         self, effect: StartInvocation, logic: Any, child: Actor | None, before: tuple[asyncio.Task[None], ...]
     ) -> None:
-        if before:
-            await asyncio.wait(before, timeout=STOP_DEADLINE_S)
+        await self._until_ended(before)
         owner = self._owner
         try:
             output = await self._run_child(child, logic) if child is not None else await self._result(effect, logic)
             frozen = freeze(output, f"output of {effect.id}")
-        except Exception as error:  # noqa: BLE001 - foreign code; its failure is an event, not a crash of ours
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            owner.failed(effect.id, effect.number, failure_of(error))  # it cancelled itself: nobody stopped it
+        except Exception as error:
+            if isinstance(error, ActorCrashed) and isinstance(error.error, JournalError):
+                raise error.error from error  # the whole run shares the journal
             owner.failed(effect.id, effect.number, failure_of(error))
         else:
             owner.completed(effect.id, effect.number, frozen)
@@ -151,8 +167,9 @@ class Invocations:
                 if isinstance(item, Done):
                     output = item.output
                 elif isinstance(item, Event):
+                    data = freeze(item.data, item.name)
                     await self._owner.room()
-                    self._owner.deliver(effect.id, effect.number, item.name, item.data)
+                    self._owner.deliver(effect.id, effect.number, item.name, data)
                 else:
                     raise ActorFailed(
                         {
@@ -178,12 +195,24 @@ def takes_scope(logic: Callable[..., Any]) -> bool:
     return len(positional) >= 2 or any(p.kind is p.VAR_POSITIONAL for p in parameters)
 
 
-def failure_of(error: Exception) -> Mapping[str, Any]:
+def failure_of(error: BaseException) -> Mapping[str, Any]:
     """An actor's exception as the data of `error.invoke.<id>`."""
     match error:
         case ActorFailed():
-            return error.error
+            try:
+                found: Mapping[str, Any] = freeze(error.error, "error")
+            except NotJsonError as refused:
+                return _failure("validation_error", str(refused))
+            return found
+        case ActorCrashed(error=InvocationError(error=Mapping() as inner)):
+            return inner  # what a child machine could not handle keeps its category and code
         case NotJsonError() | BindingError():
-            return {"category": "validation_error", "message": str(error), "attempted": ""}
+            return _failure("validation_error", str(error))
+        case TimeoutError():
+            return _failure("timeout", f"{type(error).__name__}: {error}")
         case _:
-            return {"category": "unknown", "message": f"{type(error).__name__}: {error}", "attempted": ""}
+            return _failure("unknown", f"{type(error).__name__}: {error}")
+
+
+def _failure(category: str, message: str) -> dict[str, Any]:
+    return {"category": category, "message": message, "attempted": ""}

@@ -60,8 +60,8 @@ class Journal(Protocol):
         """
         ...
 
-    async def checkpoint(self, run: str, seq: int, snapshot: dict[str, Any]) -> None:
-        """Keep a full snapshot as of row `seq`.
+    async def checkpoint(self, run: str, seq: int, snapshot: dict[str, Any], *, epoch: int) -> None:
+        """Keep a full snapshot as of row `seq`, the latest one written.
 
         Raises:
             JournalError: As `append`.
@@ -69,7 +69,15 @@ class Journal(Protocol):
         ...
 
     async def rows(self, run: str, after: int = 0) -> Sequence[StepRecord]:
-        """Committed rows with seq > `after`, in order."""
+        """Committed rows with seq > `after`, in order; none of a run that is not known."""
+        ...
+
+    async def last_seq(self, run: str) -> int:
+        """Number of the latest committed row; 0 of a run without any."""
+        ...
+
+    async def last_checkpoint(self, run: str) -> tuple[int, dict[str, Any]] | None:
+        """The latest checkpoint with its row number, or None."""
         ...
 
 
@@ -87,24 +95,36 @@ class MemoryJournal:
         return self._epochs[run]
 
     async def append(self, record: StepRecord) -> None:
-        rows = self._rows.get(record.run)
-        if rows is None:
-            raise JournalError(f"run {record.run!r} was not begun")
-        if record.epoch != self._epochs[record.run]:
-            raise JournalError(f"run {record.run!r} has another writer now (epoch {self._epochs[record.run]})")
+        rows = self._writable(record.run, record.epoch)
         expected = rows[-1].seq + 1 if rows else 1
         if record.seq != expected:
-            raise JournalError(f"run {record.run!r}: row {record.seq} is out of order, expected {expected}")
+            message = f"run {record.run!r}: row {record.seq} is out of order, expected {expected}"
+            raise JournalError(message, is_retryable=False)
         rows.append(record)
 
-    async def checkpoint(self, run: str, seq: int, snapshot: dict[str, Any]) -> None:
+    async def checkpoint(self, run: str, seq: int, snapshot: dict[str, Any], *, epoch: int) -> None:
+        rows = self._writable(run, epoch)
+        if not rows or rows[-1].seq != seq:
+            raise JournalError(f"run {run!r}: row {seq} is not the latest", is_retryable=False)
         self._checkpoints[run] = (seq, snapshot)
+
+    def _writable(self, run: str, epoch: int) -> list[StepRecord]:
+        rows = self._rows.get(run)
+        if rows is None:
+            raise JournalError(f"run {run!r} was not begun", is_retryable=False)
+        if epoch != self._epochs[run]:
+            message = f"run {run!r} has another writer now (epoch {self._epochs[run]}, this one is {epoch})"
+            raise JournalError(message, is_retryable=False)
+        return rows
 
     async def rows(self, run: str, after: int = 0) -> Sequence[StepRecord]:
         return tuple(row for row in self._rows.get(run, ()) if row.seq > after)
 
+    async def last_seq(self, run: str) -> int:
+        rows = self._rows.get(run)
+        return rows[-1].seq if rows else 0
+
     async def last_checkpoint(self, run: str) -> tuple[int, dict[str, Any]] | None:
-        """The latest checkpoint with its row number."""
         return self._checkpoints.get(run)
 
 

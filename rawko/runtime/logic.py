@@ -18,9 +18,11 @@ from rawko.interpreter.bindings import Bindings
 
 
 class ActorFailed(Exception):
-    """An actor's failure as data: a mapping with `message` and `category`, or a vocabulary ErrorContext."""
+    """An actor's failure as data: a mapping with `message` and `category`, or a vocabulary ErrorContext; or a text."""
 
     def __init__(self, error: Any) -> None:
+        if isinstance(error, str):
+            error = {"category": "unknown", "message": error}
         data = error.to_json() if hasattr(error, "to_json") else dict(error)
         super().__init__(str(data.get("message", data)))
         self.error: dict[str, Any] = data

@@ -6,11 +6,11 @@ The commit order lives here: step, journal commit, inspect; the actor starts the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
-from rawko.interpreter.steps import Step
+from rawko.interpreter.steps import MicroStep, Step
 from rawko.runtime.errors import JournalError
 from rawko.runtime.inspection import InspectionStream
 from rawko.runtime.journal import Journal, MemoryJournal, record_of
@@ -24,6 +24,7 @@ _COMMIT_RETRIES_S = (0.05, 0.2, 1.0)
 CHECKPOINT_EVERY = 200
 """Rows between two full snapshots: the bound of what a resume replays."""
 
+T = TypeVar("T")
 LogWriter = Callable[[str, str, Mapping[str, Any]], None]
 """(level, message, fields)."""
 
@@ -34,37 +35,36 @@ class Session:
     Args:
         run: Id of the run; a new one by default.
         log: Where `log` lines go; structlog by default.
+
+    Attributes:
+        turn: Held by the one actor that steps; see `rawko.runtime.actor`.
+        stream: What happens in the tree; it is closed when the last actor has ended.
     """
 
     def __init__(self, *, run: str | None = None, journal: Journal | None = None, log: LogWriter | None = None) -> None:
         self.run = run or uuid4().hex[:12]
         self.journal: Journal = MemoryJournal() if journal is None else journal
-        self.stream = InspectionStream()
-        self.actors: dict[str, Actor] = {}
         self._write_log = log or write_structlog
+        self.stream = InspectionStream(report=lambda message: self._write("error", message, {"run": self.run}))
+        self.actors: dict[str, Actor] = {}
+        self.turn = asyncio.Lock()
+        self._root: Actor | None = None
         self._seq = 0
         self._epoch = 0
-        self._lock = asyncio.Lock()
+        self._checkpointed = 0
 
-    async def commit(self, actor: Actor, step: Step) -> int:
-        """Write a step, then show it. Returns its row number.
+    async def commit(self, actor: Actor, step: Step) -> None:
+        """Write a step, then show it. The caller holds the turn.
 
         Raises:
             JournalError: It was not written.
         """
-        async with self._lock:  # rows of the whole tree are numbered in one order
-            if not self._epoch:
-                self._epoch = await self.journal.begin(self.run)
-            record = record_of(step, run=self.run, seq=self._seq + 1, epoch=self._epoch, actor=actor.path)
-            for delay_s in (*_COMMIT_RETRIES_S, None):
-                try:
-                    await self.journal.append(record)
-                    break
-                except JournalError:
-                    if delay_s is None:
-                        raise
-                    await asyncio.sleep(delay_s)
-            self._seq = record.seq
+        if not self._epoch:
+            self._epoch = await _persistently(lambda: self.journal.begin(self.run))
+            self._seq = self._checkpointed = await self.journal.last_seq(self.run)
+        record = record_of(step, run=self.run, seq=self._seq + 1, epoch=self._epoch, actor=actor.path)
+        await _persistently(lambda: self.journal.append(record))
+        self._seq = record.seq
         self.stream.publish(
             "step",
             actor.path,
@@ -74,18 +74,43 @@ class Session:
             receipt=record.receipt,
             configuration=record.configuration,
             transitions=[(t.source, t.target, t.event) for t in step.transitions],
+            indexes=[index for micro in step.steps if isinstance(micro, MicroStep) for index in micro.indexes],
             updates=record.updates,
             effects=record.effects,
         )
-        return record.seq
+
+    async def checkpoint_if_due(self) -> None:
+        """Keep a full snapshot of the tree every CHECKPOINT_EVERY rows. The caller holds the turn.
+
+        One that cannot be written only makes a resume replay more: it is logged, and tried again with the next row.
+        """
+        root = self._root
+        if root is None or self._seq - self._checkpointed < CHECKPOINT_EVERY:
+            return
+        try:
+            await self.journal.checkpoint(self.run, self._seq, root.snapshot_in_turn(), epoch=self._epoch)
+        except JournalError as error:
+            self.log(root, f"checkpoint of row {self._seq} was not written: {error}", "warning", {})
+        else:
+            self._checkpointed = self._seq
 
     def log(self, actor: Actor, message: str, level: str, data: Mapping[str, Any]) -> None:
         """Write a log line and show it."""
         self.stream.publish("log", actor.path, actor.now(), message=message, level=level, data=dict(data))
-        self._write_log(level, message, {"run": self.run, "actor": actor.path, **data})
+        self._write(level, message, {"run": self.run, "actor": actor.path, **data})
+
+    def _write(self, level: str, message: str, data: Mapping[str, Any]) -> None:
+        try:
+            self._write_log(level, message, data)
+        except Exception as error:  # noqa: BLE001 - foreign code; a log that cannot be written must not stop a run
+            self.stream.publish(
+                "log", "", 0.0, message=f"the log writer failed: {error!r}", level="error", data={"line": message}
+            )
 
     def register(self, actor: Actor) -> None:
-        """Make an actor known by its path and, if it has one, its system id."""
+        """Make an actor known by its path and, if it has one, its system id. The first is the tree's root."""
+        if self._root is None:
+            self._root = actor
         for name in (actor.path, actor.system_id):
             if name is not None:
                 self.actors[name] = actor
@@ -94,6 +119,20 @@ class Session:
         for name in (actor.path, actor.system_id):
             if name is not None and self.actors.get(name) is actor:
                 del self.actors[name]
+        if not self.actors:
+            self.stream.close()
+
+
+async def _persistently(write: Callable[[], Awaitable[T]]) -> T:
+    """Write to the journal, a few times if need be."""
+    for delay_s in _COMMIT_RETRIES_S:
+        try:
+            return await write()
+        except JournalError as error:
+            if not error.is_retryable:
+                raise
+            await asyncio.sleep(delay_s)
+    return await write()
 
 
 def write_structlog(level: str, message: str, data: Mapping[str, Any]) -> None:

@@ -1,0 +1,82 @@
+"""Waiting for an actor: until a state or tag is active, a condition holds, or the machine has finished."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from rawko.chart.errors import hint
+
+if TYPE_CHECKING:
+    from rawko.runtime.actor import Actor
+
+Condition: TypeAlias = "Callable[[Actor], bool]"
+
+
+@dataclass(slots=True, eq=False)
+class _Waiter:
+    holds: Condition
+    future: asyncio.Future[bool]
+
+
+class Waiters:
+    """Everybody who waits for one actor."""
+
+    def __init__(self, actor: Actor) -> None:
+        self._actor = actor
+        self._waiters: list[_Waiter] = []
+
+    def check(self) -> None:
+        """After a step: wake those whose condition holds. One that raises is told so, and nobody else."""
+        for waiter in tuple(self._waiters):
+            if waiter.future.done():
+                continue
+            try:
+                if waiter.holds(self._actor):
+                    waiter.future.set_result(True)
+            except Exception as error:  # noqa: BLE001 - the waiter's own code; it gets its own error
+                waiter.future.set_exception(error)
+
+    def end(self) -> None:
+        """The actor has ended: nothing more will come about."""
+        for waiter in self._waiters:
+            if not waiter.future.done():
+                waiter.future.set_result(False)
+
+    async def wait(self, holds: Condition, timeout_s: float | None) -> bool:
+        """Whether the condition came to hold before the actor ended.
+
+        Raises:
+            TimeoutError: Neither within `timeout_s` seconds of real time.
+        """
+        waiter = _Waiter(holds, asyncio.get_running_loop().create_future())
+        self._waiters.append(waiter)
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await waiter.future
+        finally:
+            self._waiters.remove(waiter)
+
+
+def condition_of(actor: Actor, state: str | Condition | None, tag: str | None) -> tuple[str, Condition]:
+    """What is waited for, in words and as a condition.
+
+    Raises:
+        ValueError: The chart has no such state or tag.
+    """
+    chart = actor.interpreter.chart
+    if tag is not None:
+        tags = sorted({tag for known in chart for tag in known.tags})
+        if tag not in tags:
+            raise ValueError(f"no state of chart {chart.name!r} has the tag {tag!r}{hint(tag, tags, 'tags')}")
+        return f"tag {tag!r}", lambda actor: actor.has_tag(tag)
+    if isinstance(state, str):
+        name = state
+        if name not in chart:
+            raise ValueError(f"chart {chart.name!r} has no state {name!r}{hint(name, chart.states, 'states')}")
+        return f"state {name!r}", lambda actor: actor.matches(name)
+    if state is not None:
+        return "the condition", state
+    return "the end", lambda actor: actor.interpreter.final
