@@ -26,6 +26,7 @@ TOOLS = ("read", "write", "edit", "glob", "grep", "bash", "update_plan", "clarif
 """Every tool that an agent's file may name: those of the toolbox, and the machine's own."""
 _INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 MAX_INSTRUCTION_CHARS = 100_000
+MAX_DIGITS = 9
 
 
 class ConfigError(Exception):
@@ -172,8 +173,8 @@ def _number(environ: Mapping[str, str], name: str) -> int | None:
     text = environ.get(name)
     if not text:
         return None
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise ConfigError(f"{name}: found {text!r}; accepted: a whole number >= 1")
+    if not text.isascii() or not text.isdigit() or len(text) > MAX_DIGITS or int(text) < 1:
+        raise ConfigError(f"{name}: found {text[:40]!r}; accepted: a whole number >= 1")
     return int(text)
 
 

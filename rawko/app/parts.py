@@ -47,7 +47,7 @@ def open_provider(settings: Settings) -> Provider:
     found = endpoint_from_env(environ)
     if found is None:
         raise ConfigError(NO_MODEL)
-    _check_address(found.base_url)
+    _check_address(environ.get("ANTHROPIC_BASE_URL") or found.base_url)
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
         _check_key(name, environ.get(name, ""))
     from rawko.providers.anthropic_api import AnthropicProvider
@@ -103,7 +103,7 @@ async def open_workspace(settings: Settings, run: str) -> Any:
     try:
         return await SnapshotWorkspace.open(settings.workspace, state / "snapshots", run=run, exclude=(state,))
     except (WorkspaceError, OSError) as error:
-        raise ConfigError(f"the workspace cannot be recorded: {error}") from error
+        raise ConfigError(f"the workspace cannot be recorded in {str(state)!r}: {error}") from error
 
 
 def open_toolbox(settings: Settings, active_states: Callable[[], Collection[str]]) -> Toolbox:

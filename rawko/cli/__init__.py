@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TextIO
-
-READER_GONE = 141
-"""What a shell reports of a program that SIGPIPE ended: 128 + 13."""
 
 
 def main() -> None:
@@ -16,11 +12,7 @@ def main() -> None:
 
     for stream in (sys.stdout, sys.stderr):
         _never_refuse(stream)
-    try:
-        app()
-    except BrokenPipeError:  # the reader has gone away: `rawko ... | head`
-        _discard(sys.stdout)
-        sys.exit(READER_GONE)
+    app(prog_name="rawko")
 
 
 def _never_refuse(stream: TextIO | None) -> None:
@@ -28,8 +20,3 @@ def _never_refuse(stream: TextIO | None) -> None:
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")
-
-
-def _discard(stream: TextIO) -> None:
-    """Let what is still in a stream's buffer go nowhere: flushing it at exit would fail again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

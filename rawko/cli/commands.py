@@ -17,8 +17,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Charts = Annotated[list[Path], typer.Argument(help="Chart files (YAML).", show_default=False)]
-OneChart = Annotated[Path, typer.Argument(help="Chart file (YAML).", show_default=False)]
+Charts = Annotated[list[Path], typer.Argument(metavar="CHART...", help="Chart files (YAML).", show_default=False)]
+OneChart = Annotated[Path, typer.Argument(metavar="CHART", help="Chart file (YAML).", show_default=False)]
 BindingsOption = Annotated[
     Optional[str],  # noqa: UP045 - typer reads the annotation at run time
     typer.Option("--bindings", metavar="MODULE", help="Python module whose `bindings` the chart's names stand for."),
@@ -49,7 +49,7 @@ def rawko(
 
 @app.command()
 def run(
-    task: Annotated[str, typer.Argument(help="What is to be done, in your words.", show_default=False)],
+    task: Annotated[str, typer.Argument(metavar="TASK", help="What is to be done, in your words.", show_default=False)],
     provider: Annotated[Optional[str], typer.Option(help="anthropic or scripted.")] = None,  # noqa: UP045
     scenario: Annotated[
         Optional[str],  # noqa: UP045
@@ -135,7 +135,7 @@ def export(
 
 @app.command()
 def schema(
-    name: Annotated[str, typer.Argument(help="chart, agent, config or scenario.")] = "chart",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="chart, agent, config or scenario.")] = "chart",
     output: Output = None,
 ) -> None:
     """Print the JSON Schema of a kind of file, for editors."""

@@ -41,11 +41,15 @@ class LiveOutput:
     Args:
         stream: Where to; standard error where standard output belongs to the JSON report.
         usage: Tokens and cost so far.
+        headline: Printed as the machine starts.
     """
 
-    def __init__(self, stream: TextIO, usage: Callable[[], tuple[Usage, float | None]]) -> None:
+    def __init__(
+        self, stream: TextIO, usage: Callable[[], tuple[Usage, float | None]], headline: str | None = None
+    ) -> None:
         self._stream = stream
         self._usage = usage
+        self._headline = headline
         self._paint = Painter(stream)
         self._is_orchestrated = False
         self._state = ""
@@ -99,6 +103,8 @@ class LiveOutput:
     def _actor(self, event: InspectionEvent) -> None:
         if event["actor"] == "root":
             self._is_orchestrated = event["chart"] == ORCHESTRATOR
+            if self._headline is not None:
+                self._line(self._headline)
 
     def _step(self, event: InspectionEvent) -> None:
         if event["actor"] == "root":

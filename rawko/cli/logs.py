@@ -4,19 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
+
+
+_TAKEN = ("event", "level", "timestamp")
 
 
 class RunLog:
-    """Writes log lines through structlog into `<state>/runs/<run>/log.jsonl`."""
+    """Writes log lines through structlog into `<folder>/log.jsonl`, which is made with the first of them."""
 
     def __init__(self, folder: Path) -> None:
+        self.path = folder / "log.jsonl"
+        self._file: TextIO | None = None
+        self._logger: Any = None
+
+    def write(self, level: str, message: str, data: Mapping[str, Any]) -> None:
+        """One line; fields that structlog uses itself get a prefix."""
+        if self._file is None:
+            self._open()
+        fields = {(f"field_{key}" if key in _TAKEN else key): value for key, value in data.items()}
+        method = getattr(self._logger, level, self._logger.info)
+        method(message, **fields)
+
+    def _open(self) -> None:
         import structlog
 
-        folder.mkdir(parents=True, exist_ok=True)
-        self.path = folder / "log.jsonl"
-        self._file = self.path.open("a", encoding="utf-8")
-        self._logger: Any = structlog.wrap_logger(
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self.path.open("a", encoding="utf-8", errors="backslashreplace")
+        self._logger = structlog.wrap_logger(
             structlog.PrintLogger(self._file),
             processors=[
                 structlog.processors.add_log_level,
@@ -25,14 +40,9 @@ class RunLog:
             ],
         )
 
-    def write(self, level: str, message: str, data: Mapping[str, Any]) -> None:
-        """One line; fields that structlog uses itself get a prefix."""
-        fields = {(f"field_{key}" if key in ("event", "level", "timestamp") else key): v for key, v in data.items()}
-        method = getattr(self._logger, level, self._logger.info)
-        method(message, **fields)
-
     def __enter__(self) -> RunLog:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._file.close()
+        if self._file is not None:
+            self._file.close()

@@ -12,6 +12,8 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 
 BAD_INPUT = 2
+READER_GONE = 141
+"""What a shell reports of a program that SIGPIPE ended: 128 + 13."""
 
 
 def complain(message: str) -> int:
@@ -54,3 +56,9 @@ def write_out(text: str, output: Path | None) -> int:
     except OSError as error:
         return complain(f"{output}: cannot be written: {error.strerror}")
     return 0
+
+
+def nobody_reads() -> int:
+    """Let what is still in standard output's buffer go nowhere, since flushing it would fail again; the exit code."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return READER_GONE

@@ -15,7 +15,7 @@ from typing import Any
 from rawko.app import Report, Run
 from rawko.cli.live import LiveOutput
 from rawko.cli.logs import RunLog
-from rawko.cli.output import complain
+from rawko.cli.output import complain, nobody_reads
 from rawko.cli.people import TerminalPeople
 from rawko.cli.summary import print_report
 from rawko.config import ConfigError, Flags, Settings, load_settings
@@ -60,7 +60,10 @@ def run_command(options: RunOptions) -> int:
         return KILLED
     if report is None:
         return KILLED
-    print_report(report, as_json=options.json)
+    try:
+        print_report(report, as_json=options.json)
+    except BrokenPipeError:
+        return nobody_reads()
     return report.exit_code
 
 
@@ -75,15 +78,14 @@ async def _run(settings: Settings, options: RunOptions) -> Report | None:
     run = Run(settings, _as_text(options.task), agent=options.agent)
     run.check()
     stream = sys.stderr if options.json else sys.stdout
-    live = LiveOutput(stream, run.usage)
+    live = LiveOutput(stream, run.usage, f"run {run.id} in {settings.workspace} ({_asked(run)})")
     show = _Show(run)
     if _has_person():
         run.people = TerminalPeople(live.end_line)
     if not options.quiet:
         run.observe = lambda event: show(live, event)
-        print(f"run {run.id} in {settings.workspace} ({_asked(run)})", file=stream, flush=True)
     with ExitStack() as stack:
-        log = stack.enter_context(_open_log(settings, run))
+        log = stack.enter_context(RunLog(settings.state_dir / "runs" / run.id))
 
         def write(level: str, message: str, data: Mapping[str, Any]) -> None:
             log.write(level, message, data)
@@ -111,14 +113,6 @@ def _as_text(task: str) -> str:
 def _asked(run: Run) -> str:
     scenario = run.settings.scenario
     return f"scripted: {scenario}" if run.settings.provider == "scripted" else run.model
-
-
-def _open_log(settings: Settings, run: Run) -> RunLog:
-    try:
-        return RunLog(settings.state_dir / "runs" / run.id)
-    except OSError as error:
-        message = f"the state folder {str(settings.state_dir)!r} cannot be written: {error.strerror}"
-        raise ConfigError(f"{message}; RAWKO_STATE_DIR names another one") from error
 
 
 def _has_person() -> bool:

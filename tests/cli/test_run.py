@@ -1,0 +1,189 @@
+"""`rawko run`, typed: verdicts, exit codes, the report, what is printed and what is not."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from tests.cli.shell import RAWKO, Shell, call, judges, picks, says
+
+WRITE = call("write", file_path="hello.txt", content="hello\n")
+COMPLETE = call("complete", summary="Wrote hello.txt.")
+REPORT_KEYS = [
+    "run",
+    "state",
+    "outcome",
+    "iterations",
+    "usage",
+    "cost_usd",
+    "files_changed",
+    "summary",
+    "error",
+    "question",
+    "duration_ms",
+    "notes",
+]
+
+
+def test_a_run_under_the_arbiter(rawko: Shell) -> None:
+    scenario = rawko.scenario(
+        picks("developer"),
+        says("developer", WRITE, text="I write."),
+        says("developer", COMPLETE),
+        judges("COMPLETE", summary="hello.txt is there."),
+    )
+    done = rawko("run", "Write hello", "--scenario", str(scenario), "--yes")
+    assert done.code == 0
+    assert rawko.read("hello.txt") == "hello\n"
+    told = [
+        "● selecting",
+        "arbiter SELECT_MODE developer  because",
+        "● executing developer  iteration 1",
+        "    I write.",
+        "▸ write hello.txt",
+        "✓ created hello.txt",
+        "● evaluating",
+        "arbiter COMPLETE  hello.txt is there.",
+        "● complete",
+        "Task completed",
+        "1 iteration · ",
+        "1 file changed:\n  hello.txt",
+        "+++ b/hello.txt",
+        "+hello",
+    ]
+    places = [done.out.find(text) for text in told]
+    assert -1 not in places, list(zip(told, places, strict=True))
+    assert places == sorted(places)
+    assert done.out.count("▸ write hello.txt") == 1, "told once"
+    assert done.err == ""
+    assert "\x1b" not in done.text, "no colours where there is no terminal"
+
+
+def test_the_report_is_the_last_line(rawko: Shell) -> None:
+    scenario = rawko.scenario(says("developer", WRITE), says("developer", COMPLETE))
+    done = rawko("run", "Write hello", "--agent", "developer", "--scenario", str(scenario), "--yes", "--json")
+    assert done.code == 0
+    assert done.out.count("\n") == 1, "standard output belongs to the report"
+    assert list(done.report) == REPORT_KEYS
+    report = done.report
+    assert (report["state"], report["outcome"], report["iterations"]) == ("done", "success", 2)
+    assert report["files_changed"] == ["hello.txt"]
+    assert report["summary"] == "Wrote hello.txt."
+    assert report["usage"]["calls"] == 2
+    assert report["cost_usd"] == 0
+    assert (report["error"], report["question"], report["notes"]) == (None, None, [])
+    assert "▸ write hello.txt" in done.err, "the live output is on standard error"
+    (log,) = rawko.state.glob(f"*/runs/{report['run']}/log.jsonl")
+    assert all(json.loads(line)["run"] == report["run"] for line in log.read_text("utf-8").splitlines())
+    assert not list(rawko.folder.glob("*rawko*")), "nothing of rawko's own is in the workspace"
+
+
+def test_quiet_leaves_the_summary(rawko: Shell) -> None:
+    scenario = rawko.scenario(says("developer", COMPLETE))
+    done = rawko("run", "Nothing", "--agent", "developer", "--scenario", str(scenario), "--quiet")
+    assert done.code == 0
+    assert done.out.lstrip().startswith("Task completed\nWrote hello.txt.\n")
+    assert "no files changed" in done.out
+
+
+def test_a_failure_is_1(rawko: Shell) -> None:
+    scenario = rawko.scenario(
+        says("developer", call("bash", command="exit 3")),
+        says("developer", call("pause", reason="It does not work.")),
+    )
+    done = rawko("run", "Fail", "--agent", "developer", "--scenario", str(scenario), "--yes", "--json")
+    assert done.code == 1
+    assert done.report["outcome"] == "failure"
+    assert done.report["error"]["category"] == "tool_failure"
+    assert "Task failed in state failed" in done.err
+
+
+def test_a_limit_is_3_and_never_called_success(rawko: Shell) -> None:
+    scenario = rawko.scenario(
+        picks("developer"),
+        says("developer", WRITE),
+        says("developer", COMPLETE),
+        judges("CONTINUE", reason="There is more to do."),
+    )
+    words = ("run", "Write hello", "--scenario", str(scenario), "--yes", "--max-iterations", "1")
+    done = rawko(*words, "--json")
+    assert done.code == 3
+    assert (done.report["state"], done.report["outcome"]) == ("complete", "limit")
+    assert done.report["files_changed"] == ["hello.txt"]
+    assert "Limit reached" in done.err
+    assert "success" not in done.text.lower()
+    assert "Task completed" not in done.text
+
+
+def test_the_bound_of_iterations_bounds_the_turns_of_an_agent_alone(rawko: Shell) -> None:
+    scenario = rawko.scenario(says("developer", WRITE), says("developer", COMPLETE))
+    words = ("--agent", "developer", "--scenario", str(scenario), "--yes", "--max-iterations", "1", "--json")
+    done = rawko("run", "Write hello", *words)
+    assert done.code == 3
+    assert (done.report["outcome"], done.report["iterations"]) == ("limit", 1)
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "told"),
+    [
+        (says("developer", WRITE), "approval", "run again with --yes"),
+        (says("developer", call("clarify", question="Which colour?")), "clarify", "Which colour?"),
+        (says("developer", call("pause", reason="Look at this.")), "pause", "Look at this."),
+    ],
+    ids=["approval", "clarify", "pause"],
+)
+@pytest.mark.parametrize("alone", [True, False], ids=["alone", "orchestrated"])
+def test_a_question_that_nobody_answers_is_4(
+    rawko: Shell, reply: dict[str, object], kind: str, told: str, alone: bool
+) -> None:
+    scenario = rawko.scenario(reply) if alone else rawko.scenario(picks("developer"), reply)
+    agent = ("--agent", "developer") if alone else ()
+    done = rawko("run", "Ask", "--scenario", str(scenario), "--json", *agent)
+    assert done.code == 4
+    report = done.report
+    assert report["outcome"] == "needs_person"
+    waits = {"approval": "awaiting_approval", "clarify": "awaiting_clarification", "pause": "paused"}[kind]
+    assert report["state"] == (waits if alone else "waiting")
+    assert report["question"]["kind"] == kind
+    assert "A person is needed" in done.err
+    assert told in done.err
+    assert "Nobody is there" in done.err
+    assert report["files_changed"] == []
+    assert report["notes"] == []
+    assert not (rawko.folder / "hello.txt").exists()
+
+
+def test_input_that_is_no_terminal_answers_nothing(rawko: Shell) -> None:
+    scenario = rawko.scenario(says("developer", WRITE))
+    done = rawko("run", "Ask", "--agent", "developer", "--scenario", str(scenario), stdin="always\nalways\n")
+    assert done.code == 4
+    assert not (rawko.folder / "hello.txt").exists()
+
+
+def test_rules_answer_before_anybody_is_asked(rawko: Shell) -> None:
+    rawko.write(".rawko/config.yaml", "rules: [allow write(*.txt), deny bash]\n")
+    scenario = rawko.scenario(
+        says("developer", WRITE, call("bash", command="touch no.txt")),
+        says("developer", COMPLETE, expect={"last_message": "Denied by the rule 'deny bash'"}),
+    )
+    done = rawko("run", "Write", "--agent", "developer", "--scenario", str(scenario), "--json")
+    assert done.report["files_changed"] == ["hello.txt"]
+
+
+def test_a_reader_that_goes_away_cancels_the_run(rawko: Shell) -> None:
+    scenario = rawko.scenario(says("developer", WRITE, text="word " * 40_000), says("developer", COMPLETE))
+    words = " ".join([*RAWKO, "run", "Write", "--agent", "developer", "--scenario", str(scenario), "--yes"])
+    done = subprocess.run(
+        ["bash", "-c", f"{words} 2>err | head -c 200 >/dev/null; echo ${{PIPESTATUS[0]}}"],
+        cwd=rawko.folder,
+        env=rawko.environ(),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.strip() == b"141"
+    errors = rawko.read("err")
+    assert "Traceback" not in errors
+    assert "Exception ignored" not in errors
