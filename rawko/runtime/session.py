@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
-from rawko.interpreter.steps import MicroStep, Step
+from rawko.interpreter.steps import Step
 from rawko.runtime.errors import JournalError
 from rawko.runtime.inspection import InspectionStream
 from rawko.runtime.journal import Journal, MemoryJournal, record_of
@@ -74,7 +74,7 @@ class Session:
             receipt=record.receipt,
             configuration=record.configuration,
             transitions=[(t.source, t.target, t.event) for t in step.transitions],
-            indexes=[index for micro in step.steps if isinstance(micro, MicroStep) for index in micro.indexes],
+            indexes=[index for micro in step.steps for index in micro.indexes],
             updates=record.updates,
             effects=record.effects,
         )

@@ -89,7 +89,7 @@ def parent_bindings(output: Any = None) -> Bindings:
 
 
 def family(output: Any = None, **options: Any) -> Actor:
-    given = {"told": [], "output": None, "error": None}
+    given: dict[str, Any] = {"told": [], "output": None, "error": None}
     return Actor(PARENT, parent_bindings(output), input=given, clock=SimulatedClock(), **options)
 
 

@@ -22,7 +22,12 @@ statechart:
     transitions: [{event: TICK, action: keep_tick}]
     states:
       - name: working
-        invoke: {id: job, src: job, input: {x: 20}, on done: {target: done, action: keep}, on error: {target: failed, action: keep_error}}
+        invoke:
+          id: job
+          src: job
+          input: {x: 20}
+          on done: {target: done, action: keep}
+          on error: {target: failed, action: keep_error}
         transitions: [{event: LEAVE, target: away}]
       - name: away
         transitions: [{event: BACK, target: working}]
@@ -296,7 +301,7 @@ async def test_a_failure_that_nobody_handles_ends_the_actor() -> None:
         "statechart: {name: c, root state: {name: c, initial: a, states: [{name: a, invoke: {id: job, src: job}}]}}"
     )
     actor = worker(job, chart)
-    with pytest.raises(ActorCrashed, match="no active state handles 'error.invoke.job': no way"):
+    with pytest.raises(ActorCrashed, match=r"no active state handles 'error\.invoke\.job': no way"):
         await actor.run()
     assert actor.configuration == ("c", "a")
 

@@ -1,0 +1,157 @@
+"""The contracts of the Journal port, for any adapter. No test framework is needed.
+
+    @pytest.mark.parametrize("contract", JOURNAL_CONTRACTS, ids=str)
+    async def test_contract(contract: JournalContract) -> None:
+        await contract.check(make_my_journal)
+
+The maker returns a journal over the same store each time it is called: two of them are two writers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from rawko.runtime.errors import JournalError
+from rawko.runtime.journal import Journal, StepRecord
+
+Make: TypeAlias = Callable[[], Journal]
+Check: TypeAlias = Callable[[Make], Awaitable[None]]
+
+RUN = "conformance"
+
+
+@dataclass(frozen=True, slots=True)
+class JournalContract:
+    """One thing that every journal does."""
+
+    number: int
+    promise: str
+    check: Check
+
+    def __str__(self) -> str:
+        return f"{self.number}: {self.promise}"
+
+
+JOURNAL_CONTRACTS: list[JournalContract] = []
+
+
+def _contract(promise: str) -> Callable[[Check], Check]:
+    def register(check: Check) -> Check:
+        JOURNAL_CONTRACTS.append(JournalContract(len(JOURNAL_CONTRACTS) + 1, promise, check))
+        return check
+
+    return register
+
+
+def record(seq: int, epoch: int, *, run: str = RUN) -> StepRecord:
+    """A row with something of everything in it."""
+    return StepRecord(
+        run=run,
+        seq=seq,
+        epoch=epoch,
+        actor="root/kid" if seq % 2 else "root",
+        time=0.25 * seq,
+        event=None if seq == 1 else {"name": "TICK", "data": {"n": seq, "text": "äöü\n\u2028", "deep": [{"a": None}]}},
+        receipt=None if seq == 1 else "taken",
+        updates=({"assign": {"n": seq}}, {"append": "list", "item": {"x": 1.5}}),
+        effects=({"type": "emit", "event": "TOCK", "data": {}},),
+        configuration=("root", f"state_{seq}"),
+    )
+
+
+async def _refused(write: Awaitable[object], what: str) -> JournalError:
+    try:
+        await write
+    except JournalError as error:
+        return error
+    raise AssertionError(f"{what} was not refused with a JournalError")
+
+
+@_contract("a run that nobody began has no rows, no number and no checkpoint")
+async def _unknown_run(make: Make) -> None:
+    journal = make()
+    assert list(await journal.rows("nobody")) == []
+    assert await journal.last_seq("nobody") == 0
+    assert await journal.last_checkpoint("nobody") is None
+
+
+@_contract("rows come back as they were written, in order, whole or from a number on")
+async def _round_trip(make: Make) -> None:
+    journal = make()
+    epoch = await journal.begin(RUN)
+    written = [record(seq, epoch) for seq in range(1, 6)]
+    for row in written:
+        await journal.append(row)
+    assert list(await journal.rows(RUN)) == written
+    assert list(await journal.rows(RUN, after=3)) == written[3:]
+    assert list(await journal.rows(RUN, after=5)) == []
+    assert await journal.last_seq(RUN) == 5
+
+
+@_contract("a row is there for others as soon as append has returned")
+async def _durable(make: Make) -> None:
+    journal = make()
+    epoch = await journal.begin(RUN)
+    await journal.append(record(1, epoch))
+    assert [row.seq for row in await make().rows(RUN)] == [1]
+
+
+@_contract("epochs grow with every begin, from 1")
+async def _epochs(make: Make) -> None:
+    assert [await make().begin(RUN) for _ in range(3)] == [1, 2, 3]
+    assert await make().begin("another") == 1
+
+
+@_contract("a writer that was replaced is refused for good, and has written nothing")
+async def _fencing(make: Make) -> None:
+    old, new = make(), make()
+    old_epoch = await old.begin(RUN)
+    await old.append(record(1, old_epoch))
+    new_epoch = await new.begin(RUN)
+    error = await _refused(old.append(record(2, old_epoch)), "a row of an old epoch")
+    assert not error.is_retryable, "trying again cannot help"
+    await _refused(old.checkpoint(RUN, 1, {"old": True}, epoch=old_epoch), "a checkpoint of an old epoch")
+    await new.append(record(2, new_epoch))
+    assert [row.epoch for row in await new.rows(RUN)] == [old_epoch, new_epoch]
+    assert await new.last_checkpoint(RUN) is None
+
+
+@_contract("a row that is there already, or that leaves a gap, is refused")
+async def _order(make: Make) -> None:
+    journal = make()
+    epoch = await journal.begin(RUN)
+    await journal.append(record(1, epoch))
+    await _refused(journal.append(replace(record(1, epoch), actor="other")), "a second row 1")
+    await _refused(journal.append(record(3, epoch)), "row 3 after row 1")
+    assert list(await journal.rows(RUN)) == [record(1, epoch)]
+
+
+@_contract("a run must be begun before it is written")
+async def _begun(make: Make) -> None:
+    await _refused(make().append(record(1, 1)), "a row of a run that nobody began")
+
+
+@_contract("the latest checkpoint is kept, with its row's number; rows stay")
+async def _checkpoints(make: Make) -> None:
+    journal = make()
+    epoch = await journal.begin(RUN)
+    for seq in (1, 2, 3):
+        await journal.append(record(seq, epoch))
+        if seq != 2:
+            await journal.checkpoint(RUN, seq, {"at": seq, "deep": {"list": [1, None, "x"]}}, epoch=epoch)
+    assert await make().last_checkpoint(RUN) == (3, {"at": 3, "deep": {"list": [1, None, "x"]}})
+    assert [row.seq for row in await journal.rows(RUN)] == [1, 2, 3]
+
+
+@_contract("runs know nothing of each other")
+async def _separate(make: Make) -> None:
+    journal = make()
+    epochs = {run: await journal.begin(run) for run in ("a", "b")}
+    await asyncio.gather(*(journal.append(record(1, epoch, run=run)) for run, epoch in epochs.items()))
+    await journal.append(record(2, epochs["a"], run="a"))
+    assert [row.seq for row in await journal.rows("a")] == [1, 2]
+    assert [row.seq for row in await journal.rows("b")] == [1]
+    assert {row.run for row in await journal.rows("b")} == {"b"}

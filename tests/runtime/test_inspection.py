@@ -1,0 +1,161 @@
+"""The inspection stream: numbered, from any number on, in Stately's words too; observers change nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from rawko.chart import parse_chart
+from rawko.interpreter import Bindings
+from rawko.interpreter.clocks import SimulatedClock
+from rawko.runtime import Actor, ChildMachine, child_machine
+from rawko.runtime.inspection import InspectionStream, to_stately
+
+KID = parse_chart("""
+statechart:
+  name: kid
+  root state:
+    name: kid
+    initial: a
+    output: {n: 1}
+    states:
+      - {name: a, on entry: [{emit: {event: HELLO, data: {n: 1}}}, {log: a kid}], always: b}
+      - {name: b, type: final}
+""")
+PARENT = parse_chart("""
+statechart:
+  name: parent
+  root state:
+    name: parent
+    initial: on
+    states:
+      - {name: on, invoke: {id: kid, src: kid, on done: over, on error: over}}
+      - {name: over, type: final}
+""")
+
+
+def family(**options: Any) -> Actor:
+    bindings = Bindings()
+    bindings.add("actor", "kid", child_machine(lambda input: ChildMachine(KID, Bindings(), {})))
+    return Actor(PARENT, bindings, clock=SimulatedClock(), **options)
+
+
+async def test_the_story_of_a_tree_is_one_numbered_stream_of_json() -> None:
+    told: list[Any] = []
+    logged: list[Any] = []
+    actor = family(run="r", log=lambda *line: logged.append(line))
+    actor.inspect(told.append)
+    await actor.run()
+    assert [event["seq"] for event in told] == list(range(1, len(told) + 1))
+    assert [(event["type"], event["actor"]) for event in told] == [
+        ("actor", "root"),
+        ("step", "root"),
+        ("actor", "root/kid"),
+        ("step", "root/kid"),
+        ("emit", "root/kid"),
+        ("log", "root/kid"),
+        ("done", "root/kid"),
+        ("step", "root"),
+        ("done", "root"),
+    ]
+    assert json.loads(json.dumps(told)) == json.loads(json.dumps(told, default=None))
+    steps = [event for event in told if event["type"] == "step"]
+    assert [step["row"] for step in steps] == [1, 2, 3]
+    assert list(steps[2]["transitions"][0]) == ["on", "over", "done.invoke.kid"]
+    assert PARENT.transitions[steps[2]["indexes"][0]].targets == ("over",)
+    assert logged == [("info", "a kid", {"run": "r", "actor": "root/kid"})]
+
+
+async def test_a_late_consumer_follows_from_any_number_to_the_end() -> None:
+    actor = family(log=lambda *line: None)
+    whole: list[Any] = []
+    actor.inspect(whole.append)
+
+    async def follow(seq: int) -> list[Any]:
+        return [event async for event in actor.session.stream.follow(seq)]
+
+    early = asyncio.create_task(follow(0))
+    await actor.run()
+    assert await early == whole
+    for seq in range(len(whole) + 1):
+        assert await asyncio.wait_for(follow(seq), 5) == whole[seq:]
+
+
+def test_events_that_are_no_longer_kept_are_not_passed_over_in_silence() -> None:
+    stream = InspectionStream(kept=3)
+    for _ in range(5):
+        stream.publish("log", "root", 0.0)
+    assert [event["seq"] for event in stream.since(2)] == [3, 4, 5]
+    assert stream.since(5) == []
+    with pytest.raises(LookupError, match="ask from 3"):
+        stream.since(1)
+
+
+async def test_observers_that_raise_are_dropped_and_the_run_goes_on() -> None:
+    logged: list[str] = []
+    calls: list[str] = []
+
+    def broken(*news: Any) -> None:
+        calls.append("broken")
+        raise ValueError("not my day")
+
+    actor = family(log=lambda level, message, data: logged.append(f"{level}: {message}"))
+    actor.inspect(broken)
+    actor.subscribe(broken)
+    assert await actor.run() is None
+    assert calls == ["broken", "broken"], "each was told once"
+    assert len([line for line in logged if line.startswith("error: observer") and "not my day" in line]) == 2
+
+
+async def test_a_log_writer_that_raises_does_not_stop_the_run() -> None:
+    def full(level: str, message: str, data: Any) -> None:
+        raise OSError("disk full")
+
+    actor = family(log=full)
+    told: list[Any] = []
+    actor.inspect(told.append)
+    await actor.run()
+    assert any("disk full" in event.get("message", "") for event in told)
+
+
+async def test_an_observer_can_leave() -> None:
+    actor = family(log=lambda *line: None)
+    heard: list[Any] = []
+    leave = [actor.inspect(heard.append), actor.subscribe(heard.append), actor.on_emit(lambda *e: heard.append(e))]
+    for end in leave:
+        end()
+        end()
+    await actor.run()
+    assert heard == []
+
+
+async def test_the_stream_in_the_words_of_stately_s_inspector() -> None:
+    actor = family(log=lambda *line: None)
+    told: list[Any] = []
+    actor.inspect(told.append)
+    await actor.run()
+    wire = [(event["type"], to_stately(event)) for event in told]
+    assert [(kind, None if w is None else w["type"]) for kind, w in wire] == [
+        ("actor", "@xstate.actor"),
+        ("step", "@xstate.snapshot"),
+        ("actor", "@xstate.actor"),
+        ("step", "@xstate.snapshot"),
+        ("emit", "@xstate.event"),
+        ("log", None),
+        ("done", "@xstate.snapshot"),
+        ("step", "@xstate.snapshot"),
+        ("done", "@xstate.snapshot"),
+    ]
+    kid = wire[2][1]
+    assert kid is not None
+    assert (kid["sessionId"], kid["parentId"]) == ("root/kid", "root")
+    emitted = wire[4][1]
+    assert emitted is not None
+    assert emitted["event"] == {"type": "HELLO", "n": 1}
+    end = wire[8][1]
+    assert end is not None
+    assert end["snapshot"]["status"] == "done"
+    json.dumps([w for _, w in wire])
