@@ -1,4 +1,4 @@
-"""`check`, `diagram`, `export`, `schema`: charts as files, in and out."""
+"""`check`, `export`, `schema`: charts as files, in and out."""
 
 from __future__ import annotations
 
@@ -55,14 +55,6 @@ def _bound(chart: Chart, path: Path, module: str | None) -> Any:
     return None if bindings is None else bound_names(bindings)
 
 
-def diagram_command(path: Path, output: Path | None, *, trusted: bool) -> int:
-    """Draw a chart in the format that the file's ending names."""
-    suffix = ".mmd" if output is None else output.suffix
-    if suffix not in _DIAGRAMS:
-        return complain(f"{output}: format {suffix!r} is not known; accepted: {', '.join(_DIAGRAMS)}")
-    return _converted(path, output, _DIAGRAMS[suffix], trusted=trusted)
-
-
 def export_command(path: Path, to: str, output: Path | None, *, trusted: bool) -> int:
     """Write a chart in another format; what that format cannot say is told on standard error."""
     if to not in _EXPORTS:
@@ -80,12 +72,6 @@ def _converted(path: Path, output: Path | None, convert: Callable[[Chart], str],
     return write_out(convert(chart), output)
 
 
-def _mermaid(chart: Chart) -> str:
-    from rawko.render.mermaid import to_mermaid
-
-    return to_mermaid(chart)
-
-
 def _sismic(chart: Chart) -> str:
     from rawko.chart import losses
     from rawko.chart.formats.sismic_yaml import to_sismic_yaml
@@ -95,7 +81,6 @@ def _sismic(chart: Chart) -> str:
     return to_sismic_yaml(chart)
 
 
-_DIAGRAMS: Mapping[str, Callable[[Chart], str]] = {".mmd": _mermaid}
 _EXPORTS: Mapping[str, Callable[[Chart], str]] = {"sismic": _sismic}
 
 

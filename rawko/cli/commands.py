@@ -113,11 +113,26 @@ def test(
 
 
 @app.command()
-def diagram(chart: OneChart, output: Output = None, trust_code: TrustCode = False) -> None:
-    """Draw a chart as Mermaid text (.mmd)."""
-    from rawko.cli.charts import diagram_command
+def diagram(
+    chart: OneChart,
+    output: Output = None,
+    theme: Annotated[str, typer.Option(help="light, dark or auto (the reader's setting); SVG and PNG.")] = "light",
+    direction: Annotated[str, typer.Option(help="Where transitions lead: down or right.")] = "down",
+    focus: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="STATE", help="Draw this state and those that a transition joins to it."),
+    ] = None,
+    depth: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, metavar="N", help="Draw states down to this depth; deeper ones are counted."),
+    ] = None,
+    trust_code: TrustCode = False,
+) -> None:
+    """Draw a chart; the file's ending says how: .svg, .png, .mmd (Mermaid), .dot (Graphviz), .puml (PlantUML)."""
+    from rawko.cli.diagrams import Drawing, diagram_command
 
-    raise typer.Exit(diagram_command(chart, output, trusted=trust_code))
+    drawing = Drawing(theme, direction, focus, depth)
+    raise typer.Exit(diagram_command(chart, output, drawing, trusted=trust_code))
 
 
 @app.command()

@@ -29,6 +29,8 @@ _STEP_MARKS = {
 }
 _TOLD_BEFORE_STATE = ("ARBITER_DECISION", "AGENT_SELECTED")
 """What led into a state is told before the state, though its step comes first on the stream."""
+_TOLD_LINES = ("[rawko] Recovering from error",)
+"""Ordinary log lines that say what nothing else on the screen does: why the machine waits."""
 _SILENT_STATES = frozenset(
     {"idle", "starting", "executing_tool", "checking_gate", "running_tool", "capturing_snapshot", "working"}
 )
@@ -78,12 +80,13 @@ class LiveOutput:
         What is told of ordinary things is on the screen already. An agent's own errors are told by its parent.
         """
         is_told_again = self._is_orchestrated and data.get("actor") != "root" and level == "error"
-        if level not in ("warning", "error", "critical") or is_told_again:
+        is_ordinary = level not in ("warning", "error", "critical") and not message.startswith(_TOLD_LINES)
+        if is_ordinary or is_told_again:
             return
         self.end_line()
         self._stream.flush()
         text = self._without_repetition(" ".join(visible(message).split()))
-        style = "yellow" if level == "warning" else "red"
+        style = "red" if level in ("error", "critical") else "yellow"
         print("  " + Painter(sys.stderr)(_cut(text, 2 * _WIDTH), style), file=sys.stderr, flush=True)
 
     def _without_repetition(self, message: str) -> str:
