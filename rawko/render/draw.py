@@ -1,0 +1,133 @@
+"""A chart in the format that a file's ending names. The one call that faces need.
+
+.svg  drawing, colours as CSS variables     .png  the same as a picture (extra `rawko[png]`)
+.mmd  Mermaid    .dot  Graphviz    .puml  PlantUML: texts that other programs lay out
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from rawko.chart.definition import Chart
+from rawko.render.dot import to_dot
+from rawko.render.errors import RenderError, TooLargeError, UnknownFormatError
+from rawko.render.extract import extract
+from rawko.render.graph import Diagram
+from rawko.render.layout import Direction
+from rawko.render.mermaid import to_mermaid
+from rawko.render.plantuml import to_plantuml
+from rawko.render.png import to_png
+from rawko.render.scene import Scene, compose
+from rawko.render.svg import to_svg
+from rawko.render.themes import Theme
+
+MAX_PARTS = 1600
+"""States and arrows that are laid out at most: above it the answer takes long, and nobody can read it."""
+
+DIRECTIONS: tuple[Direction, ...] = ("down", "right")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a chart is drawn.
+
+    Attributes:
+        direction: Where transitions lead, on the whole.
+        theme: For SVG and PNG.
+        focus: Draw this state and those that a transition joins to it.
+        depth: Draw states down to this depth, >= 1.
+        configuration: Names of the active states.
+        taken: Indices of the transitions that were taken.
+    """
+
+    direction: Direction = "down"
+    theme: Theme = "light"
+    focus: str | None = None
+    depth: int | None = None
+    configuration: Collection[str] = ()
+    taken: Collection[int] = ()
+
+
+DEFAULT = Options()
+
+
+def draw(chart: Chart, suffix: str, options: Options = DEFAULT) -> str | bytes:
+    """A chart in a format: text, but bytes for `.png`.
+
+    Raises:
+        UnknownFormatError: No format has this ending.
+        UnknownStateError: The chart has no state to focus on.
+        TooLargeError: The drawing would be too large; it names a depth that fits.
+        PngUnavailableError: PNG needs what is not installed.
+        ValueError: A depth below 1.
+    """
+    writer = _WRITERS.get(suffix)
+    if writer is None:
+        raise UnknownFormatError(suffix, FORMATS)
+    return writer(chart, options)
+
+
+def draw_scene(chart: Chart, options: Options = DEFAULT) -> Scene:
+    """The chart laid out.
+
+    Raises:
+        UnknownStateError, TooLargeError, LayoutError, ValueError: As `draw`.
+    """
+    diagram = _diagram(chart, options)
+    parts = _parts(diagram)
+    if parts > MAX_PARTS:
+        states = sum(box.kind != "initial" for box in diagram.boxes)
+        raise TooLargeError(states, parts, MAX_PARTS, _fitting_depth(chart, options))
+    return compose(diagram, direction=options.direction)
+
+
+def _diagram(chart: Chart, options: Options, *, depth: int | None = None) -> Diagram:
+    return extract(
+        chart,
+        configuration=options.configuration,
+        taken=options.taken,
+        focus=options.focus,
+        depth=options.depth if depth is None else depth,
+    )
+
+
+def _parts(diagram: Diagram) -> int:
+    return len(diagram.boxes) + len(diagram.arrows)
+
+
+def _fitting_depth(chart: Chart, options: Options) -> int | None:
+    """The largest depth whose drawing is small enough."""
+    deepest = options.depth or max(chart.depths.values(), default=0)
+    fitting = None
+    for depth in range(1, min(deepest, 12)):
+        if _parts(_diagram(chart, options, depth=depth)) > MAX_PARTS:
+            break
+        fitting = depth
+    return fitting
+
+
+def _svg(chart: Chart, options: Options) -> str:
+    return to_svg(draw_scene(chart, options), theme=options.theme)
+
+
+def _png(chart: Chart, options: Options) -> bytes:
+    scene = draw_scene(chart, options)
+    svg = to_svg(scene, theme=options.theme, has_variables=False)
+    return to_png(svg, size=(scene.width, scene.height))
+
+
+def _mermaid(chart: Chart, options: Options) -> str:
+    if options.focus is not None or options.depth is not None or options.direction != "down":
+        raise RenderError("Mermaid text holds the whole chart downward; focus, depth and direction are for the others")
+    return to_mermaid(chart)
+
+
+_WRITERS: Mapping[str, Callable[[Chart, Options], str | bytes]] = {
+    ".svg": _svg,
+    ".png": _png,
+    ".mmd": _mermaid,
+    ".dot": lambda chart, options: to_dot(_diagram(chart, options), direction=options.direction),
+    ".puml": lambda chart, options: to_plantuml(_diagram(chart, options), direction=options.direction),
+}
+FORMATS: tuple[str, ...] = tuple(_WRITERS)

@@ -1,0 +1,66 @@
+"""SVG to PNG by resvg (the extra `rawko[png]`): no browser, no system library. Needs a font on the machine."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from rawko.render.errors import PngUnavailableError
+
+FAMILIES = (
+    "DejaVu Sans",
+    "Verdana",
+    "Bitstream Vera Sans",
+    "Noto Sans",
+    "Open Sans",
+    "Segoe UI",
+    "Helvetica Neue",
+    "Arial",
+    "Liberation Sans",
+    "Ubuntu",
+    "Cantarell",
+    "Roboto",
+    "FreeSans",
+)
+MAX_PIXELS = 48_000_000
+_PROBE = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><text x="2" y="15">{}</text></svg>'
+
+
+def to_png(svg: str, *, size: tuple[float, float], zoom: float = 2.0) -> bytes:
+    """The picture of an SVG that holds its colours written out.
+
+    Args:
+        size: Of the SVG, in pixels.
+        zoom: Pixels per pixel of the SVG; less where the picture would be larger than `MAX_PIXELS`.
+
+    Raises:
+        PngUnavailableError: The library is not installed, or the machine has no font that it can use.
+    """
+    resvg = _library()
+    width, height = size
+    fits = min(zoom, (MAX_PIXELS / max(width * height, 1.0)) ** 0.5)
+    family = _family()
+    return bytes(resvg.svg_to_bytes(svg_string=svg, width=max(round(width * fits), 1), sans_serif_family=family))
+
+
+def _library() -> Any:
+    try:
+        return import_module("resvg_py")
+    except ImportError as error:
+        raise PngUnavailableError("PNG needs the extra: pip install 'rawko[png]'; .svg needs nothing") from error
+
+
+@lru_cache(maxsize=1)
+def _family() -> str:
+    """A font of this machine. Without one resvg leaves all texts out and says nothing."""
+    resvg = _library()
+    empty = bytes(resvg.svg_to_bytes(svg_string=_PROBE.format("")))
+    for family in FAMILIES:
+        drawn = resvg.svg_to_bytes(svg_string=_PROBE.format("abc"), font_family=family, sans_serif_family=family)
+        if bytes(drawn) != empty:
+            return family
+    raise PngUnavailableError(
+        "PNG needs a font, and none of the usual ones is installed (for example the package fonts-dejavu-core); "
+        ".svg needs none"
+    )

@@ -1,0 +1,103 @@
+"""Colours of the drawings, as CSS variables. Hues are Okabe and Ito's, told apart by people with any colour vision.
+
+No colour stands alone: what is active or taken is drawn thicker, too, and errors are dashed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+Theme = Literal["light", "dark", "auto"]
+THEMES: tuple[Theme, ...] = ("light", "dark", "auto")
+
+LIGHT: Mapping[str, str] = {
+    "paper": "#ffffff",
+    "text": "#1b2433",
+    "muted": "#556070",
+    "line": "#556070",
+    "box": "#ffffff",
+    "border": "#9aa2b1",
+    "group": "#f6f8fa",
+    "guard": "#0072b2",
+    "active": "#0072b2",
+    "active-box": "#dceefb",
+    "taken": "#d55e00",
+}
+DARK: Mapping[str, str] = {
+    "paper": "#0d1117",
+    "text": "#e6edf3",
+    "muted": "#9da7b3",
+    "line": "#9da7b3",
+    "box": "#161b22",
+    "border": "#4b545f",
+    "group": "#11161d",
+    "guard": "#56b4e9",
+    "active": "#56b4e9",
+    "active-box": "#0c3756",
+    "taken": "#e69f00",
+}
+
+FONTS = "'DejaVu Sans', Verdana, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
+
+# `$name` stands for a colour. Later rules win over earlier ones of the same strength: taken and active come last.
+_RULES = f"""\
+text{{font-family:{FONTS};fill:$text;white-space:pre}}
+.paper{{fill:$paper}}
+.state>.shape,.state>.ring{{fill:$box;stroke:$border;stroke-width:1.5}}
+.state>.ring{{fill:none;stroke-width:1.2}}
+.container>.shape{{fill:$group}}
+.region>.shape{{stroke-dasharray:5 4}}
+.initial>.shape{{fill:$text;stroke:none}}
+.title{{font-size:14px;font-weight:bold}}
+.kind{{font-size:11px;fill:$muted}}
+.row{{font-size:11.5px;fill:$muted}}
+.row-guard{{font-size:11.5px;fill:$guard}}
+.mark{{font-size:12px}}
+.event{{font-size:12px}}
+.guard{{font-size:12px;fill:$guard}}
+.action{{font-size:11px;fill:$muted}}
+.line{{fill:none;stroke:$line;stroke-width:1.5}}
+.arrow{{fill:$line}}
+.error>.line,.default>.line{{stroke-dasharray:6 4}}
+.state.active>.shape,.state.active>.ring{{stroke:$active;stroke-width:3.2}}
+.state.active>.ring{{stroke-width:1.6}}
+.state.active.leaf>.shape{{fill:$active-box}}
+.edge.taken>.line{{stroke:$taken;stroke-width:3.2}}
+.edge.taken>.arrow{{fill:$taken}}
+.event.taken,.guard.taken,.action.taken,.row.taken,.row-guard.taken{{fill:$taken}}
+"""
+
+
+def style_sheet(theme: Theme, scope: str) -> str:
+    """CSS for drawings of a class, with its colours as variables `--rawko-<name>` that a page may set."""
+    dark = "light dark" if theme == "auto" else theme
+    sheet = f".{scope}{{{_variables(DARK if theme == 'dark' else LIGHT)};color-scheme:{dark}}}\n"
+    if theme == "auto":
+        sheet += f"@media (prefers-color-scheme:dark){{.{scope}{{{_variables(DARK)}}}}}\n"
+    return sheet + _scoped(_coloured({name: f"var(--rawko-{name})" for name in LIGHT}), scope)
+
+
+def plain_style_sheet(theme: Theme, scope: str) -> str:
+    """The same with the colours written out, for programs that know no CSS variables. `auto` is light."""
+    return _scoped(_coloured(DARK if theme == "dark" else LIGHT), scope)
+
+
+def _variables(colours: Mapping[str, str]) -> str:
+    return ";".join(f"--rawko-{name}:{colour}" for name, colour in colours.items())
+
+
+def _coloured(colours: Mapping[str, str]) -> str:
+    rules = _RULES
+    for name in sorted(colours, key=len, reverse=True):
+        rules = rules.replace(f"${name}", colours[name])
+    return rules
+
+
+def _scoped(rules: str, scope: str) -> str:
+    """Each selector under the drawing's class: a page's other drawings and its own text keep their look."""
+    found = []
+    for rule in rules.splitlines():
+        selectors, body = rule.split("{", 1)
+        found.append(",".join(f".{scope} {selector}" for selector in selectors.split(",")) + "{" + body)
+    return "\n".join(found) + "\n"

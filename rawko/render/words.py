@@ -1,0 +1,99 @@
+"""The words of a diagram: events, guards, actions and delays as short texts. Escaping is the writers' work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rawko.chart.definition import (
+    Action,
+    After,
+    AssignAction,
+    CallAction,
+    CancelAction,
+    Chart,
+    CodeAction,
+    CodeGuard,
+    Delay,
+    EmitAction,
+    FixedDelay,
+    Guard,
+    LogAction,
+    RaiseAction,
+    SendAction,
+)
+from rawko.chart.expressions import format_call, format_guard
+
+ACTIONS_CHARS = 36
+"""Longest list of actions that is written out; what is longer is cut to a count: `record, count +2`."""
+
+
+def timers_by_event(chart: Chart) -> Mapping[str, After]:
+    """The timers of a chart by the event that each one sends."""
+    return {timer.event: timer for state in chart for timer in state.after}
+
+
+def event_text(event: str, timers: Mapping[str, After]) -> str:
+    """An event as the chart writes it: those that the chart does not write are told as the keys that it does."""
+    timer = timers.get(event)
+    if timer is not None:
+        return f"after {delay_text(timer.delay)}"
+    if event.startswith("done.state."):
+        return "done"
+    for prefix, word in (("done.invoke.", "done"), ("error.invoke.", "error")):
+        if event.startswith(prefix):
+            return f"{word} {event.removeprefix(prefix)}"
+    return event
+
+
+def delay_text(delay: Delay) -> str:
+    """`10m`, or the name of the function that computes it."""
+    return (delay.text or f"{delay.milliseconds:g}ms") if isinstance(delay, FixedDelay) else delay.name
+
+
+def guard_text(guard: Guard) -> str:
+    """A guard as the chart writes it."""
+    return guard.code if isinstance(guard, CodeGuard) else format_guard(guard)
+
+
+def action_text(action: Action) -> str:
+    """A few words for an action."""
+    match action:
+        case CallAction(name, arguments):
+            return format_call(name, arguments)
+        case AssignAction(values):
+            return "assign " + ", ".join(name for name, _ in values)
+        case RaiseAction(event):
+            return f"raise {event}"
+        case SendAction(event, to=to):
+            return f"send {event}" + (f" to {to}" if to else "")
+        case CancelAction(id):
+            return f"cancel {id}"
+        case EmitAction(event):
+            return f"emit {event}"
+        case LogAction(message):
+            return f"log {message}"
+        case CodeAction(code):
+            return code
+
+
+def actions_text(actions: Sequence[Action]) -> str:
+    """All actions, in their order."""
+    return ", ".join(map(action_text, actions))
+
+
+def short_actions(actions: Sequence[Action]) -> str:
+    """The first actions that fit in `ACTIONS_CHARS`, at least one, and how many more there are."""
+    texts = [" ".join(action_text(action).split()) for action in actions]
+    shown = texts[:1]
+    for text in texts[1:]:
+        if len(", ".join([*shown, text])) > ACTIONS_CHARS:
+            break
+        shown.append(text)
+    rest = len(texts) - len(shown)
+    return cut(", ".join(shown), ACTIONS_CHARS + 8) + (f" +{rest}" if rest else "")
+
+
+def cut(text: str, chars: int) -> str:
+    """One line of at most so many characters; what was cut off is shown by an ellipsis."""
+    line = " ".join(text.split())
+    return line if len(line) <= chars else line[: chars - 1].rstrip() + "…"
