@@ -108,7 +108,14 @@ def sse(event: str, **data: Any) -> bytes:
 
 def turn(*blocks: dict[str, Any]) -> bytes:
     """A whole streamed answer."""
-    message = {"id": "m", "type": "message", "role": "assistant", "content": [], "model": "m", "stop_reason": None}
+    message: dict[str, Any] = {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "content": [],
+        "model": "m",
+        "stop_reason": None,
+    }
     pieces = [sse("message_start", message={**message, "usage": {"input_tokens": 10, "output_tokens": 1}})]
     for index, block in enumerate(blocks):
         given = json.dumps(block["input"])

@@ -1,0 +1,102 @@
+"""Ctrl-C in every state: the machine cancels, the tool's processes are gone, the workspace is captured; 130."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.cli.shell import Shell, Started, call, judges, picks, says
+
+Replies = list[dict[str, Any]]
+DONE = says("developer", call("complete", summary="Done."))
+WRITE = says("developer", call("write", file_path="a.txt", content="a\n"))
+RATE_LIMIT = {"error": {"code": "rate_limited", "retry_after": "60s"}}
+
+STATES: dict[str, tuple[Replies, str]] = {
+    "selecting": ([picks("developer", delay="60s")], "● selecting"),
+    "thinking": ([picks("developer"), WRITE, {**DONE, "delay": "60s"}], "✓ created a.txt"),
+    "backing off of the agent": ([picks("developer"), WRITE, says("developer", **RATE_LIMIT)], "Retrying the turn"),
+    "backing off of the arbiter": ([{"purpose": "select", **RATE_LIMIT}], "● backing_off"),
+    "evaluating": ([picks("developer"), WRITE, DONE, {**judges("CONTINUE"), "delay": "60s"}], "● evaluating"),
+}
+
+
+def begun(rawko: Shell, replies: Replies, *words: str) -> Started:
+    scenario = rawko.scenario(*replies)
+    return rawko.start("run", "Work", "--scenario", str(scenario), "--yes", "--json", *words)
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_the_machine_cancels(rawko: Shell, state: str) -> None:
+    replies, told = STATES[state]
+    running = begun(rawko, replies)
+    running.wait_for(told)
+    asked_at = time.monotonic()
+    running.process.send_signal(signal.SIGINT)
+    ended = running.end()
+    assert time.monotonic() - asked_at < 5
+    assert ended.code == 130
+    assert (ended.report["state"], ended.report["outcome"]) == ("cancelled", "cancelled")
+    assert ended.report["files_changed"] == (["a.txt"] if WRITE in replies else [])
+    assert "cancelling; press Ctrl-C again to kill" in ended.err
+    assert "Task cancelled" in ended.err
+
+
+COMMAND = "echo begun > begun.txt; (sleep 300.25 & sleep 300.25); wait"
+STUBBORN = "trap '' TERM INT; echo begun > begun.txt; while :; do sleep 300.25; done"
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["alone", "orchestrated"])
+def test_a_command_is_ended_with_its_children(rawko: Shell, alone: bool) -> None:
+    work = says("developer", call("bash", command=COMMAND))
+    running = begun(rawko, [work] if alone else [picks("developer"), work], *(("--agent", "developer") * alone))
+    running.wait_until((rawko.folder / "begun.txt").exists)
+    running.process.send_signal(signal.SIGINT)
+    ended = running.end()
+    assert ended.code == 130
+    assert ended.report["outcome"] == "cancelled"
+    assert ended.report["files_changed"] == ["begun.txt"], "captured as it was left"
+    assert rawko.processes_of("sleep 300.25") == []
+
+
+def test_a_pattern_that_explodes_can_be_stopped(rawko: Shell) -> None:
+    """The search runs beside the machine, which hears the signal while the pattern backtracks."""
+    rawko.write("a.txt", "a" * 60 + "b\n")
+    running = begun(rawko, [says("developer", call("grep", pattern="^(a+)+$"))], "--agent", "developer")
+    running.wait_for("▸ grep ^(a+)+$")
+    searcher = psutil.Process(running.process.pid)
+    running.wait_until(lambda: any(child.cpu_times().user > 0.2 for child in searcher.children()))
+    asked_at = time.monotonic()
+    running.process.send_signal(signal.SIGINT)
+    ended = running.end()
+    assert time.monotonic() - asked_at < 5
+    assert (ended.code, ended.report["outcome"]) == (130, "cancelled")
+
+
+def test_a_second_one_kills_what_does_not_want_to_end(rawko: Shell) -> None:
+    running = begun(rawko, [says("developer", call("bash", command=STUBBORN))], "--agent", "developer")
+    running.wait_until((rawko.folder / "begun.txt").exists)
+    running.process.send_signal(signal.SIGINT)
+    running.wait_for("cancelling")
+    asked_at = time.monotonic()
+    running.process.send_signal(signal.SIGINT)
+    ended = running.end()
+    assert time.monotonic() - asked_at < 1.8, "not the two seconds that a first one gives the command"
+    assert ended.code == 130
+    assert "rawko: killed" in ended.err
+    assert rawko.processes_of("sleep 300.25") == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_ends_cancel_as_well(rawko: Shell, number: signal.Signals) -> None:
+    running = begun(rawko, [says("developer", call("bash", command=COMMAND))], "--agent", "developer")
+    running.wait_until((rawko.folder / "begun.txt").exists)
+    os.kill(running.process.pid, number)
+    ended = running.end()
+    assert (ended.code, ended.report["outcome"]) == (130, "cancelled")
+    assert rawko.processes_of("sleep 300.25") == []
