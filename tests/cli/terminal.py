@@ -22,7 +22,7 @@ CTRL_C, CTRL_D = "\x03", "\x04"
 
 
 class Terminal:
-    """`with Terminal(shell, "run", ...) as terminal: terminal.wait_for("Allow it?"); terminal.type("o")`."""
+    """`with Terminal(shell, "run", ...) as terminal: terminal.wait_for("Allow it?"); terminal.enter("o")`."""
 
     def __init__(self, shell: Shell, *words: str, env: Mapping[str, str] | None = None) -> None:
         self._master, slave = pty.openpty()
@@ -55,7 +55,7 @@ class Terminal:
         start, self._read_to = self._read_to, place + len(told)
         return self.text[start : self._read_to]
 
-    def type(self, line: str) -> None:
+    def enter(self, line: str) -> None:
         """Type a line and Enter."""
         self.press(f"{line}\n")
 

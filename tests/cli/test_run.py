@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 
 import pytest
 
-from tests.cli.shell import RAWKO, Shell, call, judges, picks, says
+from tests.cli.shell import RAWKO, Ended, Shell, call, judges, picks, says
 
+Typed = Callable[..., Ended]
 WRITE = call("write", file_path="hello.txt", content="hello\n")
 COMPLETE = call("complete", summary="Wrote hello.txt.")
 REPORT_KEYS = [
@@ -80,27 +82,27 @@ def test_the_report_is_the_last_line(rawko: Shell) -> None:
     assert not list(rawko.folder.glob("*rawko*")), "nothing of rawko's own is in the workspace"
 
 
-def test_quiet_leaves_the_summary(rawko: Shell) -> None:
+def test_quiet_leaves_the_summary(typed: Typed, rawko: Shell) -> None:
     scenario = rawko.scenario(says("developer", COMPLETE))
-    done = rawko("run", "Nothing", "--agent", "developer", "--scenario", str(scenario), "--quiet")
+    done = typed("run", "Nothing", "--agent", "developer", "--scenario", str(scenario), "--quiet")
     assert done.code == 0
     assert done.out.lstrip().startswith("Task completed\nWrote hello.txt.\n")
     assert "no files changed" in done.out
 
 
-def test_a_failure_is_1(rawko: Shell) -> None:
+def test_a_failure_is_1(typed: Typed, rawko: Shell) -> None:
     scenario = rawko.scenario(
         says("developer", call("bash", command="exit 3")),
         says("developer", call("pause", reason="It does not work.")),
     )
-    done = rawko("run", "Fail", "--agent", "developer", "--scenario", str(scenario), "--yes", "--json")
+    done = typed("run", "Fail", "--agent", "developer", "--scenario", str(scenario), "--yes", "--json")
     assert done.code == 1
     assert done.report["outcome"] == "failure"
     assert done.report["error"]["category"] == "tool_failure"
     assert "Task failed in state failed" in done.err
 
 
-def test_a_limit_is_3_and_never_called_success(rawko: Shell) -> None:
+def test_a_limit_is_3_and_never_called_success(typed: Typed, rawko: Shell) -> None:
     scenario = rawko.scenario(
         picks("developer"),
         says("developer", WRITE),
@@ -108,7 +110,7 @@ def test_a_limit_is_3_and_never_called_success(rawko: Shell) -> None:
         judges("CONTINUE", reason="There is more to do."),
     )
     words = ("run", "Write hello", "--scenario", str(scenario), "--yes", "--max-iterations", "1")
-    done = rawko(*words, "--json")
+    done = typed(*words, "--json")
     assert done.code == 3
     assert (done.report["state"], done.report["outcome"]) == ("complete", "limit")
     assert done.report["files_changed"] == ["hello.txt"]
@@ -117,10 +119,10 @@ def test_a_limit_is_3_and_never_called_success(rawko: Shell) -> None:
     assert "Task completed" not in done.text
 
 
-def test_the_bound_of_iterations_bounds_the_turns_of_an_agent_alone(rawko: Shell) -> None:
+def test_the_bound_of_iterations_bounds_the_turns_of_an_agent_alone(typed: Typed, rawko: Shell) -> None:
     scenario = rawko.scenario(says("developer", WRITE), says("developer", COMPLETE))
     words = ("--agent", "developer", "--scenario", str(scenario), "--yes", "--max-iterations", "1", "--json")
-    done = rawko("run", "Write hello", *words)
+    done = typed("run", "Write hello", *words)
     assert done.code == 3
     assert (done.report["outcome"], done.report["iterations"]) == ("limit", 1)
 
@@ -136,11 +138,11 @@ def test_the_bound_of_iterations_bounds_the_turns_of_an_agent_alone(rawko: Shell
 )
 @pytest.mark.parametrize("alone", [True, False], ids=["alone", "orchestrated"])
 def test_a_question_that_nobody_answers_is_4(
-    rawko: Shell, reply: dict[str, object], kind: str, told: str, alone: bool
+    typed: Typed, rawko: Shell, reply: dict[str, object], kind: str, told: str, alone: bool
 ) -> None:
     scenario = rawko.scenario(reply) if alone else rawko.scenario(picks("developer"), reply)
     agent = ("--agent", "developer") if alone else ()
-    done = rawko("run", "Ask", "--scenario", str(scenario), "--json", *agent)
+    done = typed("run", "Ask", "--scenario", str(scenario), "--json", *agent)
     assert done.code == 4
     report = done.report
     assert report["outcome"] == "needs_person"
@@ -162,13 +164,13 @@ def test_input_that_is_no_terminal_answers_nothing(rawko: Shell) -> None:
     assert not (rawko.folder / "hello.txt").exists()
 
 
-def test_rules_answer_before_anybody_is_asked(rawko: Shell) -> None:
+def test_rules_answer_before_anybody_is_asked(typed: Typed, rawko: Shell) -> None:
     rawko.write(".rawko/config.yaml", "rules: [allow write(*.txt), deny bash]\n")
     scenario = rawko.scenario(
         says("developer", WRITE, call("bash", command="touch no.txt")),
         says("developer", COMPLETE, expect={"last_message": "Denied by the rule 'deny bash'"}),
     )
-    done = rawko("run", "Write", "--agent", "developer", "--scenario", str(scenario), "--json")
+    done = typed("run", "Write", "--agent", "developer", "--scenario", str(scenario), "--json")
     assert done.report["files_changed"] == ["hello.txt"]
 
 

@@ -32,14 +32,14 @@ def test_once_tool_and_always(rawko: Shell) -> None:
         terminal.wait_for("developer wants to use the tool write:\n  file_path: 1\n  content: 1\n")
         terminal.wait_for(ASKS)
         assert not (rawko.folder / "1").exists(), "nothing is done before the answer"
-        terminal.type("o")
+        terminal.enter("o")
         terminal.wait_for("file_path: 2")
         terminal.wait_for(ASKS)
-        terminal.type("t")
+        terminal.enter("t")
         shown = terminal.wait_for(ASKS)
         assert "✓ created 3" in shown
         assert "developer wants to use the tool bash:\n  command: echo 4 > 4\n" in shown
-        terminal.type("ALWAYS")
+        terminal.enter("ALWAYS")
         assert terminal.end() == 0
     assert terminal.text.count(ASKS) == 3
     assert sorted(path.name for path in rawko.folder.iterdir()) == list("12345")
@@ -49,14 +49,14 @@ def test_a_no_is_told_to_the_model_with_its_reason(rawko: Shell) -> None:
     said = says("developer", write("1.txt"), expect={"last_message": ["denied", "use another name"]})
     with alone(rawko, says("developer", write("1")), said, DONE) as terminal:
         terminal.wait_for(ASKS)
-        terminal.type("")
+        terminal.enter("")
         terminal.wait_for("Please answer o(nce), t(ool), a(lways) or d(eny)")
-        terminal.type("what")
+        terminal.enter("what")
         terminal.wait_for("Please answer")
-        terminal.type("no, use another name")
+        terminal.enter("no, use another name")
         terminal.wait_for("file_path: 1.txt")
         terminal.wait_for(ASKS)
-        terminal.type("d")
+        terminal.enter("d")
         terminal.end()
     assert list(rawko.folder.iterdir()) == []
 
@@ -69,7 +69,7 @@ def test_a_command_is_shown_whole_and_plain(rawko: Shell) -> None:
         assert "x" * 500 in shown.replace("\n", "")
         assert "hidden; touch hacked" in shown
         assert "\x1b[2K" not in terminal.raw
-        terminal.type("d")
+        terminal.enter("d")
         terminal.end()
     assert not (rawko.folder / "hacked").exists()
 
@@ -78,9 +78,9 @@ def test_what_was_typed_before_the_question_is_no_answer(rawko: Shell) -> None:
     slow = says("developer", write("1"), text="Wait a moment.", delay="1s")
     with alone(rawko, slow, DONE) as terminal:
         terminal.wait_for("run ")
-        terminal.type("always")
+        terminal.enter("always")
         terminal.wait_for(ASKS)
-        terminal.type("d")
+        terminal.enter("d")
         terminal.end()
     assert list(rawko.folder.iterdir()) == []
 
@@ -94,9 +94,9 @@ def test_a_question_is_answered_and_the_run_goes_on(rawko: Shell) -> None:
     )
     with Terminal(rawko, "run", "Paint", "--scenario", str(scenario)) as terminal:
         terminal.wait_for("developer asks:\n  Which colour?\n  Red or blue?\nYour answer > ")
-        terminal.type("   ")
+        terminal.enter("   ")
         terminal.wait_for("Please answer in words; Ctrl-D leaves the question open.\nYour answer > ")
-        terminal.type("blue, please")
+        terminal.enter("blue, please")
         terminal.wait_for("Blue it is.")
         assert terminal.end() == 0
     assert "Task completed" in terminal.text
@@ -109,7 +109,7 @@ def test_a_pause_is_answered(rawko: Shell) -> None:
     )
     with alone(rawko, *replies) as terminal:
         terminal.wait_for("developer has paused:\n  The tests hang.\nWhat should it do now? > ")
-        terminal.type("skip them")
+        terminal.enter("skip them")
         assert terminal.end() == 0
 
 
