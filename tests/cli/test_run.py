@@ -61,6 +61,21 @@ def test_a_run_under_the_arbiter(rawko: Shell) -> None:
     assert done.out.count("▸ write hello.txt") == 1, "told once"
     assert done.err == ""
     assert "\x1b" not in done.text, "no colours where there is no terminal"
+    assert [line["event"] for line in log_of(rawko)] == [
+        "[rawko] Starting task: Write hello",
+        "[rawko] Agent 'developer' starting (iteration 1)",
+        "[rawko] Tool call: write",
+        "[rawko] Agent 'developer' completed",
+        "[rawko] Task completed in 1 iterations",
+    ]
+
+
+def log_of(rawko: Shell) -> list[dict[str, str]]:
+    """The structured log of the one run there was (S3-050)."""
+    (path,) = rawko.state.glob("*/runs/*/log.jsonl")
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert {line["run"] for line in lines} == {path.parent.name}
+    return lines
 
 
 def test_the_report_is_the_last_line(rawko: Shell) -> None:
@@ -77,8 +92,6 @@ def test_the_report_is_the_last_line(rawko: Shell) -> None:
     assert report["cost_usd"] == 0
     assert (report["error"], report["question"], report["notes"]) == (None, None, [])
     assert "▸ write hello.txt" in done.err, "the live output is on standard error"
-    (log,) = rawko.state.glob(f"*/runs/{report['run']}/log.jsonl")
-    assert all(json.loads(line)["run"] == report["run"] for line in log.read_text("utf-8").splitlines())
     assert not list(rawko.folder.glob("*rawko*")), "nothing of rawko's own is in the workspace"
 
 

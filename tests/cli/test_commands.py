@@ -1,0 +1,189 @@
+"""`init`, `check`, `diagram`, `export`, `schema`, `--help`, `--version`, as a person types them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from rawko import __version__
+from rawko.chart import find_chart, parse_chart, shipped_charts
+from rawko.config import BUILT_IN_AGENTS, load_agents
+from tests.cli.shell import Ended, Shell
+
+Typed = Callable[..., Ended]
+
+CHART = """\
+statechart:
+  name: door
+  root state:
+    name: door
+    initial: closed
+    states:
+      - name: closed
+        transitions: [{event: OPEN, guard: is_unlocked, target: open}]
+      - name: open
+        after: {30s: closed}
+"""
+
+
+def test_help_and_version(typed: Typed) -> None:
+    done = typed("--help")
+    assert done.code == 0
+    for command in ("run", "init", "check", "test", "diagram", "export", "schema"):
+        assert f"\n  {command} " in done.out
+    assert typed("--version").out == f"rawko {__version__}\n"
+    nothing = typed()
+    assert nothing.code == 2
+    assert nothing.err.startswith("Usage: rawko [OPTIONS] COMMAND")
+
+
+def test_the_module_and_the_script_are_the_same(rawko: Shell) -> None:
+    script = Path(sys.executable).with_name("rawko")
+    assert script.exists()
+    done = subprocess.run([str(script), "--help"], capture_output=True, text=True, check=True, env=rawko.environ())
+    assert done.stdout == rawko("--help").out
+
+
+# ---------------------------------------------------------------- init
+
+
+def test_init_writes_files_that_work(typed: Typed, rawko: Shell) -> None:
+    done = typed("init")
+    assert done.code == 0
+    agents = rawko.folder / ".rawko" / "agents"
+    assert sorted(path.stem for path in agents.iterdir()) == ["developer", "planner", "reviewer", "tester"]
+    assert load_agents(agents) == load_agents(BUILT_IN_AGENTS)
+    for path in [*agents.iterdir(), rawko.folder / ".rawko" / "config.yaml"]:
+        text = path.read_text("utf-8")
+        header = text.splitlines()[0]
+        assert header.startswith("# yaml-language-server: $schema=")
+        schema = json.loads((path.parent / header.partition("$schema=")[2]).read_text("utf-8"))
+        Draft202012Validator.check_schema(schema)
+        Draft202012Validator(schema).validate(yaml.safe_load(text))
+        assert f"wrote {path.relative_to(rawko.folder)}" in done.out
+
+
+def test_init_keeps_what_is_there(typed: Typed, rawko: Shell) -> None:
+    mine = rawko.write(".rawko/agents/developer.yaml", "mine")
+    done = typed("init")
+    assert "kept  .rawko/agents/developer.yaml (is there already; --force overwrites)" in done.out
+    assert mine.read_text("utf-8") == "mine"
+    assert typed("init", "--force").code == 0
+    assert mine.read_text("utf-8") != "mine"
+
+
+def test_init_where_nothing_can_be_written(typed: Typed, rawko: Shell) -> None:
+    rawko.write(".rawko", "a file")
+    done = typed("init")
+    assert done.code == 2
+    assert "cannot be written" in done.err
+
+
+# ---------------------------------------------------------------- check
+
+
+def test_check_of_a_good_chart(typed: Typed, rawko: Shell) -> None:
+    rawko.write("door.yaml", CHART)
+    done = typed("check", "door.yaml")
+    assert (done.code, done.out, done.err) == (0, "", "1 chart: no findings\n")
+
+
+def test_check_tells_every_finding_of_every_chart(typed: Typed, rawko: Shell) -> None:
+    rawko.write("door.yaml", CHART.replace("closed}", "clsed}"))
+    rawko.write("empty.yaml", "")
+    done = typed("check", "door.yaml", "empty.yaml", "missing.yaml")
+    assert done.code == 1
+    first, second, third = done.out.splitlines()
+    assert first.startswith("door.yaml:10:22: unknown-target: ")
+    assert "did you mean 'closed'?" in first
+    assert second.startswith("empty.yaml:1:1: empty-document: ")
+    assert third.startswith("missing.yaml:1:1: ")
+    assert "3 error(s), 0 warning(s)" in done.err
+
+
+def test_check_with_bindings(typed: Typed, rawko: Shell) -> None:
+    rawko.write("door.yaml", CHART)
+    rawko.write(
+        "lock.py",
+        "from rawko import Bindings\nbindings = Bindings()\n"
+        "@bindings.guard\ndef is_locked(context, event):\n    return True\n",
+    )
+    done = typed("check", "door.yaml", "--bindings", "lock")
+    assert done.code == 1
+    assert "door.yaml:8:44: unbound-guard: " in done.out
+    assert "did you mean 'is_locked'?" in done.out
+    rawko.write("pyproject.toml", '[tool.rawko.bindings]\ndoor = "lock"\n')
+    assert typed("check", "door.yaml").out == done.out, "the project names them as well"
+    unknown = typed("check", "door.yaml", "--bindings", "loc")
+    assert unknown.code == 2
+    assert "loc" in unknown.err
+
+
+def test_code_needs_trust(typed: Typed, rawko: Shell) -> None:
+    rawko.write("plain.yaml", CHART.replace("guard: is_unlocked", "guard: 'x > 3'"))
+    assert typed("check", "plain.yaml").code == 1
+    assert typed("check", "plain.yaml", "--trust-code").code == 0
+
+
+@pytest.mark.parametrize("name", shipped_charts())
+def test_shipped_charts_have_no_findings(typed: Typed, name: str) -> None:
+    assert typed("check", str(find_chart(name))).code == 0
+
+
+# ---------------------------------------------------------------- diagram, export, schema
+
+
+def test_diagram(typed: Typed, rawko: Shell) -> None:
+    rawko.write("door.yaml", CHART)
+    shown = typed("diagram", "door.yaml")
+    assert shown.code == 0
+    assert "stateDiagram-v2\n" in shown.out
+    assert typed("diagram", "door.yaml", "-o", "out/door.mmd").code == 0
+    assert rawko.read("out/door.mmd") == shown.out
+    done = typed("diagram", "door.yaml", "-o", "door.gif")
+    assert done.code == 2
+    assert "format '.gif' is not known; accepted: .mmd" in done.err
+
+
+def test_export_to_plain_sismic(typed: Typed, rawko: Shell) -> None:
+    rawko.write("door.yaml", CHART)
+    done = typed("export", "door.yaml", "--to", "sismic", "-o", "plain.yaml")
+    assert done.code == 0
+    from sismic.io import import_from_yaml
+
+    assert import_from_yaml(rawko.read("plain.yaml")).name == "door"
+    assert parse_chart(rawko.read("plain.yaml"), trusted=True).name == "door"
+    unknown = typed("export", "door.yaml", "--to", "xml")
+    assert unknown.code == 2
+    assert "--to 'xml' is not known; accepted: sismic" in unknown.err
+
+
+@pytest.mark.parametrize("name", ["chart", "agent", "config", "scenario"])
+def test_schemas(typed: Typed, name: str) -> None:
+    done = typed("schema", name)
+    assert done.code == 0
+    schema = json.loads(done.out)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    Draft202012Validator.check_schema(schema)
+
+
+def test_an_unknown_schema(typed: Typed) -> None:
+    done = typed("schema", "charts")
+    assert done.code == 2
+    assert "there is no schema 'charts'; accepted: chart, agent, config, scenario" in done.err
+
+
+@pytest.mark.parametrize("words", [("diagram", "door.yaml", "-o"), ("schema", "chart", "-o")])
+def test_an_output_that_cannot_be_written(typed: Typed, rawko: Shell, words: tuple[str, ...]) -> None:
+    rawko.write("door.yaml", CHART)
+    rawko.write("file", "")
+    done = typed(*words, "file/out.mmd")
+    assert done.code == 2
+    assert "file/out.mmd: cannot be written: " in done.err
