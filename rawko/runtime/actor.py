@@ -7,7 +7,6 @@ from the step to the start of its effects, so that a snapshot of the tree never 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
@@ -23,7 +22,9 @@ from rawko.interpreter.interpreter import Interpreter
 from rawko.interpreter.steps import Step
 from rawko.interpreter.structure import descriptor_matches
 from rawko.interpreter.values import freeze, thaw
+from rawko.runtime import simulated
 from rawko.runtime.errors import ActorCrashed, ActorStopped, InboxFull, WaitTimeout
+from rawko.runtime.inbox import Inbox
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.invocations import Invocations
 from rawko.runtime.journal import Journal
@@ -35,9 +36,6 @@ from rawko.runtime.waiting import Condition, Waiters, condition_of
 INBOX_LIMIT = 10_000
 STEPS_IN_A_ROW = 50
 """After so many steps without a pause the others in the loop get a turn."""
-
-QUIET_TURNS = 20
-"""Turns of the loop without news, after which a tree counts as settled."""
 
 _UNDELIVERED = "error.communication"
 StepListener = Callable[[Step], None]
@@ -92,11 +90,9 @@ class Actor:
         self._parent = parent
         self._snapshot = snapshot
         self._children: Mapping[str, Any] = {} if snapshot is None else snapshot.get("children", {})
-        self._inbox: deque[Callable[[], object]] = deque()
-        self._inbox_limit = inbox_limit
+        self._inbox = Inbox(path, inbox_limit)
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
-        self._room = asyncio.Event()
         self._invocations = Invocations(self)
         self._waiters = Waiters(self)
         self._requests: dict[int, asyncio.Future[Step]] = {}
@@ -167,7 +163,7 @@ class Actor:
         self.session.register(self)
         try:
             await self._loop()
-        except Exception as error:  # noqa: BLE001 - the machine's, the journal's or an observer's: `run` raises it
+        except Exception as error:  # noqa: BLE001 - the machine's or the journal's: told to whoever waits
             self._error = error
         finally:
             await self._close()
@@ -177,7 +173,7 @@ class Actor:
         self._publish_end()
         self._ended.set()
         self._idle.set()
-        self._room.set()
+        self._inbox.close()
         self._waiters.end()
         for request in self._requests.values():
             if not request.done():
@@ -202,18 +198,13 @@ class Actor:
         steps = 0
         while not self._is_stopping and self._error is None and not self.interpreter.final:
             if self._inbox:  # one at a time: what waits stays within the inbox's bound
-                self._take_in()
+                self._inbox.take_in()
             if await self._step():
                 steps += 1
                 if steps % STEPS_IN_A_ROW == 0:
                     await asyncio.sleep(0)
             elif not self._inbox:
                 await self._sleep()
-
-    def _take_in(self) -> None:
-        self._inbox.popleft()()
-        if len(self._inbox) < self._inbox_limit // 2:
-            self._room.set()
 
     async def _begin(self) -> None:
         interpreter = self.interpreter
@@ -275,7 +266,8 @@ class Actor:
         self._idle.clear()
         self._wake.clear()
 
-    def _wake_up(self) -> None:
+    def wake_up(self) -> None:
+        """Let it look at its inbox and at what is due."""
         if not self._ended.is_set():
             self._idle.clear()
         self._wake.set()
@@ -361,13 +353,12 @@ class Actor:
         self._enqueue(lambda: self.interpreter.queue(event))
 
     def require_room(self) -> None:
-        """Refuse to queue above the bound.
+        """Refuse to queue above the inbox's bound.
 
         Raises:
             InboxFull: Too many events are waiting.
         """
-        if len(self._inbox) >= self._inbox_limit:
-            raise InboxFull(self.path, self._inbox_limit)
+        self._inbox.require_room()
 
     async def request(self, name: str, /, **data: Any) -> Step:
         """Send an event and wait for the step that consumes it; its `receipt` says what became of it.
@@ -416,64 +407,41 @@ class Actor:
         """Something of ours raised outside a step: the actor ends with that error."""
         if self._error is None:
             self._error = error
-        self._wake_up()
+        self.wake_up()
 
     def _enqueue(self, action: Callable[[], object]) -> None:
         if not self._ended.is_set():
-            self._inbox.append(action)
-            self._wake_up()
+            self._inbox.put(action)
+            self.wake_up()
 
     async def room(self) -> None:
         """Wait until the inbox has room: iterators are slowed down to the machine's pace."""
-        while len(self._inbox) >= self._inbox_limit // 2 and not self._ended.is_set():
-            self._room.clear()
-            await self._room.wait()
+        await self._inbox.room()
+
+    async def until_idle(self) -> None:
+        """Wait until it sleeps, has ended, or was never started."""
+        if self._task is not None:
+            await self._idle.wait()
 
     async def advance(self, seconds: float) -> None:
-        """Move a simulated clock, letting everything that becomes due happen in order.
+        """Move a simulated clock, letting everything that becomes due happen in order, below it too.
 
         Raises:
             TypeError: The clock is not a simulated one.
         """
-        clock = self.interpreter.clock
-        if not isinstance(clock, SimulatedClock):
-            raise TypeError(f"advance needs a SimulatedClock, found {type(clock).__name__}")
-        end = clock.time + seconds
-        await self.settle()
-        while (due := self.next_due()) is not None and due <= end:
-            clock.time = max(due, clock.time)
-            self._wake_tree()
-            await self.settle()
-        clock.time = end
-        self._wake_tree()
-        await self.settle()
-
-    def next_due(self) -> float | None:
-        """When something will happen by itself in this actor or below it, in seconds of the clock."""
-        found = [self.interpreter.next_due(), *(c.next_due() for c in self._invocations.children.values())]
-        return min((due for due in found if due is not None), default=None)
-
-    def _tree(self) -> list[Actor]:
-        return [self, *(actor for child in self.children.values() for actor in child._tree())]
-
-    def _wake_tree(self) -> None:
-        for actor in self._tree():
-            actor._wake_up()
+        await simulated.advance(self, seconds)
 
     async def settle(self) -> None:
         """Let the loop run until this actor and those below it have nothing to do.
 
         Invoked functions run on as far as they get without real input, output or time: these are not waited for.
         """
-        quiet = 0
-        news = -1
-        while quiet < QUIET_TURNS:
-            for actor in self._tree():
-                if actor._task is not None:
-                    await actor._idle.wait()
-            await asyncio.sleep(0)
-            quiet = quiet + 1 if news == self.session.stream.latest else 0
-            news = self.session.stream.latest
+        await simulated.settle(self)
+
+    def next_due(self) -> float | None:
+        """When something will happen by itself in this actor or below it, in seconds of the clock."""
+        found = [self.interpreter.next_due(), *(c.next_due() for c in self._invocations.children.values())]
+        return min((due for due in found if due is not None), default=None)
 
     # ------------------------------------------------------------ what can be seen
 
@@ -578,7 +546,7 @@ class Actor:
     def snapshot_in_turn(self) -> dict[str, Any]:
         """As `snapshot`, for whoever holds the session's turn."""
         while self._inbox:
-            self._take_in()
+            self._inbox.take_in()
         snapshot = self.interpreter.snapshot()
         snapshot["children"] = {id: child.snapshot_in_turn() for id, child in sorted(self.children.items())}
         return snapshot

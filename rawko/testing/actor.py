@@ -16,7 +16,7 @@ from rawko.chart.definition import Chart
 from rawko.chart.parse import load_chart
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.clocks import SimulatedClock
-from rawko.interpreter.events import Event, InternalEvent, InvocationEvent, make_event
+from rawko.interpreter.events import Event, make_event
 from rawko.interpreter.explain import Refusal
 from rawko.interpreter.interpreter import Interpreter
 from rawko.interpreter.steps import Receipt, Step
@@ -30,7 +30,6 @@ GIVEN = "rawko.given"
 """Event with which a machine that was put into a state looks for eventless transitions; `*` does not match it."""
 
 MAX_STEPS = 10_000
-_OWN = ("after.", "done.", "error.", "rawko.")
 
 
 def create_test_actor(
@@ -93,7 +92,6 @@ class TestActor:
         self.chart = chart
         self.recorder = Recorder()
         self.coverage = Coverage(chart) if coverage is None else coverage
-        self._sent: list[Event] = []
         placed = Placed(chart, bindings, states=states, context=context, input=input)
         self.without_input = placed.without_input
         self.interpreter = Interpreter(chart, bindings, input=input, clock=SimulatedClock())
@@ -163,7 +161,6 @@ class TestActor:
         self.interpreter = changed
 
     def _take(self, event: Event) -> None:
-        self._sent.append(event)
         self.interpreter.queue(event)
         self._run()
 
@@ -184,14 +181,8 @@ class TestActor:
         return count
 
     def _record(self, step: Step) -> None:
-        self.recorder.record(step, is_timed=self._is_timed(step))
+        self.recorder.record(step)
         self.coverage.observe(step)
-
-    def _is_timed(self, step: Step) -> bool:
-        event = step.steps[0].event if step.steps else None
-        if event is None or isinstance(event, (InternalEvent, InvocationEvent)) or event.name.startswith(_OWN):
-            return False
-        return not any(event is sent for sent in self._sent)
 
     # ------------------------------------------------------------ what can be seen
 

@@ -34,6 +34,9 @@ STEP = pytest.StashKey[Any]()
 """The step that a scenario is at, in its item's stash."""
 
 _COVERAGE = pytest.StashKey[dict[str, Coverage]]()
+_PYTEST_BDD = ("pytest-bdd", "pytest_bdd.plugin")
+"""Its names as a plugin: found by itself, or asked for by module."""
+
 _HOOKS = "rawko-step-hooks"
 _NOT_A_NAME = re.compile(r"\W+")
 
@@ -87,7 +90,7 @@ class ContractFile(pytest.Module):
             yield item
 
     def _module(self) -> ModuleType:
-        if not self.config.pluginmanager.has_plugin("pytest-bdd"):
+        if not any(map(self.config.pluginmanager.has_plugin, _PYTEST_BDD)):
             raise ContractsUnavailable("pytest-bdd")
         if not self.config.pluginmanager.has_plugin(_HOOKS):
             self.config.pluginmanager.register(StepHooks(), _HOOKS)
@@ -105,7 +108,7 @@ class ContractFile(pytest.Module):
         members["rawko_scene"] = _scene_fixture(chart, bindings, feature, self._coverage(chart))
         for number, name in enumerate(feature.scenarios, 1):
             test = pytest_bdd.scenario(self.path.name, name, features_base_dir=str(self.path.parent))(_nothing_more())
-            test.rawko_scenario = name
+            vars(test)["rawko_scenario"] = name
             members[f"test_{number:02}_{_python_name(name)}"] = test
         return module
 
@@ -139,7 +142,11 @@ def _place(item: pytest.Function) -> str:
 
 
 def _scene_fixture(chart: Chart, bindings: Bindings | None, feature: Any, coverage: Coverage) -> Any:
-    scenarios = {name: _texts(template.render({}).steps) for name, template in feature.scenarios.items()}
+    # A background is done once for each scenario, so it is no part of what another one reproduces.
+    scenarios = {
+        name: _texts(template.render({}).steps[len(template.all_background_steps) :])
+        for name, template in feature.scenarios.items()
+    }
 
     @pytest.fixture
     def rawko_scene() -> Scene:
@@ -164,6 +171,8 @@ def _read_feature(path: Path) -> Any:
         feature = features.get_feature(str(path.parent), path.name)
     except GherkinParseError as error:
         raise ContractMistake(f"{path}: {error}") from error
+    except KeyError:  # how the parser meets a file without the word
+        raise ContractMistake(f"{path}: it has no 'Feature:'") from None
     twice = [name for name, count in names.items() if count > 1]
     if twice:
         raise ContractMistake(f"{path}: two scenarios are called {twice[0]!r}: give each a name of its own")

@@ -17,7 +17,7 @@ from rawko.chart.lint import needed_names
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.events import Event
 from rawko.interpreter.values import thaw
-from rawko.runtime.logic import ActorFailed, Done
+from rawko.runtime.logic import Done
 from rawko.testing.errors import ContractMistake
 
 
@@ -130,39 +130,37 @@ def _no_delay(context: Any, event: Any) -> int:
 # ---------------------------------------------------------------- a double for one actor
 
 
-def scripted_actor(*script: Any) -> Callable[[Any], AsyncIterator[Any]]:
-    """An actor that does the same every time it is invoked, for `bindings.replaced("actor", {...})`.
+class ScriptedActor:
+    """An actor that does the same every time it is invoked. `inputs`: what it was invoked with, oldest first."""
 
-    Args:
-        script: In order: an `Event` is yielded to the machine, a number is waited for in seconds of real time, a
-            `Done` ends it with an output, an exception (such as `ActorFailed`) is raised; anything else is its
-            output. Without any, it is done with None.
+    def __init__(self, script: tuple[Any, ...]) -> None:
+        self._script = script
+        self.inputs: list[Any] = []
 
-    The inputs that it was invoked with are in its `inputs`, oldest first.
-    """
-
-    async def act(input: Any) -> AsyncIterator[Any]:
-        act.inputs.append(input)  # type: ignore[attr-defined]
-        for part in script:
+    async def __call__(self, input: Any) -> AsyncIterator[Any]:
+        self.inputs.append(input)
+        for part in self._script:
             match part:
                 case Event():
                     yield part
                 case BaseException():
                     raise part
-                case bool() | None:
-                    yield Done(part)
-                    return
-                case int() | float():
+                case int() | float() if not isinstance(part, bool):
                     await asyncio.sleep(part)
-                case Done():
-                    yield part
-                    return
                 case _:
-                    yield Done(part)
+                    yield part if isinstance(part, Done) else Done(part)
                     return
 
-    act.inputs = []  # type: ignore[attr-defined]
-    return act
+
+def scripted_actor(*script: Any) -> ScriptedActor:
+    """A double for an actor, for `bindings.replaced("actor", {...})`.
+
+    Args:
+        script: In order: an `Event` is yielded to the machine, a number is waited for in seconds of real time, a
+            `Done` ends it with an output, an exception (such as `ActorFailed`) is raised; anything else is its
+            output. Without any, it is done with None.
+    """
+    return ScriptedActor(script)
 
 
-__all__ = ["ActorFailed", "Call", "Doubles", "GuardNotGiven", "scripted_actor"]
+__all__ = ["Call", "Doubles", "GuardNotGiven", "ScriptedActor", "scripted_actor"]

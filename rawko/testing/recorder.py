@@ -31,26 +31,21 @@ class Recorder:
 
     Attributes:
         steps: All macrosteps.
-        timed: Indexes of the steps that consumed an event which the machine had sent to itself, with a delay.
         receipts: What became of events that were sent to it, in order.
     """
 
     steps: list[Step] = field(default_factory=list)
-    timed: set[int] = field(default_factory=set)
     receipts: list[tuple[str, Receipt]] = field(default_factory=list)
 
-    def record(self, step: Step, *, is_timed: bool = False) -> None:
+    def record(self, step: Step) -> None:
         """Take down one step."""
-        if is_timed:
-            self.timed.add(len(self.steps))
         if step.receipt is not None and step.steps and (event := step.steps[0].event) is not None:
             self.receipts.append((event.name, step.receipt))
         self.steps.append(step)
 
     def since(self, step: int, receipt: int = 0) -> Recorder:
         """What happened from a step on (an index)."""
-        timed = {index - step for index in self.timed if index >= step}
-        return Recorder(self.steps[step:], timed, self.receipts[receipt:])
+        return Recorder(self.steps[step:], self.receipts[receipt:])
 
     # ------------------------------------------------------------ questions
 
@@ -84,11 +79,9 @@ class Recorder:
 
     @property
     def sent(self) -> Sequence[Said]:
-        """Events sent: to the machine itself, its parent, or an actor."""
+        """Events sent to the machine itself, its parent, or an actor; delayed ones when they were sent."""
         found: list[Said] = []
-        for index, step in enumerate(self.steps):
-            if index in self.timed and (event := step.steps[0].event) is not None:
-                found.append(Said(event.name, thaw(event.data)))
+        for step in self.steps:
             others = [Said(e.event, thaw(e.data), e.to) for e in step.effects if isinstance(e, SendTo)]
             names = {said.event for said in others}
             found.extend(others)

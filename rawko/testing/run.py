@@ -97,6 +97,7 @@ def run_contracts(
     *,
     report: TextIO | None = None,
     is_verbose: bool = False,
+    only: str | None = None,
 ) -> ContractResult:
     """Run the `.feature` beside each chart.
 
@@ -105,6 +106,7 @@ def run_contracts(
             (see `rawko.runtime.find_bindings`).
         report: Where a person reads along: scenarios as they end, failures, the coverage table. None: nowhere.
         is_verbose: Also list what is not covered.
+        only: Run only the scenarios whose name contains this, in whatever case.
 
     Raises:
         ContractsUnavailable: pytest or pytest-bdd is not installed.
@@ -113,11 +115,12 @@ def run_contracts(
     import pytest
 
     features, errors = _features(charts)
-    listener = _Listener(None if isinstance(bindings, str) else bindings, report, errors)
+    listener = _Listener(None if isinstance(bindings, str) else bindings, report, errors, only)
     if features:
         module = [f"--rawko-bindings={bindings}"] if isinstance(bindings, str) else []
         # The project's own options may ask for plugins or reports that have no place here.
-        quiet = ["-p", "no:terminal", "-p", "no:cacheprovider", "-o", "addopts=", *_NO_REWRITE_WARNING]
+        quiet = ["-p", "no:terminal", "-p", "no:cacheprovider", "-o", "addopts="]
+        quiet += [part for name in _WARNINGS for part in ("-W", f"ignore::pytest.{name}")]
         with warnings.catch_warnings():  # what other plugins have to say about this project is not asked here
             warnings.simplefilter("ignore")
             pytest.main([*quiet, *module, *map(str, features)], plugins=[listener])
@@ -127,8 +130,9 @@ def run_contracts(
     return result
 
 
-_NO_REWRITE_WARNING = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
-"""rawko is imported already: pytest cannot rewrite its asserts, and need not."""
+_WARNINGS = ("PytestAssertRewriteWarning", "PytestConfigWarning")
+"""rawko is imported already: pytest cannot rewrite its asserts, and need not. The project's configuration of other
+plugins is none of a contract's business either; a project may make errors of its warnings."""
 
 
 def _require(*modules: str) -> None:
@@ -162,6 +166,7 @@ class _Listener:
     bindings: Bindings | None
     report: TextIO | None
     errors: list[str]
+    only: str | None = None
     scenarios: list[ScenarioResult] = field(default_factory=list)
     coverage: list[Coverage] = field(default_factory=list)
 
@@ -174,6 +179,11 @@ class _Listener:
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed:
             self.errors.append(report.longreprtext.strip())
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        if self.only is not None:
+            wanted = self.only.casefold()
+            items[:] = [item for item in items if wanted in _scenario_of(item).casefold()]
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.when == "call" or not report.passed:
@@ -194,6 +204,10 @@ class _Listener:
 
     def result(self) -> ContractResult:
         return ContractResult(tuple(self.scenarios), tuple(self.errors), tuple(self.coverage))
+
+
+def _scenario_of(item: Any) -> str:
+    return str(dict(item.user_properties).get("scenario", item.name))
 
 
 _MARKS = {"passed": "ok     ", "failed": "FAILED ", "skipped": "skipped"}

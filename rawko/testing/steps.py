@@ -17,23 +17,26 @@ from rawko.interpreter.steps import Receipt
 from rawko.testing.errors import ContractMistake
 from rawko.testing.matching import contains, difference, is_equal, shown
 from rawko.testing.phrases import PhraseBook
+from rawko.testing.placing import configuration_with
 from rawko.testing.recorder import Said
 from rawko.testing.scene import Scene
 
 BOOK = PhraseBook()
-given = BOOK.add
+phrase = BOOK.add
 
 # ---------------------------------------------------------------- what is given
 
 
-@given("given", "state {state} is active")
+@phrase("given", "state {state} is active")
 def given_state(scene: Scene, state: str) -> None:
     if scene.is_running:
         raise ContractMistake("the machine runs already: a state can be given only before the first event")
-    scene.given_states.append(scene.require_state(state))
+    states = [*scene.given_states, scene.require_state(state)]
+    configuration_with(scene.chart, states)  # what cannot be is said at its line
+    scene.given_states = states
 
 
-@given("given", "context field {field} is {json}")
+@phrase("given", "context field {field} is {json}")
 def given_field(scene: Scene, field: str, json: Any) -> None:
     scene.require_field(field)
     try:
@@ -45,7 +48,7 @@ def given_field(scene: Scene, field: str, json: Any) -> None:
         raise ContractMistake(str(error)) from error
 
 
-@given("given", "input {json}")
+@phrase("given", "input {json}")
 def given_input(scene: Scene, json: Any) -> None:
     if scene.is_running:
         raise ContractMistake("the machine runs already: its input can be given only before the first event")
@@ -54,7 +57,7 @@ def given_input(scene: Scene, json: Any) -> None:
     scene.given_input.update(json)
 
 
-@given("given when", "guard {guard} is {outcome}")
+@phrase("given when", "guard {guard} is {outcome}")
 def given_guard(scene: Scene, guard: str, outcome: bool) -> None:
     scene.doubles.given[scene.require_guard(guard)] = outcome
 
@@ -62,12 +65,12 @@ def given_guard(scene: Scene, guard: str, outcome: bool) -> None:
 # ---------------------------------------------------------------- what happens
 
 
-@given("given when", "I do nothing")
+@phrase("given when", "I do nothing")
 def do_nothing(scene: Scene) -> None:
     scene.actor.advance(0)
 
 
-@given("given when", "I reproduce {scenario}")
+@phrase("given when", "I reproduce {scenario}")
 def reproduce(scene: Scene, scenario: str) -> None:
     if scenario not in scene.scenarios:
         known = ", ".join(map(repr, scene.scenarios))
@@ -75,39 +78,39 @@ def reproduce(scene: Scene, scenario: str) -> None:
     scene.run_nested([step for step in scene.scenarios[scenario] if step[0] != "then"])
 
 
-@given("given when", "I repeat {step} {times} times")
+@phrase("given when", "I repeat {step} {times} times")
 def repeat(scene: Scene, step: str, times: int) -> None:
     for _ in range(times):
         scene.run_nested([("when", step, None, None)])
 
 
-@given("given when", "I send event {event}", "I send event {event} with {with}")
+@phrase("given when", "I send event {event} with {with}")
 def send_event(scene: Scene, event: str, parameters: Mapping[str, Any] | None = None) -> None:
     scene.actor.send_event(make_event(event, parameters or {}))
 
 
-@given("given when", "I wait {seconds} seconds", "I wait {seconds} second")
+@phrase("given when", "I wait {seconds} seconds", "I wait {seconds} second")
 def wait(scene: Scene, seconds: float) -> None:
     scene.actor.advance(seconds)
 
 
-@given("given when", "actor {actor} is done", "actor {actor} is done with {json}")
+@phrase("given when", "actor {actor} is done", "actor {actor} is done with {json}")
 def actor_done(scene: Scene, actor: str, json: Any = None) -> None:
     scene.actor.complete(scene.require_actor(actor), json)
 
 
-@given("given when", "actor {actor} fails with code {code}")
+@phrase("given when", "actor {actor} fails with code {code}")
 def actor_fails_with_code(scene: Scene, actor: str, code: str) -> None:
     error = {"category": "provider_error", "code": code, "message": f"the provider answered {code}"}
     scene.actor.fail(scene.require_actor(actor), error)
 
 
-@given("given when", "actor {actor} fails with {json}")
+@phrase("given when", "actor {actor} fails with {json}")
 def actor_fails(scene: Scene, actor: str, json: Any) -> None:
     scene.actor.fail(scene.require_actor(actor), json)
 
 
-@given("given when", "actor {actor} yields event {event} with {with}")
+@phrase("given when", "actor {actor} yields event {event} with {with}")
 def actor_yields(scene: Scene, actor: str, event: str, parameters: Mapping[str, Any]) -> None:
     scene.actor.deliver(scene.require_actor(actor), event, **parameters)
 
@@ -115,37 +118,37 @@ def actor_yields(scene: Scene, actor: str, event: str, parameters: Mapping[str, 
 # ---------------------------------------------------------------- then: states
 
 
-@given("then", "state {state} is active")
+@phrase("then", "state {state} is active")
 def state_is_active(scene: Scene, state: str) -> None:
     scene.check(scene.actor.matches(scene.require_state(state)), f"state {state!r} is not active")
 
 
-@given("then", "state {state} is not active")
+@phrase("then", "state {state} is not active")
 def state_is_not_active(scene: Scene, state: str) -> None:
     scene.check(not scene.actor.matches(scene.require_state(state)), f"state {state!r} is active")
 
 
-@given("then", "state {state} is entered")
+@phrase("then", "state {state} is entered")
 def state_is_entered(scene: Scene, state: str) -> None:
     scene.check(scene.require_state(state) in scene.done.entered, f"state {state!r} is not entered")
 
 
-@given("then", "state {state} is not entered")
+@phrase("then", "state {state} is not entered")
 def state_is_not_entered(scene: Scene, state: str) -> None:
     scene.check(scene.require_state(state) not in scene.done.entered, f"state {state!r} is entered")
 
 
-@given("then", "state {state} is exited")
+@phrase("then", "state {state} is exited")
 def state_is_exited(scene: Scene, state: str) -> None:
     scene.check(scene.require_state(state) in scene.done.exited, f"state {state!r} is not exited")
 
 
-@given("then", "state {state} is not exited")
+@phrase("then", "state {state} is not exited")
 def state_is_not_exited(scene: Scene, state: str) -> None:
     scene.check(scene.require_state(state) not in scene.done.exited, f"state {state!r} is exited")
 
 
-@given("then", "the tag {tag} is active")
+@phrase("then", "the tag {tag} is active")
 def tag_is_active(scene: Scene, tag: str) -> None:
     tags = scene.actor.interpreter.tags
     scene.check(
@@ -153,17 +156,17 @@ def tag_is_active(scene: Scene, tag: str) -> None:
     )
 
 
-@given("then", "the tag {tag} is not active")
+@phrase("then", "the tag {tag} is not active")
 def tag_is_not_active(scene: Scene, tag: str) -> None:
     scene.check(scene.require_tag(tag) not in scene.actor.interpreter.tags, f"tag {tag!r} is active")
 
 
-@given("then", "statechart is in a final configuration")
+@phrase("then", "statechart is in a final configuration")
 def is_final(scene: Scene) -> None:
     scene.check(scene.actor.is_done, "the statechart is not in a final configuration")
 
 
-@given("then", "statechart is not in a final configuration")
+@phrase("then", "statechart is not in a final configuration")
 def is_not_final(scene: Scene) -> None:
     scene.check(not scene.actor.is_done, "the statechart is in a final configuration")
 
@@ -171,37 +174,37 @@ def is_not_final(scene: Scene) -> None:
 # ---------------------------------------------------------------- then: events
 
 
-@given("then", "event {event} is fired", "event {event} is fired with {with}")
+@phrase("then", "event {event} is fired with {with}")
 def event_is_fired(scene: Scene, event: str, parameters: Mapping[str, Any] | None = None) -> None:
     _check_said(scene, "fired", scene.done.fired, event, parameters)
 
 
-@given("then", "event {event} is sent", "event {event} is sent with {with}")
+@phrase("then", "event {event} is sent with {with}")
 def event_is_sent(scene: Scene, event: str, parameters: Mapping[str, Any] | None = None) -> None:
     _check_said(scene, "sent", scene.done.sent, event, parameters)
 
 
-@given("then", "event {event} is emitted", "event {event} is emitted with {with}")
+@phrase("then", "event {event} is emitted with {with}")
 def event_is_emitted(scene: Scene, event: str, parameters: Mapping[str, Any] | None = None) -> None:
     _check_said(scene, "emitted", scene.done.emitted, event, parameters)
 
 
-@given("then", "event {event} is not fired")
+@phrase("then", "event {event} is not fired")
 def event_is_not_fired(scene: Scene, event: str) -> None:
     scene.check(all(said.event != event for said in scene.done.fired), f"event {event!r} is fired")
 
 
-@given("then", "event {event} is not sent")
+@phrase("then", "event {event} is not sent")
 def event_is_not_sent(scene: Scene, event: str) -> None:
     scene.check(all(said.event != event for said in scene.done.sent), f"event {event!r} is sent")
 
 
-@given("then", "event {event} is not emitted")
+@phrase("then", "event {event} is not emitted")
 def event_is_not_emitted(scene: Scene, event: str) -> None:
     scene.check(all(said.event != event for said in scene.done.emitted), f"event {event!r} is emitted")
 
 
-@given("then", "no event is fired")
+@phrase("then", "no event is fired")
 def no_event_is_fired(scene: Scene) -> None:
     fired = sorted({said.event for said in scene.done.fired})
     scene.check(not fired, f"fired: {', '.join(fired)}")
@@ -225,17 +228,17 @@ _OUTCOMES: Mapping[str, frozenset[Receipt]] = {
 }
 
 
-@given("then", "event {event} is taken")
+@phrase("then", "event {event} is taken")
 def event_is_taken(scene: Scene, event: str) -> None:
     _check_receipt(scene, event, "taken")
 
 
-@given("then", "event {event} is denied")
+@phrase("then", "event {event} is denied")
 def event_is_denied(scene: Scene, event: str) -> None:
     _check_receipt(scene, event, "denied")
 
 
-@given("then", "event {event} is not handled")
+@phrase("then", "event {event} is not handled")
 def event_is_not_handled(scene: Scene, event: str) -> None:
     _check_receipt(scene, event, "not handled")
 
@@ -249,7 +252,7 @@ def _check_receipt(scene: Scene, event: str, outcome: str) -> None:
 # ---------------------------------------------------------------- then: actors and actions
 
 
-@given("then", "actor {actor} is started")
+@phrase("then", "actor {actor} is started")
 def actor_is_started(scene: Scene, actor: str) -> None:
     started = [effect.id for effect in scene.done.started]
     scene.check(
@@ -258,13 +261,13 @@ def actor_is_started(scene: Scene, actor: str) -> None:
     )
 
 
-@given("then", "actor {actor} is not started")
+@phrase("then", "actor {actor} is not started")
 def actor_is_not_started(scene: Scene, actor: str) -> None:
     started = {effect.id for effect in scene.done.started}
     scene.check(scene.require_actor(actor) not in started, f"actor {actor!r} is started")
 
 
-@given("then", "actor {actor} is stopped")
+@phrase("then", "actor {actor} is stopped")
 def actor_is_stopped(scene: Scene, actor: str) -> None:
     stopped = [effect.id for effect in scene.done.stopped]
     scene.check(
@@ -273,19 +276,19 @@ def actor_is_stopped(scene: Scene, actor: str) -> None:
     )
 
 
-@given("then", "actor {actor} is not stopped")
+@phrase("then", "actor {actor} is not stopped")
 def actor_is_not_stopped(scene: Scene, actor: str) -> None:
     stopped = {effect.id for effect in scene.done.stopped}
     scene.check(scene.require_actor(actor) not in stopped, f"actor {actor!r} is stopped")
 
 
-@given("then", "the input of actor {actor} contains {json}")
+@phrase("then", "the input of actor {actor} contains {json}")
 def input_contains(scene: Scene, actor: str, json: Any) -> None:
     told = difference(scene.actor.input_of(scene.require_actor(actor)), json, "the input")
     scene.check(told is None, f"actor {actor!r}: {told}")
 
 
-@given("then", "action {action} is called", "action {action} is called with {with}")
+@phrase("then", "action {action} is called with {with}")
 def action_is_called(scene: Scene, action: str, parameters: Mapping[str, Any] | None = None) -> None:
     scene.require_action(action)
     calls = [call for call in scene.calls if call.name == action]
@@ -296,7 +299,7 @@ def action_is_called(scene: Scene, action: str, parameters: Mapping[str, Any] | 
         scene.check(None in told, f"action {action!r} is called otherwise: {'; '.join(t for t in told if t)}")
 
 
-@given("then", "action {action} is not called")
+@phrase("then", "action {action} is not called")
 def action_is_not_called(scene: Scene, action: str) -> None:
     scene.require_action(action)
     scene.check(all(call.name != action for call in scene.calls), f"action {action!r} is called")
@@ -305,29 +308,29 @@ def action_is_not_called(scene: Scene, action: str) -> None:
 # ---------------------------------------------------------------- then: data
 
 
-@given("then", "context field {field} equals {json}", "variable {field} equals {json}")
+@phrase("then", "context field {field} equals {json}", "variable {field} equals {json}")
 def field_equals(scene: Scene, field: str, json: Any) -> None:
     found = scene.value_of(field)
     scene.check(is_equal(found, json), f"context field {field!r} is {shown(found)}, not {shown(json)}")
 
 
-@given("then", "context field {field} does not equal {json}", "variable {field} does not equal {json}")
+@phrase("then", "context field {field} does not equal {json}", "variable {field} does not equal {json}")
 def field_does_not_equal(scene: Scene, field: str, json: Any) -> None:
     scene.check(not is_equal(scene.value_of(field), json), f"context field {field!r} is {shown(json)}")
 
 
-@given("then", "context field {field} is null")
+@phrase("then", "context field {field} is null")
 def field_is_null(scene: Scene, field: str) -> None:
     found = scene.value_of(field)
     scene.check(found is None, f"context field {field!r} is {shown(found)}, not null")
 
 
-@given("then", "context field {field} is not null")
+@phrase("then", "context field {field} is not null")
 def field_is_not_null(scene: Scene, field: str) -> None:
     scene.check(scene.value_of(field) is not None, f"context field {field!r} is null")
 
 
-@given("then", "context field {field} contains {json}")
+@phrase("then", "context field {field} contains {json}")
 def field_contains(scene: Scene, field: str, json: Any) -> None:
     found = scene.value_of(field)
     scene.check(
@@ -335,30 +338,30 @@ def field_contains(scene: Scene, field: str, json: Any) -> None:
     )
 
 
-@given("then", "the output contains {json}")
+@phrase("then", "the output contains {json}")
 def output_contains(scene: Scene, json: Any) -> None:
     scene.check(scene.actor.is_done, "the machine has no output yet: it is not in a final configuration")
     told = difference(scene.actor.output, json, "the output")
     scene.check(told is None, str(told))
 
 
-@given("then", "the log contains {text}")
+@phrase("then", "the log contains {text}")
 def log_contains(scene: Scene, text: str) -> None:
     log = scene.actor.recorder.log_text
     scene.check(text in log, f"the log does not contain {text!r}; it says:\n{log or '(nothing)'}")
 
 
-@given("then", "the log does not contain {text}")
+@phrase("then", "the log does not contain {text}")
 def log_does_not_contain(scene: Scene, text: str) -> None:
     scene.check(text not in scene.actor.recorder.log_text, f"the log contains {text!r}")
 
 
-@given("then", "expression {expression} holds")
+@phrase("then", "expression {expression} holds")
 def expression_holds(scene: Scene, expression: str) -> None:
     scene.check(_evaluate(scene, expression), f"expression {expression!r} does not hold")
 
 
-@given("then", "expression {expression} does not hold")
+@phrase("then", "expression {expression} does not hold")
 def expression_does_not_hold(scene: Scene, expression: str) -> None:
     scene.check(not _evaluate(scene, expression), f"expression {expression!r} holds")
 

@@ -1,0 +1,58 @@
+"""What waits for an actor: calls into its machine, in order, within a bound."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from rawko.runtime.errors import InboxFull
+
+
+class Inbox:
+    """Events that were told to an actor and that its machine has not taken yet.
+
+    Args:
+        actor: Path of the actor, for messages.
+        limit: Events that may wait; ends of invocations are taken above it, they cannot be refused.
+    """
+
+    def __init__(self, actor: str, limit: int) -> None:
+        self._actor = actor
+        self._limit = limit
+        self._waiting: deque[Callable[[], object]] = deque()
+        self._has_room = asyncio.Event()
+        self._is_closed = False
+
+    def put(self, deliver: Callable[[], object]) -> None:
+        """Add a call, whatever the bound."""
+        self._waiting.append(deliver)
+
+    def require_room(self) -> None:
+        """Refuse above the bound.
+
+        Raises:
+            InboxFull: Too much is waiting.
+        """
+        if len(self._waiting) >= self._limit:
+            raise InboxFull(self._actor, self._limit)
+
+    def take_in(self) -> None:
+        """Make the first call."""
+        self._waiting.popleft()()
+        if len(self._waiting) < self._limit // 2:
+            self._has_room.set()
+
+    async def room(self) -> None:
+        """Wait until at most half of it is taken: iterators go at the machine's pace."""
+        while len(self._waiting) >= self._limit // 2 and not self._is_closed:
+            self._has_room.clear()
+            await self._has_room.wait()
+
+    def close(self) -> None:
+        """Nothing will be taken any more; nobody needs to wait for room."""
+        self._is_closed = True
+        self._has_room.set()
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)

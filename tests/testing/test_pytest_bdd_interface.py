@@ -1,0 +1,64 @@
+"""What `rawko.testing.collect` and `bdd_steps` rely on in pytest and pytest-bdd: fails when it moves."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+import pytest_bdd
+from pytest_bdd import feature, gherkin_parser, hooks, parser
+from pytest_bdd.exceptions import FeatureError, GherkinParseError
+from pytest_bdd.parsers import StepParser
+
+from rawko.testing import bdd_steps
+
+
+def test_pytest_asks_a_module_for_its_object_and_keeps_examples_on_items() -> None:
+    assert "self" in inspect.signature(pytest.Module._getobj).parameters
+    assert issubclass(pytest.Module, pytest.Collector)
+    assert hasattr(pytest.Function, "repr_failure")
+
+
+def test_a_scenario_is_made_from_a_file_and_a_name() -> None:
+    parameters = inspect.signature(pytest_bdd.scenario).parameters
+    assert {"feature_name", "scenario_name", "features_base_dir"} <= set(parameters)
+
+
+def test_features_are_kept_by_absolute_path_and_can_be_forgotten(tmp_path: Path) -> None:
+    path = tmp_path / "x.feature"
+    text = 'Feature: f\n  Rule: r\n    Scenario: one\n      When I wait\n        """\n        {}\n        """\n'
+    path.write_text(text + "      Then t\n        | parameter | value |\n        | a | 1 |\n")
+    read = feature.get_feature(str(tmp_path), "x.feature")
+    assert feature.features[str(path)] is read
+    when, then = read.scenarios["one"].render({}).steps
+    assert (when.type, when.name, when.docstring, when.line_number) == ("when", "I wait", "{}", 4)
+    assert then.datatable is not None
+    assert [list(row) for row in then.datatable.raw()] == [["parameter", "value"], ["a", "1"]]
+    document = gherkin_parser.get_gherkin_document(str(path))
+    (child,) = document.feature.children
+    assert child.rule is not None
+    assert [inner.scenario.name for inner in child.rule.children if inner.scenario] == ["one"]
+    assert read.scenarios["one"].all_background_steps == []
+    del feature.features[str(path)]
+
+
+def test_a_broken_feature_is_a_parse_error(tmp_path: Path) -> None:
+    (tmp_path / "x.feature").write_text("Scenario: no feature\n")
+    assert issubclass(FeatureError, GherkinParseError)
+    with pytest.raises(GherkinParseError):
+        feature.get_feature(str(tmp_path), "x.feature")
+
+
+def test_steps_are_registered_among_the_module_s_globals_as_fixtures() -> None:
+    registered = [name for name in vars(bdd_steps) if name.startswith("pytestbdd_stepdef_")]
+    assert len(registered) == 3
+    assert inspect.isabstract(StepParser)
+    assert StepParser.__abstractmethods__ == {"parse_arguments", "is_matching"}
+
+
+def test_the_hooks_that_tell_where_a_scenario_is() -> None:
+    assert {"request", "step"} <= set(inspect.signature(hooks.pytest_bdd_before_step).parameters)
+    lookup = inspect.signature(hooks.pytest_bdd_step_func_lookup_error).parameters
+    assert {"request", "step", "exception"} <= set(lookup)
+    assert {"type", "name", "line_number", "keyword"} <= set(inspect.signature(parser.Step.__init__).parameters)

@@ -1,0 +1,227 @@
+"""Contracts as files: collected by pytest beside their charts, run for `rawko test`, and what is said of bad ones."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rawko.chart import find_chart
+from rawko.interpreter import Bindings
+from rawko.testing import ContractResult, run_contracts
+
+CHART = """
+statechart:
+  name: door
+  root state:
+    name: door
+    initial: closed
+    states:
+      - name: closed
+        transitions: [{event: OPEN, guard: is_unlocked, target: opened, action: ring}]
+      - name: opened
+        after: {10s: closed}
+"""
+CONTRACT = """
+Feature: A door
+
+  Background:
+    Given guard is_unlocked is true
+
+  Scenario: It opens, and closes by itself
+    When I send event OPEN
+    Then state opened is active
+    And action ring is called
+    When I wait 10 seconds
+    Then state closed is active
+
+  Scenario Outline: Waiting <s> seconds leaves it <state>
+    Given I reproduce 'It opens, and closes by itself'
+    When I send event OPEN
+    And I wait <s> seconds
+    Then state <state> is active
+
+    Examples:
+      | s | state  |
+      | 9 | opened |
+      | 10 | closed |
+"""
+MODULE = """
+from rawko import Bindings
+bindings = Bindings()
+@bindings.guard
+def is_unlocked(context, event): return {outcome}
+@bindings.action
+def ring(context, event): return None
+"""
+
+
+@pytest.fixture(autouse=True)
+def few_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plugins of this project's own tests have no part in these runs, and take most of their time."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_PLUGINS", "pytest_bdd.plugin,rawko.testing.plugin")
+
+
+def door(folder: Path, contract: str | None = CONTRACT, chart: str = CHART) -> Path:
+    path = folder / "door.yaml"
+    path.write_text(chart, "utf-8")
+    if contract is not None:
+        path.with_suffix(".feature").write_text(contract, "utf-8")
+    return path
+
+
+def run(path: Path, bindings: Bindings | str | None = None) -> tuple[ContractResult, str]:
+    report = io.StringIO()
+    return run_contracts([path], bindings, report=report), report.getvalue()
+
+
+def test_a_contract_beside_a_chart_is_run_without_any_python(tmp_path: Path) -> None:
+    result, report = run(door(tmp_path))
+    assert (result.exit_code, result.passed, result.failed, result.errors) == (0, 3, 0, ())
+    assert [r.scenario for r in result.scenarios] == [
+        "It opens, and closes by itself",
+        "Waiting <s> seconds leaves it <state> [9-opened]",
+        "Waiting <s> seconds leaves it <state> [10-closed]",
+    ]
+    (coverage,) = result.coverage
+    assert (str(coverage.state_share), str(coverage.transition_share)) == ("3/3", "2/2")
+    assert coverage.missing_guards == [("is_unlocked", False)]
+    assert report.rstrip().endswith("3 passed, 0 failed")
+    assert "door   3/3 (100 %)" in report
+
+
+def test_a_failure_tells_the_line_and_the_machine_s_story_without_a_traceback(tmp_path: Path) -> None:
+    contract = CONTRACT.replace("Then state closed is active", "Then state opened is active", 1)
+    result, report = run(door(tmp_path, contract))
+    assert (result.exit_code, result.failed) == (1, 1)
+    assert f"{tmp_path / 'door.feature'}:12: Then state opened is active" in result.failures
+    assert "the machine is in {door, closed}" in result.failures
+    assert "Traceback" not in report
+    assert ".py" not in result.failures
+    assert result.to_json()["scenarios"][0]["outcome"] == "failed"
+
+
+def test_an_edited_contract_is_read_anew(tmp_path: Path) -> None:
+    path = door(tmp_path, CONTRACT.replace("state opened is active", "state closed is active"))
+    assert run(path)[0].failed > 0
+    door(tmp_path)
+    assert run(path)[0].failed == 0
+
+
+def test_bindings_come_from_the_caller_a_module_or_the_project(tmp_path: Path) -> None:
+    contract = "Feature: f\n  Scenario: s\n    When I send event OPEN\n    Then state {} is active\n"
+    path = door(tmp_path, contract.format("opened"))
+    assert "is not bound: add 'Given guard is_unlocked is true'" in run(path)[0].failures
+    locked, unlocked = Bindings(), Bindings()
+    for bindings, outcome in ((locked, False), (unlocked, True)):
+        bindings.add("guard", "is_unlocked", lambda context, event, outcome=outcome: outcome)
+    assert run(path, unlocked)[0].exit_code == 0
+    assert run(path, locked)[0].exit_code == 1
+    (tmp_path / "pyproject.toml").write_text('[tool.rawko.bindings]\ndoor = "contract_door_open"\n')
+    (tmp_path / "contract_door_open.py").write_text(MODULE.format(outcome=True))
+    (tmp_path / "contract_door_shut.py").write_text(MODULE.format(outcome=False))
+    assert run(path)[0].exit_code == 0
+    assert run(path, "contract_door_shut")[0].exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("contract", "chart", "said"),
+    [
+        (None, CHART, "it has no contract; expected"),
+        ("", CHART, "door.feature"),
+        ("Feature: f\n", CHART, "it has no scenario"),
+        ("Scenario: s\n  When x\n", CHART, "door.feature"),
+        (
+            "Feature: f\n  Scenario: s\n    When I do nothing\n  Scenario: s\n    When I do nothing\n",
+            CHART,
+            "two scenarios are called 's'",
+        ),
+        (CONTRACT, "statechart: {name: door}", "door.yaml:1"),
+        (CONTRACT, "doors: 1", "the key 'statechart' is missing"),
+        (CONTRACT, CHART.replace("target: opened", "target: opend"), "did you mean 'opened'?"),
+    ],
+)
+def test_what_cannot_be_run_is_said(tmp_path: Path, contract: str | None, chart: str, said: str) -> None:
+    result, report = run(door(tmp_path, contract, chart))
+    assert result.exit_code == 2
+    assert said in "\n".join(result.errors)
+    assert said in report
+    assert "Traceback" not in report
+
+
+def test_bindings_that_cannot_be_found_are_said(tmp_path: Path) -> None:
+    result, _ = run(door(tmp_path), "nowhere_at_all")
+    assert result.exit_code == 2
+    assert "module 'nowhere_at_all', named by --bindings" in result.errors[0]
+
+
+def test_charts_that_are_not_there_and_several_charts(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    result = run_contracts([door(tmp_path), door(tmp_path / "b"), tmp_path / "gone.yaml"])
+    assert result.passed == 6
+    assert len(result.coverage) == 2
+    assert result.errors == (f"{tmp_path / 'gone.yaml'}: no such chart",)
+    assert result.exit_code == 2
+
+
+@pytest.mark.parametrize("stem", ["agent_loop", "orchestrator"])
+def test_shipped_contracts_hold_and_cover_every_state(stem: str) -> None:
+    result = run_contracts([find_chart(stem)])
+    assert result.failures == ""
+    assert result.errors == ()
+    assert result.coverage[0].missing_states == []
+
+
+# ---------------------------------------------------------------- as a plugin of somebody's pytest
+
+
+def pytest_run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *options]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_pytest_collects_contracts_beside_charts_and_no_other_features(tmp_path: Path) -> None:
+    door(tmp_path)
+    (tmp_path / "other.feature").write_text("Feature: somebody else's\n  Scenario: s\n    Given their own step\n")
+    (tmp_path / "config.yaml").write_text("not: a chart\n")
+    (tmp_path / "config.feature").write_text("Feature: theirs too\n  Scenario: s\n    Given their own step\n")
+    done = pytest_run(tmp_path, "--rawko-coverage")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 passed" in done.stdout
+    assert "coverage of contracts" in done.stdout
+
+
+def test_a_project_s_own_steps_stand_beside_rawko_s(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(
+        "from pytest_bdd import given\n"
+        "@given('the door is unlocked')\n"
+        "def unlocked(rawko_scene): rawko_scene.run('given', 'guard is_unlocked is true')\n"
+    )
+    door(tmp_path, CONTRACT.replace("Given guard is_unlocked is true", "Given the door is unlocked"))
+    done = pytest_run(tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_without_pytest_bdd_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_PLUGINS", "rawko.testing.plugin")
+    door(tmp_path)
+    done = pytest_run(tmp_path)
+    assert done.returncode == 2
+    assert "which is missing: pip install 'rawko[test]'" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+def test_a_run_without_contracts_does_not_pay_for_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_PLUGINS", "rawko.testing.plugin")
+    (tmp_path / "test_nothing.py").write_text(
+        "import sys\n"
+        "def test_nothing():\n"
+        "    heavy = {'sismic', 'pytest_bdd', 'pydantic', 'rawko.interpreter', 'rawko.testing.steps'}\n"
+        "    assert not heavy & set(sys.modules)\n"
+    )
+    done = pytest_run(tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
