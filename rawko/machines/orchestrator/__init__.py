@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 from rawko.interpreter.bindings import Bindings
-from rawko.machines.orchestrator import actions, delays, guards, inputs
+from rawko.machines.orchestrator import actions, delays, failing, guards, inputs, recording
 from rawko.machines.orchestrator.context import OrchestratorContext
 
 ACTORS = ("arbiter_select_agent", "arbiter_evaluate", "agent_executor")
 """Bound by `actors.actors(ports)`."""
 
-bindings: Bindings = guards.bindings | actions.bindings | delays.bindings | inputs.bindings
+bindings: Bindings = (
+    guards.bindings | actions.bindings | recording.bindings | failing.bindings | delays.bindings | inputs.bindings
+)
 bindings.add("context", "OrchestratorContext", OrchestratorContext)
 bindings.expect("arbiter_select_agent", "agent_executor", "arbiter_evaluate")
 bindings.declare("actor", *ACTORS)

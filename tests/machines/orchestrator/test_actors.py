@@ -14,14 +14,10 @@ from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.events import Event
 from rawko.interpreter.values import Record, freeze
 from rawko.machines import orchestrator
-from rawko.machines.orchestrator.actors import (
-    OrchestratorPorts,
-    actors,
-    child_input,
-    finished_run,
-)
+from rawko.machines.orchestrator.actors import OrchestratorPorts, actors
 from rawko.machines.orchestrator.arbiter.decision import decision_schema
 from rawko.machines.orchestrator.arbiter.prompt import PLACEHOLDERS
+from rawko.machines.orchestrator.executor import child_input, finished_run
 from rawko.machines.orchestrator.inputs import evaluate_progress_input, execute_agent_input, select_agent_input
 from rawko.machines.prompts import Prompts
 from rawko.providers.scenario_file import parse_scenario

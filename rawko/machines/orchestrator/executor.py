@@ -1,0 +1,129 @@
+"""The agent's own machine as an actor: what it is told, and what becomes of its answer (C-09)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from rawko.chart.definition import Chart
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.values import thaw
+from rawko.machines.agent_loop.inputs import agent_loop_input
+from rawko.machines.orchestrator.arbiter.prompt import error_data, plan_data, run_data
+from rawko.machines.orchestrator.context import Outcome
+from rawko.machines.prompts import Prompts
+from rawko.runtime.logic import ActorFailed, ChildFactory, ChildMachine, child_machine
+from rawko.vocabulary.agent import AgentDescription
+from rawko.vocabulary.base import Data
+from rawko.vocabulary.messages import Message
+from rawko.vocabulary.plan import Plan
+from rawko.vocabulary.usage import Usage
+
+FindMachine = Callable[[str], tuple[Chart, Bindings]]
+"""Chart and bindings of agents, by the name of the chart in their files."""
+
+
+def agent_executor(find_machine: FindMachine, prompts: Prompts) -> ChildFactory:
+    """The actor that runs an agent; which machine that is, is chosen when it is invoked."""
+
+    @child_machine
+    def run_agent(given: Mapping[str, Any]) -> ChildMachine:
+        agent = given["agent"]
+        if agent is None:
+            raise ActorFailed({"message": "No agent has been chosen", "category": "validation_error"})
+        chart, bindings = find_machine(agent["chart"])
+        return ChildMachine(chart, bindings, child_input(given, prompts), finished_run)
+
+    return run_agent
+
+
+def child_input(given: Mapping[str, Any], prompts: Prompts) -> dict[str, Any]:
+    """The input of an agent's machine, as `agent_loop_input` shapes it; a chart of one's own takes the same.
+
+    Its `prompt` is the next user message: what S3-063 calls the initial or the continuation prompt.
+
+    Source: S3-063, C-35.
+    """
+    return agent_loop_input(
+        AgentDescription.model_validate(thaw(given["agent"])),
+        _agent_prompt(given, prompts),
+        messages=given["messages"],
+        plan=None if given["plan"] is None else Plan.model_validate(thaw(given["plan"])),
+        seed=given["seed"],
+    )
+
+
+def _agent_prompt(given: Mapping[str, Any], prompts: Prompts) -> str:
+    plan = plan_data(given["plan"])
+    if given["start"] == "resume":
+        error = error_data(given["last_error"])
+        return prompts.render("agent_continuation", plan=plan, error=error, reason=given["reason"])
+    runs = [run_data(run) for run in given["handover"]]
+    handover = prompts.render("handover", history=runs).strip() if runs else ""
+    return prompts.render("agent_initial", task=given["task"], plan=plan, reason=given["reason"], handover=handover)
+
+
+class AgentResult(Data):
+    """What the machine of an agent answers (S3-025, C-13); all but the outcome may be left out.
+
+    Attributes:
+        messages: Only what is new.
+        plan_updates: A PlanPatch as data; whether it fits the plan is the chart's to ask (C-36).
+    """
+
+    outcome: Outcome
+    summary: str | None = None
+    error: dict[str, Any] | None = None
+    usage: Usage = Usage()
+    messages: tuple[Message, ...] = ()
+    plan_updates: Any = None
+    files_changed: tuple[str, ...] = ()
+    tree_before: str | None = None
+    tree_after: str | None = None
+
+
+_KEPT_OF_A_FAILED_RUN: Final = ("summary", "usage", "messages", "files_changed", "tree_before", "tree_after")
+
+
+def finished_run(output: Any) -> dict[str, Any]:
+    """The result of an agent's machine as an AgentResult; a failure leaves as an error that keeps what the run said
+    and cost.
+
+    Args:
+        output: The machine's output. Beside AgentResult's fields it may have `new_messages_from` (then `messages` is
+            the whole conversation, new from that index on) and give files as FileChange.
+
+    Raises:
+        ActorFailed: The outcome is failure; besides the error's own fields it has `summary`, `usage`, `messages`,
+            `files_changed`, `tree_before` and `tree_after` of the run. Or the output is no such result.
+
+    Source: C-13, C-31, C-33, C-35, C-48.
+    """
+    result = _agent_result(output).to_json()
+    if result["outcome"] != "failure":
+        return result
+    error = result["error"] or {"message": result["summary"] or "The agent failed and said nothing about why"}
+    raise ActorFailed({**{name: result[name] for name in _KEPT_OF_A_FAILED_RUN}, **error})
+
+
+def _agent_result(output: Any) -> AgentResult:
+    told = thaw(output)
+    if not isinstance(told, dict):
+        raise ActorFailed(_no_result(f"its output is {type(told).__name__}, not an object"))
+    known = {name: told[name] for name in AgentResult.model_fields if told.get(name) is not None}
+    try:
+        known["messages"] = known.get("messages", [])[told.get("new_messages_from") or 0 :]
+        known["files_changed"] = [_path(change) for change in known.get("files_changed", ())]
+        return AgentResult.model_validate(known)
+    except (ValidationError, TypeError, KeyError) as error:
+        raise ActorFailed(_no_result(str(error))) from error
+
+
+def _no_result(problem: str) -> dict[str, Any]:
+    return {"message": f"The agent's machine gave no usable result: {problem}", "category": "validation_error"}
+
+
+def _path(change: Any) -> Any:
+    return change["path"] if isinstance(change, Mapping) else change
