@@ -105,11 +105,13 @@ def test(
         Optional[str],  # noqa: UP045
         typer.Option("-k", metavar="TEXT", help="Only scenarios whose name contains this."),
     ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the results as JSON, as the last line.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Also list what is not covered.")] = False,
 ) -> None:
     """Run the .feature contracts beside the charts; a coverage table at the end."""
     from rawko.cli.contracts import test_command
 
-    raise typer.Exit(test_command(charts, bindings=bindings, scenario=scenario))
+    raise typer.Exit(test_command(charts, bindings=bindings, scenario=scenario, as_json=json, is_verbose=verbose))
 
 
 @app.command()

@@ -149,7 +149,7 @@ def test_diagram(typed: Typed, rawko: Shell) -> None:
     assert rawko.read("out/door.mmd") == shown.out
     done = typed("diagram", "door.yaml", "-o", "door.gif")
     assert done.code == 2
-    assert "format '.gif' is not known; accepted: .mmd" in done.err
+    assert "format '.gif' is not known; accepted: .svg" in done.err
 
 
 def test_export_to_plain_sismic(typed: Typed, rawko: Shell) -> None:

@@ -1,0 +1,92 @@
+"""`rawko test`, typed: contracts beside charts, verdicts, filter, coverage, and everything that can be missing."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.shell import Shell
+from tests.cli.test_commands import CHART
+
+FEATURE = """\
+Feature: The door
+
+  Scenario: It opens with the right key
+    Given guard is_unlocked is true
+    When I send event OPEN
+    Then state open is active
+
+  Scenario: It closes by itself
+    Given guard is_unlocked is true
+    When I send event OPEN
+    And I wait 30 seconds
+    Then state closed is active
+"""
+
+
+@pytest.fixture
+def door(rawko: Shell) -> Shell:
+    rawko.write("door.yaml", CHART)
+    rawko.write("door.feature", FEATURE)
+    return rawko
+
+
+def test_contracts_that_hold(door: Shell) -> None:
+    done = door("test", "door.yaml")
+    assert done.code == 0, done.text
+    assert "ok      It opens with the right key" in done.out
+    assert "2 passed, 0 failed" in done.out
+    assert "door" in done.out.partition("It closes by itself")[2], "the coverage table names the chart"
+
+
+def test_a_contract_that_is_broken(door: Shell) -> None:
+    door.write("door.feature", FEATURE.replace("Then state open is active", "Then state closed is active"))
+    done = door("test", "door.yaml", "--json")
+    assert done.code == 1
+    assert (done.report["passed"], done.report["failed"]) == (1, 1)
+    (broken,) = [one for one in done.report["scenarios"] if one["outcome"] == "failed"]
+    assert broken["scenario"] == "It opens with the right key"
+    assert "closed" in broken["text"]
+    assert "FAILED  It opens with the right key" in done.err
+
+
+def test_only_some(door: Shell) -> None:
+    done = door("test", "door.yaml", "-k", "CLOSES", "--json")
+    assert [one["scenario"] for one in done.report["scenarios"]] == ["It closes by itself"]
+    none = door("test", "door.yaml", "-k", "sings")
+    assert none.code == 2
+    assert "there is no scenario whose name contains 'sings'" in none.err
+
+
+def test_with_bindings(door: Shell) -> None:
+    door.write("door.feature", FEATURE.replace("    Given guard is_unlocked is true\n", ""))
+    door.write(
+        "lock.py",
+        "from rawko import Bindings\nbindings = Bindings()\n"
+        "@bindings.guard\ndef is_unlocked(context, event):\n    return True\n",
+    )
+    assert door("test", "door.yaml", "--bindings", "lock").code == 0
+    unknown = door("test", "door.yaml", "--bindings", "lok")
+    assert unknown.code == 2
+    assert "lok" in unknown.text
+
+
+BROKEN = {
+    "lonely": (CHART, None, "lonely.yaml: it has no contract; expected lonely.feature"),
+    "other": ("a: 1\n", FEATURE, "other.yaml: it is no chart: the key 'statechart' is missing"),
+    "defect": (CHART.replace("closed}", "clsed}"), FEATURE, "did you mean 'closed'?"),
+    "nothing": (CHART, "Feature: nothing\n", "nothing.feature: it has no scenario"),
+    "prose": (CHART, "This is no feature.\n", "prose.feature"),
+}
+
+
+def test_what_cannot_be_run_is_told_beside_what_can(door: Shell) -> None:
+    for name, (chart, feature, _) in BROKEN.items():
+        door.write(f"{name}.yaml", chart)
+        if feature is not None:
+            door.write(f"{name}.feature", feature)
+    done = door("test", "door.yaml", *(f"{name}.yaml" for name in BROKEN), "missing.yaml")
+    assert done.code == 2
+    for _, _, told in BROKEN.values():
+        assert told in done.text
+    assert "missing.yaml: no such chart" in done.text
+    assert "2 passed, 0 failed" in done.out
