@@ -125,7 +125,7 @@ def _path(components: Sequence[Sequence[Token]]) -> bytes:
     *middle, last = others
     ahead = first + b"/" if blocks[0] else b""
     between = b"".join(b"(?>" + _FOLDERS + b"*?" + block + b"/)" for block in middle if block)
-    behind = _FOLDERS + b"*" + last if last else rb"(?s:.*)"
+    behind = _FOLDERS + b"*" + last if blocks[-1] else rb"(?s:.*)"  # `**/` needs a name behind it, `**` does not
     return ahead + between + behind
 
 
