@@ -1,0 +1,47 @@
+"""The node engine: a walk over named nodes, attempt by attempt. The chart is `statecharts/node_engine.yaml`.
+
+`bindings` holds all that is pure; `actors(ports)` (in `actors`) adds what touches the world. Nodes are registered with
+`nodes.NodeRegistry`, run one attempt at a time by `engine.NodeEngine`, driven by one of the two drivers of `drivers`.
+"""
+
+from __future__ import annotations
+
+from rawko.machines.node_engine import actions, guards, inputs
+from rawko.machines.node_engine.context import (
+    Budgets,
+    EngineResult,
+    NodeEngineContext,
+    RunReport,
+    RunState,
+    StopCheck,
+)
+from rawko.machines.node_engine.nodes import Adapters, NodeCall, NodeOutcome, NodeRegistry, Port, failed, succeeded
+from rawko.machines.node_engine.policies import NodePolicy, Policies, RetryPolicy, parse_policies
+
+ACTORS = ("run_once", "should_stop", "on_persist", "on_attempt")
+"""Bound by `actors.actors(ports)`."""
+
+bindings = guards.bindings | actions.bindings | inputs.bindings
+bindings.declare("actor", *ACTORS)
+
+__all__ = [
+    "ACTORS",
+    "Adapters",
+    "Budgets",
+    "EngineResult",
+    "NodeCall",
+    "NodeEngineContext",
+    "NodeOutcome",
+    "NodePolicy",
+    "NodeRegistry",
+    "Policies",
+    "Port",
+    "RetryPolicy",
+    "RunReport",
+    "RunState",
+    "StopCheck",
+    "bindings",
+    "failed",
+    "parse_policies",
+    "succeeded",
+]

@@ -1,0 +1,45 @@
+"""Actors of the node engine: the attempt, the question whether to stop, what keeps and what is told. All I/O is here.
+
+Each reads the machine's JSON, makes one call of `ports`, and answers JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.values import thaw
+from rawko.machines.node_engine import ports as calls
+from rawko.machines.node_engine.context import EngineResult, RunState
+from rawko.machines.node_engine.ports import NodeEnginePorts
+
+
+def actors(ports: NodeEnginePorts) -> Bindings:
+    """The machine's actors on these ports."""
+    bound = Bindings()
+    bound.add("actor", "run_once", partial(_run_once, ports))
+    bound.add("actor", "should_stop", partial(_should_stop, ports))
+    bound.add("actor", "on_persist", partial(_on_persist, ports))
+    bound.add("actor", "on_attempt", partial(_on_attempt, ports))
+    return bound
+
+
+async def _run_once(ports: NodeEnginePorts, input: Mapping[str, Any]) -> dict[str, Any]:
+    given = thaw(input)
+    state = RunState.model_validate(given["state"])
+    return (await calls.run_once(ports, state, given["ctx"], given["seed"])).to_json()
+
+
+async def _should_stop(ports: NodeEnginePorts, input: Mapping[str, Any]) -> dict[str, Any]:
+    return (await calls.should_stop(ports)).to_json()
+
+
+async def _on_persist(ports: NodeEnginePorts, input: Mapping[str, Any]) -> None:
+    given = thaw(input)
+    await calls.on_persist(ports, RunState.model_validate(given["state"]), given["events"], given["node_name"])
+
+
+async def _on_attempt(ports: NodeEnginePorts, input: Mapping[str, Any]) -> None:
+    await calls.on_attempt(ports, EngineResult.model_validate(thaw(input["result"])))

@@ -1,0 +1,169 @@
+"""What a walk over nodes is given, what it remembers, and what it comes to: the domain of the node engine.
+
+All of it is JSON (C-26). In guards and actions the context is a frozen record with these fields; the plain loop holds
+a `NodeEngineContext` itself. Ports, handlers and callbacks are no data: they stand in `nodes` and `actors`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+from pydantic import Field
+
+from rawko.machines.node_engine.policies import Policies
+from rawko.vocabulary.base import Data
+from rawko.vocabulary.errors import ErrorContext
+
+NodeResult: TypeAlias = Literal["SUCCESS", "FAILURE"]
+Ending: TypeAlias = Literal["finished", "failed", "stopped"]
+FailureReason: TypeAlias = Literal[
+    "node_failed",
+    "undecidable_result",
+    "backtrack_limit",
+    "engine_error",
+    "check_failed",
+    "persist_failed",
+    "report_failed",
+]
+BudgetReason: TypeAlias = Literal["attempts", "tokens", "wall_time"]
+
+Count = Annotated[int, Field(ge=0)]
+Milliseconds = Annotated[int, Field(ge=0)]
+Name = Annotated[str, Field(min_length=1)]
+Limit = Annotated[int, Field(ge=1)]
+
+PATH_LIMIT = 100
+"""Nodes that a walk remembers, so that it can go back; older ones are forgotten."""
+
+REQUESTED = "requested"
+"""Why a run stopped that was told to stop without a reason."""
+
+OUT_OF_TIME: Final[BudgetReason] = "wall_time"
+
+
+class EngineResult(Data):
+    """What one attempt came to, as `run_once` says it (NE-009, NE-010).
+
+    Attributes:
+        outcome: None is what an engine says that does not know; it is decided as a failure (C-60).
+        next_node: Where to go on; the current node for a retry.
+        retry_delay_ms: Wait so long first; 0 is at once, None is no wait (C-63).
+        backtracked: `next_node` is a way back.
+        events: What the node tells, for whoever persists.
+        data: Changes of the state's data, by key.
+        tokens: What the attempt used.
+        is_retryable: The same attempt may succeed later; asked where the chart decides.
+    """
+
+    outcome: NodeResult | None = None
+    next_node: Name | None = None
+    retry_delay_ms: Milliseconds | None = None
+    backtracked: bool = False
+    events: tuple[dict[str, Any], ...] = ()
+    data: dict[str, Any] = Field(default_factory=dict)
+    tokens: Count = 0
+    is_retryable: bool = True
+    error: ErrorContext | None = None
+
+
+class Budgets(Data):
+    """What a run may use; None is no bound. `wall_ms` counts from the start of the run (NE-007, NE-011)."""
+
+    attempts: Limit | None = 1_000
+    tokens: Limit | None = None
+    wall_ms: Limit | None = None
+
+
+class StopCheck(Data):
+    """The answer of `should_stop` (NE-003)."""
+
+    stop: bool = False
+    reason: str | None = None
+
+
+class RunState(Data):
+    """Where a walk stands; what `on_persist` is given, and what a run can go on from.
+
+    Attributes:
+        step_ordinal: Attempts begun so far, so the number of the current one.
+        retries: Retries of the current node since it was entered.
+        backtracks: Ways back taken in the whole run.
+        path: Nodes on the way to the current one, oldest first, at most PATH_LIMIT.
+        data: What the nodes know.
+        tokens: Used so far.
+        started_at_ms: Epoch milliseconds; None before the start.
+        is_degraded: The run has gone on somewhere else after a failure (C-60).
+        result: Of the last attempt, until the next one begins. A run that is given a state with one decides on it
+            before anything else.
+    """
+
+    node_name: Name
+    step_ordinal: Count = 0
+    retries: Count = 0
+    backtracks: Count = 0
+    path: tuple[str, ...] = ()
+    data: dict[str, Any] = Field(default_factory=dict)
+    tokens: Count = 0
+    started_at_ms: int | None = None
+    is_degraded: bool = False
+    result: EngineResult | None = None
+
+
+STATE_FIELDS: tuple[str, ...] = tuple(RunState.model_fields)
+
+
+class NodeEngineContext(RunState):
+    """Input and memory of one run.
+
+    `node_name` and `seed` have no default: a walk must know where it begins, and what its chance comes from (C-67).
+
+    Attributes:
+        policy: Who decides on retry, backoff and backtrack: the engine, or the chart (NE-020).
+        policies: By what; the engine has its own copy.
+        ctx: Free data for the nodes.
+        check_every_ms: During waits `should_stop` is asked so often (C-62).
+        attempt_timeout_ms: Bound of one `run_once`; the nodes' own bounds are shorter.
+        call_timeout_ms: Bound of one `should_stop`, `on_persist` or `on_attempt`.
+        stop_reason: Somebody has asked to stop; None while nobody has.
+        outcome, reason: How it ended, and why: a FailureReason, a BudgetReason, or what whoever stopped it said.
+        error: What it failed with.
+    """
+
+    seed: int | str
+    run_id: Name = "run"
+    policy: Literal["engine", "chart"] = "engine"
+    policies: Policies = Policies()
+    budgets: Budgets = Budgets()
+    ctx: dict[str, Any] = Field(default_factory=dict)
+    check_every_ms: Limit = 1_000
+    attempt_timeout_ms: Limit = 3_600_000
+    call_timeout_ms: Limit = 30_000
+
+    stop_reason: str | None = None
+    outcome: Ending | None = None
+    reason: str | None = None
+    error: ErrorContext | None = None
+
+
+class RunReport(Data):
+    """What a run came to; the same from both drivers."""
+
+    run_id: str
+    outcome: Ending
+    reason: str | None = None
+    error: ErrorContext | None = None
+    state: RunState
+
+
+def context_from(state: RunState, *, seed: int | str, **settings: Any) -> NodeEngineContext:
+    """The input of a run that goes on from a state that was persisted.
+
+    Raises:
+        pydantic.ValidationError: A setting that there is not, or a wrong value.
+    """
+    return NodeEngineContext.model_validate({**state.to_json(), "seed": seed, **settings})
+
+
+def state_of(context: NodeEngineContext) -> dict[str, Any]:
+    """The fields of the RunState in a context, as they stand there."""
+    return {name: getattr(context, name) for name in STATE_FIELDS}

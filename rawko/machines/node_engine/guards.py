@@ -1,0 +1,67 @@
+"""Guards of the node engine: pure questions about the context and the event, one function per name in the chart.
+
+Those of the state `deciding` are the questions of `decide`.
+"""
+
+from __future__ import annotations
+
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.events import Event
+from rawko.machines.node_engine import walk
+from rawko.machines.node_engine.context import NodeEngineContext
+from rawko.machines.node_engine.decide import TABLE, Question
+
+bindings = Bindings()
+
+
+@bindings.guard
+def has_result(context: NodeEngineContext, event: Event) -> bool:
+    """The last attempt has a result."""
+    return context.result is not None
+
+
+@bindings.guard
+def has_failed(context: NodeEngineContext, event: Event) -> bool:
+    """Something went wrong that ends the run."""
+    return context.error is not None
+
+
+# ---------------------------------------------------------------- stopping
+
+
+@bindings.guard
+def is_stopping(context: NodeEngineContext, event: Event) -> bool:
+    """Somebody has asked to stop."""
+    return context.stop_reason is not None
+
+
+@bindings.guard
+def is_budget_spent(context: NodeEngineContext, event: Event) -> bool:
+    """A budget is used up (NE-007)."""
+    return walk.spent_budget(context, event.at_ms) is not None
+
+
+@bindings.guard
+def is_out_of_time(context: NodeEngineContext, event: Event) -> bool:
+    """The budget of time is used up."""
+    return walk.is_out_of_time(context, event.at_ms)
+
+
+@bindings.guard
+def says_stop(context: NodeEngineContext, event: Event) -> bool:
+    """`should_stop` says so."""
+    return bool(event.output["stop"])
+
+
+# ---------------------------------------------------------------- deciding
+
+
+def _bind(asks: Question) -> None:
+    def guard(context: NodeEngineContext, event: Event) -> bool:
+        return asks(context)
+
+    bindings.add("guard", asks.__name__, guard)
+
+
+for _asks, _ in TABLE:
+    _bind(_asks)

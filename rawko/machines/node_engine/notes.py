@@ -1,0 +1,149 @@
+"""What a run tells of itself: for each happening one event for observers and one line for the log (NE-012). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rawko.interpreter.values import thaw
+from rawko.machines.node_engine.context import EngineResult, FailureReason, NodeEngineContext
+from rawko.vocabulary.errors import ErrorContext
+
+MODULE: Final = "agent"
+ACTOR: Final = "worker"
+
+INTERRUPTED: Final = "ATTEMPT_INTERRUPTED"
+"""Type of the one event that is persisted of an attempt without a result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """An event {event, data}, and the log line that says the same."""
+
+    event: str
+    data: Mapping[str, Any]
+    message: str
+    level: str = "info"
+
+
+def log_fields(context: NodeEngineContext) -> dict[str, Any]:
+    """The fields that every line has (NE-012)."""
+    return {
+        "module": MODULE,
+        "actor": ACTOR,
+        "run_id": context.run_id,
+        "node_name": context.node_name,
+        "step_ordinal": context.step_ordinal,
+    }
+
+
+def run_started(context: NodeEngineContext) -> Note:
+    return Note("RUN_STARTED", {"node_name": context.node_name}, f"Run starts at {context.node_name!r}")
+
+
+def attempt_started(context: NodeEngineContext) -> Note:
+    """The attempt is numbered already."""
+    data = {"node_name": context.node_name, "step_ordinal": context.step_ordinal}
+    return Note("ATTEMPT_STARTED", data, f"Attempt {context.step_ordinal} of {context.node_name!r}")
+
+
+def attempt_done(context: NodeEngineContext) -> Note:
+    """NE-008. The result is in the context already."""
+    result = context.result
+    assert result is not None
+    data = {"node_name": context.node_name, "step_ordinal": context.step_ordinal, "result": _json(result)}
+    outcome = str(result.outcome).lower() if result.outcome is not None else "no outcome"
+    error = f": {result.error.message}" if result.error is not None else ""
+    message = f"Attempt {context.step_ordinal} of {context.node_name!r}: {outcome}{error}"
+    return Note("ATTEMPT_DONE", data, message, "info" if result.outcome == "SUCCESS" else "warning")
+
+
+def _json(result: Any) -> Any:
+    """A result as JSON: in the machine's context it is already."""
+    return result.to_json() if isinstance(result, EngineResult) else result
+
+
+def attempt_interrupted(context: NodeEngineContext) -> Note:
+    why = context.stop_reason or (context.error.message if context.error is not None else "")
+    data = {"node_name": context.node_name, "step_ordinal": context.step_ordinal, "reason": why}
+    return Note(INTERRUPTED, data, f"Attempt {context.step_ordinal} of {context.node_name!r} ends: {why}", "warning")
+
+
+def retry_scheduled(context: NodeEngineContext, delay_ms: int) -> Note:
+    data = {"node_name": context.node_name, "retry": context.retries, "delay_ms": delay_ms}
+    return Note("RETRY_SCHEDULED", data, f"Next attempt of {context.node_name!r} in {delay_ms} ms")
+
+
+def transitioned(before: str, context: NodeEngineContext, *, is_degraded: bool) -> Note:
+    """`context` is after the transition."""
+    data = {"from_node": before, "to_node": context.node_name, "is_degraded": is_degraded}
+    how = " after a failure" if is_degraded else ""
+    message = f"On from {before!r} to {context.node_name!r}{how}"
+    return Note("TRANSITIONED", data, message, "warning" if is_degraded else "info")
+
+
+def backtracked(before: str, context: NodeEngineContext) -> Note:
+    """`context` is after the step back."""
+    data = {"from_node": before, "to_node": context.node_name, "backtracks": context.backtracks}
+    return Note("BACKTRACKED", data, f"Back from {before!r} to {context.node_name!r}", "warning")
+
+
+def run_ended(context: NodeEngineContext) -> Note:
+    why = f": {context.reason}" if context.reason else ""
+    detail = f" ({context.error.message})" if context.error is not None else ""
+    message = f"Run {context.outcome} after {context.step_ordinal} attempts{why}{detail}"
+    data = {"outcome": context.outcome, "reason": context.reason}
+    return Note("RUN_ENDED", data, message, "error" if context.outcome == "failed" else "info")
+
+
+UNDECIDABLE: Final = "the engine's result says neither success nor failure"
+
+
+def node_failure(context: NodeEngineContext) -> ErrorContext:
+    """What the run failed with where its last node failed."""
+    result = context.result
+    found = result.error if result is not None else None
+    return _as_error(found, context, f"node {context.node_name!r} failed")
+
+
+def undecidable(context: NodeEngineContext) -> ErrorContext:
+    return ErrorContext(agent=context.node_name, message=UNDECIDABLE, category="validation_error")
+
+
+def backtracking_failure(context: NodeEngineContext) -> ErrorContext:
+    """Names the bound, and what the last node failed with."""
+    limit = context.policies.max_backtracks
+    last = node_failure(context)
+    message = f"the walk has gone back {context.backtracks} times, at most {limit} are allowed; last: {last.message}"
+    return last.model_copy(update={"message": message})
+
+
+CALLS: Final[Mapping[str, str]] = {
+    "engine_error": "run_once",
+    "check_failed": "should_stop",
+    "persist_failed": "on_persist",
+    "report_failed": "on_attempt",
+}
+"""Which call to the world fails for which reason."""
+
+
+def call_failure(context: NodeEngineContext, error: Any, reason: FailureReason) -> ErrorContext:
+    """What a call to the world failed with. `error`: data of an ErrorContext, or nearly."""
+    call = CALLS[reason]
+    found = _as_error(error, context, f"{call} failed", attempted=call)
+    if found.code == "timeout":  # the driver's own bound, in the same words from both drivers
+        return found.model_copy(update={"message": f"{call} did not end in time"})
+    return found
+
+
+def _as_error(found: Any, context: NodeEngineContext, message: str, attempted: str = "") -> ErrorContext:
+    """An ErrorContext of data that is one already, or nearly: it always has a message and a category."""
+    data = found.to_json() if isinstance(found, ErrorContext) else dict(thaw(found)) if found is not None else {}
+    known = {name: value for name, value in data.items() if name in ErrorContext.model_fields}
+    known["agent"] = known.get("agent") or context.node_name
+    known["attempted"] = known.get("attempted") or attempted
+    try:
+        return ErrorContext.model_validate({"message": message, "category": "unknown", **known})
+    except ValueError:  # words of its own for category or code: what it says still counts
+        return ErrorContext(agent=context.node_name, message=str(data.get("message", message)), category="unknown")

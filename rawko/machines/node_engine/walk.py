@@ -1,0 +1,75 @@
+"""The steps of a walk: for each, which fields of the state change. Pure; both drivers go by them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rawko.machines.node_engine.context import PATH_LIMIT, BudgetReason, NodeEngineContext
+
+Changes = Mapping[str, Any]
+
+
+def started(context: NodeEngineContext, now_ms: int) -> Changes:
+    """The run begins; one that goes on keeps its start, since its budget of time does."""
+    return {"started_at_ms": now_ms if context.started_at_ms is None else context.started_at_ms}
+
+
+def begun(context: NodeEngineContext) -> Changes:
+    """An attempt begins; it has a number of its own, also if it never ends."""
+    return {"step_ordinal": context.step_ordinal + 1, "result": None}
+
+
+def attempted(context: NodeEngineContext, result: Any) -> Changes:
+    """An attempt has a result: what the node knows and has used counts, whatever follows. `result`: EngineResult."""
+    changes = {"result": result, "tokens": context.tokens + result.tokens}
+    return {**changes, "data": {**context.data, **result.data}} if len(result.data) else changes
+
+
+def retried(context: NodeEngineContext) -> Changes:
+    """The same node once more."""
+    return {"retries": context.retries + 1}
+
+
+def moved(context: NodeEngineContext, target: str) -> Changes:
+    """On to another node; after a failure the run is degraded from here on (C-60)."""
+    is_failure = context.result is not None and context.result.outcome == "FAILURE"
+    return {
+        "node_name": target,
+        "retries": 0,
+        "path": [*context.path, context.node_name][-PATH_LIMIT:],
+        "is_degraded": context.is_degraded or is_failure,
+    }
+
+
+def went_back(context: NodeEngineContext, target: str) -> Changes:
+    """Back to a node: the path ends before its last visit, and is left alone where the node is not on it."""
+    path = list(context.path)
+    if target in path:
+        last = len(path) - 1 - path[::-1].index(target)
+        path = path[:last]
+    return {"node_name": target, "retries": 0, "path": path, "backtracks": context.backtracks + 1}
+
+
+def spent_budget(context: NodeEngineContext, now_ms: int) -> BudgetReason | None:
+    """The budget that is used up, or None (NE-007, NE-011)."""
+    budgets = context.budgets
+    if budgets.attempts is not None and context.step_ordinal >= budgets.attempts:
+        return "attempts"
+    if budgets.tokens is not None and context.tokens >= budgets.tokens:
+        return "tokens"
+    return "wall_time" if is_out_of_time(context, now_ms) else None
+
+
+def is_out_of_time(context: NodeEngineContext, now_ms: int) -> bool:
+    """The budget of time is used up."""
+    wall_ms = context.budgets.wall_ms
+    return wall_ms is not None and context.started_at_ms is not None and now_ms - context.started_at_ms >= wall_ms
+
+
+def attempt_bound_ms(context: NodeEngineContext, now_ms: int) -> int:
+    """How long an attempt that begins now may take: its own bound, or what is left of the budget of time."""
+    wall_ms = context.budgets.wall_ms
+    if wall_ms is None or context.started_at_ms is None:
+        return context.attempt_timeout_ms
+    return min(context.attempt_timeout_ms, max(context.started_at_ms + wall_ms - now_ms, 0))
