@@ -71,7 +71,6 @@ class Bindings:
     def __init__(self) -> None:
         self._tables: dict[Kind, dict[str, Any]] = {kind: {} for kind in KINDS}
         self._declared: dict[Kind, frozenset[str]] = {}
-        self._expected: frozenset[str] = frozenset()
 
     # Registration: @bindings.guard, or bindings.add("guard", "another_name", function)
 
@@ -127,10 +126,6 @@ class Bindings:
         self.add(kind, value.__name__, value)
         return value
 
-    def expect(self, *actors: str) -> None:
-        """Name actors that are bound later, with what the world gives them; checks of a chart count them as bound."""
-        self._expected |= frozenset(actors)
-
     # Look-up
 
     def get(self, kind: Kind, name: str) -> Any:
@@ -152,11 +147,6 @@ class Bindings:
         """All bound and declared names of a kind."""
         return self._declared.get(kind, frozenset()) | frozenset(self._tables[kind])
 
-    @property
-    def expected_actors(self) -> frozenset[str]:
-        """Actors that somebody else binds, bound meanwhile or not."""
-        return self._expected
-
     def __iter__(self) -> Iterator[tuple[Kind, str, Any]]:
         for kind, table in self._tables.items():
             for name, value in table.items():
@@ -169,7 +159,6 @@ class Bindings:
             BindingError: A name is bound differently in both.
         """
         joined = Bindings()
-        joined._expected = self._expected | other._expected
         for source in (self, other):
             for kind, name, value in source:
                 joined.add(kind, name, value)
@@ -180,7 +169,6 @@ class Bindings:
     def replaced(self, kind: Kind, values: Mapping[str, Any]) -> Bindings:
         """A copy in which some names stand for something else: for tests and demonstrations."""
         copy = Bindings()
-        copy._expected = self._expected
         copy._tables = {k: dict(table) for k, table in self._tables.items()}
         copy._declared = dict(self._declared)
         copy._tables[kind].update(values)

@@ -88,7 +88,7 @@ def bound_names(bindings: Bindings) -> BoundNames:
     return BoundNames(
         guards=bindings.names("guard"),
         actions=bindings.names("action"),
-        actors=bindings.names("actor") | bindings.expected_actors,
+        actors=bindings.names("actor"),
         delays=bindings.names("delay"),
         inputs=bindings.names("input"),
         outputs=bindings.names("output"),

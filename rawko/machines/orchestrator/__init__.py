@@ -16,7 +16,6 @@ bindings: Bindings = (
     guards.bindings | actions.bindings | recording.bindings | failing.bindings | delays.bindings | inputs.bindings
 )
 bindings.add("context", "OrchestratorContext", OrchestratorContext)
-bindings.expect("arbiter_select_agent", "agent_executor", "arbiter_evaluate")
 bindings.declare("actor", *ACTORS)
 
 __all__ = ["ACTORS", "OrchestratorContext", "bindings"]

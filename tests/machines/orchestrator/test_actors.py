@@ -232,8 +232,8 @@ async def test_a_refusal_is_a_providers_failure(selecting: dict[str, Any]) -> No
 
 def test_the_actors_are_those_that_the_bindings_expect() -> None:
     bound = actors(ports(Recorded(reply("select", GOOD))))
-    assert bound.names("actor") == orchestrator.bindings.expected_actors
-    assert (orchestrator.bindings | bound).expected_actors == bound.names("actor")
+    assert bound.names("actor") == orchestrator.bindings.names("actor")
+    assert (orchestrator.bindings | bound).names("actor") == bound.names("actor")
 
 
 # ---------------------------------------------------------------- the agent's machine
