@@ -119,7 +119,7 @@ def run_contracts(
     if features:
         module = [f"--rawko-bindings={bindings}"] if isinstance(bindings, str) else []
         # The project's own options may ask for plugins or reports that have no place here.
-        quiet = ["-p", "no:terminal", "-p", "no:cacheprovider", "-o", "addopts="]
+        quiet = ["-p", "no:terminal", "-p", "no:cacheprovider", "-o", "addopts=", "--continue-on-collection-errors"]
         quiet += [part for name in _WARNINGS for part in ("-W", f"ignore::pytest.{name}")]
         with warnings.catch_warnings():  # what other plugins have to say about this project is not asked here
             warnings.simplefilter("ignore")
@@ -130,7 +130,7 @@ def run_contracts(
     return result
 
 
-_WARNINGS = ("PytestAssertRewriteWarning", "PytestConfigWarning")
+_WARNINGS = ("PytestDeprecationWarning", "PytestAssertRewriteWarning", "PytestConfigWarning")
 """rawko is imported already: pytest cannot rewrite its asserts, and need not. The project's configuration of other
 plugins is none of a contract's business either; a project may make errors of its warnings."""
 

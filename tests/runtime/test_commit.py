@@ -84,6 +84,9 @@ async def test_nothing_is_seen_or_started_before_the_step_is_committed() -> None
         with pytest.raises(SnapshotError, match="being committed"):
             actor.snapshot()
         waiting = asyncio.create_task(actor.take_snapshot())
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert not waiting.done(), "it waits for the end of the step"
         journal.gate.set()
         await actor.settle()
         assert log == ["inspected", "emit WENT", "log going", "step working", "job started"]
@@ -101,6 +104,7 @@ async def test_a_journal_that_fails_stops_the_actor_and_starts_nothing() -> None
             await actor.wait_for("working", timeout_s=5)
     assert log == []
     assert isinstance(actor.error, JournalError)
+    assert journal.tries == [1, 2], "what can never succeed is not tried again"
     assert [row.seq for row in await journal.rows("r")] == [1]
 
 

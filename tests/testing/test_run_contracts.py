@@ -59,13 +59,6 @@ def ring(context, event): return None
 """
 
 
-@pytest.fixture(autouse=True)
-def few_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The plugins of this project's own tests have no part in these runs, and take most of their time."""
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.setenv("PYTEST_PLUGINS", "pytest_bdd.plugin,rawko.testing.plugin")
-
-
 def door(folder: Path, contract: str | None = CONTRACT, chart: str = CHART) -> Path:
     path = folder / "door.yaml"
     path.write_text(chart, "utf-8")
@@ -103,6 +96,13 @@ def test_a_failure_tells_the_line_and_the_machine_s_story_without_a_traceback(tm
     assert "Traceback" not in report
     assert ".py" not in result.failures
     assert result.to_json()["scenarios"][0]["outcome"] == "failed"
+
+
+def test_scenarios_can_be_chosen_by_a_part_of_their_name(tmp_path: Path) -> None:
+    path = door(tmp_path)
+    assert [r.scenario for r in run_contracts([path], only="it opens").scenarios] == ["It opens, and closes by itself"]
+    assert run_contracts([path], only="10-closed").passed == 1
+    assert run_contracts([path], only="no such name").scenarios == ()
 
 
 def test_an_edited_contract_is_read_anew(tmp_path: Path) -> None:
