@@ -58,7 +58,7 @@ class Agenda:
         queue = self._queue
         if queue is None:
             queue = self._queue = deque()
-        if queue and queue[-1][:2] > (time, seq):
+        if queue and (queue[-1][0] > time or (queue[-1][1] > seq and queue[-1][0] == time)):
             ordered = list(queue)
             insort(ordered, (time, seq, event), key=lambda item: item[:2])
             queue.clear()

@@ -33,6 +33,7 @@ from rawko.interpreter.work import Invocation
 
 NOT_KEPT = frozenset({"_chart", "_bindings", "_program", "clock", "_model", "_context", "_observation", "_evaluator"})
 """What a checkpoint leaves out: it does not change, or keeps itself."""
+NO_DATA: Mapping[str, Any] = {}
 
 
 class Interpreter(Macrosteps):
@@ -234,6 +235,9 @@ class Interpreter(Macrosteps):
         Raises:
             NotJsonError: A payload that is not JSON; nothing more is queued.
         """
+        if event_or_name.__class__ is str and not event_or_names and not parameters:
+            self._push(make_event(event_or_name, NO_DATA))
+            return self
         for item in (event_or_name, *event_or_names):
             if isinstance(item, str):
                 self._queue_delayed(item, self._payload(item, parameters), parameters.get("delay", 0))

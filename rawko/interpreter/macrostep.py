@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
+from sismic.clock import SimulatedClock
 from sismic.model import MicroStep as SismicMicroStep
 
 from rawko.interpreter.agenda import Timer
@@ -36,10 +37,16 @@ class Macrosteps(Recovery):
         Raises:
             ActionError, InvocationError, EventlessCycleError: See `rawko.interpreter.errors`; rolled back.
         """
-        self._require_idle()
-        self._time = now = self._now()
-        if self._observation is not None:
-            return self._execute_observed(now, self._observation)
+        observation = self._observation
+        if self._is_busy or observation is not None:
+            self._require_idle()
+        clock = self.clock
+        if clock.__class__ is SimulatedClock and not clock._play:
+            self._time = now = clock._time
+        else:
+            self._time = now = clock.time
+        if observation is not None:
+            return self._execute_observed(now, observation)
         return self._execute_next(now)
 
     def _execute_observed(self, now: float, observation: Observation) -> Step | None:
@@ -78,11 +85,26 @@ class Macrosteps(Recovery):
             step = self._macrostep(now, None)
             if step is not None:
                 return step
-        while (taken := self._agenda.next(now)) is not None:
+        next_of = self._agenda.next
+        while (taken := next_of(now)) is not None:
+            if observation is None and taken.__class__ is Event:
+                rows = node.rows.get(taken.name)
+                if rows is not None and (plan := rows.plan) is not None:
+                    return self._take_plain(now, taken, plan)
             step = self._fire(now, taken) if isinstance(taken, Timer) else self._consume(now, taken)
             if step is not None:
                 return step
         return None
+
+    def _take_plain(self, now: float, event: Event, plan: Plan) -> Step:
+        """A step that nothing can come between: see `Rows.plan`."""
+        event.at_ms = int(now * 1000)
+        self._event = event
+        self._idle_choice = None
+        if plan.writes:
+            self._history = {**self._history, **dict(plan.writes)}
+        self._node = target = plan.target
+        return Step(now, [MicroStep(plan, event, [])], Receipt.TAKEN, (), (), target)
 
     def _fire(self, now: float, timer: Timer) -> Step | None:
         """A delayed event is due: ours is processed, another's becomes an effect."""
@@ -174,6 +196,8 @@ class Macrosteps(Recovery):
             plan = node.plans.get(chosen)
             if plan.__class__ is not Plan:
                 plan = program.plan(node, chosen, self._history)
+            if not rows.is_checked:
+                program.note_plain(node, rows, plan)
             self._microstep(plan, event, steps)
             return Receipt.TAKEN
         steps.append(MicroStep(None, event, []))

@@ -33,7 +33,8 @@ from rawko.interpreter.steps import Receipt
 from rawko.interpreter.structure import Structure, structure_of
 
 MAX_NODES = 4096
-"""Configurations kept per chart; when full, all tables are dropped and built anew as needed."""
+"""Configurations kept per chart, or as many as it has states, if that is more: a chart without parallel states has
+no more of them. When full, all tables are dropped and built anew as needed."""
 
 ACTION: Final = 0
 LEAVE: Final = 1
@@ -125,15 +126,18 @@ class Rows:
     Attributes:
         receipt: What the sender is told where no candidate is taken.
         fixed: The choice, where no guard has a say; else None.
-        plan: The plan of the fixed choice, once built, where no history has a say.
+        plan: The plan of the fixed choice, once built, if it just goes from one stable configuration to another:
+            no code, no timers, no history to look up, nothing eventless to follow. Such a step cannot fail.
+        is_checked: Whether that has been found out.
     """
 
-    __slots__ = ("fixed", "plan", "receipt", "rows")
+    __slots__ = ("fixed", "is_checked", "plan", "receipt", "rows")
 
     def __init__(self, rows: tuple[Row, ...], receipt: Receipt) -> None:
         self.rows = rows
         self.receipt = receipt
         self.plan: Plan | None = None
+        self.is_checked = False
         self.fixed: tuple[int, ...] | None = None
         if all(candidates[0][0] is None for _, _, candidates in rows):
             chosen: list[int] = []
@@ -185,6 +189,7 @@ class Program:
 
     def __init__(self, structure: Structure, bindings: Bindings) -> None:
         self.structure = structure
+        self.max_nodes = max(MAX_NODES, len(structure.states))
         self.nodes: dict[Configuration, Node] = {}
         self._living: WeakSet[Node] = WeakSet()
         self._initial: Plan | None = None
@@ -295,7 +300,7 @@ class Program:
         """The node of a configuration, made if new."""
         found = self.nodes.get(configuration)
         if found is None:
-            if len(self.nodes) >= MAX_NODES:
+            if len(self.nodes) >= self.max_nodes:
                 self._forget()
             found = self.nodes[configuration] = Node(self.structure, configuration)
             self._living.add(found)
@@ -363,6 +368,18 @@ class Program:
         if found is None:
             return self._make_plan(node, chosen, history)
         return found  # type: ignore[return-value]
+
+    def note_plain(self, node: Node, rows: Rows, plan: Plan) -> None:
+        """Remember the plan of a fixed choice at its rows, if nothing can come between."""
+        rows.is_checked = True
+        if (
+            rows.fixed is not None
+            and node.plans.get(rows.fixed) is plan
+            and not plan.operations
+            and plan.finished_by < 0
+            and not self.rows(plan.target, None).rows
+        ):
+            rows.plan = plan
 
     def _make_plan(self, node: Node, chosen: tuple[int, ...], history: dict[int, tuple[int, ...]]) -> Plan:
         consulted: dict[int, tuple[int, ...] | None] = {}
