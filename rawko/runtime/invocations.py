@@ -164,6 +164,8 @@ class Invocations:
         output: Any = None
         try:
             async for item in events:
+                if not self._owner.invokes(effect.id, effect.number):  # it goes on though it was stopped
+                    break
                 if isinstance(item, Done):
                     output = item.output
                 elif isinstance(item, Event):

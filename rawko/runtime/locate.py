@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from rawko.chart.definition import Chart
@@ -47,8 +48,9 @@ def find_bindings(chart: Chart, *, module: str | None = None, start: Path | None
         return load_bindings(module, folder, "--bindings")
     if project is not None and (named := _named_by_project(project, chart, path)) is not None:
         return load_bindings(named, folder, f"{TABLE} of {project}")
-    if path.parent == _shipped_folder():
-        return load_bindings(f"rawko.machines.{path.stem}", folder, f"the shipped chart {path.stem!r}")
+    if path.resolve().parent == _shipped_folder():
+        stem = path.resolve().stem
+        return load_bindings(f"rawko.machines.{stem}", folder, f"the shipped chart {stem!r}")
     return None
 
 
@@ -71,7 +73,11 @@ def load_bindings(module: str, folder: Path, whose: str) -> Bindings:
     """
     try:
         with _import_path(folder):
-            return Bindings.from_module(importlib.import_module(module))
+            found = importlib.import_module(module)
+        _refuse_namesake(found, module, folder, whose)
+        return Bindings.from_module(found)
+    except BindingsNotFound:
+        raise
     except ModuleNotFoundError as error:
         if error.name is not None and (module == error.name or module.startswith(f"{error.name}.")):
             message = f"module {module!r}, named by {whose}, is not found in {folder} or among the installed packages"
@@ -81,6 +87,15 @@ def load_bindings(module: str, folder: Path, whose: str) -> Bindings:
         raise BindingsNotFound(f"{error}, named by {whose}", module=module) from error
     except Exception as error:  # the module's own code may raise anything
         raise _broken(module, whose, error) from error
+
+
+def _refuse_namesake(found: ModuleType, module: str, folder: Path, whose: str) -> None:
+    """Two projects in one process may both call their module "bindings": the first one's must not serve the second."""
+    stem = folder.joinpath(*module.split("."))
+    own = next((path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file()), None)
+    if own is not None and found.__file__ is not None and Path(found.__file__).resolve() != own.resolve():
+        message = f"module {module!r}, named by {whose}, is {own}, but {found.__file__} was imported under that name"
+        raise BindingsNotFound(f"{message}: give one of them another name", module=module)
 
 
 def bound_names(bindings: Bindings) -> BoundNames:

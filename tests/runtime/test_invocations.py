@@ -203,6 +203,27 @@ async def test_leaving_the_state_ends_the_iterator_and_nothing_of_it_is_heard_an
         assert emitted == []
 
 
+async def test_an_iterator_that_will_not_stop_is_not_listened_to() -> None:
+    rounds = 0
+
+    async def job(input: Any) -> AsyncIterator[Any]:
+        nonlocal rounds
+        while True:
+            rounds += 1
+            try:
+                await asyncio.sleep(0)
+            except asyncio.CancelledError:
+                pass
+            yield Event("TICK", n=rounds)
+
+    async with worker(job) as actor:
+        await actor.wait_for(lambda a: len(a.context["ticks"]) >= 3, timeout_s=5)
+        actor.send("LEAVE")
+        await actor.wait_for("away", timeout_s=5)
+    heard = len(actor.context["ticks"])
+    assert rounds <= heard + 2, "it ended with the next thing it said"
+
+
 async def test_a_late_result_of_an_earlier_invocation_is_dropped() -> None:
     """It swallows its cancellation and answers all the same; the machine is in the same state again by then."""
     answers = iter(["first", "second"])

@@ -82,6 +82,23 @@ def test_a_sibling_s_entry_is_no_misspelling_of_this_chart_s(tmp_path: Path) -> 
     assert find_bindings(load_chart(chart)) is None
 
 
+def test_a_namesake_of_another_project_is_refused(tmp_path: Path) -> None:
+    charts = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        table = '[tool.rawko.bindings]\nlamp = "located_g"\n'
+        charts.append(load_chart(project(tmp_path / name, table, located_g=MODULE.format(guard=name))))
+    assert find_bindings(charts[0]) is not None
+    with pytest.raises(BindingsNotFound, match="was imported under that name"):
+        find_bindings(charts[1])
+
+
+def test_a_shipped_chart_is_known_through_a_link(tmp_path: Path) -> None:
+    folder = tmp_path / "shipped"
+    folder.symlink_to(find_chart("orchestrator").parent)
+    assert find_bindings(load_chart(folder / "orchestrator.yaml")) is not None
+
+
 @pytest.mark.parametrize(
     ("table", "module", "said"),
     [
