@@ -32,7 +32,7 @@ Milliseconds = Annotated[int, Field(ge=0)]
 Name = Annotated[str, Field(min_length=1)]
 Limit = Annotated[int, Field(ge=1)]
 
-PATH_LIMIT = 100
+PATH_LIMIT = 32
 """Nodes that a walk remembers, so that it can go back; older ones are forgotten."""
 
 REQUESTED = "requested"

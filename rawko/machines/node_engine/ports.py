@@ -133,7 +133,7 @@ async def on_attempt(ports: NodeEnginePorts, result: EngineResult) -> None:
 def _checked_result(answer: object) -> EngineResult:
     try:
         result = EngineResult.model_validate(answer)
-        freeze(result.to_json(), "result")
+        freeze(result.model_dump(), "result")  # as JSON, infinity would pass for null
     except (ValueError, NotJsonError) as error:
         raise _failed("run_once", error) from error
     return result
