@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, assert_never
+from typing import Any
 
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.clocks import Clock, SimulatedClock, WallClock
-from rawko.interpreter.effects import Effect, EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
+from rawko.interpreter.effects import StartInvocation
 from rawko.interpreter.errors import SnapshotError
 from rawko.interpreter.events import make_event
 from rawko.interpreter.interpreter import Interpreter
 from rawko.interpreter.steps import Step
-from rawko.interpreter.structure import descriptor_matches
 from rawko.interpreter.values import freeze, thaw
 from rawko.runtime import simulated
-from rawko.runtime.errors import ActorCrashed, ActorStopped, InboxFull, WaitTimeout
+from rawko.runtime.effects import Effects, Parent
+from rawko.runtime.errors import ActorCrashed, ActorStopped, WaitTimeout
 from rawko.runtime.inbox import Inbox
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.invocations import Invocations
@@ -36,19 +35,8 @@ from rawko.runtime.waiting import Condition, Waiters, condition_of
 INBOX_LIMIT = 10_000
 STEPS_IN_A_ROW = 50
 """After so many steps without a pause the others in the loop get a turn."""
-
-_UNDELIVERED = "error.communication"
 StepListener = Callable[[Step], None]
 EmitListener = Callable[[str, Mapping[str, Any]], None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Parent:
-    """The machine that invoked this one."""
-
-    actor: Actor
-    id: str
-    number: int
 
 
 class Actor:
@@ -81,19 +69,19 @@ class Actor:
         snapshot: Mapping[str, Any] | None = None,
         inbox_limit: int = INBOX_LIMIT,
         path: str = "root",
-        parent: _Parent | None = None,
+        parent: Parent | None = None,
     ) -> None:
         self.interpreter = Interpreter(chart, bindings, input=input, clock=WallClock() if clock is None else clock)
         self.session = session or Session(run=run, journal=journal, log=log)
         self.path = path
         self.system_id = system_id
-        self._parent = parent
         self._snapshot = snapshot
         self._children: Mapping[str, Any] = {} if snapshot is None else snapshot.get("children", {})
         self._inbox = Inbox(path, inbox_limit)
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self._invocations = Invocations(self)
+        self._effects = Effects(self, self._invocations, parent)
         self._waiters = Waiters(self)
         self._requests: dict[int, asyncio.Future[Step]] = {}
         self._listeners: Observers[StepListener] = Observers(self._report)
@@ -103,9 +91,6 @@ class Actor:
         self._is_stopping = False
         self._error: BaseException | None = None
         self._is_error_told = False
-        self._hears_undelivered = any(
-            descriptor_matches(event, _UNDELIVERED) for t in chart.transitions for event in t.events
-        )
 
     # ------------------------------------------------------------ life
 
@@ -243,7 +228,7 @@ class Actor:
     async def _commit(self, step: Step) -> None:
         await self.session.commit(self, step)
         for effect in step.effects:
-            self._begin_effect(effect)
+            self._effects.begin(effect)
         self._listeners.tell(step)
         self._answer(step)
         self._waiters.check()
@@ -274,42 +259,6 @@ class Actor:
 
     # ------------------------------------------------------------ effects
 
-    def _begin_effect(self, effect: Effect) -> None:
-        match effect:
-            case StartInvocation():
-                self._invocations.start(effect)
-            case StopInvocation(id, number):
-                self._invocations.stop(id, number)
-            case SendTo(to, event, data):
-                self._send_to(to, event, data)
-            case EmitEvent(event, data):
-                self.emitted(event, data)
-            case LogLine(message, level, data):
-                self.session.log(self, message, level, data)
-            case _:
-                assert_never(effect)
-
-    def _send_to(self, to: str, event: str, data: Mapping[str, Any]) -> None:
-        if to == "parent" and self._parent is not None:
-            self._parent.actor.deliver(self._parent.id, self._parent.number, event, data)
-            return
-        target = self._invocations.child(to) or self.session.actors.get(to)
-        if target is None or target.is_ended:
-            self._not_delivered(to, event, f"no actor {to!r} is running")
-            return
-        try:
-            target.put(event, data)
-        except InboxFull as error:
-            self._not_delivered(to, event, str(error))
-
-    def _not_delivered(self, to: str, event: str, reason: str) -> None:
-        self.session.stream.publish("undelivered", self.path, self.now(), to=to, event=event, reason=reason)
-        if to == "parent":  # a machine that runs on its own has none, which is no failure
-            return
-        if self._hears_undelivered:
-            error = make_event(_UNDELIVERED, freeze({"to": to, "event": event, "message": reason}))
-            self._enqueue(lambda: self.interpreter.queue(error))
-
     def emitted(self, event: str, data: Mapping[str, Any], source: str | None = None) -> None:
         """Tell observers of an emitted event."""
         fields = {} if source is None else {"source": source}
@@ -327,7 +276,7 @@ class Actor:
             session=self.session,
             snapshot=snapshot,
             path=f"{self.path}/{effect.id}",
-            parent=_Parent(self, effect.id, effect.number),
+            parent=Parent(self, effect.id, effect.number),
         )
 
     # ------------------------------------------------------------ what comes in
@@ -397,6 +346,11 @@ class Actor:
     def failed(self, id: str, number: int, error: Mapping[str, Any]) -> None:
         """An invoked actor has failed."""
         self._enqueue(lambda: self.interpreter.fail_invocation(id, number, error))
+
+    def tell(self, event: str, data: Mapping[str, Any]) -> None:
+        """Queue an event of the runtime's own, whatever the inbox's bound."""
+        made = make_event(event, data)
+        self._enqueue(lambda: self.interpreter.queue(made))
 
     def invokes(self, id: str, number: int) -> bool:
         """Whether that very invocation is at work."""

@@ -312,3 +312,34 @@ async def test_a_crash_of_the_parent_ends_the_child() -> None:
             actor.send("ASK")
             await actor.wait_for("done", timeout_s=5)
     assert child.is_ended
+
+
+async def test_a_child_that_floods_its_parent_is_told_so() -> None:
+    shouter = parse_chart("""
+statechart:
+  name: shouter
+  root state:
+    name: shouter
+    initial: on
+    states:
+      - name: on
+        on entry: [{send: {event: NOISE, to: parent}}, {send: {event: NOISE, to: parent}}]
+        transitions: [{event: error.communication, target: hushed}]
+      - {name: hushed, type: final}
+""")
+    listener = parse_chart("""
+statechart:
+  name: listener
+  root state:
+    name: listener
+    initial: a
+    states:
+      - {name: a, invoke: {id: kid, src: kid, on done: hushed, on error: a}, transitions: [{event: NOISE}]}
+      - {name: hushed}
+""")
+    bindings = Bindings()
+    bindings.add("actor", "kid", child_machine(lambda input: ChildMachine(shouter, Bindings(), {})))
+    async with Actor(listener, bindings, inbox_limit=1) as actor:
+        await actor.wait_for("hushed", timeout_s=5)
+        lost = [e for e in actor.session.stream.since(0) if e["type"] == "undelivered"]
+    assert [(e["actor"], e["to"], e["event"]) for e in lost] == [("root/kid", "parent", "NOISE")]

@@ -1,0 +1,78 @@
+"""What a committed step asks for, begun: actors started and stopped, events delivered, observers told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, assert_never
+
+from rawko.interpreter.effects import Effect, EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
+from rawko.interpreter.structure import descriptor_matches
+from rawko.interpreter.values import freeze
+from rawko.runtime.errors import InboxFull
+
+if TYPE_CHECKING:
+    from rawko.runtime.actor import Actor
+    from rawko.runtime.invocations import Invocations
+
+UNDELIVERED = "error.communication"
+"""What a machine is told of a message that reached nobody, if it handles that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """The machine that invoked an actor, under which id and number."""
+
+    actor: Actor
+    id: str
+    number: int
+
+
+class Effects:
+    """Begins the effects of one actor's steps, in order. Nothing here waits."""
+
+    def __init__(self, owner: Actor, invocations: Invocations, parent: Parent | None) -> None:
+        self._owner = owner
+        self._invocations = invocations
+        self._parent = parent
+        events = (event for t in owner.interpreter.chart.transitions for event in t.events)
+        self._hears_undelivered = any(descriptor_matches(event, UNDELIVERED) for event in events)
+
+    def begin(self, effect: Effect) -> None:
+        """Begin one effect."""
+        match effect:
+            case StartInvocation():
+                self._invocations.start(effect)
+            case StopInvocation(id, number):
+                self._invocations.stop(id, number)
+            case SendTo(to, event, data):
+                self._send(to, event, data)
+            case EmitEvent(event, data):
+                self._owner.emitted(event, data)
+            case LogLine(message, level, data):
+                self._owner.session.log(self._owner, message, level, data)
+            case _:
+                assert_never(effect)
+
+    def _send(self, to: str, event: str, data: Mapping[str, Any]) -> None:
+        try:
+            if to == "parent" and self._parent is not None:
+                self._parent.actor.require_room()
+                self._parent.actor.deliver(self._parent.id, self._parent.number, event, data)
+                return
+            target = self._invocations.child(to) or self._owner.session.actors.get(to)
+            if target is not None and not target.is_ended:
+                target.put(event, data)
+                return
+            reason = f"no actor {to!r} is running"
+        except InboxFull as error:
+            reason = str(error)
+        self._tell_undelivered(to, event, reason)
+
+    def _tell_undelivered(self, to: str, event: str, reason: str) -> None:
+        owner = self._owner
+        owner.session.stream.publish("undelivered", owner.path, owner.now(), to=to, event=event, reason=reason)
+        if to == "parent" and self._parent is None:  # a machine that runs on its own has none, which is no failure
+            return
+        if self._hears_undelivered:
+            owner.tell(UNDELIVERED, freeze({"to": to, "event": event, "message": reason}))
