@@ -145,15 +145,19 @@ def transition(draw: st.DrawFn, index: int, source: str, names: list[str], kinds
     targets = draw(st.one_of(st.just(()), st.sampled_from(names[1:]).map(lambda name: (name,))))
     parity = GuardCall("parity", (("k", LiteralArgument(draw(st.integers(0, 1)))),))
     guards = [None, parity, Not(parity), InState(draw(st.sampled_from(names)))]
-    events = draw(st.sampled_from([("A",), ("B",), ("C",), ("A", "C"), ("*",), ("done.state.*",)]))
+    events: tuple[str, ...] = draw(st.sampled_from([("A",), ("B",), ("C",), ("A", "C"), ("*",), ("done.state.*",)]))
+    if is_eventless:
+        events = ()
+    # What may follow from itself for ever, such as a state that is done as often as it is entered, must count.
+    is_counted = events in ((), ("*",), ("done.state.*",))
     note = draw(actions(f">{index}"))
     return Transition(
         index=index,
         source=source,
-        events=() if is_eventless else events,
+        events=events,
         targets=targets,
-        guard=GuardCall("few") if is_eventless else draw(st.sampled_from(guards)),
-        actions=(CallAction("count"), *note) if is_eventless else note,
+        guard=GuardCall("few") if is_counted else draw(st.sampled_from(guards)),
+        actions=(CallAction("count"), *note) if is_counted else note,
         internal=draw(st.booleans()),
         priority=draw(st.sampled_from([0, 0, 0, 1])),
     )
