@@ -18,12 +18,11 @@ from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.interpreter.events import Event, make_event
 from rawko.interpreter.explain import Refusal
-from rawko.interpreter.interpreter import Interpreter
 from rawko.interpreter.steps import Receipt, Step
 from rawko.testing.coverage import Coverage
 from rawko.testing.doubles import Call, Doubles
 from rawko.testing.errors import ContractMistake
-from rawko.testing.placing import Placed
+from rawko.testing.placing import Placed, make_machine
 from rawko.testing.recorder import Recorder
 
 GIVEN = "rawko.given"
@@ -94,7 +93,7 @@ class TestActor:
         self.coverage = Coverage(chart) if coverage is None else coverage
         placed = Placed(chart, bindings, states=states, context=context, input=input)
         self.without_input = placed.without_input
-        self.interpreter = Interpreter(chart, bindings, input=input, clock=SimulatedClock())
+        self.interpreter = make_machine(chart, bindings, input)
         restored = self.interpreter.restore(placed.snapshot)
         if not states:
             self._run()
@@ -156,7 +155,7 @@ class TestActor:
         snapshot["context"][name] = thaw(model_of(self.chart, self.doubles.bindings).field(name, value))
         for invocation in snapshot["invocations"]:
             invocation["policy"] = "resume"
-        changed = Interpreter(self.chart, self.doubles.bindings, clock=self.interpreter.clock)
+        changed = make_machine(self.chart, self.doubles.bindings, {}, self.interpreter.clock)
         changed.restore(snapshot)
         self.interpreter = changed
 

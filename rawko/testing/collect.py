@@ -98,7 +98,7 @@ class ContractFile(pytest.Module):
 
         from rawko.testing import bdd_steps
 
-        chart = load_chart(self.chart_path)
+        chart = load_chart(self.chart_path, trusted=self.config.getoption("--rawko-trust-code"))
         bindings = self._bindings(chart)
         feature = _read_feature(self.path)
         module = ModuleType(f"contract_{_python_name(self.path.stem)}")

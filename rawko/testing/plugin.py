@@ -26,6 +26,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="module with the bindings of the charts, over [tool.rawko.bindings] in pyproject.toml",
     )
     group.addoption(
+        "--rawko-trust-code",
+        action="store_true",
+        default=False,
+        help="run the Python code of plain sismic charts",
+    )
+    group.addoption(
         "--rawko-coverage",
         action="store_true",
         default=False,

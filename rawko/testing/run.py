@@ -98,6 +98,7 @@ def run_contracts(
     report: TextIO | None = None,
     is_verbose: bool = False,
     only: str | None = None,
+    trusted: bool = False,
 ) -> ContractResult:
     """Run the `.feature` beside each chart.
 
@@ -107,6 +108,7 @@ def run_contracts(
         report: Where a person reads along: scenarios as they end, failures, the coverage table. None: nowhere.
         is_verbose: Also list what is not covered.
         only: Run only the scenarios whose name contains this, in whatever case.
+        trusted: Run the Python code of plain sismic charts; without, a chart that holds any is an error.
 
     Raises:
         ContractsUnavailable: pytest or pytest-bdd is not installed.
@@ -118,6 +120,7 @@ def run_contracts(
     listener = _Listener(None if isinstance(bindings, str) else bindings, report, errors, only)
     if features:
         module = [f"--rawko-bindings={bindings}"] if isinstance(bindings, str) else []
+        module += ["--rawko-trust-code"] if trusted else []
         # The project's own options may ask for plugins or reports that have no place here.
         quiet = ["-p", "no:terminal", "-p", "no:cacheprovider", "-o", "addopts=", "--continue-on-collection-errors"]
         quiet += [part for name in _WARNINGS for part in ("-W", f"ignore::pytest.{name}")]

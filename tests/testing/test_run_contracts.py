@@ -105,6 +105,45 @@ def test_scenarios_can_be_chosen_by_a_part_of_their_name(tmp_path: Path) -> None
     assert run_contracts([path], only="no such name").scenarios == ()
 
 
+def test_a_plain_sismic_chart_with_code_runs_only_if_it_is_trusted(tmp_path: Path) -> None:
+    chart = """
+statechart:
+  name: counter
+  preamble: n = 0
+  root state:
+    name: counter
+    initial: counting
+    states:
+      - name: counting
+        transitions:
+          - {event: up, guard: event.by > 0, action: "n = n + event.by; send('counted', total=n)"}
+          - {event: stop, target: stopped}
+      - {name: stopped, type: final}
+"""
+    contract = """
+Feature: A counter
+  Scenario: It counts
+    When I repeat 'I send event up with by=2' 3 times
+    Then variable n equals 6
+    And event counted is fired with total=6
+    When I send event up with by=0
+    Then variable n equals 6
+  Scenario: It goes on from anywhere
+    Given state counting is active
+    And context field n is 40
+    When I send event up with by=2
+    Then variable n equals 42
+    When I send event stop
+    Then statechart is in a final configuration
+"""
+    path = door(tmp_path, contract, chart)
+    refused = run_contracts([path])
+    assert (refused.exit_code, refused.passed) == (2, 0)
+    assert "trusted" in refused.errors[0]
+    trusted = run_contracts([path], trusted=True)
+    assert (trusted.exit_code, trusted.passed) == (0, 2), trusted.failures or trusted.errors
+
+
 def test_an_edited_contract_is_read_anew(tmp_path: Path) -> None:
     path = door(tmp_path, CONTRACT.replace("state opened is active", "state closed is active"))
     assert run(path)[0].failed > 0
