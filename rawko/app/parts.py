@@ -12,6 +12,8 @@ from rawko.chart.check import check_chart
 from rawko.chart.lint import has_errors
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.errors import ContextError
+from rawko.interpreter.interpreter import Interpreter
 from rawko.machines import agent_loop
 from rawko.runtime.errors import BindingsNotFound
 from rawko.runtime.ports import Provider, Toolbox, WorkspaceError
@@ -178,18 +180,28 @@ def _accepted_charts(found: str) -> str:
     return f"{accepted(shipped_charts(), found=found)}, or the path of a chart in the workspace"
 
 
-def check_machines(machines: Mapping[str, Machine]) -> None:
-    """Refuse a chart whose names are not bound, before a task starts.
+def check_machines(settings: Settings, machines: Mapping[str, Machine]) -> None:
+    """Refuse a chart whose names are not bound, or that cannot take what an agent is given, before a task starts.
 
     Raises:
         ConfigError: With every finding that is an error.
     """
     from rawko.runtime.locate import bound_names
 
-    for name, (chart, bindings) in machines.items():
-        if name in shipped_charts():
+    for config in settings.agents.values():
+        if config.chart in shipped_charts():
             continue  # held to their bindings by tests
+        chart, bindings = machines[config.chart]
         findings = check_chart(chart, bound_names(bindings))
         if has_errors(findings):
             told = "\n".join(str(finding) for finding in findings if finding.severity == "error")
-            raise ConfigError(f"the chart {name!r} of an agent has defects:\n{told}")
+            raise ConfigError(f"agent {config.name!r}: its chart has defects:\n{told}")
+        given = agent_loop.agent_loop_input(config, "task")
+        try:
+            Interpreter(chart, bindings, input=given)
+        except ContextError as error:
+            names = ", ".join(map(repr, given))
+            raise ConfigError(
+                f"agent {config.name!r}: the context of its chart {config.chart!r} does not take what an agent is "
+                f"given ({names}): {error}"
+            ) from error

@@ -140,7 +140,7 @@ class Run:
             max_tokens=settings.max_tokens,
         )
         machines = agent_machines(settings, agent_loop.bindings | agent_loop_actors.actors(ports))
-        check_machines(machines)
+        check_machines(settings, machines)
         session = Session(run=self.id, log=self.log)
         session.stream.subscribe(self._watch)
         if self.observe is not None:
