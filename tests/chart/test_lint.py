@@ -67,6 +67,16 @@ CASES: list[tuple[str, dict[str, str], list[str]]] = [
     ("{name: a, always: [{guard: x, target: b}, {action: y}, {target: b}]},\n{name: b}", {},
      ["5:56: shadowed-transition: warning: transition without event of state 'a' is never taken: "
       "the one in line 5 has no guard and comes first"]),
+    # undecided-transient
+    ("{name: a, tags: [transient], always: [{guard: x, target: b}, {target: b, guard: y}]},\n{name: b}", {},
+     ["5:1: undecided-transient: state 'a' is tagged 'transient', but a machine can be stuck in it: "
+      "give it a last 'always' without a guard"]),
+    ("{name: a, tags: [transient], always: [{guard: x, target: b}, {action: y}], transitions: [{event: E}]},"
+     "\n{name: b}", {},
+     ["5:1: undecided-transient: state 'a' is tagged 'transient', but a machine can be stuck in it: "
+      "give it a last 'always' without a guard"]),
+    ("{name: a, tags: [transient], always: [{guard: x, target: b}, b]},\n{name: b}", {}, []),
+    ("{name: a, always: {guard: x, target: b}},\n{name: b}", {}, []),
     # invoke-without-on-error
     ("{name: a, invoke: {src: f}}", {},
      ["5:19: invoke-without-on-error: warning: nothing handles the failure of invoke 'f'; add 'on error' to it"]),

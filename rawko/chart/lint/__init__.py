@@ -32,6 +32,7 @@ _CHECKS: tuple[Callable[[Chart], Iterator[Diagnostic]], ...] = (
     reachability.unreachable_states,
     reachability.eventless_cycles,
     coverage.shadowed_transitions,
+    coverage.undecided_transients,
     coverage.unhandled_failures,
     coverage.undeclared_events,
     coverage.unhandled_raises,

@@ -64,6 +64,24 @@ def descriptors(event: str) -> Iterator[str]:
 _NOT_WILD = ("after.", "rawko.", "error.")
 
 
+TRANSIENT = "transient"
+"""Tag of a state that is left in the step that enters it."""
+
+
+def undecided_transients(chart: Chart) -> Iterator[Diagnostic]:
+    """States with the tag `transient` in which a machine can be stuck: no eventless way out is without a guard."""
+    for state in chart:
+        if TRANSIENT not in state.tags:
+            continue
+        ways = [each for each in state.transitions if not each.events and each.targets]
+        if not any(walk.is_always_true(each.guard) for each in ways):
+            message = (
+                f"state {state.name!r} is tagged {TRANSIENT!r}, but a machine can be stuck in it: "
+                "give it a last 'always' without a guard"
+            )
+            yield finding("undecided-transient", state.position, message)
+
+
 def unhandled_failures(chart: Chart) -> Iterator[Diagnostic]:
     """Invocations whose failure nothing handles, in their state or around it."""
     handled = {state.name: {event for each in state.transitions for event in each.events} for state in chart}

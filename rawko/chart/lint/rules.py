@@ -63,6 +63,7 @@ _ROWS: Final[tuple[tuple[str, Severity, When, str], ...]] = (
     ("unreachable-state", "warning", "check", "no transition leads into the state"),
     ("eventless-cycle", "error", "check", "eventless transitions without guards lead round for ever"),
     ("shadowed-transition", "warning", "check", "an earlier transition without guard always wins"),
+    ("undecided-transient", "error", "check", "a state with the tag `transient` that is not always left at once"),
     ("invoke-without-on-error", "warning", "check", "nothing handles the failure of the invocation"),
     ("event-never-handled", "warning", "check", "a declared event that no transition names"),
     ("event-never-declared", "warning", "check", "a handled event that `events` does not declare"),

@@ -416,4 +416,4 @@ def test_a_long_walk_comes_to_the_same(policy: Literal["engine", "chart"]) -> No
     )
     report, _ = both(Plan(), partial(engine_of, registry, context), context)
     assert (report.outcome, report.state.data) == ("finished", {"count": 100})
-    assert report.state.backtracks > 3
+    assert report.state.backtracks > 0
