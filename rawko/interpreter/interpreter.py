@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from sismic.clock import Clock, SimulatedClock
 from sismic.model import Event as SismicEvent
@@ -28,7 +28,7 @@ from rawko.interpreter.macrostep import Macrosteps
 from rawko.interpreter.observed import BoundListener, Observation, property_listener
 from rawko.interpreter.snapshots import release, restore_into, take_snapshot
 from rawko.interpreter.steps import Receipt, Step
-from rawko.interpreter.values import freeze
+from rawko.interpreter.values import Record, freeze
 from rawko.interpreter.work import Invocation
 
 NOT_KEPT = frozenset({"_chart", "_bindings", "_program", "clock", "_model", "_context", "_observation", "_evaluator"})
@@ -126,9 +126,11 @@ class Interpreter(Macrosteps):
         return self._chart
 
     @property
-    def context(self) -> Mapping[str, Any]:
-        """The context: a live, read-only view."""
-        return self._context if self._observation is None else self._observation.context(self._context)
+    def context(self) -> Record:
+        """The context: a live, read-only view. Of a trusted chart: the evaluator's own mapping."""
+        if self._observation is None:
+            return self._context
+        return cast("Record", self._observation.context(self._context))
 
     @property
     def output(self) -> Any:

@@ -1,0 +1,289 @@
+"""Frozen JSON values, the context and its model, bindings."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from enum import StrEnum
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field
+
+from rawko.interpreter import (
+    ActionError,
+    BindingError,
+    Bindings,
+    ContextError,
+    Interpreter,
+    NotJsonError,
+    Record,
+    Vector,
+    append,
+    assign,
+    freeze,
+    thaw,
+)
+from tests.interpreter.tables import chart_of
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(json_values)
+def test_thawing_what_was_frozen_gives_it_back(value: Any) -> None:
+    frozen = freeze(value)
+    assert thaw(frozen) == value
+    assert frozen == value
+    assert freeze(frozen) is frozen or not isinstance(value, (dict, list))
+    assert json.dumps(thaw(pickle.loads(pickle.dumps(frozen)))) == json.dumps(value)
+    assert copy.deepcopy(frozen) == frozen
+
+
+@given(st.lists(st.integers()), st.lists(st.tuples(st.booleans(), st.integers()), max_size=20))
+def test_vectors_share_and_never_disturb_each_other(start: list[int], appends: list[tuple[bool, int]]) -> None:
+    versions = [(freeze(start), list(start))]
+    for from_first, item in appends:
+        vector, plain = versions[0 if from_first else -1]
+        versions.append((vector.appended(item), [*plain, item]))
+    for vector, plain in versions:
+        assert list(vector) == plain
+        assert len(vector) == len(plain)
+        assert vector[-2:] == plain[-2:]
+        assert vector[::-1] == plain[::-1]
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+class Jsonable:
+    def to_json(self) -> Any:
+        return {"n": [1]}
+
+
+def test_what_counts_as_json() -> None:
+    assert type(freeze(Colour.RED)) is str
+    assert freeze(Jsonable()) == {"n": [1]}
+    assert freeze((1, 2)) == [1, 2]
+
+
+REFUSED = [
+    ({"a": [1, {"b": {1, 2}}]}, r"here\.a\[1\]\.b"),
+    ({1: 2}, "string keys"),
+    (float("nan"), "finite"),
+    (object(), "is not JSON"),
+    (b"bytes", "is not JSON"),
+]
+
+
+@pytest.mark.parametrize(("value", "message"), REFUSED)
+def test_what_does_not(value: Any, message: str) -> None:
+    with pytest.raises(NotJsonError, match=message):
+        freeze(value, "here")
+
+
+def test_too_deep() -> None:
+    value: Any = []
+    for _ in range(1000):
+        value = [value]
+    with pytest.raises(NotJsonError, match="levels of nesting"):
+        freeze(value)
+
+
+def test_records_are_read_only() -> None:
+    record: Any = freeze({"a": {"b": 1}})
+    assert (record.a.b, record["a"]["b"], dict(record)) == (1, 1, {"a": {"b": 1}})
+    with pytest.raises(AttributeError, match="read-only"):
+        record.a = 1
+    with pytest.raises(AttributeError, match="read-only"):
+        del record.a
+    with pytest.raises(AttributeError, match="no field 'c'; fields: 'a'"):
+        _ = record.c
+    with pytest.raises(TypeError):
+        record["a"] = 1
+    with pytest.raises(IndexError):
+        Vector([1])[1]
+    assert Record({}) != 5
+
+
+# ---------------------------------------------------------------- the context
+
+
+class Context(BaseModel):
+    """A context model."""
+
+    task: str = "none"
+    tries: int = Field(default=0, ge=0)
+    history: list[dict[str, int]] = []
+
+
+def modelled(**actions: Any) -> tuple[Any, Bindings]:
+    bindings = Bindings()
+    bindings.add("context", "Context", Context)
+    for name, update in actions.items():
+        bindings.add("action", name, lambda context, event, update=update: update)
+    transitions = ", ".join(f"{{event: {name}, action: {name}}}" for name in actions)
+    return chart_of(f"name: r\ntransitions: [{transitions}]", context="Context"), bindings
+
+
+def test_defaults_are_overlaid_by_the_input() -> None:
+    chart, bindings = modelled()
+    assert dict(Interpreter(chart, bindings).context) == {"task": "none", "tries": 0, "history": []}
+    given_input = {"task": "t", "tries": None}
+    assert dict(Interpreter(chart, bindings, input=given_input).context) == {"task": "t", "tries": 0, "history": []}
+
+
+INPUTS = [({"taks": 1}, "did you mean 'task'"), ({"tries": -1}, "tries"), ({"tries": "many"}, "tries")]
+
+
+@pytest.mark.parametrize(("given_input", "message"), INPUTS)
+def test_input_is_checked(given_input: dict[str, Any], message: str) -> None:
+    chart, bindings = modelled()
+    with pytest.raises(ContextError, match=message):
+        Interpreter(chart, bindings, input=given_input)
+
+
+def test_assignments_and_items_are_checked() -> None:
+    chart, bindings = modelled(
+        good=(assign(tries=2), append("history", {"n": 1})),
+        bad_value=assign(tries=-1),
+        bad_name=assign(trise=1),
+        bad_item=append("history", {"n": "x"}),
+        no_list=append("task", 1),
+        no_json=assign(task=object()),
+    )
+    machine = Interpreter(chart, bindings)
+    machine.send("good")
+    before = dict(machine.context)
+    assert before == {"task": "none", "tries": 2, "history": [{"n": 1}]}
+    for name in ("bad_value", "bad_name", "bad_item", "no_list", "no_json"):
+        with pytest.raises(ActionError) as caught:
+            machine.send(name)
+        assert caught.value.function == name
+        assert dict(machine.context) == before
+
+
+def test_without_a_model_any_field_takes_any_json() -> None:
+    bindings = Bindings()
+    bindings.add("action", "a", lambda context, event: assign(x=[1, {"y": None}]))
+    machine = Interpreter(chart_of("name: r\non entry: a"), bindings)
+    machine.start()
+    assert machine.context.x[1].y is None
+
+
+# ---------------------------------------------------------------- bindings
+
+
+UNBOUND = """
+name: r
+on entry: strat
+initial: a
+states:
+- {name: a, transitions: [{event: E, guard: is_redy, target: a}], after: {soon: a}}
+- {name: b, invoke: {src: work, input: work_input, on error: a}}
+- {name: f, type: final, output: result}
+"""
+
+
+def test_all_unbound_names_are_told_at_once_with_positions_and_the_nearest() -> None:
+    bindings = Bindings()
+    bindings.add("action", "start", lambda context, event: None)
+    bindings.add("guard", "is_ready", lambda context, event: True)
+    with pytest.raises(BindingError) as caught:
+        Interpreter(chart_of(UNBOUND), bindings)
+    text = str(caught.value)
+    for part in ("action 'strat' is not bound; did you mean 'start'", "did you mean 'is_ready'", "delay 'soon'",
+                 "input 'work_input'", "output 'result'"):  # fmt: skip
+        assert part in text
+    assert len(text.splitlines()) == 5
+    assert all(line.startswith("<chart>:") for line in text.splitlines())
+
+
+ARGUMENTS = [
+    ("g(b=1)", "does not take 'b'"),
+    ("g(a=1, b=1)", "does not take 'b'"),
+    ("g", "needs 'a'"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), ARGUMENTS)
+def test_arguments_are_checked_when_the_machine_is_made(call: str, message: str) -> None:
+    bindings = Bindings()
+    bindings.add("guard", "g", lambda context, event, a: True)
+    with pytest.raises(BindingError, match=message):
+        Interpreter(chart_of(f"name: r\ntransitions: [{{event: E, guard: '{call}'}}]"), bindings)
+
+
+def test_arguments_are_literals_or_references() -> None:
+    seen: list[Any] = []
+    bindings = Bindings()
+    bindings.add("action", "see", lambda context, event, **arguments: seen.append(arguments))
+    call = "see(a=1, b='x', c=event.deep.down, d=context.n, e=event.no.such)"
+    chart = chart_of(f'name: r\ntransitions: [{{event: E, action: "{call}"}}]')
+    Interpreter(chart, bindings, input={"n": 7}).send("E", deep={"down": 5})
+    assert seen == [{"a": 1, "b": "x", "c": 5, "d": 7, "e": None}]
+
+
+def test_names_are_bound_once() -> None:
+    bindings = Bindings()
+    bindings.add("guard", "g", lambda context, event: True)
+    with pytest.raises(BindingError, match="guard 'g' is bound twice"):
+        bindings.add("guard", "g", lambda context, event: False)
+    with pytest.raises(BindingError, match="must take"):
+        bindings.add("action", "a", lambda: None)
+
+
+GUARDS = [
+    ("yes and yes", True),
+    ("yes and no", False),
+    ("no or yes", True),
+    ("not no", True),
+    ("not (yes and not no)", False),
+    ("in_state('a')", True),
+    ("in_state('b') or no", False),
+    ("in_state('a') and yes", True),
+    ("true", True),
+    ("false", False),
+    ("true and not false", True),
+]
+
+
+@pytest.mark.parametrize(("guard", "expected"), GUARDS)
+def test_guard_expressions(guard: str, expected: bool) -> None:
+    bindings = Bindings()
+    bindings.add("guard", "yes", lambda context, event: True)
+    bindings.add("guard", "no", lambda context, event: False)
+    machine = Interpreter(
+        chart_of(
+            f'name: r\ninitial: a\nstates: [{{name: a, transitions: [{{event: E, guard: "{guard}"}}]}}, {{name: b}}]'
+        ),
+        bindings,
+    )
+    machine.start()
+    assert machine.can("E") is expected
+    assert machine.send("E").receipt.is_taken is expected  # type: ignore[union-attr]
+
+
+def test_operands_are_asked_from_the_left_and_no_more_than_needed() -> None:
+    asked: list[str] = []
+    bindings = Bindings()
+
+    def answering(name: str, answer: bool) -> None:
+        def guard(context: Any, event: Any) -> bool:
+            asked.append(name)
+            return answer
+
+        bindings.add("guard", name, guard)
+
+    answering("yes", True)
+    answering("no", False)
+    machine = Interpreter(chart_of("name: r\ntransitions: [{event: E, guard: no and yes or yes}]"), bindings)
+    machine.send("E")
+    assert asked == ["no", "yes"]
