@@ -15,6 +15,7 @@ from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.errors import ContextError
 from rawko.interpreter.interpreter import Interpreter
 from rawko.machines import agent_loop
+from rawko.providers.endpoint import ANTHROPIC_URL, Endpoint, endpoint_from_env
 from rawko.runtime.errors import BindingsNotFound
 from rawko.runtime.ports import Provider, Toolbox, WorkspaceError
 from rawko.vocabulary.agent import AgentConfig
@@ -41,16 +42,13 @@ def open_provider(settings: Settings) -> Provider:
     """
     if settings.provider == "scripted":
         return _scripted(settings)
-    from rawko.providers.endpoint import Endpoint, endpoint_from_env
 
-    environ = dict(settings.environ)
-    if settings.base_url:
-        environ["ANTHROPIC_BASE_URL"] = settings.base_url
+    environ = _sign_in(settings)
     found = endpoint_from_env(environ)
     if found is None:
         raise ConfigError(NO_MODEL)
     _check_address(environ.get("ANTHROPIC_BASE_URL") or found.base_url)
-    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+    for name in _KEYS:
         _check_key(name, environ.get(name, ""))
     from rawko.providers.anthropic_api import AnthropicProvider
 
@@ -63,6 +61,27 @@ def open_provider(settings: Settings) -> Provider:
             idle_timeout_ms=min(MAX_IDLE_MS, settings.timeout_ms),
         )
     )
+
+
+_KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
+
+
+def _sign_in(settings: Settings) -> dict[str, str]:
+    """The environment's address and keys, under the settings' address.
+
+    An address that only the project's file names does not get the keys, unless it is on this machine: else whoever
+    writes a repository could have them sent to a server of his own.
+    """
+    environ = dict(settings.environ)
+    if not settings.base_url or environ.get("ANTHROPIC_BASE_URL"):
+        return environ
+    environ["ANTHROPIC_BASE_URL"] = settings.base_url
+    _check_address(settings.base_url)
+    if urlsplit(settings.base_url).hostname not in _THIS_MACHINE and settings.base_url.rstrip("/") != ANTHROPIC_URL:
+        for name in _KEYS:
+            environ.pop(name, None)
+    return environ
 
 
 def _scripted(settings: Settings) -> Provider:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import TextIO
 
 
 def main() -> None:
     """Entry point of `rawko`. What the exit codes mean is in docs/command-line.md."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # `run` has handlers of its own; nothing else has to be tidied up
     from rawko.cli.commands import app
 
     for stream in (sys.stdout, sys.stderr):

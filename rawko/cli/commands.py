@@ -140,7 +140,12 @@ def diagram(
 @app.command()
 def export(
     chart: OneChart,
-    to: Annotated[str, typer.Option("--to", metavar="FORMAT", help="sismic: plain YAML that stock sismic loads.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to", metavar="FORMAT", help="sismic: plain YAML that stock sismic loads; xstate: JSON for XState 5."
+        ),
+    ],
     output: Output = None,
     trust_code: TrustCode = False,
 ) -> None:
@@ -148,6 +153,21 @@ def export(
     from rawko.cli.charts import export_command
 
     raise typer.Exit(export_command(chart, to, output, trusted=trust_code))
+
+
+@app.command("import")
+def import_(
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="XState 5 machine (.json).", show_default=False)],
+    output: Output = None,
+    kind: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--from", metavar="FORMAT", help="xstate; by default what the file's ending says."),
+    ] = None,
+) -> None:
+    """Write a machine of another format as a chart in YAML; what is lost is told."""
+    from rawko.cli.formats import import_command
+
+    raise typer.Exit(import_command(source, kind, output))
 
 
 @app.command()

@@ -147,6 +147,7 @@ class _Interrupts:
         self._task = task
         self._count = 0
         self._killing: asyncio.Task[None] | None = None
+        self._before = {number: signal.getsignal(number) for number in self._SIGNALS}
 
     def __enter__(self) -> None:
         loop = asyncio.get_running_loop()
@@ -155,8 +156,9 @@ class _Interrupts:
 
     def __exit__(self, *error: object) -> None:
         loop = asyncio.get_running_loop()
-        for number in self._SIGNALS:
+        for number, handler in self._before.items():
             loop.remove_signal_handler(number)
+            signal.signal(number, handler)
 
     def _interrupt(self) -> None:
         self._count += 1

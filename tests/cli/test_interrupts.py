@@ -92,6 +92,16 @@ def test_a_second_one_kills_what_does_not_want_to_end(rawko: Shell) -> None:
     assert rawko.processes_of("sleep 300.25") == []
 
 
+def test_other_commands_just_end(rawko: Shell) -> None:
+    """Not "Aborted!" with exit code 1, and no traceback: what a shell knows as 130."""
+    os.mkfifo(rawko.folder / "chart.yaml")
+    running = rawko.start("check", "chart.yaml")
+    with (rawko.folder / "chart.yaml").open("wb"):  # opens when the command has opened its end
+        running.process.send_signal(signal.SIGINT)
+        ended = running.end()
+    assert (ended.code, ended.text) == (-signal.SIGINT, "")
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_other_ends_cancel_as_well(rawko: Shell, number: signal.Signals) -> None:
     running = begun(rawko, [says("developer", call("bash", command=COMMAND))], "--agent", "developer")

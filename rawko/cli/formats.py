@@ -1,0 +1,56 @@
+"""`import` and `export --to xstate`: charts of other formats. What is lost on the way is told on standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from rawko.chart import Chart, ChartError
+from rawko.chart.errors import Diagnostic
+from rawko.chart.formats.exchange import Exported, Imported
+from rawko.chart.parse import read_text
+from rawko.cli.output import complain, visible, write_out
+
+
+def import_command(path: Path, source: str | None, output: Path | None) -> int:
+    """Write a file of another format as a chart in YAML. `source` names the format; by default the file's ending."""
+    kind = source or _ENDINGS.get(path.suffix.lower(), "")
+    if kind not in _IMPORTS:
+        wanted = f"--from {source!r}" if source else f"{path}: the ending {path.suffix!r}"
+        return complain(f"{wanted} is not known; accepted: {', '.join(_IMPORTS)}")
+    try:
+        imported = _IMPORTS[kind](read_text(path), str(path))
+    except ChartError as error:
+        tell(error.diagnostics)
+        return 1
+    tell(imported.losses)
+    return write_out(imported.text, output)
+
+
+def to_xstate(chart: Chart) -> str:
+    """A chart as XState's JSON; losses are told."""
+    from rawko.chart.formats.xstate import export_xstate
+
+    return _told(export_xstate(chart))
+
+
+def tell(diagnostics: Iterable[Diagnostic]) -> None:
+    """Findings on standard error, one a line."""
+    for diagnostic in diagnostics:
+        print(visible(str(diagnostic)), file=sys.stderr)
+
+
+def _told(exported: Exported) -> str:
+    tell(exported.losses)
+    return exported.text
+
+
+def _from_xstate(text: str, file: str) -> Imported:
+    from rawko.chart.formats.xstate import import_xstate
+
+    return import_xstate(text, file=file)
+
+
+_IMPORTS: Mapping[str, Callable[[str, str], Imported]] = {"xstate": _from_xstate}
+_ENDINGS = {".json": "xstate"}
