@@ -202,3 +202,44 @@ def test_a_reader_that_goes_away_cancels_the_run(rawko: Shell) -> None:
     errors = rawko.read("err")
     assert "Traceback" not in errors
     assert "Exception ignored" not in errors
+
+
+def test_nothing_leaves_the_workspace_and_nothing_chokes_on_a_file(typed: Typed, rawko: Shell) -> None:
+    """Paths that lead outside, git's and rawko's own folders, links, binary and odd files: told, never a crash."""
+    (rawko.folder / "link").symlink_to(rawko.home)
+    rawko.write(".git/config", "")
+    (rawko.folder / "binary").write_bytes(bytes(range(256)) * 10)
+    (rawko.folder / "latin").write_bytes("caf\xe9\n".encode("latin-1"))
+    (rawko.folder / "huge").write_bytes(b"x" * 30_000_000)
+    paths = ["../out.txt", str(rawko.home / "out.txt"), "link/out.txt", ".git/hooks/pre-commit", ".rawko/config.yaml"]
+    writes = [call("write", file_path=path, content="out") for path in paths]
+    reads = [call("read", file_path=path) for path in ("binary", "latin", "huge", "../out.txt", ".")]
+    finish = says(
+        "developer",
+        call("complete", summary="Looked."),
+        expect={"last_message": ["outside the workspace", "read-only", "binary"], "tool_error": True},
+    )
+    scenario = rawko.scenario(says("developer", *writes, *reads), finish)
+    done = typed("run", "Look", "--agent", "developer", "--scenario", str(scenario), "--yes", "--json")
+    assert done.code == 0, done.text
+    assert done.report["files_changed"] == []
+    assert not list(rawko.home.iterdir())
+    assert not (rawko.folder.parent / "out.txt").exists()
+    assert not (rawko.folder / ".git" / "hooks").exists()
+    assert not (rawko.folder / ".rawko").exists()
+
+
+def test_a_command_that_floods_hangs_and_leaves_children(typed: Typed, rawko: Shell) -> None:
+    rawko.write(".rawko/config.yaml", "bash: {default_timeout_ms: 400}\n")
+    calls = [
+        call("bash", command="yes | head -c 3000000"),
+        call("bash", command="sleep 300.75 & sleep 300.75"),
+        call("bash", command="exit 7"),
+    ]
+    told = ["[stopped: it ran longer than 400 ms", "[exit code 7]", "[exit code 0]"]
+    finish = says("developer", call("complete", summary="Done."), expect={"last_message": told})
+    scenario = rawko.scenario(says("developer", *calls), finish)
+    done = typed("run", "Flood", "--agent", "developer", "--scenario", str(scenario), "--yes", "--json")
+    assert done.report["summary"] == "Done.", done.text
+    assert rawko.processes_of("sleep 300.75") == []
+    assert len(done.text) < 20_000
