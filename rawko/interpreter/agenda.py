@@ -119,15 +119,30 @@ class Agenda:
 
     def next(self, now: float) -> Event | Timer | None:
         """Take what comes first of what is due."""
+        first = self.peek(now)
+        if isinstance(first, Timer):
+            self._take(first)
+        elif first is not None and self._queue is not None:
+            self._queue.popleft()
+        return first
+
+    def peek(self, now: float) -> Event | Timer | None:
+        """What `next` would take."""
         queue = self._queue
         timer = self._first() if self._heap else None
         is_due = timer is not None and timer.due <= now
         if timer is not None and is_due and (not queue or (timer.due, timer.seq) < queue[0][:2]):
-            self._take(timer)
             return timer
-        if queue and queue[0][0] <= now:
-            return queue.popleft()[2]
-        return None
+        return queue[0][2] if queue and queue[0][0] <= now else None
+
+    def push_front(self, time: float, event: Event) -> None:
+        """Put an event before everything that waits."""
+        if self._queue is None:
+            self._queue = deque()
+        first = self._queue[0] if self._queue else (time, 1, event)
+        due = self.next_due()
+        earliest = min(time, first[0], time if due is None else due)
+        self._queue.appendleft((earliest, -1, event))
 
     def _take(self, timer: Timer) -> None:
         assert self._heap is not None and self._timers is not None

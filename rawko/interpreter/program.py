@@ -28,13 +28,16 @@ from rawko.interpreter.code import (
     reads_configuration,
 )
 from rawko.interpreter.errors import BindingError
-from rawko.interpreter.plans import Configuration, Outline, describe, initial_outline, outline
+from rawko.interpreter.plans import Configuration, Outline, describe, domain_of, initial_outline, outline
 from rawko.interpreter.steps import Receipt
 from rawko.interpreter.structure import Structure, structure_of
 
 MAX_NODES = 4096
 """Configurations kept per chart, or as many as it has states, if that is more: a chart without parallel states has
 no more of them. When full, all tables are dropped and built anew as needed."""
+
+MAX_PARTS = 65_536
+"""Parts of plans kept per chart; they hold no configuration alive."""
 
 ACTION: Final = 0
 LEAVE: Final = 1
@@ -89,25 +92,49 @@ class Plan:
         "writes",
     )
 
-    def __init__(self, program: Program, outline_: Outline) -> None:
+    structure: Structure
+    outline: Outline
+    exits: tuple[Block, ...]
+    transitions: tuple[Block, ...]
+    entries: tuple[Block, ...]
+    operations: tuple[Operation, ...]
+    exited: tuple[str, ...]
+    entered: tuple[str, ...]
+    writes: tuple[tuple[int, tuple[int, ...]], ...]
+    finished_by: int
+    target: Node
+    has_code: bool
+
+    def __init__(self, program: Program, outline_: Outline, target: Node) -> None:
         structure = program.structure
+        self.target = target
         self.structure = structure
         self.outline = outline_
         self.exits = tuple(Block(s, program.exit_operations(s)) for s in outline_.exits)
-        blocks = tuple(Block(t, program.transition_operations(t)) for t in outline_.transitions)
+        self.transitions = tuple(Block(t, program.transition_operations(t)) for t in outline_.transitions)
         self.entries = tuple(
             Block(e.state, program.entry_operations(e.state, e.is_default, e.history, e.done)) for e in outline_.entries
         )
-        self.transitions = blocks
-        self.operations: tuple[Operation, ...] = tuple(
-            operation for block in (*self.exits, *blocks, *self.entries) for operation in block.operations
+        self.operations = tuple(
+            operation for block in (*self.exits, *self.transitions, *self.entries) for operation in block.operations
         )
         self.exited = tuple(structure.names[s] for s in outline_.exits)
         self.entered = tuple(structure.names[e.state] for e in outline_.entries)
         self.writes = outline_.writes
         self.finished_by = outline_.finished_by
-        self.target = program.node(outline_.configuration)
         self.has_code = any(kind == ACTION and what.code is not None for kind, what, _ in self.operations)
+
+    def towards(self, target: Node) -> Plan:
+        """The same plan where more states are active, which it does not touch."""
+        plan = Plan.__new__(Plan)
+        for name in Plan.__slots__:
+            setattr(plan, name, getattr(self, name))
+        plan.target = target
+        return plan
+
+
+NOWHERE: Any = None
+"""The target of a part: only the whole has one."""
 
 
 class HistoryBranch:
@@ -192,6 +219,9 @@ class Program:
         self.max_nodes = max(MAX_NODES, len(structure.states))
         self.nodes: dict[Configuration, Node] = {}
         self._living: WeakSet[Node] = WeakSet()
+        self.uses_parts = structure.has_parallel
+        self._parts: dict[tuple[int, Configuration], Plan | None] = {}
+        self._domains: dict[int, int] = {}
         self._initial: Plan | None = None
         self._compile(bindings)
 
@@ -329,8 +359,8 @@ class Program:
         asked = node.configuration & sources.keys()
         rows: list[Row] = []
         if asked:
-            for state in self.structure.post_order(node.configuration):
-                if state in asked and (candidates := self._candidates(node, sources[state])):
+            for state in self.structure.post_order(asked):
+                if candidates := self._candidates(node, sources[state]):
                     rows.append((state, frozenset(self.structure.ancestors[state]), candidates))
         receipt = Receipt.DENIED if asked else Receipt.NOT_HANDLED if sources else Receipt.UNKNOWN
         return Rows(tuple(rows), receipt)
@@ -387,7 +417,10 @@ class Program:
         def recall(state: int) -> tuple[int, ...] | None:
             return consulted.setdefault(state, history.get(state))
 
-        plan = Plan(self, outline(self.structure, node.configuration, chosen, recall))
+        plan = self._join(node, chosen) if self.uses_parts else None
+        if plan is None:
+            drawn = outline(self.structure, node.configuration, chosen, recall)
+            plan = Plan(self, drawn, self.node(drawn.configuration))
         if not consulted:
             node.plans[chosen] = plan
             return plan
@@ -406,10 +439,74 @@ class Program:
                 branch = following
         return plan
 
+    def _join(self, node: Node, chosen: tuple[int, ...]) -> Plan | None:
+        """The plan from what its transitions do by themselves, where none of them sees more than its own domain.
+
+        Configurations of many regions hardly ever come again, but what a region does, does.
+        """
+        found: list[Plan] = []
+        for transition in chosen:
+            part = self._part(node.configuration, transition)
+            if part is None:
+                return None
+            found.append(part)
+        exits = [state for part in found for state in part.outline.exits]
+        exited = frozenset(exits)
+        if len(exited) != len(exits):
+            return None  # a conflict
+        entered = [entry for part in found for entry in part.outline.entries]
+        configuration = (node.configuration - exited).union(entry.state for entry in entered)
+        target = self.node(configuration)
+        if len(found) == 1:
+            return found[0].towards(target)
+        drawn = Outline(
+            exits=tuple(sorted(exits, reverse=True)),
+            transitions=chosen,
+            entries=tuple(sorted(entered, key=lambda entry: entry.state)),
+            writes=tuple(sorted(write for part in found for write in part.outline.writes)),
+            configuration=configuration,
+            finished_by=-1,
+        )
+        return Plan(self, drawn, target)
+
+    def _part(self, configuration: Configuration, transition: int) -> Plan | None:
+        """What a transition does, by the active states in its domain. None if that is not all that it looks at:
+        history, or final states, whose parents may be done with others."""
+        structure = self.structure
+        domain = self._domain(transition)
+        last = structure.last[domain] if domain >= 0 else -1
+        inside = frozenset(state for state in configuration if domain < state <= last)
+        key = (transition, inside)
+        if key not in self._parts:
+            if len(self._parts) >= MAX_PARTS:
+                self._parts.clear()
+            self._parts[key] = self._make_part(transition, domain, inside)
+        return self._parts[key]
+
+    def _domain(self, transition: int) -> int:
+        """The domain of a transition, or -2 if it hangs on history; worked out once."""
+        domain = self._domains.get(transition)
+        if domain is None:
+            consulted: list[int] = []
+            domain = domain_of(self.structure, transition, consulted.append)
+            self._domains[transition] = domain = -2 if consulted else domain
+        return domain
+
+    def _make_part(self, transition: int, domain: int, inside: Configuration) -> Plan | None:
+        if domain == -2:
+            return None
+        consulted: list[int] = []
+        around = (domain, *self.structure.ancestors[domain]) if domain >= 0 else ()
+        drawn = outline(self.structure, inside.union(around), (transition,), consulted.append)
+        if consulted or any(self.structure.is_final[entry.state] for entry in drawn.entries):
+            return None
+        return Plan(self, drawn, NOWHERE)
+
     def initial_plan(self) -> Plan:
         """The entry of the first configuration."""
         if self._initial is None:
-            self._initial = Plan(self, initial_outline(self.structure))
+            drawn = initial_outline(self.structure)
+            self._initial = Plan(self, drawn, self.node(drawn.configuration))
         return self._initial
 
 

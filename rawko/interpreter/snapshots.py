@@ -123,8 +123,11 @@ def _olds(machine: Interpreter) -> dict[str, Any]:
 # ---------------------------------------------------------------- restore
 
 
-def restore_into(machine: Interpreter, snapshot: Mapping[str, Any]) -> Step:
+def restore_into(machine: Interpreter, snapshot: Mapping[str, Any], *, as_is: bool = False) -> Step:
     """Fill a fresh machine; everything is checked before anything is changed.
+
+    Args:
+        as_is: Leave timers and invocations as they were, whatever their policies say: for replaying what came next.
 
     Raises:
         SnapshotError: See `Interpreter.restore`.
@@ -132,7 +135,7 @@ def restore_into(machine: Interpreter, snapshot: Mapping[str, Any]) -> Step:
     if machine._node is not None or machine._agenda or machine._is_busy:
         raise SnapshotError("restore needs a fresh machine: this one has started or has events queued")
     checked = _Checked(machine, snapshot)
-    return checked.fill()
+    return checked.fill(as_is=as_is)
 
 
 class _Checked:
@@ -271,7 +274,7 @@ class _Checked:
 
     # ------------------------------------------------------------ filling
 
-    def fill(self) -> Step:
+    def fill(self, *, as_is: bool = False) -> Step:
         """Nothing here can fail."""
         machine = self.machine
         now = machine._now()
@@ -288,6 +291,11 @@ class _Checked:
         agenda = machine._agenda = Agenda()
         for time, seq, event in self.external:
             agenda.push(min(time, now), seq, event)
+        if as_is:
+            machine._invocations = {invocation.id: invocation for invocation in self.invocations}
+            for timer in self.timers:
+                agenda.set(timer)
+            return Step(now, [], node=machine._node)
         timers = {timer.number: timer for timer in self.timers if timer.number}
         effects = self._revive(now, timers)
         for timer in (*(timer for timer in self.timers if not timer.number), *timers.values()):

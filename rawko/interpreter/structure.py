@@ -6,7 +6,7 @@ the chart itself). States are numbered in pre-order, so that "inside" is a compa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -65,6 +65,8 @@ class Structure:
         self.is_compound = tuple(s.kind == "compound" for s in self.states)
         self.is_final = tuple(s.kind == "final" for s in self.states)
         self.has_children = tuple(bool(group) for group in self.children)
+        self.has_parallel = any(self.is_parallel)
+        self._places = self._post_order()
         self._sources: dict[str | tuple[str, ...] | None, dict[int, tuple[int, ...]]] = {}
 
     def _ancestors(self) -> tuple[tuple[int, ...], ...]:
@@ -123,16 +125,24 @@ class Structure:
             return any(event in key for event in transition.events)
         return any(descriptor_matches(event, key) for event in transition.events)
 
-    def post_order(self, configuration: frozenset[int]) -> Iterator[int]:
-        """Active states, inner before outer, regions in document order."""
+    def _post_order(self) -> tuple[int, ...]:
+        """The place of each state when inner ones come before outer ones, and regions in document order."""
+        places = [0] * len(self.states)
         stack: list[tuple[int, bool]] = [(0, False)]
+        count = 0
         while stack:
             state, is_left = stack.pop()
             if is_left:
-                yield state
+                places[state] = count
+                count += 1
                 continue
             stack.append((state, True))
-            stack.extend((child, False) for child in reversed(self.children[state]) if child in configuration)
+            stack.extend((child, False) for child in reversed(self.children[state]))
+        return tuple(places)
+
+    def post_order(self, states: Iterable[int]) -> list[int]:
+        """States, inner before outer, regions in document order."""
+        return sorted(states, key=self._places.__getitem__)
 
 
 _STRUCTURES: WeakKeyDictionary[Chart, Structure] = WeakKeyDictionary()

@@ -174,6 +174,18 @@ def test_tables_that_are_always_dropped_change_nothing(chart: Chart, story: list
 
 @fast
 @given(charts(), moves)
+def test_joining_plans_from_parts_changes_nothing(chart: Chart, story: list[Move]) -> None:
+    joining, whole = interpreter_of(chart), interpreter_of(replace(chart))
+    joining._program.uses_parts = True
+    joining._program.max_nodes = 2
+    whole._program.uses_parts = False
+    for move in (None, *story):
+        assert trace(run(joining, move)) == trace(run(whole, move))
+    assert dumped(joining) == dumped(whole)
+
+
+@fast
+@given(charts(), moves)
 def test_being_watched_changes_nothing(chart: Chart, story: list[Move]) -> None:
     machine, watched = interpreter_of(chart), interpreter_of(chart)
     entered: list[str] = []

@@ -159,9 +159,9 @@ def test_snapshots_of_trusted_machines() -> None:
         interpreter.advance(1)
         assert interpreter.context["seen"][-1] == "idle"
         with pytest.raises(InvariantError):
-            interpreter.context["n"] = -1  # type: ignore[index]
+            interpreter.context["n"] = -1
             interpreter.execute_once()
-        interpreter.context["n"] = 2  # type: ignore[index]
+        interpreter.context["n"] = 2
         interpreter.advance(5)
     assert again.snapshot()["configuration"] == original.snapshot()["configuration"] == ["r", "b"]
     assert snapshot["context"]["seen"] == ["entry"]  # not shared with what was restored from it
