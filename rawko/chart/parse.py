@@ -47,8 +47,18 @@ def load_chart(path: str | Path, *, trusted: bool = False) -> Chart:
         ChartFileError: The file cannot be read.
         ChartError: As `parse_chart`.
     """
+    return parse_chart(read_text(path), file=str(path), trusted=trusted)
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a chart's file, in whatever format.
+
+    Raises:
+        ChartFileError: The file cannot be read, or is too large.
+        ChartSyntaxError: It is not UTF-8.
+    """
     file = str(path)
-    return parse_chart(decode(_bytes(Path(path), file), file), file=file, trusted=trusted)
+    return decode(_bytes(Path(path), file), file)
 
 
 def _read(document: Document, reader: Reader) -> Chart | None:

@@ -1,0 +1,84 @@
+"""Under which keys a state's transitions stand in YAML, so that they keep their order.
+
+A transition remembers the key that it was written under. Where that order cannot be had by keys (charts from
+programs and other formats), all stand under `transitions` with the events that the keys stand for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from rawko.chart.definition import State, Transition
+
+Place: TypeAlias = "tuple[str, int | tuple[str, str] | None]"
+"""A key of a state, and for timers the index, for invocations the id and "on done" or "on error"."""
+
+_OUTCOMES = {"invoke on done": "on done", "invoke on error": "on error"}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Transitions of one state by place, and the keys in the order to write them."""
+
+    keys: tuple[str, ...]
+    places: dict[Place, list[Transition]]
+
+    def rows(self, key: str, part: int | tuple[str, str] | None = None) -> list[Transition]:
+        return self.places.get((key, part), [])
+
+    def outcomes_of(self, invoke: str) -> list[str]:
+        """`on done`, `on error` of an invocation, as they are ordered."""
+        return [part[1] for _, part in self.places if isinstance(part, tuple) and part[0] == invoke]
+
+
+def layout_of(state: State) -> Layout:
+    """The places of a state's transitions."""
+    places: dict[Place, list[Transition]] = {}
+    for transition in state.transitions:
+        places.setdefault(_place(state, transition), []).append(transition)
+    layout = Layout(_keys(state, places), places)
+    if list(_in_order(state, layout)) == [transition.index for transition in state.transitions]:
+        return layout
+    plain: dict[Place, list[Transition]] = {("transitions", None): list(state.transitions)}
+    return Layout(_keys(state, plain), plain)
+
+
+def _keys(state: State, places: dict[Place, list[Transition]]) -> tuple[str, ...]:
+    keys = dict.fromkeys(key for key, _ in places)
+    keys |= dict.fromkeys(["after"] if state.after else [])
+    keys |= dict.fromkeys(["invoke"] if state.invoke else [])
+    return tuple(keys)
+
+
+def _place(state: State, transition: Transition) -> Place:
+    """Where a transition was written; under `transitions` where its events are not what the key stands for."""
+    events, origin = transition.events, transition.origin
+    if origin == "always" and not events:
+        return "always", None
+    if origin == "on done" and events == (f"done.state.{state.name}",):
+        return "on done", None
+    if origin == "after":
+        for timer in state.after:
+            if events == (timer.event,):
+                return "after", timer.index
+    if origin in _OUTCOMES:
+        for invoke in state.invoke:
+            kind = "done" if origin == "invoke on done" else "error"
+            if events == (f"{kind}.invoke.{invoke.id}",):
+                return "invoke", (invoke.id, _OUTCOMES[origin])
+    return "transitions", None
+
+
+def _in_order(state: State, layout: Layout) -> Iterator[int]:
+    """Indices of transitions as a reader of this layout meets them."""
+    for key in layout.keys:
+        if key == "after":
+            rows = [row for timer in state.after for row in layout.rows("after", timer.index)]
+        elif key == "invoke":
+            parts = [(invoke.id, outcome) for invoke in state.invoke for outcome in layout.outcomes_of(invoke.id)]
+            rows = [row for part in parts for row in layout.rows("invoke", part)]
+        else:
+            rows = layout.rows(key)
+        yield from (row.index for row in rows)
