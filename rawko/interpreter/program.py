@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import Any, Final, TypeAlias
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from rawko.chart import definition as d
 from rawko.chart.definition import Chart
@@ -218,7 +219,8 @@ class Program:
         self.structure = structure
         self.max_nodes = max(MAX_NODES, len(structure.states))
         self.nodes: dict[Configuration, Node] = {}
-        self._living: WeakSet[Node] = WeakSet()
+        self._living: WeakValueDictionary[int, Node] = WeakValueDictionary()
+        self._count = count()
         self.uses_parts = structure.has_parallel
         self._parts: dict[tuple[int, Configuration], Plan | None] = {}
         self._domains: dict[int, int] = {}
@@ -333,7 +335,7 @@ class Program:
             if len(self.nodes) >= self.max_nodes:
                 self._forget()
             found = self.nodes[configuration] = Node(self.structure, configuration)
-            self._living.add(found)
+            self._living[next(self._count)] = found
         return found
 
     def _forget(self) -> None:
@@ -341,9 +343,10 @@ class Program:
 
         Also those of nodes dropped before: in use, they were filled again, and would keep others alive.
         """
-        for node in tuple(self._living):
-            node.rows.clear()
-            node.plans.clear()
+        for reference in self._living.valuerefs():  # a list: other threads may be adding nodes
+            if (node := reference()) is not None:
+                node.rows.clear()
+                node.plans.clear()
         self.nodes.clear()
         self._initial = None
 
@@ -477,11 +480,12 @@ class Program:
         last = structure.last[domain] if domain >= 0 else -1
         inside = frozenset(state for state in configuration if domain < state <= last)
         key = (transition, inside)
-        if key not in self._parts:
+        part = self._parts.get(key)
+        if part is None and key not in self._parts:
             if len(self._parts) >= MAX_PARTS:
                 self._parts.clear()
-            self._parts[key] = self._make_part(transition, domain, inside)
-        return self._parts[key]
+            part = self._parts[key] = self._make_part(transition, domain, inside)
+        return part
 
     def _domain(self, transition: int) -> int:
         """The domain of a transition, or -2 if it hangs on history; worked out once."""

@@ -1,0 +1,95 @@
+"""Plan tables: shared, bounded, and gone with their chart."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from typing import Any
+
+from rawko.chart import parse_chart
+from rawko.interpreter import Bindings, Interpreter, assign
+from tests.interpreter.tables import chart_of
+
+RING = "name: r\ninitial: s0\nstates:\n" + "".join(
+    f"- {{name: s{n}, transitions: [{{event: E, target: s{(n + 1) % 50}, action: step}}]}}\n" for n in range(50)
+)
+
+
+def step(context: Any, event: Any) -> Any:
+    return assign(n=context.n + 1)
+
+
+def bindings() -> Bindings:
+    found = Bindings()
+    found.action(step)
+    return found
+
+
+def test_interpreters_of_one_chart_and_its_bindings_share_tables() -> None:
+    chart, names = chart_of(RING), bindings()
+    first, second = (Interpreter(chart, names, input={"n": 0}) for _ in range(2))
+    other = Interpreter(chart, bindings(), input={"n": 0})
+    assert first._program is second._program
+    assert first._program is not other._program
+    assert first._program.structure is other._program.structure
+
+
+def test_tables_are_bounded_and_what_is_in_use_goes_on() -> None:
+    chart = chart_of(RING)
+    resting, running = (Interpreter(chart, bindings_, input={"n": 0}) for bindings_ in (bindings(),) * 2)
+    program = running._program
+    assert program is resting._program
+    program.max_nodes = 3
+    resting.start()
+    for n in range(200):
+        running.send("E")
+        assert len(program.nodes) <= 3
+        if n % 20 == 0:
+            resting.send("E")
+    gc.collect()
+    assert len(program._living) <= 3 + 2 * 2  # the two machines' own nodes, and where their last plans lead
+    assert running.configuration == ["r", "s0"]
+    assert resting.configuration == ["r", "s10"]
+
+
+def test_charts_bindings_and_tables_go_with_their_last_user() -> None:
+    chart, names = chart_of(RING), bindings()
+    interpreter = Interpreter(chart, names, input={"n": 0})
+    interpreter.send("E").steps[0].transitions.clear()
+    assert interpreter.statechart.root == "r"
+    program = weakref.ref(interpreter._program)
+    alive = weakref.ref(chart), weakref.ref(names)
+    del interpreter, chart, names
+    gc.collect()
+    assert [reference() for reference in (*alive, program)] == [None, None, None]
+
+
+def test_threads_share_a_chart() -> None:
+    chart, names = chart_of(RING), bindings()
+    machines = [Interpreter(chart, names, input={"n": 0}) for _ in range(8)]
+    machines[0]._program.max_nodes = 5
+    errors: list[BaseException] = []
+
+    def run(machine: Interpreter) -> None:
+        try:
+            for _ in range(300):
+                machine.send("E")
+        except BaseException as error:  # noqa: BLE001 - told to the test
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(machine,)) for machine in machines]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert {(tuple(m.configuration), m.context.n) for m in machines} == {(("r", "s0"), 300)}
+
+
+def test_a_machine_at_rest_allocates_no_queues() -> None:
+    interpreter = Interpreter(parse_chart("statechart: {name: c, root state: {name: r}}"))
+    interpreter.start()
+    assert interpreter._internal is None
+    assert (interpreter._agenda._queue, interpreter._agenda._heap, interpreter._agenda._timers) == (None, None, None)
+    assert interpreter._observation is None
