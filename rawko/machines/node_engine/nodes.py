@@ -25,7 +25,7 @@ T = TypeVar("T")
 # ---------------------------------------------------------------- ports and adapters
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: with them, Port[Screen](...) raises in Python 3.11
 class Port(Generic[T]):
     """What a node needs of the world, by name; T is the Protocol that an adapter has."""
 

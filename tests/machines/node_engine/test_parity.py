@@ -96,7 +96,7 @@ class World:
         number = sum(entry[1] == "should_stop" for entry in self.trace)
         await self.enter("should_stop")
         answers = self.plan.verdicts
-        return answers[number] if number < len(answers) else StopCheck()  # type: ignore[return-value]
+        return answers[number] if number < len(answers) else StopCheck()
 
     async def on_persist(self, state: RunState, events: Sequence[Mapping[str, Any]], node_name: str) -> None:
         await self.enter("on_persist")
