@@ -1,0 +1,267 @@
+"""A run is stepped through again from its rows: at every row the machines are as they were, and they go on alike."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rawko import Actor, Bindings, ChildMachine, Event, append, assign, child_machine, parse_chart, send
+from rawko.interpreter.clocks import SimulatedClock
+from rawko.runtime.journal import MemoryJournal, StepRecord
+from rawko.runtime.logic import ActorFailed
+from rawko.runtime.replay import ReplayError, replay
+from rawko.runtime.session import Session
+
+KID = parse_chart(
+    """
+statechart:
+  name: kid
+  root state:
+    name: kid
+    initial: waiting
+    states:
+      - name: waiting
+        after: {3s: {target: over, action: note}}
+        transitions:
+          - {event: POKE, action: [note, {send: {event: POKED, to: parent}}]}
+          - {event: FINISH, target: over}
+      - {name: over, type: final, output: pokes}
+"""
+)
+PARENT = parse_chart(
+    """
+statechart:
+  name: parent
+  root state:
+    name: parent
+    initial: idle
+    transitions:
+      - {event: [NOTE, TICK, POKED], action: note}
+      - {event: LATER, action: later}
+      - {event: ECHO, action: {send: {event: NOTE}}}
+      - {event: TWICE, action: [{raise: NOTE}, {send: {event: NOTE, delay: 1s, id: again}}]}
+      - {event: CALL_OFF, action: {cancel: again}}
+      - {event: BREAK, action: broken}
+      - {event: error.execution, action: note}
+    states:
+      - name: idle
+        transitions: [{event: GO, target: work}, {event: KID, target: family}]
+      - name: work
+        invoke:
+          id: job
+          src: job
+          timeout: 4s
+          on done: {target: memory, action: keep}
+          on error: {target: memory, action: keep_error}
+        transitions: [{event: STOP, target: idle}]
+      - name: family
+        invoke:
+          id: kid
+          src: kid
+          on restore: resume
+          on done: {target: idle, action: keep}
+          on error: {target: idle, action: keep_error}
+        transitions:
+          - {event: POKE, action: {send: {event: POKE, to: kid}}}
+          - {event: FINISH, action: {send: {event: FINISH, to: kid}}}
+          - {event: STOP, target: idle}
+      - name: memory
+        initial: first
+        after: {2s: idle}
+        states:
+          - {name: last, type: deep history, memory: first}
+          - {name: first, transitions: [{event: NEXT, target: second}]}
+          - {name: second, transitions: [{event: NEXT, target: first}]}
+"""
+)
+EVENTS = "NOTE LATER ECHO TWICE CALL_OFF BREAK GO KID STOP POKE FINISH NEXT UNKNOWN".split()  # noqa: SIM905
+
+
+def note(context: Any, event: Any) -> Any:
+    return append("log", f"{event.name}@{event.at_ms}")
+
+
+kid_bindings = Bindings()
+kid_bindings.action(note)
+
+
+@kid_bindings.output
+def pokes(context: Any, event: Any) -> Any:
+    return {"pokes": len(context.log)}
+
+
+def bindings_of() -> Bindings:
+    """The parent's functions."""
+    bindings = Bindings()
+    bindings.action(note)
+
+    @bindings.action
+    def later(context: Any, event: Any) -> Any:
+        return send("TICK", delay_ms=1500), assign(count=context.count + 1)
+
+    @bindings.action
+    def keep(context: Any, event: Any) -> Any:
+        return append("log", event.output)
+
+    @bindings.action
+    def keep_error(context: Any, event: Any) -> Any:
+        return append("log", event.error)
+
+    @bindings.action
+    def broken(context: Any, event: Any) -> Any:
+        raise ValueError("broken on purpose")
+
+    @bindings.actor
+    async def job(input: Any, scope: Any) -> Any:
+        yield Event("TICK")
+        raise ActorFailed({"category": "tool_failure", "message": "the job is never done"})
+
+    @bindings.actor
+    @child_machine
+    def kid(input: Any) -> ChildMachine:
+        return ChildMachine(KID, kid_bindings, {"log": []})
+
+    return bindings
+
+
+INPUT = {"log": [], "count": 0}
+
+
+def essence(snapshot: Mapping[str, Any]) -> dict[str, Any]:
+    """What matters of a machine: all but counters and what waits in queues."""
+    kept = {key: snapshot[key] for key in ("configuration", "context", "history", "done", "output", "old")}
+    kept["timers"] = [[t[0], t[2], t[3], t[4], t[5], t[6]] for t in snapshot["timers"] if not t[2].startswith("send.")]
+    kept["invocations"] = [{k: v for k, v in i.items() if k != "started"} for i in snapshot["invocations"]]
+    return kept
+
+
+class WatchedJournal(MemoryJournal):
+    """Notes how the machine of each row is at its commit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: dict[int, tuple[str, dict[str, Any]]] = {}
+        self.session: Session | None = None
+
+    async def append(self, record: StepRecord) -> None:
+        await super().append(record)
+        assert self.session is not None
+        machine = self.session.actors[record.actor].interpreter
+        self.seen[record.seq] = (record.actor, essence(copy.deepcopy(machine.snapshot())))
+
+
+async def live_run(script: list[str | float], journal: MemoryJournal) -> dict[str, Any]:
+    """Run a script of events and seconds; the last snapshot."""
+    session = Session(run="r", journal=journal, log=lambda *line: None)
+    if isinstance(journal, WatchedJournal):
+        journal.session = session
+    async with Actor(PARENT, bindings_of(), input=INPUT, clock=SimulatedClock(), session=session) as actor:
+        for item in script:
+            if isinstance(item, str):
+                actor.send(item)
+                await actor.settle()
+            else:
+                await actor.advance(item)
+        await actor.settle()
+        return await actor.take_snapshot()
+
+
+def machine_at(snapshot: Mapping[str, Any], path: str) -> Mapping[str, Any]:
+    for id in path.split("/")[1:]:
+        snapshot = snapshot["children"][id]
+    return snapshot
+
+
+SCRIPTS = st.lists(st.sampled_from(EVENTS) | st.sampled_from([0.5, 1.0, 2.5]), max_size=14)
+
+
+@settings(max_examples=40)
+@given(SCRIPTS)
+def test_every_row_is_reached_again(script: list[str | float]) -> None:
+    async def check() -> None:
+        journal = WatchedJournal()
+        last = await live_run(script, journal)
+        for seq, (path, seen) in journal.seen.items():
+            replayed = await replay(journal, "r", PARENT, bindings_of(), input=INPUT, until=seq)
+            assert replayed.seq == seq and replayed.snapshot is not None
+            assert essence(machine_at(replayed.snapshot, path)) == seen
+        whole = await replay(journal, "r", PARENT, bindings_of(), input=INPUT)
+        assert whole.snapshot is not None
+        assert essence(whole.snapshot) == essence(last)
+        assert whole.snapshot["children"].keys() == last["children"].keys()
+
+    asyncio.run(check())
+
+
+@settings(max_examples=25)
+@given(SCRIPTS, SCRIPTS)
+def test_a_checkpoint_on_the_way_changes_nothing(before: list[str | float], after: list[str | float]) -> None:
+    async def check() -> None:
+        journal = MemoryJournal()
+        session = Session(run="r", journal=journal, log=lambda *line: None)
+        async with Actor(PARENT, bindings_of(), input=INPUT, clock=SimulatedClock(), session=session) as actor:
+            for part in (before, after):
+                for item in part:
+                    if isinstance(item, str):
+                        actor.send(item)
+                        await actor.settle()
+                    else:
+                        await actor.advance(item)
+                if part is before:
+                    await actor.settle()
+                    await journal.checkpoint("r", await journal.last_seq("r"), await actor.take_snapshot(), epoch=1)
+        with_it = await replay(journal, "r", PARENT, bindings_of(), input=INPUT)
+        journal._checkpoints.clear()
+        without = await replay(journal, "r", PARENT, bindings_of(), input=INPUT)
+        assert with_it.snapshot is not None and without.snapshot is not None
+        assert essence(with_it.snapshot) == essence(without.snapshot)
+
+    asyncio.run(check())
+
+
+async def test_a_run_that_was_taken_up_again_is_stepped_through_too() -> None:
+    journal = MemoryJournal()
+    await live_run(["NOTE", "KID", "POKE"], journal)
+    first = await replay(journal, "r", PARENT, bindings_of(), input=INPUT)
+    clock = SimulatedClock()
+    session = Session(run="r", journal=journal, log=lambda *line: None)
+    again = Actor(PARENT, bindings_of(), input=INPUT, clock=clock, session=session, snapshot=first.snapshot)
+    async with again:
+        again.send("POKE")
+        await again.settle()
+        again.send("FINISH")
+        await again.wait_for("idle", timeout_s=5)
+        last = await again.take_snapshot()
+    whole = await replay(journal, "r", PARENT, bindings_of(), input=INPUT)
+    assert whole.snapshot is not None
+    assert essence(whole.snapshot) == essence(last)
+    assert {"pokes": 2} in last["context"]["log"]
+
+
+async def test_nothing_committed_gives_nothing() -> None:
+    replayed = await replay(MemoryJournal(), "r", PARENT, bindings_of(), input=INPUT)
+    assert replayed.snapshot is None
+    assert replayed.seq == 0
+
+
+async def test_changed_functions_are_told() -> None:
+    journal = MemoryJournal()
+    await live_run(["NOTE"], journal)
+    changed = bindings_of().replaced("action", {"note": lambda context, event: assign(count=7)})
+    with pytest.raises(ReplayError, match=r"row 2: root went to .* have changed since") as caught:
+        await replay(journal, "r", PARENT, changed, input=INPUT)
+    assert caught.value.seq == 2
+
+
+async def test_a_changed_chart_is_told_at_its_checkpoint() -> None:
+    journal = MemoryJournal()
+    snapshot = await live_run(["NOTE"], journal)
+    await journal.checkpoint("r", await journal.last_seq("r"), snapshot, epoch=1)
+    with pytest.raises(ReplayError, match="the chart has changed since"):
+        await replay(journal, "r", KID, kid_bindings, input={"log": []})
