@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
 import sys
-from typing import TextIO
+from pathlib import Path
+
+CANNOT_WRITE = 1
 
 
 def main() -> None:
     """Entry point of `rawko`. What the exit codes mean is in docs/command-line.md."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # `run` has handlers of its own; nothing else has to be tidied up
+    for name in ("stdout", "stderr"):
+        _make_writable(name)
     from rawko.cli.commands import app
 
-    for stream in (sys.stdout, sys.stderr):
-        _never_refuse(stream)
-    app(prog_name="rawko")
+    try:
+        app(prog_name="rawko")
+        sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EIO):
+            raise
+        print(f"rawko: the output cannot be written: {error.strerror}", file=sys.stderr)
+        os._exit(CANNOT_WRITE)  # an ordinary exit would flush, and fail, again
 
 
-def _never_refuse(stream: TextIO | None) -> None:
-    """Print what a stream's encoding does not have as an escape: names of files may be any bytes."""
-    reconfigure = getattr(stream, "reconfigure", None)
+def _make_writable(name: str) -> None:
+    """A stream that refuses nothing.
+
+    What its encoding does not have is printed as an escape, since names of files may be any bytes; one that was
+    closed (`>&-`) goes nowhere, so that no file that is opened later takes its place.
+    """
+    if getattr(sys, name) is None:
+        setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 (for as long as the process lives)
+    reconfigure = getattr(getattr(sys, name), "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")

@@ -132,7 +132,7 @@ class _Show:
             return
         try:
             show(*arguments)
-        except BrokenPipeError:
+        except OSError:  # a pipe without a reader, a full disk
             self._is_read = False
             self._run.cancel()
 

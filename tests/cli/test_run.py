@@ -187,21 +187,33 @@ def test_rules_answer_before_anybody_is_asked(typed: Typed, rawko: Shell) -> Non
     assert done.report["files_changed"] == ["hello.txt"]
 
 
-def test_a_reader_that_goes_away_cancels_the_run(rawko: Shell) -> None:
-    scenario = rawko.scenario(says("developer", WRITE, text="word " * 40_000), says("developer", COMPLETE))
+OUTPUTS = [
+    ("| head -c 200 >/dev/null; echo ${PIPESTATUS[0]}", "141", ""),
+    (">/dev/full; echo $?", "1", "rawko: the output cannot be written: No space left on device"),
+    (">&- 2>&-; echo $?", "0", ""),
+    ("<&-; echo $?", "0", ""),
+]
+
+
+@pytest.mark.parametrize(("redirection", "code", "told"), OUTPUTS)
+def test_an_output_that_takes_nothing(rawko: Shell, redirection: str, code: str, told: str) -> None:
+    scenario = rawko.scenario(says("developer", WRITE, text="word " * 3_000), says("developer", COMPLETE))
     words = " ".join([*RAWKO, "run", "Write", "--agent", "developer", "--scenario", str(scenario), "--yes"])
     done = subprocess.run(
-        ["bash", "-c", f"{words} 2>err | head -c 200 >/dev/null; echo ${{PIPESTATUS[0]}}"],
+        ["bash", "-c", f"{words} 2>../err {redirection}"],
         cwd=rawko.folder,
         env=rawko.environ(),
         capture_output=True,
+        encoding="utf-8",
         timeout=60,
         check=False,
     )
-    assert done.stdout.strip() == b"141"
-    errors = rawko.read("err")
+    assert done.stdout.splitlines()[-1] == code
+    errors = (rawko.folder.parent / "err").read_text("utf-8")
     assert "Traceback" not in errors
     assert "Exception ignored" not in errors
+    assert told in errors
+    assert (rawko.folder / "hello.txt").exists() is (code == "0")
 
 
 def test_nothing_leaves_the_workspace_and_nothing_chokes_on_a_file(typed: Typed, rawko: Shell) -> None:
