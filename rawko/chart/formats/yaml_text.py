@@ -5,6 +5,7 @@ Texts stay plain wherever readers of YAML 1.1 and of 1.2 both take them for text
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import yaml
@@ -14,6 +15,7 @@ from rawko.chart.yaml_nodes import NotJsonError, ScalarNode, scalar_value
 MAX_INLINE = 100
 """Characters of a list or mapping that stands on one line, brackets included."""
 
+_SPLITS = re.compile(r"[,\[\]{}]")
 _TAG = "tag:yaml.org,2002:"
 
 
@@ -73,6 +75,8 @@ def _text(text: str) -> tuple[yaml.Node, int]:
     if "\n" in text and all(line.isprintable() and line == line.strip() for line in text.split("\n")):
         return yaml.ScalarNode(f"{_TAG}str", text, style="|"), MAX_INLINE + 1
     style = None if _reads_as_text(text) else "'"
+    if "'" in text and _SPLITS.search(text):
+        style = '"'  # quoted on one line anyway; doubled apostrophes are hard to read
     # Escaped, what does not show: PyYAML would write some of it raw, and readers take it for line breaks.
     return yaml.ScalarNode(f"{_TAG}str", text, style=style if text.isprintable() else '"'), len(text)
 

@@ -89,7 +89,7 @@ class _Writer:
             found["output"] = _json(state.output)
         found |= _given(contract=self._contract(state.contract))
         if not state.children:
-            return found
+            return Block(found) if layout.keys else found
         children = Rows(self._state(chart, chart[name]) for name in state.children)
         return Block(found, **{"parallel states" if state.kind == "parallel" else "states": children})
 
