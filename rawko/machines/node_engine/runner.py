@@ -252,10 +252,12 @@ class AgentRunner:
             await asyncio.wait(waited, timeout=bound_s, return_when=asyncio.FIRST_COMPLETED)
         finally:
             is_late = not task.done()
+            is_interrupted = interrupted is not None and interrupted.done()
             if is_late:  # leaving this waits until it has really ended, as leaving a state does
-                task.cancel()
+                if not is_interrupted:  # a second cancellation would cut its cleaning up short
+                    task.cancel()
                 await asyncio.wait([task], timeout=STOP_DEADLINE_S)
-        if interrupted is not None and interrupted.done():
+        if is_interrupted:
             raise _Interrupted
         if is_late:
             raise ActorFailed({"category": "timeout", "code": "timeout", "message": "timeout"})

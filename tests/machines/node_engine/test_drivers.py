@@ -1,0 +1,456 @@
+"""Both drivers in real time: the flag, bounds, stopping, and going on after a crash."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rawko.chart import find_chart, load_chart
+from rawko.interpreter import Interpreter, thaw
+from rawko.machines.node_engine import (
+    Budgets,
+    EngineResult,
+    NodeCall,
+    NodeEngineContext,
+    NodeOutcome,
+    NodePolicy,
+    NodeRegistry,
+    Policies,
+    RetryPolicy,
+    RunState,
+    StopCheck,
+    bindings,
+    failed,
+    succeeded,
+)
+from rawko.machines.node_engine.context import context_from
+from rawko.machines.node_engine.drivers import DRIVERS, DriverName, driver_name, make_driver
+from rawko.machines.node_engine.errors import UnknownDriver
+from rawko.machines.node_engine.runner import AgentRunner
+from rawko.machines.node_engine.setup import RunSetup, set_up
+from rawko.machines.node_engine.statechart import StatechartDriver
+
+
+class Keeper:
+    """Callbacks that remember."""
+
+    def __init__(self) -> None:
+        self.states: list[RunState] = []
+        self.events: list[Mapping[str, Any]] = []
+        self.results: list[EngineResult] = []
+
+    async def on_persist(self, state: RunState, events: Sequence[Mapping[str, Any]], node_name: str) -> None:
+        self.states.append(state)
+        self.events += events
+
+    async def on_attempt(self, result: EngineResult) -> None:
+        self.results.append(result)
+
+
+class Hanging(Keeper):
+    """Callbacks of which one never returns."""
+
+    def __init__(self, which: str) -> None:
+        super().__init__()
+        self._which = which
+
+    async def on_persist(self, state: RunState, events: Sequence[Mapping[str, Any]], node_name: str) -> None:
+        await super().on_persist(state, events, node_name)
+        if self._which == "on_persist":
+            await asyncio.sleep(3600)
+
+    async def on_attempt(self, result: EngineResult) -> None:
+        if self._which == "on_attempt":
+            await asyncio.sleep(3600)
+
+
+def quiet(level: str, message: str, fields: Mapping[str, Any]) -> None:
+    pass
+
+
+def nodes_of(**handlers: Callable[[NodeCall], Any]) -> NodeRegistry:
+    nodes = NodeRegistry()
+    for name, handler in handlers.items():
+        nodes.node(name)(handler)
+    return nodes
+
+
+def run_of(nodes: NodeRegistry, *, callbacks: Keeper | None = None, **fields: Any) -> RunSetup:
+    should_stop = fields.pop("should_stop", None)
+    observe = fields.pop("observe", None)
+    context = NodeEngineContext.model_validate({"seed": 7, "node_name": "a", **fields})
+    more = {} if should_stop is None else {"should_stop": should_stop}
+    return set_up(nodes, context, callbacks=callbacks or Keeper(), observe=observe, log=quiet, **more)
+
+
+async def good(call: NodeCall) -> NodeOutcome:
+    return succeeded()
+
+
+each_driver = pytest.mark.parametrize("driver", DRIVERS)
+
+# ---------------------------------------------------------------- the flag
+
+
+def test_the_flag_chooses_the_driver_and_the_machine_is_the_default() -> None:
+    assert driver_name({}) == driver_name({"AGENT_DRIVER": ""}) == "statechart"
+    assert driver_name({"AGENT_DRIVER": "runner"}) == "runner"
+    setup = run_of(nodes_of(a=good))
+    assert isinstance(make_driver(setup, driver_name({"AGENT_DRIVER": "runner"})), AgentRunner)
+    assert isinstance(make_driver(setup, driver_name({})), StatechartDriver)
+
+
+def test_an_unknown_driver_is_refused() -> None:
+    with pytest.raises(UnknownDriver) as caught:
+        driver_name({"AGENT_DRIVER": "statecharts"})
+    assert str(caught.value) == (
+        "AGENT_DRIVER is 'statecharts'; did you mean 'statechart'? accepted: 'statechart', 'runner'"
+    )
+
+
+def test_the_flag_is_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_DRIVER", "runner")
+    assert isinstance(make_driver(run_of(nodes_of(a=good))), AgentRunner)
+
+
+# ---------------------------------------------------------------- bounds
+
+
+@each_driver
+async def test_an_attempt_that_never_ends_is_stopped_and_kept(driver: DriverName) -> None:
+    ended: list[str] = []
+
+    class Endless:
+        async def run_once(self, *_: object) -> EngineResult:
+            try:
+                await asyncio.sleep(3600)
+            finally:
+                ended.append("stopped")
+            return EngineResult()
+
+    keeper = Keeper()
+    setup = run_of(nodes_of(a=good), callbacks=keeper, attempt_timeout_ms=30)
+    ports = setup.ports.__class__(Endless(), callbacks=keeper)
+    report = await make_driver(RunSetup(setup.context, ports, log=quiet), driver).run()
+    assert ended == ["stopped"]
+    assert (report.outcome, report.reason) == ("failed", "engine_error")
+    assert report.error is not None
+    assert (report.error.category, report.error.message) == ("timeout", "run_once did not end in time")
+    assert [event["type"] for event in keeper.events] == ["ATTEMPT_INTERRUPTED"]
+    assert keeper.results == []
+
+
+@each_driver
+@pytest.mark.parametrize(
+    ("which", "reason"), [("on_persist", "persist_failed"), ("on_attempt", "report_failed"), ("", "check_failed")]
+)
+async def test_a_callback_that_never_returns_ends_the_run(driver: DriverName, which: str, reason: str) -> None:
+    async def hangs() -> StopCheck:
+        await asyncio.sleep(3600)
+        return StopCheck()
+
+    more = {} if which else {"should_stop": hangs}
+    setup = run_of(nodes_of(a=good), callbacks=Hanging(which), call_timeout_ms=30, **more)
+    report = await make_driver(setup, driver).run()
+    assert (report.outcome, report.reason) == ("failed", reason)
+    assert report.error is not None
+    assert (report.error.category, report.error.message) == (
+        "timeout",
+        f"{which or 'should_stop'} did not end in time",
+    )
+
+
+@each_driver
+async def test_time_runs_out_in_the_middle_of_an_attempt(driver: DriverName) -> None:
+    async def slow(call: NodeCall) -> NodeOutcome:
+        await asyncio.sleep(3600)
+        return succeeded()
+
+    keeper = Keeper()
+    setup = run_of(nodes_of(a=slow), callbacks=keeper, budgets=Budgets(wall_ms=40))
+    report = await make_driver(setup, driver).run()
+    assert (report.outcome, report.reason, report.error) == ("stopped", "wall_time", None)
+    assert keeper.events[0]["reason"] == "wall_time"
+
+
+@each_driver
+async def test_a_wait_is_waited(driver: DriverName) -> None:
+    times: list[float] = []
+
+    async def flaky(call: NodeCall) -> NodeOutcome:
+        times.append(asyncio.get_running_loop().time())
+        return succeeded() if len(times) > 2 else failed("not yet")
+
+    policies = Policies(default=NodePolicy(retry=RetryPolicy(base_ms=60, cap_ms=60)))
+    report = await make_driver(run_of(nodes_of(a=flaky), policies=policies, check_every_ms=10), driver).run()
+    assert report.outcome == "finished"
+    assert [later - earlier >= 0.028 for earlier, later in itertools.pairwise(times)] == [True, True]
+
+
+# ---------------------------------------------------------------- stopping
+
+
+@each_driver
+async def test_a_stopped_attempt_has_ended_before_that_is_kept(driver: DriverName) -> None:
+    order: list[str] = []
+    begun = asyncio.Event()
+
+    async def slow(call: NodeCall) -> NodeOutcome:
+        begun.set()
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            await asyncio.sleep(0.01)
+            order.append("ended")
+        return succeeded()
+
+    class Ordered(Keeper):
+        async def on_persist(self, state: RunState, events: Sequence[Mapping[str, Any]], node_name: str) -> None:
+            order.append("kept")
+
+    drive = make_driver(run_of(nodes_of(a=slow), callbacks=Ordered()), driver)
+    running = asyncio.create_task(drive.run())
+    await begun.wait()
+    drive.stop("enough")
+    drive.stop("more than enough")
+    report = await running
+    assert (report.outcome, report.reason) == ("stopped", "enough")
+    assert order == ["ended", "kept"]
+
+
+@each_driver
+async def test_a_run_that_is_stopped_before_it_begins_does_nothing(driver: DriverName) -> None:
+    asked: list[str] = []
+
+    async def should_stop() -> StopCheck:
+        asked.append("asked")
+        return StopCheck()
+
+    drive = make_driver(run_of(nodes_of(a=good), should_stop=should_stop), driver)
+    drive.stop("too late")
+    report = await drive.run()
+    assert (report.outcome, report.reason, report.state.step_ordinal, asked) == ("stopped", "too late", 0, [])
+
+
+@each_driver
+async def test_cancelling_the_run_from_outside_stops_its_attempt(driver: DriverName) -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def slow(call: NodeCall) -> NodeOutcome:
+        begun.set()
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            ended.set()
+        return succeeded()
+
+    running = asyncio.create_task(make_driver(run_of(nodes_of(a=slow)), driver).run())
+    await begun.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert ended.is_set()
+
+
+@each_driver
+async def test_an_observer_that_fails_does_not_end_the_run(driver: DriverName) -> None:
+    def observe(event: str, data: Mapping[str, Any]) -> None:
+        raise OSError("nobody is there")
+
+    assert (await make_driver(run_of(nodes_of(a=good), observe=observe), driver).run()).outcome == "finished"
+
+
+# ---------------------------------------------------------------- going on
+
+
+def walk() -> NodeRegistry:
+    """Five nodes on, one of them flaky by chance alone, so that every run is the same run."""
+
+    async def flaky(call: NodeCall) -> NodeOutcome:
+        return failed("flaky") if call.chance() < 0.6 else succeeded("c", data={"b": call.replay_id()})
+
+    async def on(call: NodeCall) -> NodeOutcome:
+        return succeeded("b", data={call.node: call.state.step_ordinal}, tokens=2)
+
+    async def end(call: NodeCall) -> NodeOutcome:
+        return succeeded(data={"c": call.state.step_ordinal})
+
+    return nodes_of(a=on, b=flaky, c=end)
+
+
+INSTANT = Policies(default=NodePolicy(retry=RetryPolicy(max_retries=20, base_ms=0, cap_ms=0)))
+
+
+@each_driver
+async def test_a_run_goes_on_from_every_state_that_was_kept(driver: DriverName) -> None:
+    keeper = Keeper()
+    setup = run_of(walk(), callbacks=keeper, seed=5, policies=INSTANT)
+    whole = await make_driver(setup, driver).run()
+    assert whole.outcome == "finished"
+    assert len(keeper.states) > 3
+    for number, state in enumerate(keeper.states):
+        rest = Keeper()
+        context = context_from(RunState.model_validate_json(state.model_dump_json()), seed=5, policies=INSTANT)
+        report = await make_driver(set_up(walk(), context, callbacks=rest, log=quiet), driver).run()
+        assert report == whole
+        assert rest.states == keeper.states[number + 1 :], "no attempt is made twice, none is left out"
+        assert rest.results == keeper.results[number:], "the last one is told of again, or for the first time"
+
+
+def result(**fields: Any) -> dict[str, Any]:
+    return EngineResult(**fields).to_json()
+
+
+GO_ON = {"stop": False, "reason": None}
+SCRIPT: list[tuple[str, Any]] = [
+    ("START", None),
+    ("check_stop", GO_ON),
+    ("run_once", result(outcome="FAILURE", next_node="a", retry_delay_ms=2_500)),
+    ("persist", None),
+    ("report_attempt", None),
+    ("wait", 1.0),
+    ("watch_stop", GO_ON),
+    ("wait", 1.6),
+    ("watch_stop", GO_ON),
+    ("wait", 0.0),
+    ("wait", 0.6),
+    ("check_stop", GO_ON),
+    ("run_once", result(outcome="SUCCESS", next_node="b", data={"x": 1})),
+    ("persist", None),
+    ("report_attempt", None),
+    ("check_stop", GO_ON),
+    ("run_once", result(outcome="SUCCESS")),
+    ("persist", None),
+    ("report_attempt", None),
+]
+"""A run: what comes in from the world, one thing after the other."""
+
+
+def feed(machine: Interpreter, script: Sequence[tuple[str, Any]]) -> Interpreter:
+    for name, what in script:
+        if name == "START":
+            machine.queue("START")
+        elif name == "wait":
+            machine.advance(what)
+        elif name in machine.invocations:
+            machine.complete_invocation(name, machine.invocations[name].number, what)
+        while machine.execute_once() is not None:
+            pass
+    return machine
+
+
+def test_a_machine_restored_at_any_point_goes_on_alike_waits_included() -> None:
+    chart = load_chart(find_chart("node_engine"))
+    given = {"seed": 7, "node_name": "a"}
+    seen = set()
+
+    def begun() -> Interpreter:
+        machine = Interpreter(chart, bindings, input=given)
+        machine.start()
+        return machine
+
+    whole = feed(begun(), SCRIPT)
+    assert whole.final
+    for cut in range(len(SCRIPT)):
+        first = feed(begun(), SCRIPT[:cut])
+        seen |= set(first.configuration)
+        second = Interpreter(chart, bindings, input=given, clock=first.clock)
+        second.restore(json.loads(json.dumps(first.snapshot())))
+        assert thaw(feed(second, SCRIPT[cut:]).output) == thaw(whole.output)
+    assert {"idle", "checking", "executing", "persisting", "reporting", "resting", "watching"} <= seen
+
+
+KILLED = '''
+import asyncio, json, os, pathlib, sys, time
+from rawko.machines.node_engine import *
+from rawko.machines.node_engine.setup import set_up
+from rawko.machines.node_engine.statechart import StatechartDriver
+
+where, file = sys.argv[1], pathlib.Path(sys.argv[2])
+nodes = NodeRegistry()
+
+@nodes.node()
+async def a(call):
+    if where == "executing":
+        await save()
+    return succeeded("b", data={"a": True}) if call.state.step_ordinal > 1 else failed("flaky")
+
+@nodes.node()
+async def b(call):
+    return succeeded(data={"b": call.state.data["a"]})
+
+async def save():
+    """Keep the machine, and wait for the end."""
+    snapshot = await driver.actor.take_snapshot()
+    file.with_suffix(".new").write_text(json.dumps(snapshot))
+    file.with_suffix(".new").rename(file)
+    await asyncio.sleep(3600)
+
+class Callbacks:
+    async def on_persist(self, state, events, node_name):
+        if where == "persisting":
+            await save()
+    async def on_attempt(self, result):
+        if where == "reporting":
+            await save()
+
+async def should_stop():
+    if where == "checking":
+        await save()
+    return StopCheck()
+
+async def watch():
+    await driver.actor.wait_for("waiting_retry")
+    await save()
+
+async def main():
+    global driver
+    policies = Policies(default=NodePolicy(retry=RetryPolicy(base_ms=200, cap_ms=200)))
+    context = NodeEngineContext(node_name="a", seed=7, policies=policies)
+    setup = set_up(nodes, context, callbacks=Callbacks(), should_stop=should_stop, log=lambda *line: None)
+    driver = StatechartDriver(setup)
+    driver.begin()
+    tasks = [asyncio.create_task(driver.run())]
+    if where == "waiting_retry":
+        tasks.append(asyncio.create_task(watch()))
+    await asyncio.wait(tasks)
+
+asyncio.run(main())
+'''
+
+
+@pytest.mark.parametrize("where", ["checking", "executing", "persisting", "reporting", "waiting_retry"])
+async def test_a_run_that_was_killed_goes_on_in_another_process(where: str, tmp_path: Path) -> None:
+    file = tmp_path / "snapshot.json"
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, where, str(file), cwd=tmp_path)
+    try:
+        async with asyncio.timeout(20):
+            while not file.exists():
+                assert process.returncode is None, "it ended by itself"
+                await asyncio.sleep(0.01)
+    finally:
+        process.kill()
+        await process.wait()
+    snapshot = json.loads(file.read_text())
+    assert where in snapshot["configuration"]
+
+    async def a(call: NodeCall) -> NodeOutcome:
+        return succeeded("b", data={"a": True}) if call.state.step_ordinal > 1 else failed("flaky")
+
+    async def b(call: NodeCall) -> NodeOutcome:
+        return succeeded(data={"b": call.state.data["a"]})
+
+    keeper = Keeper()
+    setup = run_of(nodes_of(a=a, b=b), callbacks=keeper)
+    report = await StatechartDriver(setup, snapshot=snapshot).run()
+    assert (report.outcome, report.state.data) == ("finished", {"a": True, "b": True})
+    assert report.state.step_ordinal == 3
+    kept = {"checking": 3, "executing": 3, "persisting": 3, "reporting": 2, "waiting_retry": 2}
+    assert [state.step_ordinal for state in keeper.states] == [1, 2, 3][-kept[where] :]
