@@ -115,7 +115,7 @@ class _Writer:
             key = _other_spelling(timer.delay, found)
             policy = None if timer.on_restore == "original" else timer.on_restore
             found[key] = self._outcomes(layout.rows("after", timer.index), on_restore=policy)
-        return found
+        return Block(found) if len(found) > 1 else found
 
     def _invoke(self, invoke: Invoke, layout: Layout) -> dict[str, Any]:
         found = _given(
