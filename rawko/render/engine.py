@@ -8,31 +8,40 @@ the names used here. Containers get room at their beginning by a node without an
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from rawko.render.balance import ROOMY, Choice, spread
 from rawko.render.errors import LayoutError
-from rawko.render.layout import Direction, Layout, Link, Node, Rect, Route
+from rawko.render.layout import Direction, Layout, Link, Node, Point, Rect, Route
 from rawko.render.order import Tree, backward_links
-from rawko.render.tidy import tidied
+from rawko.render.repair import repaired
+from rawko.render.tidy import meeting_circle, tidied
 
 CONTAINER_PADDING = 34.0
 """Room inside a container's border on every side; its title stands in the upper one."""
 
+NODE_GAP = 26.0
 OPTIONS: Mapping[str, Any] = {
     "spacing": {
         "layer_gap": 30.0,
-        "node_gap": 26.0,
+        "node_gap": NODE_GAP,
         "dummy_gap": 18.0,
         "port_gap": 16.0,
         "port_stroke_clear": 10.0,
         "stub": 14.0,
-        "isolated_gap": 26.0,
+        "isolated_gap": NODE_GAP,
         "compound_padding": CONTAINER_PADDING,
     },
     "routing": {"style": "orthogonal", "merge_edges": "none"},
-    "compaction": {"mode": "priority"},
 }
+PACKED: Sequence[Mapping[str, Any]] = [{"compaction": {"mode": "priority"}, "seed": seed} for seed in range(4)]
+"""Ways to draw it narrower, tried one after the other; the narrowest is taken."""
+
+MANY = 400
+READABLE = 1160.0
+"""Drawings up to this size across, in pixels, are readable on a page without being packed."""
+
 _DIRECTIONS: Mapping[Direction, str] = {"down": "topbottom", "right": "leftright"}
 
 
@@ -53,6 +62,7 @@ class _Request:
     def __init__(self, nodes: Sequence[Node], links: Sequence[Link], direction: Direction) -> None:
         self._nodes, self._links, self._direction = nodes, links, direction
         self._tree = Tree(nodes)
+        self._parents = {node.id: node.parent for node in nodes}
         self._spans = {link.id: self._tree.span(link) for link in links}
         self._backward = backward_links(nodes, links, self._spans)
         self._places: dict[tuple[str, str], int] = {}
@@ -65,8 +75,18 @@ class _Request:
         for link in self._links:
             self._add_link(link)
         self._hold_heads()
-        self._spread_labels(self._answer()["nodes"])
-        return self._read(self._answer())
+        first = self._answer()
+        if self._spread_labels(first["nodes"]):
+            first = self._answer()
+        if self._across(first) > READABLE:
+            # Packed lines have more bends; they are worth it where the drawing would be too wide to be read.
+            tries = 1 if len(self._places) > MANY else len(PACKED)
+            first = min(first, *map(self._answer, PACKED[:tries]), key=self._across)
+        return self._read(first)
+
+    def _across(self, answer: Mapping[str, Any]) -> float:
+        axis = "x" if self._direction == "down" else "y"
+        return float(answer["bounds"]["max"][axis] - answer["bounds"]["min"][axis])
 
     # ------------------------------------------------------------ the question
 
@@ -121,64 +141,94 @@ class _Request:
             if span.is_between_children and span.source != span.target and end is not None:
                 yield end
 
-    def _answer(self) -> Mapping[str, Any]:
+    def _answer(self, more: Mapping[str, Any] = MappingProxyType({})) -> Mapping[str, Any]:
         import graphlay
 
-        options = {**OPTIONS, "direction": _DIRECTIONS[self._direction]}
+        options = {**OPTIONS, **more, "direction": _DIRECTIONS[self._direction]}
         try:
             return graphlay.layout({"nodes": self._raw_nodes, "edges": self._raw_edges}, options=options).raw
         except graphlay.GraphlayError as error:
             raise LayoutError(f"the layout engine refused the diagram: {error}") from error
 
-    def _spread_labels(self, answer: Sequence[Mapping[str, Any]]) -> None:
-        """Fix every rank as the engine chose it, but for labels that stand better elsewhere on their line."""
+    def _spread_labels(self, answer: Sequence[Mapping[str, Any]]) -> bool:
+        """Fix every rank as the engine chose it, but for labels that stand better elsewhere on their line.
+
+        Returns:
+            Whether there is such a label.
+        """
         ranks = {key: answer[place]["rank"] for key, place in self._places.items()}
+        choices = self._choices(ranks)
+        moving = {choice.key for each in choices.values() for choice in each}
+        taken: dict[str | None, dict[int, float]] = {}
         across = "width" if self._direction == "down" else "height"
-        room: dict[str | None, dict[int, float]] = {}
+        for key, place in self._places.items():
+            if key not in moving and ranks[key] is not None:
+                level = taken.setdefault(self._container(key), {})
+                level[ranks[key]] = level.get(ranks[key], 0.0) + answer[place]["size"][across] + NODE_GAP
+        for container, each in choices.items():
+            ranks |= spread(taken.get(container, {}), each, ROOMY[self._direction])
+        # Ranks count within a container, but the engine refuses a line between equal ones in different containers.
+        offsets = {container: number * len(self._places) for number, container in enumerate(choices)}
+        for key, place in self._places.items():
+            container = self._container(key)
+            if container in offsets and ranks[key] is not None:
+                self._raw_nodes[place]["rank"] = {"fixed": ranks[key] + offsets[container]}
+        return bool(choices)
+
+    def _choices(self, ranks: Mapping[tuple[str, str], int | None]) -> dict[str | None, list[Choice]]:
+        """Labels of long lines, by container, with the ranks that their line passes from its source on."""
         choices: dict[str | None, list[Choice]] = {}
         for link in self._links:
             span = self._spans[link.id]
-            if link.label is None or link.source == link.target or not span.is_between_children:
+            if link.label is None or span.source == span.target or not span.is_between_children:
                 continue
             start, end = ranks["box", str(span.source)], ranks["box", str(span.target)]
             if start is None or end is None or abs(end - start) <= 2:
                 continue
             way = range(start + 1, end) if start < end else range(start - 1, end, -1)
-            size = link.label[self._direction == "right"] + OPTIONS["spacing"]["node_gap"]
+            size = link.label[self._direction == "right"] + NODE_GAP
             choices.setdefault(span.container, []).append(Choice(("label", link.id), way, size))
-        if not choices:
-            return
-        moving = {choice.key for each in choices.values() for choice in each}
-        parents = {("box", node.id): node.parent for node in self._nodes}
-        parents |= {("label", link.id): self._spans[link.id].container for link in self._links}
-        parents |= {("head", node.id): node.id for node in self._nodes}
-        for key, place in self._places.items():
-            if key not in moving and ranks[key] is not None:
-                level = room.setdefault(parents[key], {})
-                level[ranks[key]] = level.get(ranks[key], 0.0) + answer[place]["size"][across] + 26
-        for container, each in choices.items():
-            ranks |= spread(room.get(container, {}), each, ROOMY[self._direction])
-        for key, place in self._places.items():
-            if parents[key] in choices and ranks[key] is not None:
-                self._raw_nodes[place]["rank"] = {"fixed": ranks[key]}
+        return choices
+
+    def _container(self, key: tuple[str, str]) -> str | None:
+        kind, name = key
+        if kind == "head":
+            return name
+        return self._spans[name].container if kind == "label" else self._parents[name]
 
     # ------------------------------------------------------------ the answer
 
     def _read(self, raw: Mapping[str, Any]) -> Layout:
         rects = {key: _rect(raw["nodes"][place]) for key, place in self._places.items()}
-        return Layout(
-            boxes={name: rect for (kind, name), rect in rects.items() if kind == "box"},
-            heads={name: rect for (kind, name), rect in rects.items() if kind == "head"},
-            routes={link.id: self._route(link, raw["edges"], rects.get(("label", link.id))) for link in self._links},
-        )
+        boxes = {name: rect for (kind, name), rect in rects.items() if kind == "box"}
+        circles = {node.id: boxes[node.id] for node in self._nodes if node.is_round}
+        routes: dict[str, Route] = {}
+        for link in self._links:
+            parts = [tidied(part) for part in self._parts(link, raw["edges"])]
+            if link.source in circles:
+                parts[0] = meeting_circle(parts[0], circles[link.source], at_end=False)
+            if link.target in circles:
+                parts[-1] = meeting_circle(parts[-1], circles[link.target], at_end=True)
+            routes[link.id] = Route(tuple(parts), rects.get(("label", link.id)))
+        heads = {name: rect for (kind, name), rect in rects.items() if kind == "head"}
+        return repaired(Layout(boxes, heads, routes), self._nodes, self._around())
 
-    def _route(self, link: Link, edges: Sequence[Mapping[str, Any]], label: Rect | None) -> Route:
-        parts = [tuple((point["x"], point["y"]) for point in edges[place]["points"]) for place in self._edges[link.id]]
+    def _around(self) -> dict[str, frozenset[str]]:
+        """The containers that each link may cross: those that hold one of its ends, or are one that holds the other."""
+        return {
+            link.id: frozenset(self._holding(link.source, link.target) | self._holding(link.target, link.source))
+            for link in self._links
+        }
+
+    def _holding(self, end: str, other: str) -> set[str]:
+        return set(self._tree.path(end)[:-1]) | ({end} & set(self._tree.path(other)[:-1]))
+
+    def _parts(self, link: Link, edges: Sequence[Mapping[str, Any]]) -> list[list[Point]]:
+        """The link's polylines, from its source to its target whichever way the engine drew them."""
+        parts = [[(point["x"], point["y"]) for point in edges[place]["points"]] for place in self._edges[link.id]]
         if link.source == link.target:
-            parts[1] = parts[1][::-1]
-        elif link.id in self._backward:
-            parts = [part[::-1] for part in parts]
-        return Route(tuple(tidied(part) for part in parts), label)
+            return [parts[0], parts[1][::-1]]
+        return [part[::-1] for part in parts] if link.id in self._backward else parts
 
 
 def _rect(raw: Mapping[str, Any]) -> Rect:

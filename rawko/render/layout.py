@@ -47,6 +47,7 @@ class Node:
         is_first: Stands at the beginning of its container; the walk that tells forward from backward starts there.
         head: Room to keep free at the beginning of a container for its texts; None for a leaf.
         are_parts_beside: The parts of this container are laid beside each other.
+        is_round: A circle; lines end on it and not on the square around it.
     """
 
     id: str
@@ -56,6 +57,7 @@ class Node:
     is_first: bool = False
     head: tuple[float, float] | None = None
     are_parts_beside: bool = False
+    is_round: bool = False
 
 
 @dataclass(frozen=True, slots=True)

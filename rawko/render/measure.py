@@ -5,6 +5,7 @@ Drawn texts carry the measured width as `textLength`, so that a browser with oth
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import lru_cache
 
@@ -22,6 +23,7 @@ _BOLD = (
 _WIDTHS = tuple(
     {chr(32 + place): int(width) for place, width in enumerate(table.split())} for table in (_REGULAR, _BOLD)
 )
+_BREAKS = re.compile(r"[^\s(,]*[(,]?\s*")
 _ELLIPSIS_LIKE = frozenset("…—→←↺∥")
 
 
@@ -62,15 +64,18 @@ def fitting(text: str, size: float, width: float, *, bold: bool = False) -> str:
 
 
 def wrapped(text: str, size: float, width: float, *, lines: int) -> list[str]:
-    """The text in at most so many lines of at most that width, broken at spaces; the last one is cut."""
-    words = text.split()
+    """The text in at most so many lines of at most that width; the last one is cut.
+
+    Lines break at spaces and behind opening brackets and commas, as in `has_agent(name=event.mode)`.
+    """
+    pieces = [piece for piece in _BREAKS.findall(text.strip()) if piece]
     found: list[str] = []
-    while words:
+    while pieces:
         if len(found) == lines - 1:
-            found.append(fitting(" ".join(words), size, width))
+            found.append(fitting("".join(pieces).strip(), size, width))
             break
-        line = words.pop(0)
-        while words and text_width(f"{line} {words[0]}", size) <= width:
-            line += f" {words.pop(0)}"
-        found.append(fitting(line, size, width))
+        line = pieces.pop(0)
+        while pieces and text_width((line + pieces[0]).rstrip(), size) <= width:
+            line += pieces.pop(0)
+        found.append(fitting(line.strip(), size, width))
     return found

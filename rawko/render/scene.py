@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -17,6 +18,7 @@ MARGIN = 18.0
 BOX_PADDING = (16.0, 9.0)
 LABEL_PADDING = (4.0, 2.0)
 LEAST_BOX = (64.0, 36.0)
+PORT_GAP = 14.0
 DOT = 12.0
 MARK = 28.0
 
@@ -72,16 +74,33 @@ def compose(diagram: Diagram, *, direction: Direction = "down") -> Scene:
     Raises:
         LayoutError: The layout engine refused the diagram.
     """
-    texts = {box.id: _Texts(box, is_container=box.id in diagram.children) for box in diagram.boxes}
     labels = {arrow.id: label_lines(arrow.entries) for arrow in diagram.arrows}
-    nodes = [texts[box.id].node() for box in diagram.boxes]
     links = [Link(arrow.id, arrow.source, arrow.target, _label_size(labels[arrow.id])) for arrow in diagram.arrows]
-    placed = _shifted(lay_out(nodes, links, direction))
+    ends = Counter(end for arrow in diagram.arrows for end in (arrow.source, arrow.target))
+    crowded: set[str] = set()
+    while True:
+        texts = {box.id: _Texts(box, box.id in diagram.children, box.id in crowded) for box in diagram.boxes}
+        nodes = [_roomy(texts[box.id].node(), ends[box.id], direction) for box in diagram.boxes]
+        placed = _shifted(lay_out(nodes, links, direction))
+        walls = _Walls(placed)
+        more = {name for name, each in texts.items() if name not in crowded and not each.has_room(placed, walls)}
+        if not more:
+            break
+        crowded |= more
     arrows = tuple(_placed_arrow(arrow, placed.routes[arrow.id], labels[arrow.id]) for arrow in diagram.arrows)
-    walls = _Walls(placed)
     boxes = tuple(texts[box.id].placed(placed, walls) for box in diagram.boxes)
     width, height = _extent(placed)
     return Scene(diagram, width + MARGIN, height + MARGIN, boxes, arrows)
+
+
+def _roomy(node: Node, ends: int, direction: Direction) -> Node:
+    """A node wide enough for the lines that end on it: most of them share one side."""
+    if node.is_round:
+        return node
+    side = (ends * 0.7 + 1) * PORT_GAP
+    if direction == "down":
+        return replace(node, width=max(node.width, side))
+    return replace(node, height=max(node.height, side))
 
 
 def _label_size(lines: Sequence[Line]) -> tuple[float, float] | None:
@@ -98,10 +117,14 @@ def _placed_arrow(arrow: Arrow, route: Route, lines: Sequence[Line]) -> PlacedAr
 
 
 class _Texts:
-    """The texts of one box: how much room they need, and where they stand in the box once it has a place."""
+    """The texts of one box: how much room they need, and where they stand in the box once it has a place.
 
-    def __init__(self, box: Box, *, is_container: bool) -> None:
-        self._box, self._is_container = box, is_container
+    A container's title stands in its upper border's room, beside the lines that cross it; where they leave no
+    room, in its head with the rows.
+    """
+
+    def __init__(self, box: Box, is_container: bool, is_crowded: bool) -> None:
+        self._box, self._is_container, self._is_crowded = box, is_container, is_crowded
         self._title = _title(box)
         self._rows = row_lines(box.rows)
         if box.hidden:
@@ -110,9 +133,9 @@ class _Texts:
     def node(self) -> Node:
         box = self._box
         if box.kind == "initial":
-            return Node(box.id, DOT, DOT, box.parent, is_first=True)
+            return Node(box.id, DOT, DOT, box.parent, is_first=True, is_round=True)
         if box.kind in ("shallow history", "deep history"):
-            return Node(box.id, MARK, MARK, box.parent)
+            return Node(box.id, MARK, MARK, box.parent, is_round=True)
         width, height = block_size(self._title)
         if self._is_container:
             return Node(
@@ -133,8 +156,9 @@ class _Texts:
         )
 
     def _head(self) -> tuple[float, float] | None:
-        if self._rows:
-            return block_size(self._rows)
+        lines = self._head_lines()
+        if lines:
+            return block_size(lines)
         return (2.0, 2.0) if self._box.kind == "parallel" else None
 
     def placed(self, layout: Layout, walls: _Walls) -> PlacedBox:
@@ -143,12 +167,25 @@ class _Texts:
             return PlacedBox(box, rect)
         if not self._is_container:
             return PlacedBox(box, rect, (_text([*self._title, *self._rows], rect, None),))
+        texts = [_text(self._head_lines(), layout.heads[box.id], None)] if self._head_lines() else []
+        place = None if self._is_crowded else self._title_place(layout, walls)
+        if place is not None:
+            texts.insert(0, _text(self._title, place, (0, 0)))
+        return PlacedBox(box, rect, tuple(texts), is_container=True)
+
+    def has_room(self, layout: Layout, walls: _Walls) -> bool:
+        """Whether the title has a place on the border of its container."""
+        return not self._is_container or self._title_place(layout, walls) is not None
+
+    def _title_place(self, layout: Layout, walls: _Walls) -> Rect | None:
+        rect = layout.boxes[self._box.id]
         width, height = block_size(self._title)
         band = Rect(rect.x, rect.y + (CONTAINER_PADDING - height) / 2, rect.width, height)
-        texts = [_text(self._title, Rect(walls.free_x(band, width), band.y, width, height), (0, 0))]
-        if self._rows:
-            texts.append(_text(self._rows, layout.heads[box.id], None))
-        return PlacedBox(box, rect, tuple(texts), is_container=True)
+        x = walls.free_x(band, width)
+        return None if x is None else Rect(x, band.y, width, height)
+
+    def _head_lines(self) -> list[Line]:
+        return [*self._title, *self._rows] if self._is_crowded else self._rows
 
 
 def _title(box: Box) -> list[Line]:
@@ -189,8 +226,8 @@ class _Walls:
             for (x1, y1), (x2, y2) in pairwise(part)
         )
 
-    def free_x(self, band: Rect, width: float) -> float:
-        """The leftmost place in the band that is wide enough; its left end where there is none."""
+    def free_x(self, band: Rect, width: float) -> float | None:
+        """The leftmost place in the band that is wide enough, if there is one."""
         side, clear = BOX_PADDING[0], 5.0
         x = band.x + side
         crossing = sorted(
@@ -202,7 +239,7 @@ class _Walls:
             if left - clear >= x + width:
                 break
             x = max(x, right + clear)
-        return x if x + width <= band.right - clear else band.x + side
+        return x if x + width <= band.right - clear else None
 
 
 def _shifted(layout: Layout) -> Layout:

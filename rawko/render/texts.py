@@ -22,7 +22,7 @@ SIZES: dict[Style, float] = {
     "row-guard": 11.5,
     "mark": 12,
 }
-LABEL_WIDTH = 168.0
+LABEL_WIDTH = 180.0
 ROW_WIDTH = 330.0
 ENTRY_GAP = 5.0
 SPACE = 4.0
@@ -124,7 +124,7 @@ def _entry_lines(entry: Entry) -> Iterator[tuple[Run, ...]]:
         yield together
     else:
         yield from (((_run(text, "event", entry)),) for text in wrapped(event, SIZES["event"], LABEL_WIDTH, lines=2))
-        yield from (((_run(text, "guard", entry)),) for text in wrapped(guard, SIZES["guard"], LABEL_WIDTH, lines=3))
+        yield from (((_run(text, "guard", entry)),) for text in wrapped(guard, SIZES["guard"], LABEL_WIDTH, lines=5))
     if entry.actions:
         actions = wrapped(f"/ {visible(entry.actions)}", SIZES["action"], LABEL_WIDTH, lines=2)
         yield from (((_run(text, "action", entry)),) for text in actions)

@@ -23,6 +23,7 @@ LIGHT: Mapping[str, str] = {
     "active": "#0072b2",
     "active-box": "#dceefb",
     "taken": "#d55e00",
+    "taken-text": "#a84800",
 }
 DARK: Mapping[str, str] = {
     "paper": "#0d1117",
@@ -36,6 +37,7 @@ DARK: Mapping[str, str] = {
     "active": "#56b4e9",
     "active-box": "#0c3756",
     "taken": "#e69f00",
+    "taken-text": "#e69f00",
 }
 
 FONTS = "'DejaVu Sans', Verdana, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
@@ -65,7 +67,7 @@ text{{font-family:{FONTS};fill:$text;white-space:pre}}
 .state.active.leaf>.shape{{fill:$active-box}}
 .edge.taken>.line{{stroke:$taken;stroke-width:3.2}}
 .edge.taken>.arrow{{fill:$taken}}
-.event.taken,.guard.taken,.action.taken,.row.taken,.row-guard.taken{{fill:$taken}}
+.event.taken,.guard.taken,.action.taken,.row.taken,.row-guard.taken{{fill:$taken-text}}
 """
 
 

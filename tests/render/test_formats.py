@@ -1,0 +1,214 @@
+"""DOT, PlantUML and PNG; the choice of what is drawn; what is refused."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rawko.chart import Chart, parse_chart
+from rawko.render.draw import FORMATS, MAX_PARTS, Options, draw
+from rawko.render.errors import (
+    PngUnavailableError,
+    RenderError,
+    TooLargeError,
+    UnknownFormatError,
+    UnknownStateError,
+)
+from rawko.render.extract import extract
+
+HOSTILE = [
+    '"]; evil [',
+    "\\",
+    'x\\"',
+    "-->",
+    "<b>%date()</b>",
+    "[[http://x]]",
+    "//i//",
+    "/'",
+    "$x !include",
+    "&lt;",
+    "👩\u200d💻",
+]
+names = st.sampled_from(HOSTILE) | st.text(
+    st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=30
+).map(str.strip).filter(bool)
+
+# The DOT language (graphviz.org/doc/info/lang.html): in a quoted string only \" is escaped; IDs need no quotes
+# where they are words or numerals.
+DOT_TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[A-Za-z_][A-Za-z0-9_]*|-?(?:\.\d+|\d+(?:\.\d*)?)|->|[{}\[\];,=])')
+
+PLANTUML_LABEL = r"(?:[^\W_]|[ _.,()=/+?-]|<U\+[0-9A-F]{4,6}>)*"
+PLANTUML_LINE = re.compile(
+    rf"""\s*(
+        @startuml | @enduml | hide\ empty\ description | (top\ to\ bottom|left\ to\ right)\ direction
+      | title\ {PLANTUML_LABEL} | -- | \}}
+      | state\ "{PLANTUML_LABEL}"\ as\ s\d+(\ \#line:0072B2;line\.bold)?(\ \{{)?
+      | state\ s\d+\ <<history\*?>>
+      | s\d+\ :\ {PLANTUML_LABEL}(\[{PLANTUML_LABEL}\])?{PLANTUML_LABEL}
+      | (s\d+|\[\*\])\ -(-|\[[a-zA-Z0-9\#=,]+\]-)>\ (s\d+|\[\*\])(\ :\ ({PLANTUML_LABEL}|[\[\]]|\\n)*)?
+    )""",
+    re.VERBOSE,
+)
+
+
+def _tokens(text: str) -> list[str]:
+    found, place = [], 0
+    while place < len(text.rstrip()):
+        match = DOT_TOKEN.match(text, place)
+        assert match is not None, text[place : place + 60]
+        found.append(match.group(1))
+        place = match.end()
+    return found
+
+
+def _text(chart: Chart, suffix: str, options: Options | None = None) -> str:
+    drawn = draw(chart, suffix, options or Options())
+    assert isinstance(drawn, str)
+    return drawn
+
+
+def test_dot_holds_every_state_and_arrow(chart: Chart) -> None:
+    text = _text(chart, ".dot")
+    tokens = _tokens(text)
+    assert tokens.count("{") == tokens.count("}")
+    diagram = extract(chart)
+    for box in diagram.boxes:
+        assert box.id in tokens
+    assert tokens.count("->") == len(diagram.arrows)
+
+
+def test_plantuml_holds_every_state_and_arrow(chart: Chart) -> None:
+    lines = _text(chart, ".puml").splitlines()
+    for line in lines:
+        assert PLANTUML_LINE.fullmatch(line), line
+    diagram = extract(chart)
+    states = [box for box in diagram.boxes if box.kind != "initial"]
+    assert sum(line.lstrip().startswith("state ") for line in lines) == len(states)
+    arrows = sum(" -" in line and "> " in line and not line.endswith("[*]") for line in lines)
+    assert arrows == len(diagram.arrows)
+
+
+@settings(max_examples=150, deadline=None)
+@given(names, names, names)
+def test_no_name_adds_a_token_to_dot(state: str, event: str, log: str) -> None:
+    plain = _tokens(_text(_chart("plain", "EVENT", "text"), ".dot"))
+    tokens = _tokens(_text(_chart(state, event, log), ".dot"))
+    assert [token[:1] == '"' or token for token in tokens] == [token[:1] == '"' or token for token in plain]
+
+
+@settings(max_examples=150, deadline=None)
+@given(names, names, names)
+def test_no_name_adds_a_statement_to_plantuml(state: str, event: str, log: str) -> None:
+    plain = _text(_chart("plain", "EVENT", "text"), ".puml").splitlines()
+    lines = _text(_chart(state, event, log), ".puml").splitlines()
+    assert len(lines) == len(plain)
+    for line in lines:
+        assert PLANTUML_LINE.fullmatch(line), line
+        assert not re.search(r"(//|__|--|==)(?!>)", line.replace("-->", "")) or line.strip() == "--"
+
+
+def _chart(state: str, event: str, log: str) -> Chart:
+    name, event, log = (json.dumps(text, ensure_ascii=False) for text in (state, event.replace("*", "+"), log))
+    return parse_chart(
+        f"statechart: {{name: {name}, root state: {{name: the root, initial: {name}, states: [{{name: {name}, "
+        f"on entry: {{log: {log}}}, transitions: [{{event: {event}, target: {name}}}]}}]}}}}"
+    )
+
+
+@pytest.mark.skipif(importlib.util.find_spec("resvg_py") is None, reason="needs the extra rawko[png]")
+def test_png_shows_texts(nested: Chart) -> None:
+    try:
+        drawn = draw(nested, ".png")
+    except PngUnavailableError as error:
+        pytest.skip(str(error))
+    assert isinstance(drawn, bytes)
+    assert drawn.startswith(b"\x89PNG\r\n\x1a\n")
+    assert len(drawn) > 40_000  # without a font a drawing of this size is a third of that
+
+
+def test_other_endings_are_refused(nested: Chart) -> None:
+    with pytest.raises(UnknownFormatError, match=r"'\.gif' is not known; accepted: \.svg, ") as caught:
+        draw(nested, ".gif")
+    assert caught.value.known == FORMATS
+
+
+def test_an_unknown_state_is_told_with_the_nearest(nested: Chart) -> None:
+    with pytest.raises(UnknownStateError, match="did you mean 'thinking'") as caught:
+        draw(nested, ".svg", Options(focus="thinkin"))
+    assert caught.value.near == ("thinking",)
+
+
+def test_a_depth_counts_what_it_leaves_out(nested: Chart) -> None:
+    diagram = extract(nested, depth=2)
+    boxes = {box.state: box for box in diagram.boxes if box.kind != "initial"}
+    assert set(boxes) == {"idle", "run", "paused", "cancelled", "done", "agent", "budget"}
+    assert boxes["agent"].hidden == 8
+    with pytest.raises(ValueError, match="at least 1"):
+        extract(nested, depth=0)
+
+
+def test_a_focus_keeps_neighbours_and_the_boxes_around_them(nested: Chart) -> None:
+    diagram = extract(nested, focus="tool")
+    states = {box.state for box in diagram.boxes if box.kind != "initial"}
+    assert states == {"nested", "run", "agent", "loop", "tool", "thinking", "snapshot"} - {"nested"}
+    pairs = {(diagram.by_id[arrow.source].state, diagram.by_id[arrow.target].state) for arrow in diagram.arrows}
+    assert {("thinking", "tool"), ("tool", "thinking"), ("tool", "snapshot")} <= pairs
+    assert ("snapshot", "thinking") not in pairs
+
+
+def test_transitions_between_the_same_states_share_a_line(nested: Chart) -> None:
+    (arrow,) = (arrow for arrow in extract(nested).arrows if len(arrow.entries) > 1)
+    assert [(entry.event, entry.guard, entry.actions) for entry in arrow.entries] == [
+        ("", "files_changed", "git_tree"),
+        ("always", "", ""),
+    ]
+
+
+def _large(children: int, each: int) -> Chart:
+    """A ring of compound states, each with a ring inside."""
+    states = [
+        {
+            "name": f"c{i}",
+            "initial": f"c{i}_0",
+            "transitions": [{"event": "NEXT", "target": f"c{(i + 1) % children}"}],
+            "states": [
+                {"name": f"c{i}_{j}", "transitions": [{"event": "STEP", "target": f"c{i}_{(j + 1) % each}"}]}
+                for j in range(each)
+            ],
+        }
+        for i in range(children)
+    ]
+    return parse_chart(
+        json.dumps({"statechart": {"name": "large", "root state": {"name": "r", "initial": "c0", "states": states}}})
+    )
+
+
+def test_5000_states_are_answered_at_once_and_a_depth_that_fits_is_offered() -> None:
+    chart = _large(100, 49)
+    started = time.perf_counter()
+    with pytest.raises(TooLargeError) as caught:
+        draw(chart, ".svg")
+    assert caught.value.depth == 1
+    assert "--depth 1" in str(caught.value)
+    assert "c99" in _text(chart, ".svg", Options(depth=1))
+    assert "c99_48" in _text(chart, ".dot")
+    assert time.perf_counter() - started < 10
+
+
+def test_the_largest_drawings_take_less_than_ten_seconds() -> None:
+    chart = _large(13, 50)
+    started = time.perf_counter()
+    text = _text(chart, ".svg")
+    assert text.count('data-state="') > MAX_PARTS / 3
+    assert time.perf_counter() - started < 10
+
+
+def test_mermaid_is_whole_and_downward(nested: Chart) -> None:
+    with pytest.raises(RenderError, match="the whole chart"):
+        draw(nested, ".mmd", Options(depth=1))
