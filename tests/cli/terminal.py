@@ -12,7 +12,7 @@ import subprocess
 import time
 from collections.abc import Mapping
 from fcntl import ioctl
-from termios import TIOCSCTTY, TIOCSWINSZ
+from termios import TIOCSWINSZ
 from types import TracebackType
 
 from tests.cli.shell import RAWKO, Shell
@@ -27,15 +27,15 @@ class Terminal:
     def __init__(self, shell: Shell, *words: str, env: Mapping[str, str] | None = None) -> None:
         self._master, slave = pty.openpty()
         ioctl(slave, TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+        # The first terminal that the leader of a session opens becomes its own: then Ctrl-C is a signal.
         self.process = subprocess.Popen(
-            [*RAWKO, *words],
+            ["bash", "-c", 'exec <>"$0"; exec "$@"', os.ttyname(slave), *RAWKO, *words],
             cwd=shell.folder,
             env=shell.environ({"TERM": "xterm-256color", **(env or {})}),
             stdin=slave,
             stdout=slave,
             stderr=slave,
             start_new_session=True,
-            preexec_fn=lambda: ioctl(0, TIOCSCTTY, 0),
         )
         os.close(slave)
         self.raw = ""
