@@ -133,6 +133,7 @@ class SqlJournal:
             ("updates", record.updates),
             ("effects", record.effects),
             ("configuration", record.configuration),
+            ("notes", record.notes),
         ):
             packed[name] = None if value is None else self._packed(connection, value)
         connection.execute(
@@ -217,6 +218,7 @@ def _record(row: Mapping[Any, Any], fetch: Callable[[str], bytes]) -> StepRecord
         updates=tuple(unpack(row["updates"], fetch)),
         effects=tuple(unpack(row["effects"], fetch)),
         configuration=tuple(unpack(row["configuration"], fetch)),
+        notes=None if row["notes"] is None else unpack(row["notes"], fetch),
     )
 
 

@@ -43,6 +43,7 @@ steps = Table(
     Column("updates", Text, nullable=False),
     Column("effects", Text, nullable=False),
     Column("configuration", Text, nullable=False),
+    Column("notes", Text),
     sqlite_with_rowid=False,
 )
 

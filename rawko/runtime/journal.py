@@ -27,6 +27,7 @@ class StepRecord:
         actor: Path of the actor: "root", "root/execute_agent".
         time: Seconds on the actor's clock.
         event: {"name", "data"} or None.
+        notes: What the session wants to know again when it goes on from here; None where nothing has changed.
     """
 
     run: str
@@ -39,6 +40,7 @@ class StepRecord:
     updates: tuple[dict[str, Any], ...]
     effects: tuple[dict[str, Any], ...]
     configuration: tuple[str, ...]
+    notes: dict[str, Any] | None = None
 
 
 class Journal(Protocol):
@@ -167,7 +169,9 @@ def encode_effect(effect: Effect) -> dict[str, Any]:
             return {"type": "log", "message": message, "level": level, "data": thaw(data)}
 
 
-def record_of(step: Step, *, run: str, seq: int, epoch: int, actor: str) -> StepRecord:
+def record_of(
+    step: Step, *, run: str, seq: int, epoch: int, actor: str, notes: dict[str, Any] | None = None
+) -> StepRecord:
     """A macrostep as a journal row."""
     event = step.event
     return StepRecord(
@@ -181,4 +185,5 @@ def record_of(step: Step, *, run: str, seq: int, epoch: int, actor: str) -> Step
         updates=tuple(encode_update(u) for u in step.updates),
         effects=tuple(encode_effect(e) for e in step.effects),
         configuration=step.configuration,
+        notes=notes,
     )

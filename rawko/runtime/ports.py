@@ -223,6 +223,16 @@ class Workspace(Protocol):
         """
         ...
 
+    async def reset(self) -> None:
+        """Bring the files back to the latest snapshot: what an interrupted tool did is as if it had not happened.
+
+        What is lost by that is kept as a snapshot first.
+
+        Raises:
+            WorkspaceError: As `capture`.
+        """
+        ...
+
     async def changes(self, before: str, after: str) -> Sequence[FileChange]:
         """Paths that differ between two trees, sorted by path."""
         ...

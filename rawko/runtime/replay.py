@@ -55,10 +55,12 @@ class Replayed:
     Attributes:
         snapshot: Of the whole tree, for `Actor(snapshot=...)`; None where nothing was committed.
         seq: Number of the latest row.
+        notes: The latest that the session noted; None if it never did.
     """
 
     snapshot: dict[str, Any] | None
     seq: int
+    notes: dict[str, Any] | None = None
 
 
 async def replay(
@@ -82,16 +84,18 @@ async def replay(
     tree = _Tree(run, chart, bindings, input)
     checkpoint = await journal.last_checkpoint(run)
     after = 0
+    notes: dict[str, Any] | None = None
     if checkpoint is not None and (until is None or checkpoint[0] <= until):
         after, snapshot = checkpoint
+        notes = snapshot.get("notes")
         tree.fill(snapshot)
     seq = after
     for record in await journal.rows(run, after):
         if until is not None and record.seq > until:
             break
         tree.step(record)
-        seq = record.seq
-    return Replayed(tree.root.snapshot() if seq else None, seq)
+        seq, notes = record.seq, record.notes or notes
+    return Replayed(tree.root.snapshot() if seq else None, seq, notes)
 
 
 class _Tree:

@@ -35,16 +35,26 @@ class Session:
     Args:
         run: Id of the run; a new one by default.
         log: Where `log` lines go; structlog by default.
+        notes: Asked for each row that ends an invocation: what has to be known when the run goes on from there.
 
     Attributes:
         turn: Held by the one actor that steps; see `rawko.runtime.actor`.
         stream: What happens in the tree; it is closed when the last actor has ended.
     """
 
-    def __init__(self, *, run: str | None = None, journal: Journal | None = None, log: LogWriter | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        run: str | None = None,
+        journal: Journal | None = None,
+        log: LogWriter | None = None,
+        notes: Callable[[], dict[str, Any]] | None = None,
+    ) -> None:
         self.run = run or uuid4().hex[:12]
         self.journal: Journal = MemoryJournal() if journal is None else journal
         self._write_log = log or write_structlog
+        self._notes = notes
+        self._last_notes: dict[str, Any] | None = None
         self.stream = InspectionStream(report=lambda message: self._write("error", message, {"run": self.run}))
         self.actors: dict[str, Actor] = {}
         self.turn = asyncio.Lock()
@@ -62,9 +72,12 @@ class Session:
         if not self._epoch:
             self._epoch = await _persistently(lambda: self.journal.begin(self.run))
             self._seq = self._checkpointed = await self.journal.last_seq(self.run)
-        record = record_of(step, run=self.run, seq=self._seq + 1, epoch=self._epoch, actor=actor.path)
+        event = step.event
+        notes = self._notes() if self._notes is not None and event is not None and _is_end(event.name) else None
+        record = record_of(step, run=self.run, seq=self._seq + 1, epoch=self._epoch, actor=actor.path, notes=notes)
         await _persistently(lambda: self.journal.append(record))
         self._seq = record.seq
+        self._last_notes = notes or self._last_notes
         self.stream.publish(
             "step",
             actor.path,
@@ -88,7 +101,10 @@ class Session:
         if root is None or self._seq - self._checkpointed < CHECKPOINT_EVERY:
             return
         try:
-            await self.journal.checkpoint(self.run, self._seq, root.snapshot_in_turn(), epoch=self._epoch)
+            snapshot = root.snapshot_in_turn()
+            if self._last_notes is not None:
+                snapshot["notes"] = self._last_notes
+            await self.journal.checkpoint(self.run, self._seq, snapshot, epoch=self._epoch)
         except JournalError as error:
             self.log(root, f"checkpoint of row {self._seq} was not written: {error}", "warning", {})
         else:
@@ -121,6 +137,11 @@ class Session:
                 del self.actors[name]
         if not self.actors:
             self.stream.close()
+
+
+def _is_end(event: str) -> bool:
+    """Whether an event ends an invocation: then something of the world was used up."""
+    return event.startswith(("done.invoke.", "error.invoke."))
 
 
 async def _persistently(write: Callable[[], Awaitable[T]]) -> T:

@@ -18,6 +18,7 @@ from typing import IO
 from rawko.runtime.ports import ToolOutcome, ToolSpec
 from rawko.tools.base import Arguments, CommandSubject, Run, Tool, ToolFailure, object_schema
 from rawko.tools.group import Ending, Group
+from rawko.tools.leftovers import Leftovers
 from rawko.tools.spool import Output, Spool
 from rawko.tools.text import printed, size
 
@@ -58,17 +59,21 @@ class Bash(Tool):
     Args:
         root: Where the first command of each agent runs.
         outputs: Folder for whole outputs, outside of the workspace.
+        leftovers: Where running commands are noted.
         env: What commands see, whole.
     """
 
     pattern_kind = "command"
 
-    def __init__(self, root: Path, *, outputs: Path, env: Mapping[str, str], settings: BashSettings) -> None:
+    def __init__(
+        self, root: Path, *, outputs: Path, leftovers: Leftovers, env: Mapping[str, str], settings: BashSettings
+    ) -> None:
         self.spec = _spec(settings)
         self._root, self._env, self._settings = root, dict(env), settings
         self._spool = Spool(outputs, max_bytes=settings.max_output_bytes, max_total_bytes=settings.max_spool_bytes)
         self._folders: dict[str, str] = {}
         self._running: set[Group] = set()
+        self._leftovers = leftovers
 
     def subject(self, arguments: Arguments) -> CommandSubject:
         return CommandSubject(arguments["command"])
@@ -110,10 +115,12 @@ class Bash(Tool):
             grace_ms=self._settings.grace_ms,
         )
         self._running.add(group)
+        self._leftovers.note(group.id)
         try:
             return await group.finish(timeout_ms)
         finally:
             self._running.discard(group)
+            self._leftovers.forget(group.id)
 
     async def aclose(self) -> None:
         for group in self._running:

@@ -17,6 +17,7 @@ from rawko.tools.environment import command_environment
 from rawko.tools.gate import Gate
 from rawko.tools.glob import Glob
 from rawko.tools.grep import Grep
+from rawko.tools.leftovers import Leftovers
 from rawko.tools.paths import Folder
 from rawko.tools.read import Read
 from rawko.tools.rules import parse_rules
@@ -45,7 +46,8 @@ def build_toolbox(
 
     Args:
         workspace_root: What the file tools are confined to, and where bash starts.
-        state_dir: Whole outputs of commands go to `outputs/` in it; outside of the workspace.
+        state_dir: Whole outputs of commands go to `outputs/` in it, notes of running ones to `running/`; outside of
+            the workspace.
         agents: Every agent of the session and its tools.
         rules: See `rawko.tools.rules`, in order.
         assume_yes: Nobody is asked: "ask" counts as "allow".
@@ -63,13 +65,14 @@ def build_toolbox(
     folder, settings = Folder(workspace_root), bash or BashSettings()
     environment = command_environment(os.environ if environ is None else environ, settings.extra_env)
     outputs = Path(state_dir).absolute() / "outputs"
+    leftovers = Leftovers(Path(state_dir).absolute() / "running")
     tools: list[Tool] = [
         Read(folder),
         Write(folder),
         Edit(folder),
         Glob(folder, timeout_ms=search_timeout_ms),
         Grep(folder, timeout_ms=search_timeout_ms),
-        Bash(folder.root, outputs=outputs, env=environment, settings=settings),
+        Bash(folder.root, outputs=outputs, leftovers=leftovers, env=environment, settings=settings),
         *extra_tools,
     ]
     memory = approvals if approvals is not None else Approvals()

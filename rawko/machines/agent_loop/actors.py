@@ -190,13 +190,20 @@ async def _check_gate(ports: AgentLoopPorts, input: Mapping[str, Any]) -> dict[s
     return {"decision": verdict.decision, "rule": verdict.rule, "reason": verdict.reason}
 
 
-async def _execute_tool(ports: AgentLoopPorts, in_use: asyncio.Lock, input: Mapping[str, Any]) -> dict[str, Any]:
-    """Run the call. Cancelling kills the tool's processes before the lock is free again (C-29)."""
+async def _execute_tool(
+    ports: AgentLoopPorts, in_use: asyncio.Lock, input: Mapping[str, Any], scope: Scope
+) -> dict[str, Any]:
+    """Run the call. Cancelling kills the tool's processes before the lock is free again (C-29).
+
+    A call that a crash interrupted is run again on the workspace as it was before it.
+    """
     agent, call = input["agent"], _call(input)
     if input["approval"] is not None:
         ports.toolbox.approve(agent, call, input["approval"])
     read_only = {spec.name for spec in ports.toolbox.specs(agent) if spec.is_read_only}
     async with in_use:
+        if scope.attempt > 1 and call.name not in read_only:
+            await _reset(ports)
         outcome = await ports.toolbox.run(agent, call)
     return {
         "content": outcome.content,
@@ -207,6 +214,14 @@ async def _execute_tool(ports: AgentLoopPorts, in_use: asyncio.Lock, input: Mapp
         "touched": None if outcome.touched is None else list(outcome.touched),
         "exit_code": outcome.exit_code,
     }
+
+
+async def _reset(ports: AgentLoopPorts) -> None:
+    try:
+        await ports.workspace.reset()
+    except WorkspaceError as error:
+        failure = ErrorContext(message=error.message, category="unknown", attempted="a reset of the workspace")
+        raise ActorFailed(failure) from error
 
 
 def _call(input: Mapping[str, Any]) -> ToolCall:

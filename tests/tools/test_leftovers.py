@@ -1,0 +1,84 @@
+"""Commands that outlive their rawko are found by their notes and ended; nobody else's are."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from rawko.tools.leftovers import Leftovers
+from rawko.tools.toolbox import build_toolbox
+from rawko.vocabulary.agent import ToolAccess
+from rawko.vocabulary.messages import ToolCall
+
+
+@pytest.fixture
+def sleeper() -> subprocess.Popen[bytes]:
+    """A shell with a child, in a group of its own."""
+    return subprocess.Popen(["bash", "-c", "sleep 300 & wait"], start_new_session=True)
+
+
+def test_a_group_that_is_left_is_ended_with_its_children(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
+    notes = tmp_path / "running"
+    Leftovers(notes).note(sleeper.pid)
+    children = psutil.Process(sleeper.pid).children()
+    waiter = asyncio.new_event_loop()
+    try:
+        ended = waiter.run_until_complete(_reaped_meanwhile(Leftovers(notes), sleeper))
+    finally:
+        waiter.close()
+    assert ended == (sleeper.pid,)
+    assert not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children)
+    assert list(notes.iterdir()) == []
+    assert Leftovers(notes).end_all() == ()
+
+
+async def _reaped_meanwhile(leftovers: Leftovers, process: subprocess.Popen[bytes]) -> tuple[int, ...]:
+    """Here the test is the parent, as init is after a crash: it has to fetch the dead."""
+    ending = asyncio.create_task(asyncio.to_thread(leftovers.end_all))
+    await asyncio.to_thread(process.wait)
+    return await ending
+
+
+def test_an_id_that_belongs_to_somebody_else_now_is_left_alone(
+    tmp_path: Path, sleeper: subprocess.Popen[bytes]
+) -> None:
+    leftovers = Leftovers(tmp_path)
+    leftovers.note(sleeper.pid)
+    (tmp_path / str(sleeper.pid)).write_text("1", encoding="ascii")
+    try:
+        assert leftovers.end_all() == ()
+        assert sleeper.poll() is None
+    finally:
+        os.killpg(sleeper.pid, 9)
+        sleeper.wait()
+
+
+def test_what_is_no_note_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "readme").write_text("mine", encoding="utf-8")
+    assert Leftovers(tmp_path).end_all() == ()
+    assert (tmp_path / "readme").exists()
+    assert Leftovers(tmp_path / "nowhere").end_all() == ()
+
+
+def test_our_own_group_is_never_ended(tmp_path: Path) -> None:
+    (tmp_path / str(os.getpgrp())).write_text("", encoding="ascii")
+    (tmp_path / "1").write_text("", encoding="ascii")
+    assert Leftovers(tmp_path).end_all() == ()
+
+
+async def test_a_command_is_noted_while_it_runs(tmp_path: Path) -> None:
+    workspace, state = tmp_path / "w", tmp_path / "s"
+    workspace.mkdir()
+    toolbox = build_toolbox(workspace, state_dir=state, agents={"a": ToolAccess()}, assume_yes=True)
+    command = f"ls {state / 'running'}; {sys.executable} -c pass"
+    outcome = await toolbox.run("a", ToolCall(id="1", name="bash", input={"command": command}))
+    noted = outcome.content.splitlines()[0]
+    assert noted.isdigit()
+    assert list((state / "running").iterdir()) == []
+    await toolbox.aclose()
