@@ -207,7 +207,7 @@ def test_charts_that_are_not_there_and_several_charts(tmp_path: Path) -> None:
     assert result.exit_code == 2
 
 
-@pytest.mark.parametrize("stem", ["agent_loop", "orchestrator"])
+@pytest.mark.parametrize("stem", ["agent_loop", "node_engine", "orchestrator"])
 def test_shipped_contracts_hold_and_cover_every_state(stem: str) -> None:
     result = run_contracts([find_chart(stem)])
     assert result.failures == ""

@@ -30,6 +30,7 @@ from rawko.machines.node_engine.ports import NoCallbacks
 from rawko.machines.node_engine.setup import RunSetup, set_up
 from rawko.machines.node_engine.worker import LEASE_LOST, Worker, worker_name
 from rawko.runtime import JournalError, MemoryJournal, StepRecord
+from rawko.runtime.session import LogWriter
 
 # ---------------------------------------------------------------- leases
 
@@ -123,6 +124,11 @@ def quiet(level: str, message: str, fields: Mapping[str, Any]) -> None:
     pass
 
 
+def teller(told: list[str]) -> LogWriter:
+    """A log that keeps the messages."""
+    return lambda level, message, fields: told.append(message)
+
+
 def run_of(handler: Any, **more: Any) -> RunSetup:
     nodes = NodeRegistry()
     nodes.node("a")(handler)
@@ -206,8 +212,7 @@ async def test_a_lost_lease_stops_the_run_before_its_next_effect(driver: DriverN
             ended.append("ended")
         return succeeded()
 
-    log = lambda level, message, fields: told.append(message)  # noqa: E731
-    report = await worker(leases, driver, log=log).run(run_of(slow, callbacks=Callbacks()))
+    report = await worker(leases, driver, log=teller(told)).run(run_of(slow, callbacks=Callbacks()))
     assert (report.outcome, report.reason) == ("stopped", LEASE_LOST)
     assert (ended, kept) == (["ended"], []), "the attempt is stopped, and nothing is written any more"
     assert told == ["The lease is lost: the run stops"]
@@ -216,7 +221,7 @@ async def test_a_lost_lease_stops_the_run_before_its_next_effect(driver: DriverN
 
 
 @each_driver
-async def test_a_lease_that_ran_out_unseen_is_seen_before_the_next_attempt(driver: DriverName) -> None:
+async def test_a_lease_that_ran_out_unseen_is_seen_before_anything_is_written(driver: DriverName) -> None:
     clock = SimulatedClock()
     leases = JournalLeases(MemoryJournal(), ttl_ms=10_000)
     attempts: list[int] = []
@@ -254,8 +259,7 @@ async def test_a_lease_that_cannot_be_renewed_holds_until_it_runs_out(driver: Dr
         await asyncio.sleep(3600)
         return succeeded()
 
-    log = lambda level, message, fields: told.append(message)  # noqa: E731
-    report = await worker(JournalLeases(Broken(), ttl_ms=60), driver, log=log).run(run_of(slow))
+    report = await worker(JournalLeases(Broken(), ttl_ms=60), driver, log=teller(told)).run(run_of(slow))
     assert (report.outcome, report.reason) == ("stopped", LEASE_LOST)
     assert "disk full" in told[0]
 
