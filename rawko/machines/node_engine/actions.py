@@ -98,10 +98,10 @@ def take_way(context: NodeEngineContext, event: Event) -> Updates:
 
 @bindings.action
 def note_stop(context: NodeEngineContext, event: Event) -> Updates:
-    """Remember why; the first reason stands."""
+    """Remember why; the first reason stands. Whatever a reason is, it stops the run."""
     if context.stop_reason is not None:
         return None
-    return assign(stop_reason=event.data.get("reason") or REQUESTED)
+    return assign(stop_reason=str(event.data.get("reason") or REQUESTED))
 
 
 @bindings.action

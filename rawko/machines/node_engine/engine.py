@@ -6,10 +6,13 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from pydantic import ValidationError
+
 from rawko.machines.node_engine.context import EngineResult, RunState
 from rawko.machines.node_engine.errors import NodeEngineError
 from rawko.machines.node_engine.nodes import Adapters, NodeCall, NodeOutcome, NodeRegistry
 from rawko.machines.node_engine.policies import NodePolicy, Policies, applied, policy_of
+from rawko.machines.node_engine.ports import first_defect
 from rawko.vocabulary.errors import Category, ErrorContext
 
 
@@ -77,8 +80,9 @@ class NodeEngine:
                 is_retryable=outcome.is_retryable,
                 error=None if outcome.is_success else _error_of(node, outcome),
             )
-        except (ValueError, TypeError) as error:  # a negative delay, events that are no mappings
-            return _failure(node, f"answered nonsense: {error}", "validation_error", is_retryable=False)
+        except (ValueError, TypeError) as error:  # a negative count, events that are no mappings
+            told = first_defect(error) if isinstance(error, ValidationError) else str(error)
+            return _failure(node, f"answered nonsense: {told}", "validation_error", is_retryable=False)
 
 
 def require_known(nodes: NodeRegistry, policies: Policies) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 from pydantic import ValidationError
 
 from rawko.interpreter.errors import NotJsonError
-from rawko.interpreter.values import freeze
+from rawko.interpreter.values import freeze, thaw
 from rawko.machines.node_engine.context import EngineResult, RunState, StopCheck
 from rawko.machines.node_engine.errors import NodeEngineError
 from rawko.machines.node_engine.nodes import Adapters
@@ -131,12 +131,14 @@ async def on_attempt(ports: NodeEnginePorts, result: EngineResult) -> None:
 
 
 def _checked_result(answer: object) -> EngineResult:
+    """The result as JSON says it, with nothing in it that the engine could still change."""
     try:
-        result = EngineResult.model_validate(answer)
-        freeze(result.model_dump(), "result")  # as JSON, infinity would pass for null
+        data = freeze(
+            EngineResult.model_validate(answer).model_dump(), "result"
+        )  # to_json would pass infinity for null
     except (ValueError, NotJsonError) as error:
         raise _failed("run_once", error) from error
-    return result
+    return EngineResult.model_validate(thaw(data))
 
 
 def _failed(attempted: str, error: Exception) -> ActorFailed:
@@ -145,9 +147,7 @@ def _failed(attempted: str, error: Exception) -> ActorFailed:
 
 def _words(error: Exception, attempted: str) -> str:
     if isinstance(error, ValidationError):
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the answer"
-        return f"{attempted} answered nonsense: {place}: {first['msg']}, found {first['input']!r:.80}"
+        return f"{attempted} answered nonsense: {first_defect(error)}"
     return str(error) if isinstance(error, NodeEngineError) else f"{type(error).__name__}: {error}"
 
 
@@ -161,3 +161,10 @@ def _category(error: Exception) -> Category:
             return "validation_error"
         case _:
             return "unknown"
+
+
+def first_defect(error: ValidationError) -> str:
+    """What is wrong first, in one line."""
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"]) or "the answer"
+    return f"{place}: {first['msg']}, found {first['input']!r:.80}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from copy import deepcopy
 from typing import Any, NoReturn, TypeAlias, TypeVar, assert_never
 
 from rawko.interpreter.clocks import Clock, WallClock
@@ -17,6 +18,7 @@ from rawko.machines.node_engine.context import (
     REQUESTED,
     Ending,
     FailureReason,
+    NodeEngineContext,
     RunReport,
     RunState,
     state_of,
@@ -58,7 +60,7 @@ class AgentRunner:
         self._ports = setup.ports
         self._observe = setup.observe
         self._log = write_structlog if setup.log is None else setup.log
-        self._context = setup.context
+        self._context = NodeEngineContext.model_validate(setup.context.to_json())
         self._clock = WallClock() if clock is None else clock
         self._sleep_until = sleep_until or self._sleep
         self._task: asyncio.Task[Any] | None = None
@@ -118,7 +120,7 @@ class AgentRunner:
         self._tell(notes.attempt_started(self._context))
         context = self._context
         bound_s = walk.attempt_bound_ms(context, self._now_ms()) / 1000
-        attempt = calls.run_once(self._ports, self._state(), context.ctx, context.seed)
+        attempt = calls.run_once(self._ports, self._state(), deepcopy(context.ctx), context.seed)
         try:
             result = await self._interruptibly(attempt, bound_s)
         except _Interrupted:
@@ -275,7 +277,8 @@ class AgentRunner:
         self._context = self._context.model_copy(update=changes)
 
     def _state(self) -> RunState:
-        return RunState.model_validate(state_of(self._context))
+        """A copy of its own for whoever is called: what they change in it is nobody's."""
+        return RunState.model_validate(state_of(self._context)).model_copy(deep=True)
 
     def _now_ms(self) -> int:
         return int(self._clock.time * 1000)
@@ -309,4 +312,8 @@ class AgentRunner:
         self._write_log(note.level, note.message)
 
     def _write_log(self, level: str, message: str) -> None:
-        self._log(level, message, {"run": self._context.run_id, **notes.log_fields(self._context)})
+        fields = {"run": self._context.run_id, **notes.log_fields(self._context)}
+        try:
+            self._log(level, message, fields)
+        except Exception:  # noqa: BLE001 - foreign code; a log that cannot be written must not stop a run
+            return

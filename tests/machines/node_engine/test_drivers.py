@@ -7,6 +7,7 @@ import itertools
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -267,6 +268,46 @@ async def test_an_observer_that_fails_does_not_end_the_run(driver: DriverName) -
     assert (await make_driver(run_of(nodes_of(a=good), observe=observe), driver).run()).outcome == "finished"
 
 
+@each_driver
+async def test_a_log_that_cannot_be_written_does_not_end_the_run(driver: DriverName) -> None:
+    def broken(level: str, message: str, fields: Mapping[str, Any]) -> None:
+        raise OSError("disk full")
+
+    setup = run_of(nodes_of(a=good))
+    assert (await make_driver(RunSetup(setup.context, setup.ports, log=broken), driver).run()).outcome == "finished"
+
+
+@each_driver
+async def test_what_nodes_and_callbacks_change_in_place_is_nobodys(driver: DriverName) -> None:
+    kept: dict[str, Any] = {"list": [1], "pair": (1, 2)}
+    seen: list[Any] = []
+
+    async def meddles(call: NodeCall) -> NodeOutcome:
+        seen.append(deepcopy((call.state.data, call.ctx)))
+        call.state.data.setdefault("list", []).append(9)
+        call.ctx["who"].append("somebody else")
+        return succeeded("b" if call.node == "a" else None, data=kept if call.node == "a" else {})
+
+    class Meddling(Keeper):
+        async def on_persist(self, state: RunState, events: Sequence[Mapping[str, Any]], node_name: str) -> None:
+            kept["list"].append(8)
+            state.data["list"].append(7)
+
+    setup = run_of(nodes_of(a=meddles, b=meddles), callbacks=Meddling(), ctx={"who": ["me"]})
+    report = await make_driver(setup, driver).run()
+    assert report.state.data == {"list": [1], "pair": [1, 2]}
+    assert seen == [({}, {"who": ["me"]}), ({"list": [1], "pair": [1, 2]}, {"who": ["me"]})]
+
+
+async def test_a_machine_is_stopped_whatever_the_reason_is() -> None:
+    chart = load_chart(find_chart("node_engine"))
+    for reason in (7, {"by": "ann"}, None, ""):
+        machine = Interpreter(chart, bindings, input={"seed": 7, "node_name": "a"})
+        machine.start()
+        machine.send("STOP_REQUESTED", reason=reason)
+        assert machine.matches("stopped")
+
+
 # ---------------------------------------------------------------- going on
 
 
@@ -398,13 +439,7 @@ class Callbacks:
         if where == "persisting":
             await save()
     async def on_attempt(self, result):
-        if where == "reporting":
-            await save()
-
-async def should_stop():
-    if where == "checking":
-        await save()
-    return StopCheck()
+        pass
 
 async def watch():
     await driver.actor.wait_for("waiting_retry")
@@ -414,7 +449,7 @@ async def main():
     global driver
     policies = Policies(default=NodePolicy(retry=RetryPolicy(base_ms=200, cap_ms=200)))
     context = NodeEngineContext(node_name="a", seed=7, policies=policies)
-    setup = set_up(nodes, context, callbacks=Callbacks(), should_stop=should_stop, log=lambda *line: None)
+    setup = set_up(nodes, context, callbacks=Callbacks(), log=lambda *line: None)
     driver = StatechartDriver(setup)
     driver.begin()
     tasks = [asyncio.create_task(driver.run())]
@@ -426,7 +461,7 @@ asyncio.run(main())
 '''
 
 
-@pytest.mark.parametrize("where", ["checking", "executing", "persisting", "reporting", "waiting_retry"])
+@pytest.mark.parametrize("where", ["executing", "persisting", "waiting_retry"])
 async def test_a_run_that_was_killed_goes_on_in_another_process(where: str, tmp_path: Path) -> None:
     file = tmp_path / "snapshot.json"
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, where, str(file), cwd=tmp_path)
@@ -452,5 +487,5 @@ async def test_a_run_that_was_killed_goes_on_in_another_process(where: str, tmp_
     report = await StatechartDriver(setup, snapshot=snapshot).run()
     assert (report.outcome, report.state.data) == ("finished", {"a": True, "b": True})
     assert report.state.step_ordinal == 3
-    kept = {"checking": 3, "executing": 3, "persisting": 3, "reporting": 2, "waiting_retry": 2}
+    kept = {"executing": 3, "persisting": 3, "waiting_retry": 2}
     assert [state.step_ordinal for state in keeper.states] == [1, 2, 3][-kept[where] :]

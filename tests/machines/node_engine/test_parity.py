@@ -251,7 +251,7 @@ BUDGETS = st.builds(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     ANSWERS,
     PLANS,
@@ -366,7 +366,7 @@ GRAPHS = st.builds(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(GRAPHS, st.integers(0, 2**31))
 def test_any_graph_is_walked_alike_whoever_drives_and_whoever_decides(graph: Graph, seed: int) -> None:
     ways = []
