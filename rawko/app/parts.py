@@ -16,7 +16,7 @@ from rawko.interpreter.errors import ContextError
 from rawko.interpreter.interpreter import Interpreter
 from rawko.machines import agent_loop
 from rawko.providers.endpoint import ANTHROPIC_URL, Endpoint, endpoint_from_env
-from rawko.runtime.errors import BindingsNotFound
+from rawko.runtime.errors import BindingsNotFound, JournalError
 from rawko.runtime.ports import Provider, Toolbox, WorkspaceError
 from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.documents import accepted
@@ -34,14 +34,17 @@ MAX_IDLE_MS: Final = 300_000
 """Longest silence of a server that is waited for, unless the whole call may take less."""
 
 
-def open_provider(settings: Settings) -> Provider:
+def open_provider(settings: Settings, position: Mapping[str, Any] | None = None) -> Provider:
     """The provider that the settings ask for.
+
+    Args:
+        position: How far a scenario has been played already.
 
     Raises:
         ConfigError: No key and no endpoint, a key or an address that cannot be one, an unusable scenario.
     """
     if settings.provider == "scripted":
-        return _scripted(settings)
+        return _scripted(settings, position)
 
     environ = _sign_in(settings)
     found = endpoint_from_env(environ)
@@ -84,16 +87,18 @@ def _sign_in(settings: Settings) -> dict[str, str]:
     return environ
 
 
-def _scripted(settings: Settings) -> Provider:
+def _scripted(settings: Settings, position: Mapping[str, Any] | None) -> Provider:
     from rawko.providers.scenario_errors import ScenarioError
     from rawko.providers.scenario_file import load_scenario
     from rawko.providers.scripted import ScriptedProvider
 
     assert settings.scenario is not None, "load_settings refuses the scripted provider without a scenario"
     try:
-        return ScriptedProvider(load_scenario(settings.scenario))
+        return ScriptedProvider(load_scenario(settings.scenario), position=position)
     except ScenarioError as error:
         raise ConfigError(str(error)) from error
+    except ValueError as error:
+        raise ConfigError(f"scenario {settings.scenario!r} is not the one of this run any more: {error}") from error
 
 
 def _check_address(url: str) -> None:
@@ -110,6 +115,20 @@ def _check_key(name: str, key: str) -> None:
     """A key travels in a header; what cannot stand in one would fail in the middle of the first call."""
     if not key.isascii() or not key.isprintable() or key != key.strip():
         raise ConfigError(f"{name} holds characters that no key has (a line break, a blank, or a letter beyond ASCII)")
+
+
+def open_journal(settings: Settings) -> Any:
+    """The journal of all runs of the workspace, in the state folder.
+
+    Raises:
+        ConfigError: It cannot be opened.
+    """
+    from rawko.journal import SqlJournal
+
+    try:
+        return SqlJournal(settings.state_dir / "journal.db")
+    except JournalError as error:
+        raise ConfigError(str(error)) from error
 
 
 async def open_workspace(settings: Settings, run: str) -> Any:

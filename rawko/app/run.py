@@ -10,10 +10,20 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from rawko.app.parts import Machine, agent_machines, check_machines, open_provider, open_toolbox, open_workspace
+from rawko.app.parts import (
+    Machine,
+    agent_machines,
+    check_machines,
+    open_journal,
+    open_provider,
+    open_toolbox,
+    open_workspace,
+)
+from rawko.app.record import forget_report, write_record, write_report
 from rawko.app.report import Report, verdict_of
-from rawko.chart import find_chart, load_chart
+from rawko.chart import Chart, find_chart, load_chart
 from rawko.config import ConfigError, Settings
+from rawko.interpreter.bindings import Bindings
 from rawko.machines import agent_loop, orchestrator
 from rawko.machines.agent_loop import actors as agent_loop_actors
 from rawko.machines.orchestrator import actors as orchestrator_actors
@@ -22,15 +32,22 @@ from rawko.machines.prompts import PromptError, Prompts
 from rawko.providers.metered import MeteredProvider
 from rawko.providers.models import resolve_model
 from rawko.runtime.actor import Actor
+from rawko.runtime.errors import JournalError
 from rawko.runtime.inspection import InspectionEvent
+from rawko.runtime.journal import Journal
 from rawko.runtime.ports import Answer, People, Question, Toolbox, WorkspaceError
+from rawko.runtime.replay import ReplayError, latest_notes, replay
 from rawko.runtime.session import LogWriter, Session
+from rawko.tools.leftovers import Leftovers
 from rawko.vocabulary.agent import AgentConfig, describe
 from rawko.vocabulary.documents import accepted
 from rawko.vocabulary.usage import Price, Usage
 
 CLEANUP_DEADLINE_S: Final = 5.0
 """How long a provider, a toolbox or a workspace may take to close before the run is reported done (C-30)."""
+
+Prepared = tuple[Chart, Bindings, dict[str, Any]]
+"""Chart, bindings and input of the machine to run."""
 
 _FREE: Final = Price(input=0.0, output=0.0)
 
@@ -49,6 +66,7 @@ class Run:
     Args:
         agent: Run this agent's loop alone, without an arbiter.
         observe: Called with every event of the inspection stream.
+        is_resumed: Go on with the run `id`, from its journal.
         log: Where the machine's log lines go.
     """
 
@@ -58,6 +76,7 @@ class Run:
     people: People = field(default_factory=Nobody)
     observe: Callable[[InspectionEvent], None] | None = None
     log: LogWriter | None = None
+    is_resumed: bool = False
     id: str = field(default_factory=lambda: f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}")
     _actor: Actor | None = None
     _meter: MeteredProvider | None = None
@@ -94,22 +113,34 @@ class Run:
         self.check()
         started = time.monotonic()
         async with AsyncExitStack() as stack:
-            provider = open_provider(self.settings)
+            noted = await self._noted() if self.is_resumed else None
+            provider = open_provider(self.settings, noted["position"] if noted else None)
             stack.push_async_callback(self._close, provider.aclose, "provider")
             self._meter = meter = MeteredProvider(provider)
+            if noted:
+                meter.take_up(noted)
             self._toolbox = toolbox = open_toolbox(self.settings, self._active_states)
             stack.push_async_callback(self._close, toolbox.aclose, "tools")
             workspace = await open_workspace(self.settings, self.id)
             stack.push_async_callback(self._close, workspace.aclose, "workspace")
-            actor = self._make_actor(meter, workspace, toolbox)
-            before = await self._captured(workspace, "before the run")
+            journal = open_journal(self.settings)
+            stack.push_async_callback(self._close, journal.aclose, "journal")
+            if self.is_resumed:
+                await asyncio.to_thread(Leftovers(self.settings.state_dir / "running").end_all)
+                forget_report(self.settings, self.id)
+            else:
+                write_record(self.settings, self.id, self.task, self.agent)
+            actor = await self._make_actor(meter, workspace, toolbox, journal)
+            before = await self._first(workspace)
             await self._drive(actor)
             after = await self._captured(workspace, "after the run")
             files, diff = await self._compared(workspace, before, after)
         unused = getattr(provider, "unused", None)
         if actor.interpreter.final and unused is not None and (left := unused()):
             self._notes.append(f"the scenario has {len(left)} replies that nobody asked for, the first: {left[0]}")
-        return self._report(actor, files, diff, int((time.monotonic() - started) * 1000))
+        report = self._report(actor, files, diff, int((time.monotonic() - started) * 1000))
+        write_report(self.settings, self.id, report.to_json())
+        return report
 
     # ------------------------------------------------------------ the machine
 
@@ -121,7 +152,23 @@ class Run:
         tree = [actor, *actor.session.actors.values()]
         return frozenset(state for one in tree for state in one.configuration)
 
-    def _make_actor(self, meter: MeteredProvider, workspace: Any, toolbox: Toolbox) -> Actor:
+    async def _noted(self) -> dict[str, Any] | None:
+        """What the run noted last about its provider; that is opened before anything else."""
+        journal = open_journal(self.settings)
+        try:
+            return await latest_notes(journal, self.id)
+        except JournalError as error:
+            raise ConfigError(str(error)) from error
+        finally:
+            await journal.aclose()
+
+    async def _first(self, workspace: Any) -> str | None:
+        """The tree of before the run: its first snapshot."""
+        if self.is_resumed and (taken := await workspace.log()):
+            return str(taken[0].tree)
+        return await self._captured(workspace, "before the run")
+
+    async def _make_actor(self, meter: MeteredProvider, workspace: Any, toolbox: Toolbox, journal: Journal) -> Actor:
         settings = self.settings
         try:
             loop_prompts = Prompts.load("agent_loop", agent_loop_actors.PLACEHOLDERS, override=settings.prompts_dir)
@@ -141,25 +188,32 @@ class Run:
         )
         machines = agent_machines(settings, agent_loop.bindings | agent_loop_actors.actors(ports))
         check_machines(settings, machines)
-        session = Session(run=self.id, log=self.log)
+        session = Session(run=self.id, log=self.log, journal=journal, notes=meter.notes)
         session.stream.subscribe(self._watch)
         if self.observe is not None:
             session.stream.subscribe(self.observe)
         if self.agent is not None:
-            return self._agent_alone(settings.agents[self.agent], machines[settings.agents[self.agent].chart], session)
-        return self._orchestrator(
-            orchestrator_actors.OrchestratorPorts(meter, self.model, arbiter_prompts, machines.__getitem__),
-            session,
-        )
+            config = settings.agents[self.agent]
+            chart, bindings, given = self._agent_alone(config, machines[config.chart])
+        else:
+            chart, bindings, given = self._orchestrator(
+                orchestrator_actors.OrchestratorPorts(meter, self.model, arbiter_prompts, machines.__getitem__)
+            )
+        snapshot = None
+        if self.is_resumed:
+            try:
+                snapshot = (await replay(journal, self.id, chart, bindings, input=given)).snapshot
+            except (ReplayError, JournalError) as error:
+                raise ConfigError(f"run {self.id!r} cannot be resumed: {error}") from error
+        return Actor(chart, bindings, input=given, session=session, snapshot=snapshot)
 
-    def _agent_alone(self, config: AgentConfig, machine: Machine, session: Session) -> Actor:
+    def _agent_alone(self, config: AgentConfig, machine: Machine) -> Prepared:
         """One agent without an arbiter: the bound of the iterations bounds its turns, too."""
         turns = min(config.limits.turns, self.settings.max_iterations)
         limited = config.model_copy(update={"limits": config.limits.model_copy(update={"turns": turns})})
-        given = agent_loop.agent_loop_input(limited, self.task, seed=self._seed())
-        return Actor(*machine, input=given, session=session)
+        return *machine, agent_loop.agent_loop_input(limited, self.task, seed=self._seed())
 
-    def _orchestrator(self, ports: orchestrator_actors.OrchestratorPorts, session: Session) -> Actor:
+    def _orchestrator(self, ports: orchestrator_actors.OrchestratorPorts) -> Prepared:
         settings = self.settings
         given = {
             "agents": {name: describe(config).to_json() for name, config in settings.agents.items()},
@@ -170,7 +224,7 @@ class Run:
             "seed": self._seed(),
         }
         bindings = orchestrator.bindings | orchestrator_actors.actors(ports)
-        return Actor(load_chart(find_chart("orchestrator")), bindings, input=given, session=session)
+        return load_chart(find_chart("orchestrator")), bindings, given
 
     def _seed(self) -> int:
         """From the run's id, so that the record of a run says all that its ids and waits depend on."""
@@ -182,10 +236,10 @@ class Run:
         """Run the machine until it ends, or until it needs a person and nobody is there."""
         self._actor = actor
         async with actor:
-            if self.agent is None:
-                actor.send("START_TASK", task=self.task)
             if self._is_cancelled:
                 actor.send("CANCEL")
+            elif self.agent is None and await self._is_new(actor):
+                actor.send("START_TASK", task=self.task)
             ended = asyncio.create_task(actor.run())
             asked = asyncio.create_task(self._asked.wait())
             try:
@@ -196,6 +250,13 @@ class Run:
                 for task in (ended, asked):
                     task.cancel()
                 await asyncio.gather(ended, asked, return_exceptions=True)
+
+    async def _is_new(self, actor: Actor) -> bool:
+        """Whether the task has yet to be given; a crash may have come before the machine took it."""
+        if not self.is_resumed:
+            return True
+        await actor.wait_for(lambda a: True)
+        return actor.matches("idle")
 
     def _watch(self, event: InspectionEvent) -> None:
         if event["type"] == "emit" and event["event"] == "NEEDS_PERSON":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
+from typing import Any
 
 from rawko.runtime.ports import ModelRequest, Provider, ProviderError, StreamEvent, TurnDone
 from rawko.vocabulary.usage import Price, Usage
@@ -46,6 +47,18 @@ class MeteredProvider:
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+    def notes(self) -> dict[str, Any]:
+        """What has to be known to go on counting, and answering, from here: JSON."""
+        position = getattr(self._inner, "position", None)
+        return {
+            "usage": {model: usage.to_json() for model, usage in self.usage.items()},
+            "position": None if position is None else position(),
+        }
+
+    def take_up(self, notes: Mapping[str, Any]) -> None:
+        """Go on counting from what `notes` gave."""
+        self.usage = {model: Usage.model_validate(usage) for model, usage in notes["usage"].items()}
 
     def _count(self, model: str, usage: Usage, *, asked_as: str) -> None:
         self.usage[model] = self.usage.get(model, Usage()) + usage

@@ -98,6 +98,19 @@ async def replay(
     return Replayed(tree.root.snapshot() if seq else None, seq, notes)
 
 
+async def latest_notes(journal: Journal, run: str) -> dict[str, Any] | None:
+    """What the session noted last; None if it never did.
+
+    Raises:
+        JournalError: The journal cannot be read.
+    """
+    checkpoint = await journal.last_checkpoint(run)
+    notes = None if checkpoint is None else checkpoint[1].get("notes")
+    for record in await journal.rows(run, 0 if checkpoint is None else checkpoint[0]):
+        notes = record.notes or notes
+    return notes
+
+
 class _Tree:
     """The machines of one run."""
 

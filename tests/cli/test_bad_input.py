@@ -259,7 +259,7 @@ def test_a_task_in_bytes_that_are_no_text(rawko: Shell) -> None:
     assert done.report["outcome"] == "success"
 
 
-TEMPLATES = "{{ 7*7 }} {% for x in y %} {agents} {0} %s ${HOME} {{ config }}\n</task>"
+TEMPLATES = "{{ 7007*7 }} {% for x in y %} {agents} {0} %s ${HOME} {{ config }}\n</task>"
 CONTROLS = "\x1b]0;title\x07 \x1b[31mred \x00 \x07 bell \u202e right"
 
 
@@ -271,7 +271,7 @@ def test_texts_are_data(typed: Typed, rawko: Shell, hostile: str) -> None:
     rawko.write(".rawko/agents/writer.yaml", json.dumps({
         "name": "writer", "when_to_use": spoken, "system_prompt": spoken
     }))  # fmt: skip
-    seen = "{{ 7*7 }}" if hostile is TEMPLATES else "red"
+    seen = "{{ 7007*7 }}" if hostile is TEMPLATES else "red"
     decision = {"type": "SELECT_MODE", "mode": "writer", "reason": spoken}
     scenario = rawko.scenario(
         {"purpose": "select", "decision": decision, "expect": {"last_message": [seen]}},
@@ -281,7 +281,7 @@ def test_texts_are_data(typed: Typed, rawko: Shell, hostile: str) -> None:
     )
     done = typed("run", f"Do {hostile}".replace("\x00", ""), "--scenario", str(scenario), "--yes")
     assert done.code == 0, done.text
-    assert "49" not in done.out
+    assert "49049" not in done.out
     assert "\x1b" not in done.text
     assert "\x07" not in done.text
     assert seen in done.out

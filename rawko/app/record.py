@@ -1,0 +1,173 @@
+"""What a run is remembered by besides its journal: its task and settings at the start, its report at the end.
+
+A resumed run has the agents, rules and limits that it was started with, whatever the project's files say by then;
+keys and addresses are never written, they come from the environment of whoever resumes it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from rawko.config import BashOptions, ConfigError, Settings
+from rawko.vocabulary.agent import AgentConfig
+from rawko.vocabulary.usage import Price
+
+FORMAT = 1
+_RUN, _REPORT = "run.json", "report.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run of a workspace.
+
+    Attributes:
+        report: As `Report.to_json`; None while it runs, and of one that was interrupted.
+    """
+
+    run: str
+    task: str
+    agent: str | None
+    settings: Settings
+    report: Mapping[str, Any] | None
+
+    @property
+    def outcome(self) -> str:
+        """Of the report; "interrupted" without one."""
+        return "interrupted" if self.report is None else str(self.report["outcome"])
+
+
+def runs_folder(state_dir: Path) -> Path:
+    return state_dir / "runs"
+
+
+def write_record(settings: Settings, run: str, task: str, agent: str | None) -> None:
+    """Remember how a run was started.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    data = {
+        "format": FORMAT,
+        "run": run,
+        "task": task,
+        "agent": agent,
+        "settings": {
+            "workspace": str(settings.workspace),
+            "provider": settings.provider,
+            "model": settings.model,
+            "scenario": settings.scenario,
+            "agents": [config.to_json() for config in settings.agents.values()],
+            "max_iterations": settings.max_iterations,
+            "max_consecutive_failures": settings.max_consecutive_failures,
+            "max_tokens": settings.max_tokens,
+            "timeout_ms": settings.timeout_ms,
+            "rules": list(settings.rules),
+            "prices": {model: price.to_json() for model, price in settings.prices.items()},
+            "bash": settings.bash.to_json(),
+            "prompts_dir": None if settings.prompts_dir is None else str(settings.prompts_dir),
+            "assume_yes": settings.assume_yes,
+            "project_instructions": settings.project_instructions,
+        },
+    }
+    _write(runs_folder(settings.state_dir) / run / _RUN, data)
+
+
+def write_report(settings: Settings, run: str, report: Mapping[str, Any]) -> None:
+    """Remember what became of a run.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    _write(runs_folder(settings.state_dir) / run / _REPORT, report)
+
+
+def read_record(run: str, current: Settings) -> RunRecord:
+    """A run with the settings that it was started with, in the environment of `current`.
+
+    Raises:
+        ConfigError: There is no such run in this workspace, or its record cannot be read.
+    """
+    folder = runs_folder(current.state_dir) / run
+    if os.sep in run or not (folder / _RUN).is_file():
+        known = ", ".join(r.run for r in list_records(current)[-5:]) or "none"
+        raise ConfigError(f"there is no run {run!r} of this workspace; the latest: {known}")
+    data = _read(folder / _RUN)
+    if data.get("format") != FORMAT:
+        raise ConfigError(f"{folder / _RUN}: format {data.get('format')!r}; this rawko reads {FORMAT}")
+    try:
+        settings = _settings(data["settings"], current)
+    except (KeyError, TypeError, ValidationError) as error:
+        raise ConfigError(f"{folder / _RUN}: damaged: {error}") from error
+    report = _read(folder / _REPORT) if (folder / _REPORT).is_file() else None
+    return RunRecord(run, data["task"], data["agent"], settings, report)
+
+
+def list_records(current: Settings) -> list[RunRecord]:
+    """All runs of the workspace that can be read, oldest first."""
+    folder = runs_folder(current.state_dir)
+    if not folder.is_dir():
+        return []
+    names = sorted(path.parent.name for path in folder.glob(f"*/{_RUN}"))
+    found: list[RunRecord] = []
+    for name in names:
+        try:
+            found.append(read_record(name, current))
+        except ConfigError:  # one damaged record must not hide the others
+            continue
+    return found
+
+
+def forget_report(settings: Settings, run: str) -> None:
+    """A run goes on: what became of it is open again."""
+    (runs_folder(settings.state_dir) / run / _REPORT).unlink(missing_ok=True)
+
+
+def _settings(data: Mapping[str, Any], current: Settings) -> Settings:
+    agents = [AgentConfig.model_validate(agent) for agent in data["agents"]]
+    return replace(
+        current,
+        provider=data["provider"],
+        model=data["model"],
+        scenario=data["scenario"],
+        agents={agent.name: agent for agent in agents},
+        max_iterations=data["max_iterations"],
+        max_consecutive_failures=data["max_consecutive_failures"],
+        max_tokens=data["max_tokens"],
+        timeout_ms=data["timeout_ms"],
+        rules=tuple(data["rules"]),
+        prices={model: Price.model_validate(price) for model, price in data["prices"].items()},
+        bash=BashOptions.model_validate(data["bash"]),
+        prompts_dir=None if data["prompts_dir"] is None else Path(data["prompts_dir"]),
+        assume_yes=bool(data["assume_yes"]) or current.assume_yes,
+        project_instructions=data["project_instructions"],
+    )
+
+
+def _write(path: Path, data: Mapping[str, Any]) -> None:
+    """Whole or not at all."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(data, file, ensure_ascii=False, indent=1)
+        os.replace(name, path)  # noqa: PTH105 - both are names of the same folder
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path}: damaged: it holds no object")
+    return data
