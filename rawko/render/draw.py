@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rawko.chart.definition import Chart
 from rawko.render.dot import to_dot
-from rawko.render.errors import RenderError, TooLargeError, UnknownFormatError
+from rawko.render.errors import RenderError, TangledError, TooLargeError, UnknownFormatError
 from rawko.render.extract import extract
 from rawko.render.graph import Diagram
 from rawko.render.layout import Direction
@@ -75,11 +75,16 @@ def draw_scene(chart: Chart, options: Options = DEFAULT) -> Scene:
         UnknownStateError, TooLargeError, LayoutError, ValueError: As `draw`.
     """
     diagram = _diagram(chart, options)
+    states = sum(box.kind != "initial" for box in diagram.boxes)
     parts = _parts(diagram)
     if parts > MAX_PARTS:
-        states = sum(box.kind != "initial" for box in diagram.boxes)
-        raise TooLargeError(states, parts, MAX_PARTS, _fitting_depth(chart, options))
-    return compose(diagram, direction=options.direction)
+        why = f"has {parts} parts, more than the {MAX_PARTS} that can be laid out and read"
+        raise TooLargeError(states, why, _fitting_depth(chart, options, MAX_PARTS))
+    try:
+        return compose(diagram, direction=options.direction)
+    except TangledError as error:
+        why = "has too many long lines to be laid out and read"
+        raise TooLargeError(states, why, _fitting_depth(chart, options, parts // 2)) from error
 
 
 def _diagram(chart: Chart, options: Options, *, depth: int | None = None) -> Diagram:
@@ -96,12 +101,12 @@ def _parts(diagram: Diagram) -> int:
     return len(diagram.boxes) + len(diagram.arrows)
 
 
-def _fitting_depth(chart: Chart, options: Options) -> int | None:
-    """The largest depth whose drawing is small enough."""
+def _fitting_depth(chart: Chart, options: Options, limit: int) -> int | None:
+    """The largest depth whose drawing has no more than so many parts."""
     deepest = options.depth or max(chart.depths.values(), default=0)
     fitting = None
     for depth in range(1, min(deepest, 12)):
-        if _parts(_diagram(chart, options, depth=depth)) > MAX_PARTS:
+        if _parts(_diagram(chart, options, depth=depth)) > limit:
             break
         fitting = depth
     return fitting

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from rawko.render.balance import ROOMY, Choice, spread
-from rawko.render.errors import LayoutError
+from rawko.render.errors import LayoutError, TangledError
 from rawko.render.layout import Direction, Layout, Link, Node, Point, Rect, Route
 from rawko.render.order import Tree, backward_links
 from rawko.render.repair import repaired
@@ -34,11 +34,14 @@ OPTIONS: Mapping[str, Any] = {
         "compound_padding": CONTAINER_PADDING,
     },
     "routing": {"style": "orthogonal", "merge_edges": "none"},
+    "limits": {"max_dummies": 20_000},
 }
 PACKED: Sequence[Mapping[str, Any]] = [{"compaction": {"mode": "priority"}, "seed": seed} for seed in range(4)]
 """Ways to draw it narrower, tried one after the other; the narrowest is taken."""
 
-MANY = 400
+LIGHT = 1200
+"""Ranks that all lines pass together, up to which a drawing is given time to become beautiful."""
+
 READABLE = 1160.0
 """Drawings up to this size across, in pixels, are readable on a page without being packed."""
 
@@ -53,6 +56,7 @@ def lay_out(nodes: Sequence[Node], links: Sequence[Link], direction: Direction =
         links: Between nodes, in the order of importance. A container has none to itself.
 
     Raises:
+        TangledError: The lines pass too many others.
         LayoutError: The engine refused the graph.
     """
     return _Request(nodes, links, direction).layout()
@@ -75,14 +79,24 @@ class _Request:
         for link in self._links:
             self._add_link(link)
         self._hold_heads()
-        first = self._answer()
-        if self._spread_labels(first["nodes"]):
-            first = self._answer()
-        if self._across(first) > READABLE:
+        answer = self._answer({"effort": "fast"})
+        weight = self._weight(answer["nodes"])
+        effort = {"effort": "balanced" if weight <= LIGHT else "fast"}
+        if self._spread_labels(answer["nodes"]) or weight <= LIGHT:
+            answer = self._answer(effort)
+        if weight <= LIGHT and self._across(answer) > READABLE:
             # Packed lines have more bends; they are worth it where the drawing would be too wide to be read.
-            tries = 1 if len(self._places) > MANY else len(PACKED)
-            first = min(first, *map(self._answer, PACKED[:tries]), key=self._across)
-        return self._read(first)
+            answer = min(answer, *map(self._answer, PACKED), key=self._across)
+        return self._read(answer)
+
+    def _weight(self, nodes: Sequence[Mapping[str, Any]]) -> int:
+        """How many ranks all lines pass together: what a layout costs grows with it, much faster than with states."""
+        weight = 0
+        for span in self._spans.values():
+            if span.is_between_children:
+                ends = [nodes[self._places["box", str(end)]]["rank"] for end in (span.source, span.target)]
+                weight += abs(ends[0] - ends[1]) if None not in ends else 1
+        return weight
 
     def _across(self, answer: Mapping[str, Any]) -> float:
         axis = "x" if self._direction == "down" else "y"
@@ -148,6 +162,8 @@ class _Request:
         try:
             return graphlay.layout({"nodes": self._raw_nodes, "edges": self._raw_edges}, options=options).raw
         except graphlay.GraphlayError as error:
+            if "limit is" in str(error):
+                raise TangledError(str(error)) from error
             raise LayoutError(f"the layout engine refused the diagram: {error}") from error
 
     def _spread_labels(self, answer: Sequence[Mapping[str, Any]]) -> bool:

@@ -43,25 +43,28 @@ class UnknownFormatError(RenderError):
 
 
 class TooLargeError(RenderError):
-    """The diagram has more parts than are laid out.
+    """The diagram has more parts or longer lines than are laid out.
 
     Attributes:
         states: States that would be drawn.
-        limit: Parts (states and arrows) that are laid out at most.
-        depth: A depth that fits, or None if not even 1 does.
+        depth: A depth that is small enough, or None if not even 1 is.
     """
 
-    def __init__(self, states: int, parts: int, limit: int, depth: int | None) -> None:
+    def __init__(self, states: int, why: str, depth: int | None) -> None:
         way = f"--depth {depth} draws it down to that level" if depth else "no --depth makes it small enough"
         super().__init__(
-            f"a drawing of {states} states has {parts} parts, more than the {limit} that can be laid out and read; "
-            f"{way}, and --focus STATE draws one state with its neighbours (.mmd, .dot and .puml have no limit)"
+            f"a drawing of {states} states {why}; {way}, and --focus STATE draws one state with its neighbours "
+            "(.mmd, .dot and .puml have no limit)"
         )
-        self.states, self.parts, self.limit, self.depth = states, parts, limit, depth
+        self.states, self.depth = states, depth
 
 
 class LayoutError(RenderError):
     """The layout engine refused a graph."""
+
+
+class TangledError(LayoutError):
+    """The lines of a graph pass too many others to be laid out."""
 
 
 class PngUnavailableError(RenderError):

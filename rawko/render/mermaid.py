@@ -11,24 +11,8 @@ import json
 import re
 from collections.abc import Iterator
 
-from rawko.chart.definition import (
-    Action,
-    AssignAction,
-    CallAction,
-    CancelAction,
-    Chart,
-    CodeAction,
-    CodeGuard,
-    Delay,
-    EmitAction,
-    FixedDelay,
-    LogAction,
-    RaiseAction,
-    SendAction,
-    State,
-    Transition,
-)
-from rawko.chart.expressions import format_call, format_guard
+from rawko.chart.definition import Chart, State, Transition
+from rawko.render.words import actions_text, event_text, guard_text, timers_by_event
 
 MAX_LABEL = 80
 """Longest part of a label, in characters; what is longer is cut, so that a diagram stays one."""
@@ -63,7 +47,7 @@ class _Diagram:
     def __init__(self, chart: Chart) -> None:
         self._chart = chart
         self._ids = {state.name: f"s{state.order}" for state in chart}
-        self._timers = {timer.event: timer for state in chart for timer in state.after}
+        self._timers = timers_by_event(chart)
 
     def lines(self, title: str) -> Iterator[str]:
         if title:
@@ -113,52 +97,18 @@ class _Diagram:
             yield f"{source} --> {self._ids[target]}" + (f" : {label}" if label else "")
 
     def _label(self, transition: Transition) -> str:
-        parts = [escaped(", ".join(map(self._event, transition.events)))] if transition.events else []
+        parts = (
+            [escaped(", ".join(event_text(event, self._timers) for event in transition.events))]
+            if transition.events
+            else []
+        )
         if transition.guard is not None:
-            guard = transition.guard
-            parts.append(f"[{escaped(guard.code if isinstance(guard, CodeGuard) else format_guard(guard))}]")
+            parts.append(f"[{escaped(guard_text(transition.guard))}]")
         if transition.actions:
-            parts.append(f"/ {escaped(', '.join(map(action_label, transition.actions)))}")
+            parts.append(f"/ {escaped(actions_text(transition.actions))}")
         if not transition.targets:
             parts.append("(stays)")
         return " ".join(parts)
-
-    def _event(self, event: str) -> str:
-        """Events that the chart does not write are told as the keys that it does write."""
-        timer = self._timers.get(event)
-        if timer is not None:
-            return f"after {_delay(timer.delay)}"
-        if event.startswith("done.state."):
-            return "done"
-        for prefix, words in (("done.invoke.", "done"), ("error.invoke.", "error")):
-            if event.startswith(prefix):
-                return f"{words} {event.removeprefix(prefix)}"
-        return event
-
-
-def _delay(delay: Delay) -> str:
-    return (delay.text or f"{delay.milliseconds:g}ms") if isinstance(delay, FixedDelay) else delay.name
-
-
-def action_label(action: Action) -> str:
-    """A few words for an action."""
-    match action:
-        case CallAction(name, arguments):
-            return format_call(name, arguments)
-        case AssignAction(values):
-            return "assign " + ", ".join(name for name, _ in values)
-        case RaiseAction(event):
-            return f"raise {event}"
-        case SendAction(event, to=to):
-            return f"send {event}" + (f" to {to}" if to else "")
-        case CancelAction(id):
-            return f"cancel {id}"
-        case EmitAction(event):
-            return f"emit {event}"
-        case LogAction(message):
-            return f"log {message}"
-        case CodeAction(code):
-            return code
 
 
 def _notes(state: State) -> list[str]:
@@ -166,5 +116,5 @@ def _notes(state: State) -> list[str]:
     notes = [f"invoke {invoke.id}" for invoke in state.invoke]
     for word, actions in (("entry", state.on_entry), ("exit", state.on_exit)):
         if actions:
-            notes.append(f"{word} / {', '.join(map(action_label, actions))}")
+            notes.append(f"{word} / {actions_text(actions)}")
     return [escaped(note) for note in notes]

@@ -19,6 +19,9 @@ ROUNDS = 4
 NEAR = 3.0
 """Lines nearer than this, in pixels, cannot be told apart."""
 
+MOST_WAYS = 24
+"""Lines that are given a new way at most: a search takes some hundredths of a second."""
+
 CORNER = 8.0
 CELL = 96.0
 
@@ -83,7 +86,8 @@ class _Repair:
             bad = [name for name, route in self._routes.items() if self._defects(name, route.parts)]
             if not [name for name in bad if self._improve(name)]:
                 break
-        for name in [name for name, route in self._routes.items() if self._defects(name, route.parts)]:
+        bad = [name for name, route in self._routes.items() if self._defects(name, route.parts)]
+        for name in bad[:MOST_WAYS]:
             self._find_way(name)
         return replace(self._layout, routes=self._routes)
 

@@ -209,6 +209,24 @@ def test_the_largest_drawings_take_less_than_ten_seconds() -> None:
     assert time.perf_counter() - started < 10
 
 
+def test_lines_that_pass_too_many_others_are_refused() -> None:
+    count = 300
+    states = [
+        {
+            "name": f"s{i}",
+            "transitions": [{"event": f"E{step}", "target": f"s{(i * step + 1) % count}"} for step in (1, 37)],
+        }
+        for i in range(count)
+    ]
+    chart = parse_chart(
+        json.dumps({"statechart": {"name": "tangle", "root state": {"name": "r", "initial": "s0", "states": states}}})
+    )
+    started = time.perf_counter()
+    with pytest.raises(TooLargeError, match="too many long lines"):
+        draw(chart, ".svg")
+    assert time.perf_counter() - started < 10
+
+
 def test_mermaid_is_whole_and_downward(nested: Chart) -> None:
     with pytest.raises(RenderError, match="the whole chart"):
         draw(nested, ".mmd", Options(depth=1))

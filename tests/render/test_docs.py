@@ -1,0 +1,28 @@
+"""The committed drawings are the ones that are drawn now. To draw them: `python -m rawko.render.docs`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rawko.chart import shipped_charts
+from rawko.render.docs import drawings, main
+
+FOLDER = Path(__file__).parents[2] / "docs" / "machines"
+
+
+def test_the_drawings_in_the_documentation_are_those_of_the_charts() -> None:
+    stale = [name for name, svg in drawings() if (FOLDER / name).read_text(encoding="utf-8") != svg]
+    assert stale == [], "run `python -m rawko.render.docs`"
+    assert {path.stem for path in FOLDER.glob("*.svg")} == set(shipped_charts())
+
+
+@pytest.mark.parametrize("page", sorted(FOLDER.glob("*.md")), ids=lambda page: page.stem)
+def test_every_page_shows_its_drawing(page: Path) -> None:
+    assert f"({page.stem}.svg)" in page.read_text(encoding="utf-8")
+
+
+def test_all_are_written(tmp_path: Path) -> None:
+    assert main([str(tmp_path)]) == 0
+    assert {path.stem for path in tmp_path.iterdir()} == set(shipped_charts())
