@@ -278,7 +278,9 @@ class AgentRunner:
 
     def _state(self) -> RunState:
         """A copy of its own for whoever is called: what they change in it is nobody's."""
-        return RunState.model_validate(state_of(self._context)).model_copy(deep=True)
+        context = self._context
+        own = {"data": deepcopy(context.data), "result": context.result and context.result.model_copy(deep=True)}
+        return RunState.model_validate({**state_of(context), **own})
 
     def _now_ms(self) -> int:
         return int(self._clock.time * 1000)

@@ -17,6 +17,7 @@ from rawko.machines.node_engine.context import REQUESTED, RunReport
 from rawko.machines.node_engine.setup import RunSetup
 from rawko.runtime.actor import Actor
 from rawko.runtime.journal import Journal
+from rawko.runtime.replay import replay
 
 
 @cache
@@ -48,6 +49,22 @@ class StatechartDriver:
         self._stop_reason = setup.context.stop_reason
         self.actor: Actor | None = None
 
+    @classmethod
+    async def resumed(cls, setup: RunSetup, journal: Journal, *, clock: Clock | None = None) -> StatechartDriver:
+        """The driver of a run that goes on from what its journal holds; of a new one where that is nothing.
+
+        Args:
+            setup: As the run was started with.
+
+        Raises:
+            ReplayError: The journal was written with another setup, chart, or code.
+            JournalError: The journal cannot be read.
+        """
+        bound = bindings | actors(setup.ports)
+        context = setup.context
+        replayed = await replay(journal, context.run_id, _chart(), bound, input=context.to_json())
+        return cls(setup, clock=clock, journal=journal, snapshot=replayed.snapshot)
+
     def begin(self) -> Actor:
         """Start the actor, in the current loop; `run` does it by itself."""
         context = self._setup.context.model_copy(update={"stop_reason": self._stop_reason})
@@ -64,9 +81,9 @@ class StatechartDriver:
         if (observe := self._setup.observe) is not None:
             actor.on_emit(lambda event, data: observe(event, thaw(data)))
         actor.start()
-        if self._snapshot is None:
+        if self._snapshot is None or "idle" in self._snapshot["configuration"]:  # killed before it took START
             actor.send("START")
-        elif self._stop_reason is not None:
+        if self._snapshot is not None and self._stop_reason is not None:
             actor.send("STOP_REQUESTED", reason=self._stop_reason)
         return actor
 

@@ -12,12 +12,14 @@ from uuid import uuid4
 
 from rawko.interpreter.clocks import Clock, WallClock
 from rawko.machines.node_engine.context import EngineResult, RunReport, RunState, StopCheck
-from rawko.machines.node_engine.drivers import DriverName, make_driver
+from rawko.machines.node_engine.drivers import DriverName, driver_name, make_driver
 from rawko.machines.node_engine.errors import LeaseLost
 from rawko.machines.node_engine.leases import TTL_MS, Lease, Leases
 from rawko.machines.node_engine.ports import NodeEnginePorts
 from rawko.machines.node_engine.setup import Driver, RunSetup
+from rawko.machines.node_engine.statechart import StatechartDriver
 from rawko.runtime.errors import JournalError
+from rawko.runtime.journal import Journal
 from rawko.runtime.session import LogWriter, write_structlog
 
 LEASE_LOST: Final = "lease_lost"
@@ -38,6 +40,8 @@ class Worker:
     Args:
         name: Unique among all workers of the leases.
         driver: By default the one that AGENT_DRIVER names.
+        journal: Where the driver `statechart` commits its steps; a run that is in it already goes on from there. The
+            driver `runner` has none: its runs go on from the states that `on_persist` was given.
         ttl_ms: How long the leases hold; a third of it is between two heartbeats.
     """
 
@@ -47,6 +51,7 @@ class Worker:
         *,
         name: str | None = None,
         driver: DriverName | None = None,
+        journal: Journal | None = None,
         ttl_ms: int = TTL_MS,
         clock: Clock | None = None,
         log: LogWriter | None = None,
@@ -54,6 +59,7 @@ class Worker:
         self.name = name or worker_name()
         self._leases = leases
         self._driver = driver
+        self._journal = journal
         self._ttl_ms = ttl_ms
         self._clock = WallClock() if clock is None else clock
         self._log = log or write_structlog
@@ -63,18 +69,30 @@ class Worker:
 
         Raises:
             LeaseTaken: Another worker has the run; nothing was done.
-            JournalError: The lease could not be written.
+            JournalError: The lease could not be written, or the run's journal not be read.
+            ReplayError: The run's journal was written with another setup.
         """
         lease = await self._leases.acquire(setup.context.run_id, self.name, self._now_ms())
         held = HeldLease(lease, self._clock)
-        driver = make_driver(replace(setup, ports=held.guarding(setup.ports)), self._driver)
-        beating = asyncio.create_task(self._beat(held, driver), name=f"heartbeat {lease.run_id}")
+        try:
+            return await self._drive(replace(setup, ports=held.guarding(setup.ports)), held)
+        finally:
+            await self._give_back(held)
+
+    async def _drive(self, setup: RunSetup, held: HeldLease) -> RunReport:
+        driver = await self._driver_of(setup)
+        beating = asyncio.create_task(self._beat(held, driver), name=f"heartbeat {held.lease.run_id}")
         try:
             return await driver.run()
         finally:
             beating.cancel()
             await asyncio.wait([beating])
-            await self._give_back(held)
+
+    async def _driver_of(self, setup: RunSetup) -> Driver:
+        name = self._driver or driver_name()
+        if name == "statechart" and self._journal is not None:
+            return await StatechartDriver.resumed(setup, self._journal)
+        return make_driver(setup, name)
 
     async def _beat(self, held: HeldLease, driver: Driver) -> None:
         """Renew the lease until it is lost; then stop the run, wherever it is."""

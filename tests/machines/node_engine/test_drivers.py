@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -37,6 +36,8 @@ from rawko.machines.node_engine.errors import UnknownDriver
 from rawko.machines.node_engine.runner import AgentRunner
 from rawko.machines.node_engine.setup import RunSetup, set_up
 from rawko.machines.node_engine.statechart import StatechartDriver
+from rawko.runtime import MemoryJournal
+from rawko.runtime.replay import ReplayError
 
 
 class Keeper:
@@ -408,84 +409,42 @@ def test_a_machine_restored_at_any_point_goes_on_alike_waits_included() -> None:
     assert {"idle", "checking", "executing", "persisting", "reporting", "resting", "watching"} <= seen
 
 
-KILLED = '''
-import asyncio, json, os, pathlib, sys, time
-from rawko.machines.node_engine import *
-from rawko.machines.node_engine.setup import set_up
-from rawko.machines.node_engine.statechart import StatechartDriver
-
-where, file = sys.argv[1], pathlib.Path(sys.argv[2])
-nodes = NodeRegistry()
-
-@nodes.node()
-async def a(call):
-    if where == "executing":
-        await save()
-    return succeeded("b", data={"a": True}) if call.state.step_ordinal > 1 else failed("flaky")
-
-@nodes.node()
-async def b(call):
-    return succeeded(data={"b": call.state.data["a"]})
-
-async def save():
-    """Keep the machine, and wait for the end."""
-    snapshot = await driver.actor.take_snapshot()
-    file.with_suffix(".new").write_text(json.dumps(snapshot))
-    file.with_suffix(".new").rename(file)
-    await asyncio.sleep(3600)
-
-class Callbacks:
-    async def on_persist(self, state, events, node_name):
-        if where == "persisting":
-            await save()
-    async def on_attempt(self, result):
-        pass
-
-async def watch():
-    await driver.actor.wait_for("waiting_retry")
-    await save()
-
-async def main():
-    global driver
-    policies = Policies(default=NodePolicy(retry=RetryPolicy(base_ms=200, cap_ms=200)))
-    context = NodeEngineContext(node_name="a", seed=7, policies=policies)
-    setup = set_up(nodes, context, callbacks=Callbacks(), log=lambda *line: None)
-    driver = StatechartDriver(setup)
-    driver.begin()
-    tasks = [asyncio.create_task(driver.run())]
-    if where == "waiting_retry":
-        tasks.append(asyncio.create_task(watch()))
-    await asyncio.wait(tasks)
-
-asyncio.run(main())
-'''
+async def test_a_run_goes_on_wherever_its_journal_ends() -> None:
+    journal = MemoryJournal()
+    setup = run_of(walk(), seed=5, policies=INSTANT)
+    whole = await StatechartDriver(setup, journal=journal).run()
+    rows = await journal.rows("run")
+    seen = {state for row in rows for state in row.configuration}
+    assert {"idle", "checking", "executing", "persisting", "reporting", "waiting_retry", "finished"} <= seen
+    for end in range(len(rows) + 1):
+        cut = MemoryJournal()
+        epoch = await cut.begin("run")
+        for row in rows[:end]:
+            await cut.append(replace(row, epoch=epoch))
+        setup = run_of(walk(), seed=5, policies=INSTANT)
+        report = await (await StatechartDriver.resumed(setup, cut)).run()
+        when = {"started_at_ms": None}
+        assert report.state.model_copy(update=when) == whole.state.model_copy(update=when)
+        assert report.outcome == "finished"
 
 
-@pytest.mark.parametrize("where", ["executing", "persisting", "waiting_retry"])
-async def test_a_run_that_was_killed_goes_on_in_another_process(where: str, tmp_path: Path) -> None:
-    file = tmp_path / "snapshot.json"
-    process = await asyncio.create_subprocess_exec(sys.executable, "-c", KILLED, where, str(file), cwd=tmp_path)
-    try:
-        async with asyncio.timeout(20):
-            while not file.exists():
-                assert process.returncode is None, "it ended by itself"
-                await asyncio.sleep(0.01)
-    finally:
-        process.kill()
-        await process.wait()
-    snapshot = json.loads(file.read_text())
-    assert where in snapshot["configuration"]
+async def test_a_run_is_not_resumed_with_another_setup() -> None:
+    journal = MemoryJournal()
+    await StatechartDriver(run_of(walk(), seed=5, policies=INSTANT), journal=journal).run()
+    with pytest.raises(ReplayError, match="run 'run'"):
+        await StatechartDriver.resumed(run_of(walk(), node_name="c"), journal)
 
-    async def a(call: NodeCall) -> NodeOutcome:
-        return succeeded("b", data={"a": True}) if call.state.step_ordinal > 1 else failed("flaky")
 
-    async def b(call: NodeCall) -> NodeOutcome:
-        return succeeded(data={"b": call.state.data["a"]})
-
-    keeper = Keeper()
-    setup = run_of(nodes_of(a=a, b=b), callbacks=keeper)
-    report = await StatechartDriver(setup, snapshot=snapshot).run()
-    assert (report.outcome, report.state.data) == ("finished", {"a": True, "b": True})
-    assert report.state.step_ordinal == 3
-    kept = {"executing": 3, "persisting": 3, "waiting_retry": 2}
-    assert [state.step_ordinal for state in keeper.states] == [1, 2, 3][-kept[where] :]
+async def test_a_run_that_is_stopped_while_it_is_taken_up_stops() -> None:
+    journal = MemoryJournal()
+    setup = run_of(walk(), seed=5, policies=INSTANT)
+    await StatechartDriver(setup, journal=journal).run()
+    rows = await journal.rows("run")
+    cut = MemoryJournal()
+    epoch = await cut.begin("run")
+    for row in rows[:4]:
+        await cut.append(replace(row, epoch=epoch))
+    driver = await StatechartDriver.resumed(setup, cut)
+    driver.stop("enough")
+    report = await driver.run()
+    assert (report.outcome, report.reason) == ("stopped", "enough")
