@@ -159,7 +159,7 @@ async def test_a_callback_that_never_returns_ends_the_run(driver: DriverName, wh
         return StopCheck()
 
     more = {} if which else {"should_stop": hangs}
-    setup = run_of(nodes_of(a=good), callbacks=Hanging(which), call_timeout_ms=30, **more)
+    setup = run_of(nodes_of(a=good), callbacks=Hanging(which), call_timeout_ms=150, **more)
     report = await make_driver(setup, driver).run()
     assert (report.outcome, report.reason) == ("failed", reason)
     assert report.error is not None
@@ -176,7 +176,7 @@ async def test_time_runs_out_in_the_middle_of_an_attempt(driver: DriverName) -> 
         return succeeded()
 
     keeper = Keeper()
-    setup = run_of(nodes_of(a=slow), callbacks=keeper, budgets=Budgets(wall_ms=40))
+    setup = run_of(nodes_of(a=slow), callbacks=keeper, budgets=Budgets(wall_ms=200))
     report = await make_driver(setup, driver).run()
     assert (report.outcome, report.reason, report.error) == ("stopped", "wall_time", None)
     assert keeper.events[0]["reason"] == "wall_time"

@@ -94,8 +94,7 @@ async def run_until_killed(where: str, ready: Path, journal: str) -> None:
 
 async def take_over(store: SqlJournal, callbacks: Callbacks) -> RunReport:
     """The other worker: it comes again and again until the lease of the first has run out."""
-    leases = JournalLeases(store, ttl_ms=TTL_MS)
-    worker = Worker(leases, name="bob", driver="statechart", journal=store, ttl_ms=TTL_MS)
+    worker = Worker(JournalLeases(store), name="bob", driver="statechart", journal=store)
     async with asyncio.timeout(20):
         while True:
             try:

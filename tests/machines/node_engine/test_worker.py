@@ -182,10 +182,10 @@ async def test_a_run_that_another_worker_has_is_left_alone(driver: DriverName) -
 
 @each_driver
 async def test_a_lease_is_renewed_as_long_as_the_run_goes_on(driver: DriverName) -> None:
-    leases = JournalLeases(MemoryJournal(), ttl_ms=90)
+    leases = JournalLeases(MemoryJournal(), ttl_ms=450)
 
     async def slow(call: NodeCall) -> NodeOutcome:
-        await asyncio.sleep(0.25)
+        await asyncio.sleep(0.6)
         return succeeded()
 
     assert (await worker(leases, driver).run(run_of(slow))).outcome == "finished"
@@ -194,7 +194,7 @@ async def test_a_lease_is_renewed_as_long_as_the_run_goes_on(driver: DriverName)
 @each_driver
 async def test_a_lost_lease_stops_the_run_before_its_next_effect(driver: DriverName) -> None:
     journal = MemoryJournal()
-    leases = JournalLeases(journal, ttl_ms=60)
+    leases = JournalLeases(journal, ttl_ms=300)
     thief = JournalLeases(journal, ttl_ms=10**9)
     ended: list[str] = []
     kept: list[str] = []
@@ -259,7 +259,7 @@ async def test_a_lease_that_cannot_be_renewed_holds_until_it_runs_out(driver: Dr
         await asyncio.sleep(3600)
         return succeeded()
 
-    report = await worker(JournalLeases(Broken(), ttl_ms=60), driver, log=teller(told)).run(run_of(slow))
+    report = await worker(JournalLeases(Broken(), ttl_ms=300), driver, log=teller(told)).run(run_of(slow))
     assert (report.outcome, report.reason) == ("stopped", LEASE_LOST)
     assert "disk full" in told[0]
 
