@@ -2,6 +2,29 @@
 
 from __future__ import annotations
 
+from rawko.render.draw import DEFAULT, FORMATS, Options, draw
+from rawko.render.errors import (
+    LayoutError,
+    PngUnavailableError,
+    RenderError,
+    TangledError,
+    TooLargeError,
+    UnknownFormatError,
+    UnknownStateError,
+)
 from rawko.render.mermaid import to_mermaid
 
-__all__ = ["to_mermaid"]
+__all__ = [
+    "DEFAULT",
+    "FORMATS",
+    "LayoutError",
+    "Options",
+    "PngUnavailableError",
+    "RenderError",
+    "TangledError",
+    "TooLargeError",
+    "UnknownFormatError",
+    "UnknownStateError",
+    "draw",
+    "to_mermaid",
+]

@@ -230,9 +230,17 @@ class _Request:
         return repaired(Layout(boxes, heads, routes), self._nodes, self._around())
 
     def _around(self) -> dict[str, frozenset[str]]:
-        """The containers that each link may cross: those that hold one of its ends, or are one that holds the other."""
+        """The boxes that each link may cross.
+
+        These are the containers that hold one of its ends, an end that holds the other one, and circles at its ends.
+        """
+        circles = {node.id for node in self._nodes if node.is_round}
         return {
-            link.id: frozenset(self._holding(link.source, link.target) | self._holding(link.target, link.source))
+            link.id: frozenset(
+                self._holding(link.source, link.target)
+                | self._holding(link.target, link.source)
+                | ({link.source, link.target} & circles)
+            )
             for link in self._links
         }
 

@@ -43,7 +43,8 @@ def repaired(layout: Layout, nodes: Sequence[Node], around: Mapping[str, frozens
     """The same layout with its lines moved aside where that helps.
 
     Args:
-        around: The containers that each line may cross: those that hold one of its ends or both.
+        around: The boxes that each line may cross: containers that hold one of its ends or both, and the
+            square around a circle that it ends on.
     """
     return _Repair(layout, nodes, around).layout()
 
@@ -62,11 +63,8 @@ class _Repair:
     def __init__(self, layout: Layout, nodes: Sequence[Node], around: Mapping[str, frozenset[str]]) -> None:
         self._layout, self._around = layout, around
         self._routes = dict(layout.routes)
-        circles = {layout.boxes[node.id] for node in nodes if node.is_round}
-        self._circles = circles
-        self._allowed = {
-            name: circles | {layout.boxes[container] for container in containers} for name, containers in around.items()
-        }
+        self._circles = {layout.boxes[node.id] for node in nodes if node.is_round}
+        self._allowed = {name: {layout.boxes[box] for box in boxes} for name, boxes in around.items()}
         self._parallel: dict[tuple[int, int], list[Stretch]] = {}
         self._solid: dict[tuple[int, int], list[Rect]] = {}
         for node in nodes:
@@ -82,14 +80,19 @@ class _Repair:
                 self._add_solid(route.label)
 
     def layout(self) -> Layout:
-        for _ in range(ROUNDS):
-            bad = [name for name, route in self._routes.items() if self._defects(name, route.parts)]
-            if not [name for name in bad if self._improve(name)]:
-                break
-        bad = [name for name, route in self._routes.items() if self._defects(name, route.parts)]
-        for name in bad[:MOST_WAYS]:
+        self._improve_all()
+        for name in self._bad()[:MOST_WAYS]:
             self._find_way(name)
+        self._improve_all()
         return replace(self._layout, routes=self._routes)
+
+    def _improve_all(self) -> None:
+        for _ in range(ROUNDS):
+            if not [name for name in self._bad() if self._improve(name)]:
+                break
+
+    def _bad(self) -> list[str]:
+        return [name for name, route in self._routes.items() if self._defects(name, route.parts)]
 
     # ------------------------------------------------------------ what is in the way
 

@@ -14,8 +14,13 @@ STUB = 11.0
 """How far a line goes straight from the border that it stands on."""
 
 CLEAR = 9.0
+"""How far from an obstacle lines pass."""
+
+TRACK = 6.0
+"""How far from the first line a second one passes beside it."""
+
 REACH = 260.0
-MAX_LINES = 240
+MAX_LINES = 320
 BEND_COST = 60.0
 
 Cost = Callable[[Point, Point], float | None]
@@ -29,8 +34,9 @@ def find_way(part: Sequence[Point], obstacles: Iterable[Rect], cost: Cost) -> tu
     high = [max(start[axis], end[axis]) + REACH for axis in (0, 1)]
     columns, rows = {start[0], end[0]}, {start[1], end[1]}
     for rect in obstacles:
-        columns.update((rect.x - CLEAR, rect.right + CLEAR))
-        rows.update((rect.y - CLEAR, rect.bottom + CLEAR))
+        for clear in (CLEAR, CLEAR + TRACK):
+            columns.update((rect.x - clear, rect.right + clear))
+            rows.update((rect.y - clear, rect.bottom + clear))
     xs = sorted(x for x in columns if low[0] <= x <= high[0])
     ys = sorted(y for y in rows if low[1] <= y <= high[1])
     if len(xs) > MAX_LINES or len(ys) > MAX_LINES:

@@ -46,7 +46,12 @@ def test_parts_of_the_shipped_charts(chart: Chart, direction: Direction) -> None
         assert geometry.defects(scene) == []
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 @given(st.randoms(use_true_random=False), st.sampled_from(DIRECTIONS))
 def test_charts_made_by_chance(random: Any, direction: Direction) -> None:
     chart = parse_chart(charts.Maker(random.randrange).text())
