@@ -19,8 +19,8 @@ ROUNDS = 4
 NEAR = 3.0
 """Lines nearer than this, in pixels, cannot be told apart."""
 
-MOST_WAYS = 24
-"""Lines that are given a new way at most: a search takes some hundredths of a second."""
+MOST_WAYS = 12
+"""Lines that are given a new way at most: a search may take some tenths of a second."""
 
 CORNER = 8.0
 CELL = 96.0

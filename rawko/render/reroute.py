@@ -21,6 +21,7 @@ TRACK = 6.0
 
 REACH = 260.0
 MAX_LINES = 320
+MOST_STEPS = 30_000
 BEND_COST = 60.0
 
 Cost = Callable[[Point, Point], float | None]
@@ -53,16 +54,23 @@ def _stub(end: Point, towards: Point) -> Point:
 
 
 def _cheapest(xs: Sequence[float], ys: Sequence[float], start: Point, end: Point, cost: Cost) -> list[Point] | None:
-    """Dijkstra's walk over (column, row, axis of the last piece)."""
+    """The A* search over (column, row, axis of the last piece); what is left costs at least its length."""
+
+    def left(column: int, row: int) -> float:
+        return abs(xs[column] - end[0]) + abs(ys[row] - end[1])
+
     first = (xs.index(start[0]), ys.index(start[1]))
     goal = (xs.index(end[0]), ys.index(end[1]))
-    queue: list[tuple[float, tuple[int, int, int]]] = [(0.0, (*first, 0)), (0.0, (*first, 1))]
+    queue: list[tuple[float, tuple[int, int, int]]] = [(0.0, (*first, axis)) for axis in (0, 1)]
     spent = {place: 0.0 for _, place in queue}
+    done: set[tuple[int, int, int]] = set()
     before: dict[tuple[int, int, int], tuple[int, int, int]] = {}
-    while queue:
-        sofar, place = heappop(queue)
-        if sofar > spent[place]:
+    while queue and len(done) < MOST_STEPS:
+        _, place = heappop(queue)
+        if place in done:
             continue
+        done.add(place)
+        sofar = spent[place]
         column, row, axis = place
         if (column, row) == goal:
             return _traced(place, before, xs, ys)
@@ -79,7 +87,7 @@ def _cheapest(xs: Sequence[float], ys: Sequence[float], start: Point, end: Point
             step = (i, j, turned)
             if total < spent.get(step, float("inf")):
                 spent[step], before[step] = total, place
-                heappush(queue, (total, step))
+                heappush(queue, (total + left(i, j), step))
     return None
 
 
