@@ -12,7 +12,7 @@ from rawko.chart import Chart, ChartError, load_chart
 from rawko.chart.check import check_chart
 from rawko.chart.errors import Diagnostic
 from rawko.chart.lint import has_errors
-from rawko.cli.formats import to_xstate
+from rawko.cli.formats import to_scxml, to_xstate
 from rawko.cli.output import complain, visible, write_out
 
 
@@ -82,7 +82,7 @@ def _sismic(chart: Chart) -> str:
     return to_sismic_yaml(chart)
 
 
-_EXPORTS: Mapping[str, Callable[[Chart], str]] = {"sismic": _sismic, "xstate": to_xstate}
+_EXPORTS: Mapping[str, Callable[[Chart], str]] = {"sismic": _sismic, "xstate": to_xstate, "scxml": to_scxml}
 
 
 def schema_command(name: str, output: Path | None) -> int:

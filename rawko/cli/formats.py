@@ -1,4 +1,4 @@
-"""`import` and `export --to xstate`: charts of other formats. What is lost on the way is told on standard error."""
+"""`import` and `export --to xstate|scxml`: other formats. What is lost on the way is told on standard error."""
 
 from __future__ import annotations
 
@@ -35,6 +35,13 @@ def to_xstate(chart: Chart) -> str:
     return _told(export_xstate(chart))
 
 
+def to_scxml(chart: Chart) -> str:
+    """A chart as SCXML; losses are told."""
+    from rawko.chart.formats.scxml import export_scxml
+
+    return _told(export_scxml(chart))
+
+
 def tell(diagnostics: Iterable[Diagnostic]) -> None:
     """Findings on standard error, one a line."""
     for diagnostic in diagnostics:
@@ -52,5 +59,11 @@ def _from_xstate(text: str, file: str) -> Imported:
     return import_xstate(text, file=file)
 
 
-_IMPORTS: Mapping[str, Callable[[str, str], Imported]] = {"xstate": _from_xstate}
-_ENDINGS = {".json": "xstate"}
+def _from_scxml(text: str, file: str) -> Imported:
+    from rawko.chart.formats.scxml import import_scxml
+
+    return import_scxml(text, file=file)
+
+
+_IMPORTS: Mapping[str, Callable[[str, str], Imported]] = {"xstate": _from_xstate, "scxml": _from_scxml}
+_ENDINGS = {".json": "xstate", ".scxml": "scxml", ".xml": "scxml"}

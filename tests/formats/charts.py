@@ -15,6 +15,7 @@ from rawko.chart.formats.yaml_writer import write_chart
 EVENTS = ("A", "B", "C", "C.one", "C.two")
 DESCRIPTORS = (*EVENTS, "C.*", ["*", "error.invoke.*", "after.*"])
 """`*` as XState has it: it takes errors and timers, too."""
+PLAIN = ("A", "B", "D")
 LEAVES = ("g0", "g1", "g2(n=1)", "in_state('s1')", "g3(of=event.task)")
 
 
@@ -23,6 +24,7 @@ class _Plan:
     """States drawn so far: transitions are drawn when all names are known."""
 
     draw: st.DrawFn
+    is_plain: bool = False
     rows: list[dict[str, Any]] = field(default_factory=list)
     inside: dict[str, list[str]] = field(default_factory=dict)
     histories: dict[str, str] = field(default_factory=dict)
@@ -81,7 +83,7 @@ class _Plan:
     def moves(self, row: dict[str, Any]) -> None:
         name = row["name"]
         found = [
-            {"event": self.draw(st.sampled_from(DESCRIPTORS)), **self.move(name)}
+            {"event": self.draw(st.sampled_from(PLAIN if self.is_plain else DESCRIPTORS)), **self.move(name)}
             for _ in range(self.draw(st.integers(0, 3)))
         ]
         if found:
@@ -109,7 +111,7 @@ class _Plan:
             found["guard"] = self.guard()
         if self.draw(st.integers(0, 3)):
             found["target"] = self.target(source)
-            found["internal"] = self.draw(st.booleans())
+            found["internal"] = not self.is_plain and self.draw(st.booleans())
         if self.draw(st.booleans()):
             found["action"] = self.actions()
         if self.draw(st.integers(0, 4)) == 0:
@@ -120,14 +122,14 @@ class _Plan:
         """Any state but where XState differs (docs/formats.md): it enters the root again without leaving it, and
         takes a history state from inside its parent for what was recorded earlier."""
         outside = [h for h, parent in self.histories.items() if parent != source and parent not in self.inside[source]]
-        states = [name for name in self.inside if self.inside[name] or name == source]
+        states = [name for name in self.inside if self.inside[name] or (name == source and not self.is_plain)]
         return self.draw(st.sampled_from([*states, *outside]))
 
 
 @st.composite
-def chart_texts(draw: st.DrawFn) -> str:
-    """The YAML of a chart that loads."""
-    plan = _Plan(draw)
+def chart_texts(draw: st.DrawFn, *, is_plain: bool = False) -> str:
+    """The YAML of a chart that loads; plain ones keep to events and transitions that mean the same in SCXML."""
+    plan = _Plan(draw, is_plain)
     root = plan.state(0, [])
     for row in plan.rows:
         plan.moves(row)

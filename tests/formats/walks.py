@@ -91,8 +91,27 @@ class Walker:
             self._do(found, step, go)
         return found
 
-    def _do(self, found: Walk, step: Step, go: Callable[[], object]) -> None:
-        self._says = {name: self._random.random() < 0.4 for name in sorted(self.needed["guard"])}
+    def follow(self, steps: list[Step]) -> Walk:
+        """Go a way that another machine went, for a chart that should mean the same."""
+        found = Walk()
+        for step in steps:
+            if found.failure is None and not (found.steps and self._machine.final):
+                self._do(found, step, self._again(step), step["says"])
+        return found
+
+    def _again(self, step: Step) -> Callable[[], object]:
+        if "advance" in step:
+            return lambda: self._machine.advance(step["advance"] / 1000)
+        if "event" not in step:
+            return self._machine.start
+        name, id = step["event"]["type"], step["event"].get("actorId")
+        if id is None:
+            return lambda: self._machine.send(name, **PAYLOAD)
+        number = self._machine.invocations[id].number if id in self._machine.invocations else 0
+        return self._result(id, number, name.startswith("xstate.done."))[1]
+
+    def _do(self, found: Walk, step: Step, go: Callable[[], object], says: dict[str, bool] | None = None) -> None:
+        self._says = says or {name: self._random.random() < 0.4 for name in sorted(self.needed["guard"])}
         self._trace = []
         found.steps.append({**step, "says": self._says})
         try:

@@ -48,12 +48,19 @@ class Exported:
 
 @dataclass(slots=True)
 class Losses:
-    """Collects losses; each is told once."""
+    """Collects losses; none is told twice."""
 
     found: dict[Diagnostic, None] = field(default_factory=dict)
+    messages: set[str] = field(default_factory=set)
 
     def add(self, position: Position, message: str) -> None:
+        self.messages.add(message)
         self.found.setdefault(Diagnostic(position, LOST, message, "warning"))
+
+    def once(self, position: Position, message: str) -> None:
+        """Tell where something stands first, as with a name that is used again and again."""
+        if message not in self.messages:
+            self.add(position, message)
 
     @property
     def sorted(self) -> tuple[Diagnostic, ...]:

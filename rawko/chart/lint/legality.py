@@ -164,8 +164,7 @@ def _memory_problem(chart: Chart, state: State, name: str) -> str:
     found = chart[name]
     if found.is_history:
         return f"is a history state; name one that can be active: {listed(_siblings(chart, state))}"
-    is_inside = state.parent is not None and state.parent in chart.ancestors(name)
-    if found.parent == state.parent or (state.kind == "deep history" and is_inside):
+    if state.parent is not None and state.parent in chart.ancestors(name):
         return ""
     return f"is not beside it; siblings: {listed(_siblings(chart, state))}"
 

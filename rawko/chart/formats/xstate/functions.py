@@ -60,7 +60,7 @@ class Functions:
         if isinstance(guard, GuardCall) and _params(guard.arguments) is not None:
             return _call(guard.name, guard.arguments)
         text = format_guard(guard)
-        self._losses.add(place, f"provide the guard {text!r} as {javascript(guard)}: JSON holds names only")
+        self._losses.once(place, f"provide the guard {text!r} as {javascript(guard)}: JSON holds names only")
         return text
 
     # ------------------------------------------------------------ actions
@@ -74,7 +74,7 @@ class Functions:
                 if _params(arguments) is not None:
                     return _call(name, arguments)
                 text = format_call(name, arguments)
-                self._losses.add(position, f"provide the action {text!r}: JSON holds no arguments out of events")
+                self._losses.once(position, f"provide the action {text!r}: JSON holds no arguments out of events")
                 return text
             case CodeAction(code, position):
                 self._losses.add(position, "provide this Python code as an action: it stands as the name of one")
@@ -96,7 +96,7 @@ class Functions:
                 assert_never(action)
 
     def _built_in(self, action: Action, type: str, params: dict[str, Json]) -> dict[str, Any]:
-        self._losses.add(action.position, _BUILT_INS.format(type=type))
+        self._losses.once(action.position, _BUILT_INS.format(type=type))
         return {"type": type, "params": {key: _json(value) for key, value in params.items() if value is not None}}
 
 

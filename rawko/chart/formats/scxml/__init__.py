@@ -1,0 +1,8 @@
+"""SCXML (W3C, 2015), in (`import_scxml`) and out (`export_scxml`), as far as it needs no data model."""
+
+from __future__ import annotations
+
+from rawko.chart.formats.scxml.reading import import_scxml
+from rawko.chart.formats.scxml.writing import export_scxml
+
+__all__ = ["export_scxml", "import_scxml"]

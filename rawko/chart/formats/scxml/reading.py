@@ -1,0 +1,225 @@
+"""An SCXML document to a `Chart`: states, transitions, defaults, invocations. Content is `content`.
+
+Where the two differ in meaning (SCXML's transition domain is the nearest *compound* ancestor), it is told.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rawko.chart.assemble import assemble
+from rawko.chart.definition import Action, Chart, Json, Transition
+from rawko.chart.errors import ChartDefinitionError, shown
+from rawko.chart.formats.exchange import Imported
+from rawko.chart.formats.names import printable
+from rawko.chart.formats.scxml.conditions import condition
+from rawko.chart.formats.scxml.content import actions, parameters
+from rawko.chart.formats.scxml.domains import differs_in_domain
+from rawko.chart.formats.scxml.source import STATES, Source
+from rawko.chart.formats.scxml.xml import XmlElement, read_xml
+from rawko.chart.lint.legality import legality
+from rawko.chart.reading.moves import EntryDraft, InvokeDraft, TransitionDraft
+from rawko.chart.reading.reader import Unreadable
+from rawko.chart.reading.states import ChartDraft, StateDraft
+
+_INSIDE = frozenset(
+    (*STATES, "initial", "transition", "onentry", "onexit", "invoke", "donedata", "datamodel", "script")
+)
+_MARKED = frozenset(("initial", "memory", "output"))
+_INVOKE = frozenset(("src", "id", "type"))
+
+
+def import_scxml(text: str, *, file: str = "<scxml>") -> Imported:
+    """The chart of an SCXML document, as far as it needs no data model.
+
+    Raises:
+        ChartSyntaxError: The text is not XML, or holds a document type.
+        ChartDefinitionError: It is no SCXML, or needs a data model; `diagnostics` holds every place.
+    """
+    root = read_xml(text, file)
+    source = Source(root, file)
+    chart = _document(source)
+    defects = list(source.diagnostics)
+    if chart is not None and not source.reader.is_partial:
+        defects += legality(chart)
+    if chart is None or defects:
+        raise ChartDefinitionError(sorted(defects))
+    for transition in chart.transitions:
+        if differs_in_domain(chart, transition):
+            _tell_domain(source, transition)
+    return Imported(chart, source.losses.sorted)
+
+
+def _tell_domain(source: Source, transition: Transition) -> None:
+    message = (
+        f"a transition of {transition.source!r} stays inside the parallel state around it and its targets; "
+        "SCXML leaves and enters that state again"
+    )
+    source.losses.add(transition.position, message)
+
+
+def _document(source: Source) -> Chart | None:
+    root = source.root
+    if root.tag != "scxml":
+        source.report("unknown-key", root, f"the root is <{root.tag}>, no <scxml> in SCXML's namespace")
+        return None
+    draft = _state(source, root)
+    values = {"name": printable(root.attributes.get("name", draft.name)), "root state": draft}
+    return assemble(ChartDraft(root.position, values, {}), source.reader)
+
+
+def _state(source: Source, element: XmlElement) -> StateDraft:
+    """A state with all it holds; what cannot be read is told and left out."""
+    for child in element.children:
+        _check_child(source, element, child)
+    name = source.name(element)
+    children = list(element.of(*STATES))
+    values: dict[str, Any] = {
+        "on entry": _block(source, element, "onentry"),
+        "on exit": _block(source, element, "onexit"),
+    }
+    for key, read in _PARTS:
+        try:
+            values[key] = read(source, element)
+        except Unreadable:
+            continue
+    if children:
+        below = "parallel states" if element.tag == "parallel" else "states"
+        values[below] = [_state(source, child) for child in children]
+    given = {key: value for key, value in values.items() if value not in (None, (), [])}
+    keys = {key: element.position for key in given if key in _MARKED}
+    return StateDraft(element.position, name, element.position, given, keys)
+
+
+def _check_child(source: Source, element: XmlElement, child: XmlElement) -> None:
+    if child.tag.startswith("{"):
+        source.lost(child, f"foreign element {shown(child.tag)} is left out")
+    elif child.tag not in _INSIDE:
+        source.report("unknown-key", child, f"<{child.tag}> cannot stand in <{element.tag}>")
+    elif child.tag == "script" or (child.tag == "datamodel" and child.children):
+        message = f"<{child.tag}> needs a data model; give the machine its first context as input instead"
+        source.report("needs-data-model", child, message)
+    elif element.tag == "final" and child.tag in ("transition", "invoke", *STATES):
+        source.report("conflicting-keys", child, f"<{child.tag}> cannot stand in <final>")
+
+
+def _block(source: Source, element: XmlElement, tag: str) -> tuple[Action, ...]:
+    """All handlers of one kind, one after the other."""
+    return tuple(action for block in element.of(tag) for action in actions(source, block))
+
+
+def _kind(source: Source, element: XmlElement) -> str | None:
+    if element.tag == "final":
+        return "final"
+    if element.tag != "history":
+        return None
+    depth = element.attributes.get("type", "shallow")
+    if depth not in ("shallow", "deep"):
+        source.fail("invalid-value", element, f"a history is 'shallow' or 'deep', found {shown(depth)}")
+    return f"{depth} history"
+
+
+# ---------------------------------------------------------------- defaults
+
+
+def _initial(source: Source, element: XmlElement) -> EntryDraft | None:
+    children = list(element.of(*STATES))
+    if element.tag in ("parallel", "final", "history") or not children:
+        return None
+    written = element.attributes.get("initial", "").split()
+    if written:
+        return EntryDraft(tuple(written))
+    for initial in element.of("initial"):
+        return _default(source, initial)
+    return EntryDraft((source.name(children[0]),))
+
+
+def _memory(source: Source, element: XmlElement) -> EntryDraft | None:
+    return _default(source, element) if element.tag == "history" else None
+
+
+def _default(source: Source, element: XmlElement) -> EntryDraft | None:
+    """The transition of an initial or a history."""
+    for transition in element.of("transition"):
+        return EntryDraft(tuple(source.required(transition, "target").split()), actions(source, transition))
+    return None
+
+
+def _output(source: Source, element: XmlElement) -> Json:
+    for donedata in element.of("donedata"):
+        return parameters(source, donedata) or None
+    return None
+
+
+# ---------------------------------------------------------------- transitions and invocations
+
+
+def _transitions(source: Source, element: XmlElement) -> list[TransitionDraft]:
+    found: list[TransitionDraft] = []
+    for child in element.of("transition") if element.tag not in ("final", "history") else ():
+        try:
+            found.append(_transition(source, element, child))
+        except Unreadable:
+            continue
+    return found
+
+
+def _transition(source: Source, owner: XmlElement, element: XmlElement) -> TransitionDraft:
+    targets = tuple(element.attributes.get("target", "").split())
+    events = element.attributes.get("event", "").split()
+    draft = TransitionDraft(
+        element.position,
+        events=tuple(descriptor for event in events for descriptor in _descriptors(source, element, event)),
+        targets=targets,
+        target_positions=(element.position,) * len(targets),
+        actions=actions(source, element),
+        internal=element.attributes.get("type") == "internal" and _keeps(source, owner, targets),
+    )
+    text = element.attributes.get("cond", "").strip()
+    if text:
+        draft.guard = condition(text, element.position, allows_names=source.is_own)
+        if draft.guard is None:
+            source.needs_data_model(element, f"cond {shown(text)}")
+    return draft
+
+
+def _keeps(source: Source, owner: XmlElement, targets: tuple[str, ...]) -> bool:
+    """SCXML takes `internal` at its word where the source is compound and all targets are inside it."""
+    inside = set(source.names_inside(owner))
+    return owner.tag != "parallel" and bool(targets) and inside.issuperset(targets)
+
+
+def _descriptors(source: Source, element: XmlElement, event: str) -> tuple[str, ...]:
+    """`a` also means `a.b`; `*` means everything, errors too."""
+    name = event.removesuffix("*").removesuffix(".")
+    if event == "*":
+        return ("*", "error.*")
+    if not name or "*" in name:
+        source.fail("invalid-event", element, f"{shown(event)} is no event descriptor: accepted 'a', 'a.*', '*'")
+    return (f"{name}.*",)
+
+
+def _invocations(source: Source, element: XmlElement) -> list[InvokeDraft]:
+    found: list[InvokeDraft] = []
+    for place, child in enumerate(element.of("invoke")):
+        extra = [name for name in child.attributes if name not in _INVOKE] + [
+            f"<{each.tag}>" for each in child.children
+        ]
+        if extra:
+            message = f"invoke with {', '.join(extra)} is not read; accepted: {', '.join(sorted(_INVOKE))}"
+            source.fail("unknown-key", child, message)
+        src = printable(source.required(child, "src"))
+        source.lost(child, f"invoke {shown(src)} is no document here: bind an actor of that name")
+        id = child.attributes.get("id") or f"{source.name(element)}.invoke.{place}"
+        found.append(InvokeDraft(child.position, src, id, child.position))
+    return found
+
+
+_PARTS = (
+    ("type", _kind),
+    ("initial", _initial),
+    ("memory", _memory),
+    ("transitions", _transitions),
+    ("invoke", _invocations),
+    ("output", _output),
+)
