@@ -209,7 +209,8 @@ def _itself(entry: Entry) -> Entry:
 
 
 def _is_error(transition: Transition) -> bool:
-    return any(event == "error" or event.startswith("error.") for event in transition.events)
+    events = transition.events
+    return bool(events) and all(event == "error" or event.startswith("error.") for event in events)
 
 
 def _state_tooltip(state: State) -> str:
