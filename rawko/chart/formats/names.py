@@ -53,6 +53,6 @@ def free_name(name: str, taken: set[str]) -> str:
     if name not in taken:
         return name
     number = 2
-    while f"{name}_{number}" in taken:
+    while (found := f"{name[: MAX_NAME - len(str(number)) - 1]}_{number}") in taken:
         number += 1
-    return f"{name}_{number}"
+    return found

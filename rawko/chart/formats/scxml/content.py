@@ -61,7 +61,9 @@ def parameters(source: Source, element: XmlElement) -> dict[str, Json]:
     for child in element.of("param"):
         if "location" in child.attributes:
             source.needs_data_model(child, "a location")
-        found[source.required(child, "name")] = source.literal(child, source.required(child, "expr"), "expr")
+        if "name" not in child.attributes:
+            source.fail("missing-key", child, "<param> needs the attribute 'name'")
+        found[child.attributes["name"]] = source.literal(child, source.required(child, "expr"), "expr")
     for child in element.of("content"):
         value = source.literal(child, child.attributes.get("expr") or child.text, "content")
         if not isinstance(value, dict):
@@ -80,7 +82,8 @@ def _send(source: Source, element: XmlElement) -> Action:
     target = element.attributes.get("target", "")
     if target == _INTERNAL:
         return RaiseAction(event, data, element.position)
-    id = element.attributes.get("id")
+    given = element.attributes.get("id", "").strip()
+    id = printable(given) if given else None
     return SendAction(event, data, _actor(source, element, target), _delay(source, element), id, element.position)
 
 
@@ -91,12 +94,12 @@ def _actor(source: Source, element: XmlElement, target: str) -> str | None:
     if not target.startswith("#_") or target.startswith("#_scxml_"):
         accepted = "accepted: '#_internal', '#_parent', '#_<invoke id>'"
         source.fail("invalid-value", element, f"target {shown(target)} is no actor of this machine; {accepted}")
-    return target.removeprefix("#_")
+    return printable(target.removeprefix("#_"))
 
 
 def _cancel(source: Source, element: XmlElement) -> Action:
     _refuse_computed(source, element)
-    return CancelAction(source.required(element, "sendid"), element.position)
+    return CancelAction(printable(source.required(element, "sendid")), element.position)
 
 
 def _log(source: Source, element: XmlElement) -> Action:

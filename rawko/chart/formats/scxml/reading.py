@@ -147,8 +147,18 @@ def _default(source: Source, element: XmlElement) -> EntryDraft | None:
 
 def _output(source: Source, element: XmlElement) -> Json:
     for donedata in element.of("donedata"):
+        for content in donedata.of("content"):
+            return _content(source, content)
         return parameters(source, donedata) or None
     return None
+
+
+def _content(source: Source, element: XmlElement) -> Json:
+    value = source.literal(element, element.attributes.get("expr") or element.text, "content")
+    if isinstance(value, str):
+        source.lost(element, "an output that is a text is left out: texts name bound outputs here")
+        return None
+    return value
 
 
 # ---------------------------------------------------------------- transitions and invocations
@@ -210,7 +220,7 @@ def _invocations(source: Source, element: XmlElement) -> list[InvokeDraft]:
             source.fail("unknown-key", child, message)
         src = printable(source.required(child, "src"))
         source.lost(child, f"invoke {shown(src)} is no document here: bind an actor of that name")
-        id = child.attributes.get("id") or f"{source.name(element)}.invoke.{place}"
+        id = printable(child.attributes.get("id", "").strip() or f"{source.name(element)}.invoke.{place}")
         found.append(InvokeDraft(child.position, src, id, child.position))
     return found
 

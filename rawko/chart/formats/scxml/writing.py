@@ -348,7 +348,7 @@ def _token(name: str) -> str:
     wildcard = ".*" if name.endswith(".*") else ""
     if name == "*":
         return name
-    return _NOT_ID.sub("_", name.removesuffix(".*")) + wildcard
+    return (_NOT_ID.sub("_", name.removesuffix(".*")).strip(".") or "_") + wildcard
 
 
 def _of(transition: Transition) -> str:
