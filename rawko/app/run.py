@@ -24,8 +24,10 @@ from rawko.app.report import Report, verdict_of
 from rawko.chart import Chart, find_chart, load_chart
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.values import thaw
 from rawko.machines import agent_loop, orchestrator
 from rawko.machines.agent_loop import actors as agent_loop_actors
+from rawko.machines.agent_loop.people import answer_event
 from rawko.machines.orchestrator import actors as orchestrator_actors
 from rawko.machines.orchestrator.arbiter.prompt import PLACEHOLDERS as ORCHESTRATOR_PROMPTS
 from rawko.machines.prompts import PromptError, Prompts
@@ -41,6 +43,7 @@ from rawko.runtime.session import LogWriter, Session
 from rawko.tools.leftovers import Leftovers
 from rawko.vocabulary.agent import AgentConfig, describe
 from rawko.vocabulary.documents import accepted
+from rawko.vocabulary.messages import ToolCall
 from rawko.vocabulary.usage import Price, Usage
 
 CLEANUP_DEADLINE_S: Final = 5.0
@@ -242,14 +245,15 @@ class Run:
                 actor.send("START_TASK", task=self.task)
             ended = asyncio.create_task(actor.run())
             asked = asyncio.create_task(self._asked.wait())
+            again = asyncio.create_task(self._ask_again(actor))
             try:
                 await asyncio.wait({ended, asked}, return_when=asyncio.FIRST_COMPLETED)
                 if not ended.done():
                     await actor.settle()  # a parent is told after the observers that its agent waits
             finally:
-                for task in (ended, asked):
+                for task in (ended, asked, again):
                     task.cancel()
-                await asyncio.gather(ended, asked, return_exceptions=True)
+                await asyncio.gather(ended, asked, again, return_exceptions=True)
 
     async def _is_new(self, actor: Actor) -> bool:
         """Whether the task has yet to be given; a crash may have come before the machine took it."""
@@ -257,6 +261,26 @@ class Run:
             return True
         await actor.wait_for(lambda a: True)
         return actor.matches("idle")
+
+    async def _ask_again(self, actor: Actor) -> None:
+        """A resumed agent that waits for a person asked somebody once, in vain: ask whoever is there now."""
+        if not self.is_resumed:
+            return
+        await actor.settle()
+        for machine in tuple(actor.session.actors.values()):
+            question = machine.context.get("question")
+            if question is None or not machine.context.get("is_unattended"):
+                continue
+            pending = machine.context.get("open_call")
+            call = None if pending is None else ToolCall.model_validate(thaw(pending["call"]))
+            asked = Question(question["kind"], question["text"], machine.context.get("agent", ""), call)
+            answer = await self.people.ask(asked)
+            if answer is None:
+                self._question = {**thaw(question), "agent": asked.agent}
+                self._asked.set()
+            else:
+                name, data = answer_event(asked.kind, answer.text)
+                machine.put(name, data)
 
     def _watch(self, event: InspectionEvent) -> None:
         if event["type"] == "emit" and event["event"] == "NEEDS_PERSON":

@@ -80,6 +80,65 @@ def run(
 
 
 @app.command()
+def resume(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run; see `rawko runs`.", show_default=False)],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Allow every tool call that rules do not deny.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No live output; only the summary.")] = False,
+) -> None:
+    """Go on with a run that was interrupted, killed, or waits for a person."""
+    from rawko.cli.sessions import resume_command
+
+    raise typer.Exit(resume_command(run, answer=None, yes=yes, as_json=json, quiet=quiet))
+
+
+@app.command()
+def answer(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run that asks.", show_default=False)],
+    text: Annotated[str, typer.Argument(help="Your answer.", show_default=False)],
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
+) -> None:
+    """Answer the question of a run, and go on with it."""
+    from rawko.cli.sessions import resume_command
+
+    raise typer.Exit(resume_command(run, answer=text, yes=False, as_json=json, quiet=False))
+
+
+@app.command()
+def approve(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run that asks.", show_default=False)],
+    scope: Annotated[str, typer.Option(help="once, tool (this tool from now on) or always.")] = "once",
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
+) -> None:
+    """Allow the tool call that a run asks about, and go on with it."""
+    from rawko.cli.sessions import approve_command
+
+    raise typer.Exit(approve_command(run, scope, as_json=json))
+
+
+@app.command()
+def deny(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run that asks.", show_default=False)],
+    reason: Annotated[str, typer.Argument(help="Why not; the agent is told.")] = "",
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
+) -> None:
+    """Refuse the tool call that a run asks about, and go on with it."""
+    from rawko.cli.sessions import resume_command
+
+    raise typer.Exit(resume_command(run, answer=reason or "deny", yes=False, as_json=json, quiet=False))
+
+
+@app.command()
+def runs(
+    json: Annotated[bool, typer.Option("--json", help="One JSON object per run.")] = False,
+) -> None:
+    """List the runs of the current folder, oldest first."""
+    from rawko.cli.sessions import runs_command
+
+    raise typer.Exit(runs_command(as_json=json))
+
+
+@app.command()
 def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
 ) -> None:
@@ -142,9 +201,7 @@ def export(
     chart: OneChart,
     to: Annotated[
         str,
-        typer.Option(
-            "--to", metavar="FORMAT", help="sismic: plain YAML that stock sismic loads; xstate: JSON for XState 5."
-        ),
+        typer.Option("--to", metavar="FORMAT", help="sismic (plain YAML), xstate (JSON for XState 5) or scxml."),
     ],
     output: Output = None,
     trust_code: TrustCode = False,
@@ -157,11 +214,14 @@ def export(
 
 @app.command("import")
 def import_(
-    source: Annotated[Path, typer.Argument(metavar="FILE", help="XState 5 machine (.json).", show_default=False)],
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="XState 5 machine (.json) or SCXML document (.scxml).", show_default=False),
+    ],
     output: Output = None,
     kind: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option("--from", metavar="FORMAT", help="xstate; by default what the file's ending says."),
+        typer.Option("--from", metavar="FORMAT", help="xstate or scxml; by default what the file's ending says."),
     ] = None,
 ) -> None:
     """Write a machine of another format as a chart in YAML; what is lost is told."""

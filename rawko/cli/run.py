@@ -18,8 +18,9 @@ from rawko.cli.logs import RunLog
 from rawko.cli.output import complain, nobody_reads
 from rawko.cli.people import TerminalPeople
 from rawko.cli.summary import print_report
-from rawko.config import ConfigError, Flags, Settings, load_settings
+from rawko.config import ConfigError, Flags, load_settings
 from rawko.runtime.inspection import InspectionEvent
+from rawko.runtime.ports import People
 
 KILLED = 130
 
@@ -51,8 +52,21 @@ def run_command(options: RunOptions) -> int:
         assume_yes=options.yes,
     )
     try:
-        settings = load_settings(_current_folder(), flags, os.environ)
-        report = asyncio.run(_run(settings, options))
+        settings = load_settings(current_folder(), flags, os.environ)
+        run = Run(settings, _as_text(options.task), agent=options.agent)
+    except ConfigError as error:
+        return complain(str(error))
+    return execute(run, as_json=options.json, quiet=options.quiet)
+
+
+def execute(run: Run, *, as_json: bool, quiet: bool, people: People | None = None) -> int:
+    """Run it with live output, questions, Ctrl-C and summary; returns the exit code.
+
+    Args:
+        people: Who is asked; whoever sits at the terminal, if None.
+    """
+    try:
+        report = asyncio.run(_run(run, as_json=as_json, quiet=quiet, people=people))
     except ConfigError as error:
         return complain(str(error))
     except KeyboardInterrupt:
@@ -61,35 +75,42 @@ def run_command(options: RunOptions) -> int:
     if report is None:
         return KILLED
     try:
-        print_report(report, as_json=options.json)
+        print_report(report, as_json=as_json)
     except BrokenPipeError:
         return nobody_reads()
     return report.exit_code
 
 
-def _current_folder() -> Path:
+def current_folder() -> Path:
+    """The folder that commands work in.
+
+    Raises:
+        ConfigError: It is gone, or closed to us.
+    """
     try:
         return Path.cwd()
     except OSError as error:
         raise ConfigError(f"the current folder cannot be used: {error.strerror}") from error
 
 
-async def _run(settings: Settings, options: RunOptions) -> Report | None:
-    run = Run(settings, _as_text(options.task), agent=options.agent)
+async def _run(run: Run, *, as_json: bool, quiet: bool, people: People | None) -> Report | None:
+    settings = run.settings
     run.check()
-    stream = sys.stderr if options.json else sys.stdout
+    stream = sys.stderr if as_json else sys.stdout
     live = LiveOutput(stream, run.usage, f"run {run.id} in {settings.workspace} ({_asked(run)})")
     show = _Show(run)
-    if _has_person():
+    if people is not None:
+        run.people = people
+    elif _has_person():
         run.people = TerminalPeople(live.end_line)
-    if not options.quiet:
+    if not quiet:
         run.observe = lambda event: show(live, event)
     with ExitStack() as stack:
         log = stack.enter_context(RunLog(settings.state_dir / "runs" / run.id))
 
         def write(level: str, message: str, data: Mapping[str, Any]) -> None:
             log.write(level, message, data)
-            if not options.quiet:
+            if not quiet:
                 show(live.log, level, message, data)
 
         run.log = write

@@ -53,12 +53,14 @@ class MeteredProvider:
         position = getattr(self._inner, "position", None)
         return {
             "usage": {model: usage.to_json() for model, usage in self.usage.items()},
+            "asked_as": dict(self._asked_as),
             "position": None if position is None else position(),
         }
 
     def take_up(self, notes: Mapping[str, Any]) -> None:
         """Go on counting from what `notes` gave."""
         self.usage = {model: Usage.model_validate(usage) for model, usage in notes["usage"].items()}
+        self._asked_as = dict(notes["asked_as"])
 
     def _count(self, model: str, usage: Usage, *, asked_as: str) -> None:
         self.usage[model] = self.usage.get(model, Usage()) + usage

@@ -79,15 +79,21 @@ def pause_silent(context: AgentLoopContext, event: Event) -> Updates:
     )
 
 
+def answer_event(kind: str, text: str) -> tuple[str, dict[str, str]]:
+    """A person's answer to a question of a kind, as the event that the machine takes: its name and payload."""
+    if kind != "approval":
+        return "USER_MESSAGE", {"content": text}
+    if text in SCOPES:
+        return "APPROVE", {"scope": text}
+    return "DENY", {"reason": "" if text == "deny" else text}
+
+
 @bindings.action
 def raise_answer(context: AgentLoopContext, event: Event) -> Updates:
     """A person's answer, as the event that anybody could have sent from outside."""
-    text = event.output["text"]
-    if context.question is None or context.question.kind != "approval":
-        return raise_("USER_MESSAGE", content=text)
-    if text in SCOPES:
-        return raise_("APPROVE", scope=text)
-    return raise_("DENY", reason="" if text == "deny" else text)
+    kind = "" if context.question is None else context.question.kind
+    name, data = answer_event(kind, event.output["text"])
+    return raise_(name, **data)
 
 
 @bindings.action
