@@ -38,6 +38,9 @@ demo: setup ## the main job, on a small real repository, with scripted model rep
 bench: setup ## the interpreter's speed beside stock sismic
 	$(BIN)/pytest tests/bench --benchmark-only --benchmark-group-by=group --benchmark-columns=median,iqr,rounds -p no:xdist
 
+docs: setup ## draw the shipped machines into docs/machines
+	$(BIN)/python -m rawko.render.docs
+
 format: setup ## format and fix what ruff can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
