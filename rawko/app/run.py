@@ -106,6 +106,13 @@ class Run:
             raise ConfigError(f"there is no agent {self.agent!r}{accepted(self.settings.agents, found=self.agent)}")
         agent_machines(self.settings)
 
+    def reset(self) -> Run:
+        """The same task once more, from the start: a new run with a new id; this one stays as it is.
+
+        Source: C-12.
+        """
+        return Run(self.settings, self.task, self.agent, self.people, self.observe, self.log)
+
     async def execute(self) -> Report:
         """Run the task to its end.
 

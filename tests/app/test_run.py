@@ -252,3 +252,14 @@ async def test_two_runs_in_one_workspace_at_once(place: Place, tmp_path: Path) -
     assert [report.outcome for report in reports] == ["success", "success"]
     for number, report in enumerate(reports, start=1):
         assert f"{number}.txt" in report.files_changed
+
+
+async def test_a_reset_is_a_new_run_of_the_same_task(place: Place) -> None:
+    """C-12: RESET is an operation on runs, not a transition."""
+    run = place.run(says("developer", call("complete", summary="Done.")), agent="developer")
+    again = run.reset()
+    assert (again.task, again.agent, again.settings) == (run.task, run.agent, run.settings)
+    assert again.id != run.id
+    first, second = await run.execute(), await again.execute()
+    assert (first.outcome, second.outcome) == ("success", "success")
+    assert first.run != second.run
