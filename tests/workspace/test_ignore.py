@@ -25,8 +25,8 @@ Compare = Callable[[list[str], dict[str, str], str], tuple[set[bytes], set[bytes
 
 LINES = [
     b"foo", b"foo/", b"/foo", b"/foo/", b"foo/bar", b"/foo/bar", b"foo/*", b"*", b"**", b"*/", b"/*", b"/**",
-    b"**//", b"**/foo", b"**/foo/bar", b"foo/**", b"foo/**/bar", b"foo/**/", b"**/bar/**", b"a**b", b"a*b", b"a*", b"*b",
-    b"*a*b*", b"?", b"??", b"a?b", b"[ab]", b"[!ab]", b"[^ab]", b"[a-c]x", b"[]-]", b"[a-]", b"[!a-]", b"[]a]x",
+    b"**//", b"**/foo", b"**/foo/bar", b"foo/**", b"foo/**/bar", b"foo/**/", b"**/bar/**", b"a**b", b"a*b", b"a*",
+    b"*b", b"*a*b*", b"?", b"??", b"a?b", b"[ab]", b"[!ab]", b"[^ab]", b"[a-c]x", b"[]-]", b"[a-]", b"[!a-]", b"[]a]x",
     b"[[:digit:]]", b"[[:alpha:]]*", b"[[:nope:]]", b"[[:digit]", b"[[:]", b"[[.a.]]", b"[ab", b"[", b"a[", b"[]",
     b"[a/b]", b"foo[/]bar", b"\\", b"foo\\", b"\\foo", b"\\#x", b"#x", b"\\!x", b"!foo", b"foo ", b"foo\\ ",
     b"foo\\\\ ", b"foo\t", b" foo", b"foo  ", b"foo\r", b"//foo", b"foo//", b"/", b"!", b"!/", b"", b" ", b"\xff",
