@@ -139,6 +139,18 @@ def runs(
 
 
 @app.command()
+def log(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run; see `rawko runs`.", show_default=False)],
+    whole: Annotated[bool, typer.Option("--all", "-a", help="Also the pieces of text as they arrived.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Every step whole, one JSON object each.")] = False,
+) -> None:
+    """Show what happened in a run, step by step: event, machine, states."""
+    from rawko.cli.sessions import log_command
+
+    raise typer.Exit(log_command(run, is_whole=whole, as_json=json))
+
+
+@app.command()
 def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
 ) -> None:

@@ -1,15 +1,20 @@
-"""`runs`, `resume`, `answer`, `approve`, `deny`: runs that are there already."""
+"""`runs`, `log`, `resume`, `answer`, `approve`, `deny`: runs that are there already."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+from dataclasses import asdict
+from datetime import datetime
 
 from rawko.app import Run
+from rawko.app.history import steps_of
 from rawko.app.record import RunRecord, list_records, read_record
 from rawko.cli.output import complain, visible
 from rawko.cli.run import current_folder, execute
 from rawko.config import ConfigError, Flags, Settings, load_settings
+from rawko.runtime.journal import StepRecord
 from rawko.runtime.ports import Answer, Question
 from rawko.vocabulary.documents import accepted
 
@@ -82,6 +87,46 @@ def runs_command(*, as_json: bool) -> int:
     if not records and not as_json:
         print("no runs of this folder yet")
     return 0
+
+
+def log_command(run: str, *, is_whole: bool, as_json: bool) -> int:
+    """One line per committed step."""
+    try:
+        record = read_record(run, _settings())
+        steps = asyncio.run(steps_of(record.settings, run))
+    except ConfigError as error:
+        return complain(str(error))
+    for step in steps:
+        if as_json:
+            print(json.dumps(asdict(step), ensure_ascii=False))
+        elif is_whole or not _is_talk(step):
+            print(_line(step))
+    return 0
+
+
+def _is_talk(step: StepRecord) -> bool:
+    """Text as it arrives, step by step: the message that it becomes says the same."""
+    return step.event is not None and step.event["name"] == "TEXT_DELTA"
+
+
+def _line(step: StepRecord) -> str:
+    name = _cause(step)
+    receipt = "" if step.receipt in (None, "taken") else f"  ({step.receipt})"
+    when = datetime.fromtimestamp(step.time).strftime("%H:%M:%S")
+    states = " ".join(step.configuration[1:])
+    return visible(f"{step.seq:>5}  {when}  {step.actor:<20}  {name:<28}  {states}{receipt}")
+
+
+def _cause(step: StepRecord) -> str:
+    """What a step is about: its event, or why it has none."""
+    if step.event is not None:
+        return str(step.event["name"])
+    starts = [effect for effect in step.effects if effect["type"] == "start"]
+    if starts and all(effect["attempt"] > 1 or effect["resumed"] for effect in starts):
+        return "(resumed)"
+    if step.effects and all(effect["type"] == "send" for effect in step.effects):
+        return "(a delayed send)"
+    return "(start)"
 
 
 def _short(task: str) -> str:

@@ -143,6 +143,18 @@ def test_a_no_from_another_process_reaches_the_agent(rawko: Shell) -> None:
     assert not (rawko.folder / "a").exists()
 
 
+def test_the_log_of_a_run_tells_every_step(rawko: Shell) -> None:
+    run = rawko("run", TASK, "--agent", "planner", "--scenario", "fizzbuzz", "--json").report["run"]
+    shown = rawko("log", run).out.splitlines()
+    assert "(start)" in shown[0]
+    assert "done.invoke.stream_agent" in "".join(shown)
+    assert "TEXT_DELTA" not in "".join(shown)
+    whole = [json.loads(line) for line in rawko("log", run, "--json").out.splitlines()]
+    assert [step["seq"] for step in whole] == list(range(1, rows_of(rawko) + 1))
+    assert len(rawko("log", run, "--all").out.splitlines()) == len(whole)
+    assert rawko("log", "nothing").code == 2
+
+
 def test_runs_that_are_not_there(rawko: Shell) -> None:
     assert "no runs" in rawko("runs").out
     missing = rawko("resume", "20200101-000000-abcdef")
