@@ -94,10 +94,12 @@ def test_a_command_that_outlives_its_rawko_is_ended_and_run_again(rawko: Shell) 
     words = ["run", TASK, "--agent", "developer", "--scenario", str(scenario), "--yes"]
     with subprocess.Popen([*RAWKO, *words], cwd=rawko.folder, env=rawko.environ(), stdin=subprocess.DEVNULL) as process:
         until = time.monotonic() + DEADLINE_S
-        while not (rawko.folder / "log.txt").exists() and time.monotonic() < until:
+        notes: list[Path] = []
+        while not (notes and (rawko.folder / "log.txt").exists()) and time.monotonic() < until:
             time.sleep(0.01)
-        (note,) = rawko.state.glob("*/running/*")
+            notes = list(rawko.state.glob("*/running/*"))
         process.send_signal(signal.SIGKILL)
+    (note,) = notes
     left = psutil.Process(int(note.name))
     assert left.is_running()
     (rawko.folder.parent / "go").write_text("", encoding="utf-8")
