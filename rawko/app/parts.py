@@ -125,10 +125,12 @@ def open_journal(settings: Settings) -> Any:
     """
     from rawko.journal import SqlJournal
 
+    path = settings.state_dir / "journal.db"
     try:
-        return SqlJournal(settings.state_dir / "journal.db")
+        return SqlJournal(path)
     except JournalError as error:
-        raise ConfigError(str(error)) from error
+        remedy = "; move the file away to begin a new journal (runs in the old one can then not be resumed)"
+        raise ConfigError(f"{error}{remedy if path.is_file() else ''}") from error
 
 
 async def open_workspace(settings: Settings, run: str) -> Any:

@@ -125,6 +125,11 @@ def list_records(current: Settings) -> list[RunRecord]:
     return found
 
 
+def has_report(settings: Settings, run: str) -> bool:
+    """Whether a run came to an end, or to a question: then its journal has rows."""
+    return (runs_folder(settings.state_dir) / run / _REPORT).is_file()
+
+
 def forget_report(settings: Settings, run: str) -> None:
     """A run goes on: what became of it is open again."""
     (runs_folder(settings.state_dir) / run / _REPORT).unlink(missing_ok=True)

@@ -19,7 +19,7 @@ from rawko.app.parts import (
     open_toolbox,
     open_workspace,
 )
-from rawko.app.record import forget_report, write_record, write_report
+from rawko.app.record import forget_report, has_report, write_record, write_report
 from rawko.app.report import Report, verdict_of
 from rawko.chart import Chart, find_chart, load_chart
 from rawko.config import ConfigError, Settings
@@ -135,12 +135,12 @@ class Run:
             stack.push_async_callback(self._close, workspace.aclose, "workspace")
             journal = open_journal(self.settings)
             stack.push_async_callback(self._close, journal.aclose, "journal")
-            if self.is_resumed:
+            actor = await self._make_actor(meter, workspace, toolbox, journal)
+            if self.is_resumed:  # only now: a run that cannot be resumed is left as it was found
                 await asyncio.to_thread(Leftovers(self.settings.state_dir / "running").end_all)
                 forget_report(self.settings, self.id)
             else:
                 write_record(self.settings, self.id, self.task, self.agent)
-            actor = await self._make_actor(meter, workspace, toolbox, journal)
             before = await self._first(workspace)
             await self._drive(actor)
             after = await self._captured(workspace, "after the run")
@@ -215,6 +215,8 @@ class Run:
                 snapshot = (await replay(journal, self.id, chart, bindings, input=given)).snapshot
             except (ReplayError, JournalError) as error:
                 raise ConfigError(f"run {self.id!r} cannot be resumed: {error}") from error
+            if snapshot is None and has_report(settings, self.id):
+                raise ConfigError(f"run {self.id!r} cannot be resumed: the journal holds nothing of it any more")
         return Actor(chart, bindings, input=given, session=session, snapshot=snapshot)
 
     def _agent_alone(self, config: AgentConfig, machine: Machine) -> Prepared:

@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin
 from weakref import WeakKeyDictionary
 
 from rawko.interpreter.errors import ContextError
-from rawko.interpreter.values import Vector, freeze, thaw
+from rawko.interpreter.values import freeze, thaw
 
 
 class ContextModel:
@@ -134,8 +134,3 @@ class FreeContext:
 
 
 FREE = FreeContext()
-
-
-def is_list(value: Any) -> bool:
-    """Whether a context field can grow by append."""
-    return isinstance(value, Vector)

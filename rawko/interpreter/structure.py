@@ -64,7 +64,6 @@ class Structure:
         self.is_parallel = tuple(s.kind == "parallel" for s in self.states)
         self.is_compound = tuple(s.kind == "compound" for s in self.states)
         self.is_final = tuple(s.kind == "final" for s in self.states)
-        self.has_children = tuple(bool(group) for group in self.children)
         self.has_parallel = any(self.is_parallel)
         self._places = self._post_order()
         self._sources: dict[str | tuple[str, ...] | None, dict[int, tuple[int, ...]]] = {}

@@ -157,6 +157,27 @@ def test_the_log_of_a_run_tells_every_step(rawko: Shell) -> None:
     assert rawko("log", "nothing").code == 2
 
 
+def test_a_run_that_cannot_be_resumed_is_left_as_it_was(rawko: Shell) -> None:
+    """Its journal is broken, then gone: both are told, nothing is begun anew, and with the journal back it goes on."""
+    run = rawko("run", TASK, "--scenario", "fizzbuzz", "--json").report["run"]
+    (journal,) = rawko.state.glob("*/journal.db")
+    kept = journal.read_bytes()
+    journal.write_bytes(b"no database at all, whatever its name says" * 1000)
+    broken = rawko("approve", run)
+    assert broken.code == 2
+    assert "move the file away" in broken.err
+    journal.unlink()
+    gone = rawko("approve", run)
+    assert gone.code == 2
+    assert "holds nothing of it any more" in gone.err
+    assert [found["outcome"] for found in runs_of(rawko)] == ["needs_person"]
+    assert files_of(rawko.folder) == {}
+    for left in journal.parent.glob("journal.db-*"):
+        left.unlink()
+    journal.write_bytes(kept)
+    assert rawko("approve", run, "--scope", "always", "--json").report["outcome"] == "success"
+
+
 def test_runs_that_are_not_there(rawko: Shell) -> None:
     assert "no runs" in rawko("runs").out
     missing = rawko("resume", "20200101-000000-abcdef")
