@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from rawko.config import BashOptions, ConfigError, Settings
+from rawko.providers.models import resolve_model
 from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.usage import Price
 
@@ -49,10 +50,12 @@ def runs_folder(state_dir: Path) -> Path:
 
 
 def write_record(settings: Settings, run: str, task: str, agent: str | None) -> None:
-    """Remember how a run was started.
+    """Remember how a run was started; the model by the name that is really asked, so that a resume asks the same.
 
     Raises:
         ConfigError: It cannot be written.
+
+    Source: C-23.
     """
     data = {
         "format": FORMAT,
@@ -62,7 +65,7 @@ def write_record(settings: Settings, run: str, task: str, agent: str | None) -> 
         "settings": {
             "workspace": str(settings.workspace),
             "provider": settings.provider,
-            "model": settings.model,
+            "model": settings.model if settings.provider == "scripted" else resolve_model(settings.model),
             "scenario": settings.scenario,
             "agents": [config.to_json() for config in settings.agents.values()],
             "max_iterations": settings.max_iterations,

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rawko.app import EXIT_CODES, Report, Run
+from rawko.app.record import read_record, write_record
 from rawko.config import ConfigError, Flags, load_settings
+from rawko.providers.models import DEFAULT_MODEL
 from rawko.runtime.ports import Answer, Question
 from tests.cli.shell import call, judges, picks, says
 
@@ -252,6 +255,17 @@ async def test_two_runs_in_one_workspace_at_once(place: Place, tmp_path: Path) -
     assert [report.outcome for report in reports] == ["success", "success"]
     for number, report in enumerate(reports, start=1):
         assert f"{number}.txt" in report.files_changed
+
+
+@pytest.mark.parametrize(
+    ("asked", "pinned"), [("claude-sonnet-4", DEFAULT_MODEL), (None, DEFAULT_MODEL), ("own", "own")]
+)
+def test_the_record_pins_the_model(place: Place, asked: str | None, pinned: str) -> None:
+    """C-23: aliases and defaults may mean another model by the time a run is resumed."""
+    current = place.run(says("developer", call("complete", summary="Done."))).settings
+    settings = replace(current, provider="anthropic", model=asked)
+    write_record(settings, "a-run", "Work", None)
+    assert read_record("a-run", current).settings.model == pinned
 
 
 async def test_a_reset_is_a_new_run_of_the_same_task(place: Place) -> None:
