@@ -13,6 +13,8 @@ from weakref import WeakKeyDictionary
 from rawko.interpreter.errors import ContextError
 from rawko.interpreter.values import freeze, thaw
 
+_PLAIN = frozenset({str, int, bool, type(None)})
+
 
 class ContextModel:
     """Checks values of context fields; one per model class.
@@ -70,6 +72,8 @@ class ContextModel:
             checked = adapter.validate_python(thaw(value))
         except ValueError as error:
             raise ContextError(f"context field {name!r}: {_first_line(error)}", field=name) from error
+        if type(checked) in _PLAIN:  # as JSON it is what it is
+            return checked
         return freeze(adapter.dump_python(checked, mode="json"), name)
 
     def _adapter(self, name: str, is_item: bool) -> Any:

@@ -52,6 +52,11 @@ class Observation:
         self.interpreter = cast("Interpreter", core)
         self.program = core._program
         self.conditions: Mapping[Any, Any] = {} if core._ignore_contract else self.program.conditions
+        # Asked for each active state after each microstep: most charts with contracts have no invariants.
+        self._has_invariants = any(kind == "always" for _, kind in self.conditions)
+        index = self.program.structure.index
+        self._bound_states = frozenset(index[element] for element, _ in self.conditions if isinstance(element, str))
+        self._bound_transitions = frozenset(element for element, _ in self.conditions if isinstance(element, int))
 
     @property
     def is_needed(self) -> bool:
@@ -155,6 +160,10 @@ class Observation:
         """Exits, transitions and entries, each followed by its meta-event."""
         structure = self.program.structure
         interpreter = self.interpreter
+        if not (self._current or self.has_evaluator or self._binds(plan)):
+            self.live = None
+            interpreter._run(plan.operations)  # nobody looks, and no contract speaks of it: the short way
+            return
         node = interpreter._node
         self.live = set(node.configuration) if node is not None else set()
         for block in plan.exits:
@@ -168,7 +177,17 @@ class Observation:
             self.live.add(block.element)
             self.entered(block.element)
             self.run_entry(block)
-            self.notify("state entered", state=name)
+            if self._current:
+                self.notify("state entered", state=name)
+
+    def _binds(self, plan: Plan) -> bool:
+        """Whether a contract has a word about something that the plan leaves, takes or enters."""
+        states, transitions = self._bound_states, self._bound_transitions
+        return (
+            any(block.element in states for block in plan.exits)
+            or any(block.element in states for block in plan.entries)
+            or any(block.element in transitions for block in plan.transitions)
+        )
 
     def _exit(self, block: Block) -> None:
         assert self.live is not None
@@ -177,7 +196,8 @@ class Observation:
         self.live.discard(block.element)
         self._check(name, "after", self.interpreter._event)
         self._forget(name)
-        self.notify("state exited", state=name)
+        if self._current:
+            self.notify("state exited", state=name)
 
     def _transition(self, block: Block, event: Event | None) -> None:
         definition = self.program.structure.transitions[block.element]
@@ -190,13 +210,14 @@ class Observation:
         self._check(block.element, "always", current)
         self._forget(block.element)
         self.fired(block.element)
-        self.notify(
-            "transition processed",
-            source=definition.source,
-            target=definition.targets[0] if definition.targets else None,
-            targets=list(definition.targets),
-            event=event,
-        )
+        if self._current:
+            self.notify(
+                "transition processed",
+                source=definition.source,
+                target=definition.targets[0] if definition.targets else None,
+                targets=list(definition.targets),
+                event=event,
+            )
 
     def microstep_ended(self, sent: list[Any]) -> None:
         """Sent events in order, then the invariants of all active states."""
@@ -238,7 +259,7 @@ class Observation:
 
     def check_invariants(self, event: Event | None) -> None:
         """The `always` conditions of all active states, outer ones first. No event: nothing happened, time passed."""
-        if self.conditions:
+        if self._has_invariants:
             for name in self.interpreter._names():
                 self._check(name, "always", event)
 

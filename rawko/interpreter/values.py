@@ -130,6 +130,8 @@ class Vector(Sequence[Any]):
 
 
 _SCALARS = frozenset({str, int, bool, type(None)})
+_FROZEN = _SCALARS | {Record, Vector}
+_FLAT = _SCALARS | {float}
 _MAX_DEPTH = 200
 
 
@@ -143,7 +145,7 @@ def freeze(value: Any, where: str = "value", _depth: int = 0) -> Any:
         NotJsonError: Something in it is not JSON; says where and what.
     """
     kind = type(value)
-    if kind in _SCALARS or kind is Record or kind is Vector:
+    if kind in _FROZEN:
         return value
     if kind is float:
         if isfinite(value):
@@ -152,13 +154,17 @@ def freeze(value: Any, where: str = "value", _depth: int = 0) -> Any:
     if _depth > _MAX_DEPTH:
         raise NotJsonError(where, "...", f"at most {_MAX_DEPTH} levels of nesting")
     if kind is list or kind is tuple:
-        return Vector([freeze(item, f"{where}[{i}]", _depth + 1) for i, item in enumerate(value)])
-    if isinstance(value, Mapping):
+        # Where it stands is spelled out only for what is looked into: most of what comes in is scalar.
+        items = [
+            item if type(item) in _FROZEN else freeze(item, f"{where}[{i}]", _depth + 1) for i, item in enumerate(value)
+        ]
+        return Vector(items)
+    if kind is dict or isinstance(value, Mapping):
         fields: dict[str, Any] = {}
         for key, item in value.items():
             if type(key) is not str:
                 raise NotJsonError(where, key, "string keys")
-            fields[key] = freeze(item, f"{where}.{key}", _depth + 1)
+            fields[key] = item if type(item) in _FROZEN else freeze(item, f"{where}.{key}", _depth + 1)
         return Record(fields)
     to_json = getattr(value, "to_json", None)
     if callable(to_json) and not isinstance(value, type):
@@ -171,8 +177,13 @@ def freeze(value: Any, where: str = "value", _depth: int = 0) -> Any:
 
 def thaw(value: Any) -> Any:
     """A frozen value as plain dicts and lists, for json.dumps and foreign code. Always a copy."""
-    if isinstance(value, Mapping):
-        return {key: thaw(item) for key, item in value.items()}
-    if isinstance(value, (Vector, list, tuple)):
-        return [thaw(item) for item in value]
-    return value
+    kind = type(value)
+    if kind in _FLAT:
+        return value
+    if kind is Record:  # asked by class first: isinstance of an abstract class costs more than the copy itself
+        value = value._fields
+    elif kind is Vector:
+        return [item if type(item) in _FLAT else thaw(item) for item in value._buffer[: value._length]]
+    elif kind is not dict and not isinstance(value, Mapping):
+        return [thaw(item) for item in value] if isinstance(value, (list, tuple)) else value
+    return {key: item if type(item) in _FLAT else thaw(item) for key, item in value.items()}

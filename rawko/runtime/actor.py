@@ -243,11 +243,13 @@ class Actor:
             timeout = max(due - clock.time, 0.0)
         if not self._wake.is_set():
             self._idle.set()
+        # A timer that wakes is all it takes: asyncio.timeout would cancel the task and catch that again.
+        alarm = None if timeout is None else asyncio.get_running_loop().call_later(timeout, self._wake.set)
         try:
-            async with asyncio.timeout(timeout):
-                await self._wake.wait()
-        except TimeoutError:
-            pass
+            await self._wake.wait()
+        finally:
+            if alarm is not None:
+                alarm.cancel()
         self._idle.clear()
         self._wake.clear()
 

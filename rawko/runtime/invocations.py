@@ -65,6 +65,7 @@ class Invocations:
         self._owner = owner
         self._running: dict[str, Running] = {}
         self._ending: set[asyncio.Task[None]] = set()
+        self._wants_scope: dict[str, tuple[Any, bool]] = {}
 
     def start(self, effect: StartInvocation) -> None:
         """Begin an invocation; its result comes back as an event."""
@@ -155,7 +156,10 @@ class Invocations:
         return await result if inspect.isawaitable(result) else result
 
     def _call(self, logic: Callable[..., Any], effect: StartInvocation) -> Any:
-        if takes_scope(logic):
+        known = self._wants_scope.get(effect.src)
+        if known is None or known[0] is not logic:  # looking at a signature costs more than the call
+            known = self._wants_scope[effect.src] = logic, takes_scope(logic)
+        if known[1]:
             return logic(effect.input, ActorScope(self._owner, effect))
         return logic(effect.input)
 

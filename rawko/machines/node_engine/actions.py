@@ -5,7 +5,6 @@ What changes is in `walk`, what is told in `notes`; in the order of a run: start
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any, cast
 
 from rawko.interpreter.bindings import Bindings
@@ -24,9 +23,22 @@ def _tell(context: NodeEngineContext, note: Note) -> Updates:
     return emit(note.event, **note.data), log(note.message, note.level, **notes.log_fields(context))
 
 
+class _Changed:
+    """A context with some fields changed: what is told after an action is told of it, and nothing is copied."""
+
+    __slots__ = ("_changes", "_context")
+
+    def __init__(self, context: NodeEngineContext, changes: walk.Changes) -> None:
+        self._context = context
+        self._changes = changes
+
+    def __getattr__(self, name: str) -> Any:
+        return self._changes[name] if name in self._changes else getattr(self._context, name)
+
+
 def _after(context: NodeEngineContext, changes: walk.Changes) -> NodeEngineContext:
     """The context as it is after the changes, for what is told of it."""
-    return cast(NodeEngineContext, SimpleNamespace(**{**cast(Any, context), **changes}))
+    return cast(NodeEngineContext, _Changed(context, changes))
 
 
 # ---------------------------------------------------------------- start
