@@ -10,17 +10,21 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
 from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.base import Data
+from rawko.vocabulary.budget import Budget
 from rawko.vocabulary.documents import Defect, DocumentError, accepted, load_document, read_document, read_text
 from rawko.vocabulary.usage import Price
 
 FOLDER = ".rawko"
 ProviderName = Literal["anthropic", "scripted"]
+Headless = Literal["fail", "park", "default"]
+"""What becomes of a question when nobody is there: the run fails, waits in its journal, or takes the default answer."""
+HEADLESS: tuple[Headless, ...] = get_args(Headless)
 BUILT_IN_AGENTS = Path(__file__).parent / "agents"
 TOOLS = ("read", "write", "edit", "glob", "grep", "bash", "update_plan", "clarify", "pause", "complete")
 """Every tool that an agent's file may name: those of the toolbox, and the machine's own."""
@@ -41,6 +45,19 @@ class BashOptions(Data):
     extra_env: tuple[str, ...] = ()
 
 
+class DefaultAnswers(Data):
+    """What `headless: default` answers, by the kind of question; a kind without an answer waits for a person."""
+
+    clarify: Annotated[str, Field(min_length=1)] | None = None
+    pause: Annotated[str, Field(min_length=1)] | None = None
+    approval: Literal["once", "tool", "always", "deny"] | None = None
+
+    def answer_to(self, kind: str) -> str | None:
+        """The answer to a question of a kind, if there is one."""
+        answers: dict[str, str | None] = self.to_json()
+        return answers.get(kind)
+
+
 class ProjectConfig(Data):
     """`.rawko/config.yaml`."""
 
@@ -54,6 +71,10 @@ class ProjectConfig(Data):
     timeout_ms: Annotated[int, Field(ge=100)] = 600_000
     rules: tuple[str, ...] = ()
     prices: dict[str, Price] = Field(default_factory=dict)
+    budget: Budget = Budget()
+    context_window: Annotated[int, Field(ge=1000)] | None = None
+    headless: Headless = "park"
+    default_answers: DefaultAnswers = DefaultAnswers()
     bash: BashOptions = BashOptions()
     prompts: str | None = None
 
@@ -68,6 +89,8 @@ class Flags:
     agents_dir: Path | None = None
     max_iterations: int | None = None
     assume_yes: bool = False
+    headless: str | None = None
+    budget: Budget = field(default_factory=Budget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +103,9 @@ class Settings:
         agents: By name, in a stable order.
         project_instructions: Text of AGENTS.md or CLAUDE.md, or "".
         timeout_ms: Bound of one model call.
+        budget: Of the whole run.
+        context_window: Of the model, in tokens; None for what is known of the model.
+        headless: What becomes of questions when nobody is there; `default_answers` are those of "default".
         environ: The environment that they were read from; keys and what commands may see come from it.
     """
 
@@ -100,6 +126,10 @@ class Settings:
     prompts_dir: Path | None
     assume_yes: bool
     project_instructions: str = ""
+    budget: Budget = field(default_factory=Budget)
+    context_window: int | None = None
+    headless: Headless = "park"
+    default_answers: DefaultAnswers = field(default_factory=DefaultAnswers)
     environ: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -138,6 +168,10 @@ def load_settings(workspace: Path, flags: Flags, environ: Mapping[str, str]) -> 
         prompts_dir=prompts,
         assume_yes=flags.assume_yes,
         project_instructions=project_instructions(workspace),
+        budget=flags.budget.over(config.budget),
+        context_window=config.context_window,
+        headless=_headless(flags, environ, config),
+        default_answers=config.default_answers,
         environ=dict(environ),
     )
 
@@ -167,6 +201,21 @@ def _provider(flags: Flags, environ: Mapping[str, str], config: ProjectConfig) -
     if flags.scenario or environ.get("RAWKO_SCENARIO"):
         return "scripted"
     return config.provider or ("scripted" if config.scenario else "anthropic")
+
+
+def _headless(flags: Flags, environ: Mapping[str, str], config: ProjectConfig) -> Headless:
+    """The policy asked for; "default" needs something to answer with."""
+    found: Headless = config.headless
+    for source, value in (("RAWKO_HEADLESS", environ.get("RAWKO_HEADLESS")), ("--headless", flags.headless)):
+        if value:
+            if value not in HEADLESS:
+                raise ConfigError(f"{source}: {value!r}{accepted(HEADLESS, found=value)}")
+            found = value
+    if found == "default" and config.default_answers == DefaultAnswers():
+        raise ConfigError(
+            "headless 'default' needs answers: set default_answers (clarify, pause, approval) in .rawko/config.yaml"
+        )
+    return found
 
 
 def _number(environ: Mapping[str, str], name: str) -> int | None:

@@ -16,9 +16,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from rawko.config import BashOptions, ConfigError, Settings
+from rawko.config import BashOptions, ConfigError, DefaultAnswers, Settings
 from rawko.providers.models import resolve_model
 from rawko.vocabulary.agent import AgentConfig
+from rawko.vocabulary.budget import Budget
 from rawko.vocabulary.usage import Price
 
 FORMAT = 1
@@ -78,6 +79,10 @@ def write_record(settings: Settings, run: str, task: str, agent: str | None) -> 
             "prompts_dir": None if settings.prompts_dir is None else str(settings.prompts_dir),
             "assume_yes": settings.assume_yes,
             "project_instructions": settings.project_instructions,
+            "budget": settings.budget.to_json(),
+            "context_window": settings.context_window,
+            "headless": settings.headless,
+            "default_answers": settings.default_answers.to_json(),
         },
     }
     _write(runs_folder(settings.state_dir) / run / _RUN, data)
@@ -156,6 +161,10 @@ def _settings(data: Mapping[str, Any], current: Settings) -> Settings:
         prompts_dir=None if data["prompts_dir"] is None else Path(data["prompts_dir"]),
         assume_yes=bool(data["assume_yes"]) or current.assume_yes,
         project_instructions=data["project_instructions"],
+        budget=Budget.model_validate(data.get("budget") or {}),
+        context_window=data.get("context_window"),
+        headless=data.get("headless", "park"),
+        default_answers=DefaultAnswers.model_validate(data.get("default_answers") or {}),
     )
 
 

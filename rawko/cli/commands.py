@@ -28,6 +28,24 @@ Output = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option("-o", "--output", metavar="FILE", help="Write there instead of to standard output."),
 ]
+MaxCost = Annotated[
+    Optional[float],  # noqa: UP045
+    typer.Option(metavar="USD", help="US dollars at most, for the whole run."),
+]
+MaxTokens = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(min=1, metavar="N", help="Tokens at most, for the whole run."),
+]
+MaxTime = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(metavar="TIME", help="At work for this long at most, e.g. 90s, 30m, 2h."),
+]
+HeadlessOption = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        metavar="POLICY", help="Ask nobody; at a question fail, park (wait for an answer later), or default (answer)."
+    ),
+]
 
 
 def _version(value: bool) -> None:
@@ -68,14 +86,21 @@ def run(
         Optional[int],  # noqa: UP045
         typer.Option(min=1, metavar="N", help="Agent runs at most; 50 by default."),
     ] = None,
+    max_cost: MaxCost = None,
+    max_tokens: MaxTokens = None,
+    max_time: MaxTime = None,
+    headless: HeadlessOption = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Allow every tool call that rules do not deny.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No live output; only the summary.")] = False,
 ) -> None:
     """Run a task in the current folder: an arbiter picks agents until it is done."""
-    from rawko.cli.run import RunOptions, run_command
+    from rawko.cli.run import Bounds, RunOptions, run_command
 
-    options = RunOptions(task, provider, scenario, model, agent, agents, max_iterations, yes, json, quiet)
+    bounds = Bounds(max_cost, max_tokens, max_time)
+    options = RunOptions(
+        task, provider, scenario, model, agent, agents, max_iterations, yes, json, quiet, bounds, headless
+    )
     raise typer.Exit(run_command(options))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import signal
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rawko.app import Report, Run
+from rawko.app.headless import Headless
 from rawko.cli.live import LiveOutput
 from rawko.cli.logs import RunLog
 from rawko.cli.output import complain, nobody_reads
@@ -21,8 +23,33 @@ from rawko.cli.summary import print_report
 from rawko.config import ConfigError, Flags, load_settings
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.ports import People
+from rawko.vocabulary.budget import Budget, duration_ms
 
 KILLED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What the command line says of the budget."""
+
+    cost_usd: float | None = None
+    tokens: int | None = None
+    time: str | None = None
+
+    def budget(self) -> Budget:
+        """As settings.
+
+        Raises:
+            ConfigError: One of them is no bound.
+        """
+        if self.cost_usd is not None and not (0 < self.cost_usd < math.inf):
+            raise ConfigError(f"--max-cost: found {self.cost_usd:g}; accepted: US dollars above 0, such as 0.50")
+        if self.time is not None:
+            try:
+                duration_ms(self.time)
+            except ValueError as error:
+                raise ConfigError(f"--max-time: {error}") from error
+        return Budget(tokens=self.tokens, cost_usd=self.cost_usd, time=self.time)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,32 +66,39 @@ class RunOptions:
     yes: bool
     json: bool
     quiet: bool
+    bounds: Bounds = Bounds()
+    headless: str | None = None
 
 
 def run_command(options: RunOptions) -> int:
     """Run the task; returns the exit code."""
-    flags = Flags(
-        provider=options.provider,
-        scenario=options.scenario,
-        model=options.model,
-        agents_dir=options.agents,
-        max_iterations=options.max_iterations,
-        assume_yes=options.yes,
-    )
     try:
+        flags = Flags(
+            provider=options.provider,
+            scenario=options.scenario,
+            model=options.model,
+            agents_dir=options.agents,
+            max_iterations=options.max_iterations,
+            assume_yes=options.yes,
+            headless=options.headless,
+            budget=options.bounds.budget(),
+        )
         settings = load_settings(current_folder(), flags, os.environ)
         run = Run(settings, _as_text(options.task), agent=options.agent)
     except ConfigError as error:
         return complain(str(error))
-    return execute(run, as_json=options.json, quiet=options.quiet)
+    return execute(run, as_json=options.json, quiet=options.quiet, is_headless=options.headless is not None)
 
 
-def execute(run: Run, *, as_json: bool, quiet: bool, people: People | None = None) -> int:
+def execute(run: Run, *, as_json: bool, quiet: bool, people: People | None = None, is_headless: bool = False) -> int:
     """Run it with live output, questions, Ctrl-C and summary; returns the exit code.
 
     Args:
         people: Who is asked; whoever sits at the terminal, if None.
+        is_headless: Nobody at the terminal is asked, whoever sits there.
     """
+    if people is None and (is_headless or not _has_person()):
+        people = Headless(run.settings.headless, run.settings.default_answers)
     try:
         report = asyncio.run(_run(run, as_json=as_json, quiet=quiet, people=people))
     except ConfigError as error:
@@ -101,7 +135,7 @@ async def _run(run: Run, *, as_json: bool, quiet: bool, people: People | None) -
     show = _Show(run)
     if people is not None:
         run.people = people
-    elif _has_person():
+    else:
         run.people = TerminalPeople(live.end_line)
     if not quiet:
         run.observe = lambda event: show(live, event)

@@ -278,5 +278,17 @@ class People(Protocol):
     """Whoever sits at the terminal; nobody in a headless run."""
 
     async def ask(self, question: Question) -> Answer | None:
-        """The answer, or None where nobody is there to give one (never a made-up answer)."""
+        """The answer, or None where nobody is there to give one (never a made-up answer).
+
+        Raises:
+            Unattended: Nobody is there, and the run is not to wait for anybody.
+        """
         ...
+
+
+class Unattended(Exception):
+    """Nobody is there to answer, and by policy the run is not to wait. `question` is what was asked."""
+
+    def __init__(self, question: Question) -> None:
+        super().__init__(f"nobody is there to answer: {question.text}")
+        self.question = question

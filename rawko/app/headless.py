@@ -1,0 +1,31 @@
+"""Nobody is there: what becomes of questions then. No answer is ever made up; one that is configured is said to be."""
+
+from __future__ import annotations
+
+from rawko.config import DefaultAnswers
+from rawko.config import Headless as Policy
+from rawko.runtime.ports import Answer, Question, Unattended
+
+CONFIGURED = "default answer"
+"""Who the journal names as the one who gave a configured answer."""
+
+
+class Headless:
+    """Stands in for people by a policy.
+
+    Args:
+        policy: "fail" ends the run, "park" leaves the question open, "default" gives the configured answer; a kind
+            of question that has none is left open.
+
+    Source: S3-093, Q63, Q64.
+    """
+
+    def __init__(self, policy: Policy = "park", answers: DefaultAnswers | None = None) -> None:
+        self._policy = policy
+        self._answers = answers or DefaultAnswers()
+
+    async def ask(self, question: Question) -> Answer | None:
+        if self._policy == "fail":
+            raise Unattended(question)
+        text = self._answers.answer_to(question.kind) if self._policy == "default" else None
+        return None if text is None else Answer(text, who=CONFIGURED)

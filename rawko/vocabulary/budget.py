@@ -1,0 +1,56 @@
+"""What a run may use up in all: tokens, money, time; shared by every machine of its tree."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from rawko.vocabulary.base import Data
+
+DURATION: Final = r"^\s*([0-9]{1,9})\s*(ms|s|m|h)\s*$"
+"""A whole number with its unit, as delays are written in charts."""
+
+_UNITS_MS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
+
+Duration = Annotated[str, Field(pattern=DURATION, examples=["90s", "30m", "2h"])]
+
+
+def duration_ms(text: str) -> int:
+    """Milliseconds of a duration such as "90s", "30m" or "2h".
+
+    Raises:
+        ValueError: It is none; says what is accepted.
+    """
+    found = re.match(DURATION, text)
+    if found is None:
+        raise ValueError(f"found {text!r}; accepted: a whole number with its unit, such as 90s, 30m or 2h")
+    return int(found[1]) * _UNITS_MS[found[2]]
+
+
+class Budget(Data):
+    """Bounds of a whole run; None where there is none.
+
+    Attributes:
+        tokens: Everything that goes in or comes out, cached or not, of every model.
+        cost_usd: US dollars, by the prices that are configured.
+        time: How long it may be at work; what it waits for a person does not count.
+    """
+
+    tokens: Annotated[int, Field(ge=1)] | None = None
+    cost_usd: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    time: Duration | None = None
+
+    @property
+    def time_ms(self) -> int | None:
+        """`time` in milliseconds."""
+        return None if self.time is None else duration_ms(self.time)
+
+    @property
+    def is_unbounded(self) -> bool:
+        return self.tokens is None and self.cost_usd is None and self.time is None
+
+    def over(self, other: Budget) -> Budget:
+        """These bounds, and those of `other` where there is none of these."""
+        return other.model_copy(update={name: value for name, value in self if value is not None})
