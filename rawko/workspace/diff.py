@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 import pygit2
@@ -10,7 +10,10 @@ from pygit2.enums import DeltaStatus, DiffOption
 
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange
+from rawko.workspace.mirror import File
 from rawko.workspace.names import to_text
+from rawko.workspace.objects import MODE_LINK
+from rawko.workspace.plan import Step
 
 _KINDS: dict[DeltaStatus, Literal["added", "deleted"]] = {DeltaStatus.ADDED: "added", DeltaStatus.DELETED: "deleted"}
 
@@ -29,6 +32,18 @@ def changes(repository: pygit2.Repository, before: str, after: str) -> tuple[Fil
         other = found.get(change.path)
         found[change.path] = change if other is None else _join(other, change)
     return tuple(found[path] for path in sorted(found))
+
+
+def changes_of(repository: pygit2.Repository, steps: Iterable[Step]) -> tuple[FileChange, ...]:
+    """What `changes` says of the trees before and after these steps, at the cost of the steps alone.
+
+    Raises:
+        WorkspaceError: The contents of a file are not in the store.
+    """
+    try:
+        return tuple(_change_of(repository, step) for step in sorted(steps, key=lambda step: step.path))
+    except (pygit2.GitError, KeyError) as error:
+        raise WorkspaceError(f"the files cannot be compared: {error}") from error
 
 
 def unified(repository: pygit2.Repository, before: str, after: str) -> bytes:
@@ -95,6 +110,33 @@ def _change(patch: pygit2.Patch) -> FileChange:
         removed_lines=removed,
         is_binary=bool(delta.is_binary),
     )
+
+
+def _change_of(repository: pygit2.Repository, step: Step) -> FileChange:
+    before, after = (_blob(repository, file) for file in (step.before, step.after))
+    if step.before is not None and step.after is not None and _is_link(step.before) != _is_link(step.after):
+        return _join(_compared(step, before, None), _compared(step, None, after))
+    return _compared(step, before, after)
+
+
+def _compared(step: Step, before: pygit2.Blob | None, after: pygit2.Blob | None) -> FileChange:
+    patch = pygit2.Patch.create_from(before, after, flag=DiffOption.NORMAL)
+    _, added, removed = patch.line_stats
+    return FileChange(
+        path=to_text(step.path),
+        kind="added" if step.before is None else "deleted" if step.after is None else "modified",
+        added_lines=added,
+        removed_lines=removed,
+        is_binary=bool(patch.delta.is_binary),
+    )
+
+
+def _blob(repository: pygit2.Repository, file: File | None) -> pygit2.Blob | None:
+    return None if file is None else repository[pygit2.Oid(raw=file.oid)].peel(pygit2.Blob)
+
+
+def _is_link(file: File) -> bool:
+    return file.mode == MODE_LINK
 
 
 def _join(one: FileChange, other: FileChange) -> FileChange:

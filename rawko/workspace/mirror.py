@@ -7,7 +7,7 @@ that still looks the same is not read again. Looking at the disk is `look`'s.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from rawko.workspace.names import Parts
@@ -67,7 +67,8 @@ class Mirror:
 
         Folders without files vanish: git trees cannot hold them.
         """
-        _prune(self.root)
+        if self.root.oid is None:
+            _prune(self.root)
         return _write(self.root, objects)
 
     def file(self, parts: Parts) -> File | None:
@@ -94,6 +95,14 @@ class Mirror:
         for folder in chain:
             folder.oid = None
 
+    def settle(self, trees: Mapping[Parts, bytes]) -> None:
+        """Believe that these folders are what these stored trees hold."""
+        for parts, tree in trees.items():
+            folder = self.root
+            for name in parts:
+                folder = folder.folders[name]
+            folder.oid = tree
+
     def __iter__(self) -> Iterator[tuple[bytes, File]]:
         """All files as (path, file), in no particular order."""
         return _walk(self.root, b"")
@@ -118,19 +127,18 @@ def _load(objects: Objects, tree: bytes) -> Folder:
 def _write(folder: Folder, objects: Objects) -> bytes:
     if folder.oid is not None:
         return folder.oid
-    entries = [TreeEntry(name, file.mode, file.oid) for name, file in folder.files.items()]
-    entries += [TreeEntry(name, MODE_FOLDER, _write(child, objects)) for name, child in folder.folders.items()]
+    entries: list[TreeEntry] = [(name, file[0], file[1]) for name, file in folder.files.items()]
+    entries += [(name, MODE_FOLDER, child.oid or _write(child, objects)) for name, child in folder.folders.items()]
     folder.oid = objects.write_tree(entries)
     return folder.oid
 
 
 def _prune(folder: Folder) -> None:
-    """Drop the folders without files, in those folders that are to be written."""
-    if folder.oid is None:
-        for name, child in list(folder.folders.items()):
-            _prune(child)
-            if child.is_empty:
-                del folder.folders[name]
+    """Drop the folders without files, in a folder that is to be written; one that is written has some."""
+    for name, child in [(name, child) for name, child in folder.folders.items() if child.oid is None]:
+        _prune(child)
+        if child.is_empty:
+            del folder.folders[name]
 
 
 def _walk(folder: Folder, prefix: bytes) -> Iterator[tuple[bytes, File]]:

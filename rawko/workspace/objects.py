@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, TypeAlias
 
 import pygit2
 from pygit2.enums import ObjectType
@@ -25,21 +26,18 @@ MODE_EXECUTABLE = 0o100755
 MODE_LINK = 0o120000
 MODE_FOLDER = 0o040000
 
+_SPELLED = {mode: b"%o " % mode for mode in (MODE_FILE, MODE_EXECUTABLE, MODE_LINK, MODE_FOLDER)}
+_MODES = {spelled[:-1]: mode for mode, spelled in _SPELLED.items()}
+_ENTRY = re.compile(rb"([0-7]+) ([^\0]*)\0(.{20})", re.DOTALL)
+_ENTRIES = re.compile(rb"(?:[0-7]+ [^\0]*\0.{20})*", re.DOTALL)
+
 PIECE_BYTES = 1 << 20
 STREAM_FROM_BYTES = 1 << 18
 """Files from this size on are streamed; below, one call of pygit2 is quicker."""
 
 
-class TreeEntry(NamedTuple):
-    """One entry of a git tree. `oid` is the 20 raw bytes."""
-
-    name: bytes
-    mode: int
-    oid: bytes
-
-    @property
-    def is_folder(self) -> bool:
-        return self.mode == MODE_FOLDER
+TreeEntry: TypeAlias = tuple[bytes, int, bytes]
+"""One entry of a git tree: name, mode, and the 20 raw bytes of its id. A tuple, since there are many."""
 
 
 class Unreadable(Exception):
@@ -118,22 +116,30 @@ class Objects:
 
     def write_tree(self, entries: Iterable[TreeEntry]) -> bytes:
         """Store a tree, in git's order (folders sort as if their name ended in `/`); the 20 bytes of its id."""
-        data = b"".join(b"%o %s\0%s" % (mode, name, oid) for name, mode, oid in sorted(entries, key=_order))
-        return self._write(ObjectType.TREE, data)
+        lines = {
+            name + b"/" if mode == MODE_FOLDER else name: b"%b%b\0%b" % (_SPELLED[mode], name, oid)
+            for name, mode, oid in entries
+        }
+        return self._write(ObjectType.TREE, b"".join([lines[name] for name in sorted(lines)]))
 
-    def read_tree(self, oid: bytes) -> Iterator[TreeEntry]:
+    def write_commit(self, data: bytes) -> bytes:
+        """Store a commit, whose contents are ready; the 20 bytes of its id.
+
+        Raises:
+            WorkspaceError: The store cannot be written.
+        """
+        return self._write(ObjectType.COMMIT, data)
+
+    def read_tree(self, oid: bytes) -> list[TreeEntry]:
         """The entries of a tree.
 
         Raises:
-            KeyError: There is no such object.
+            KeyError: There is no such object, or it is no tree.
         """
         data = self.read(oid)
-        at = 0
-        while at < len(data):
-            space = data.index(b" ", at)
-            end = data.index(b"\0", space)
-            yield TreeEntry(data[space + 1 : end], int(data[at:space], 8), data[end + 1 : end + 21])
-            at = end + 21
+        if _ENTRIES.fullmatch(data) is None:
+            raise KeyError(f"{oid.hex()} is no tree")
+        return [(name, _MODES.get(mode) or int(mode, 8), entry) for mode, name, entry in _ENTRY.findall(data)]
 
     def read(self, oid: bytes) -> bytes:
         """The contents of any object.
@@ -145,10 +151,6 @@ class Objects:
 
     def has(self, oid: bytes) -> bool:
         return pygit2.Oid(raw=oid) in self._odb
-
-
-def _order(entry: TreeEntry) -> bytes:
-    return entry.name + b"/" if entry.mode == MODE_FOLDER else entry.name
 
 
 def _pack(file: IO[bytes], header: bytes, descriptor: int, size: int) -> bytes | None:

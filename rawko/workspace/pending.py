@@ -20,7 +20,7 @@ class PendingRestore:
         note = {"format": 1, "target": target.to_json(), "safety": safety.to_json()}
         temporary = self._file.with_name(self._file.name + ".tmp")
         try:
-            temporary.write_text(json.dumps(note), encoding="ascii")
+            temporary.write_bytes(json.dumps(note).encode("ascii"))
             temporary.replace(self._file)
         except OSError as error:
             raise WorkspaceError(

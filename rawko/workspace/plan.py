@@ -6,7 +6,7 @@ captured stands in the way. Doing it is `restore`'s.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rawko.runtime.ports import WorkspaceError
@@ -30,8 +30,22 @@ class Step:
         return b"/".join(self.parts)
 
 
-def plan(objects: Objects, mirror: Folder, tree: bytes, *, left_alone: Sequence[str] = ()) -> tuple[Step, ...]:
-    """The steps from the mirror, whose trees are written, to a stored tree: removals first, deepest first.
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a restore does.
+
+    Attributes:
+        steps: Removals first, deepest first.
+        trees: The id of each changed folder's tree afterwards, so that nobody need compute it again; empty where some
+            paths are left alone.
+    """
+
+    steps: tuple[Step, ...]
+    trees: Mapping[Parts, bytes]
+
+
+def plan(objects: Objects, mirror: Folder, tree: bytes, *, left_alone: Sequence[str] = ()) -> Plan:
+    """The way from the mirror, whose trees are written, to a stored tree.
 
     Args:
         left_alone: Paths of which the tree knows nothing; neither they nor what lies beneath get a step.
@@ -39,11 +53,15 @@ def plan(objects: Objects, mirror: Folder, tree: bytes, *, left_alone: Sequence[
     Raises:
         WorkspaceError: An object of the tree is missing, or a name in it could do harm.
     """
+    unknown = {to_parts(path) for path in left_alone}
+    trees: dict[Parts, bytes] = {}
     try:
-        unknown = {to_parts(path) for path in left_alone}
-        steps = [step for step in _compare(objects, mirror, tree, ()) if unknown.isdisjoint(prefixes(step.parts))]
+        steps = list(_compare(objects, mirror, tree, (), trees))
     except KeyError as error:
         raise WorkspaceError(f"tree {tree.hex()} cannot be restored: an object of it is missing: {error}") from error
+    if unknown:
+        steps = [step for step in steps if unknown.isdisjoint(prefixes(step.parts))]
+        trees = {}
     for step in steps:
         if step.after is not None and not objects.has(step.after.oid):
             path = to_text(step.path)
@@ -52,7 +70,9 @@ def plan(objects: Objects, mirror: Folder, tree: bytes, *, left_alone: Sequence[
             )
     removals = [step for step in steps if step.after is None]
     writes = [step for step in steps if step.after is not None]
-    return (*sorted(removals, key=lambda step: step.parts, reverse=True), *sorted(writes, key=lambda step: step.parts))
+    removals.sort(key=lambda step: step.parts, reverse=True)
+    writes.sort(key=lambda step: step.parts)
+    return Plan((*removals, *writes), trees)
 
 
 def prefixes(parts: Parts) -> Iterator[Parts]:
@@ -60,25 +80,31 @@ def prefixes(parts: Parts) -> Iterator[Parts]:
     return (parts[:length] for length in range(1, len(parts) + 1))
 
 
-def _compare(objects: Objects, folder: Folder | None, tree: bytes | None, above: Parts) -> Iterator[Step]:
-    if folder is not None and folder.oid == tree:
-        return
-    files: dict[bytes, File] = {}
-    trees: dict[bytes, bytes] = {}
-    for name, mode, oid in objects.read_tree(tree) if tree is not None else ():
-        _check(name, mode, above)
-        if mode == MODE_FOLDER:
-            trees[name] = oid
-        else:
-            files[name] = File(mode, oid)
+def _compare(
+    objects: Objects, folder: Folder | None, tree: bytes | None, above: Parts, after: dict[Parts, bytes]
+) -> Iterator[Step]:
+    if tree is not None:
+        after[above] = tree
     known = folder.files if folder is not None else {}
     folders = folder.folders if folder is not None else {}
-    for name in known.keys() | files.keys():
-        before, after = known.get(name), files.get(name)
-        if before is None or after is None or before[:2] != after[:2]:
-            yield Step((*above, name), before, after)
-    for name in folders.keys() | trees.keys():
-        yield from _compare(objects, folders.get(name), trees.get(name), (*above, name))
+    files: set[bytes] = set()
+    folders_after: dict[bytes, bytes] = {}
+    for name, mode, oid in objects.read_tree(tree) if tree is not None else ():
+        if mode == MODE_FOLDER:
+            folders_after[name] = oid
+            continue
+        files.add(name)
+        before = known.get(name)
+        if before is None or before[0] != mode or before[1] != oid:
+            _check(name, mode, above)
+            yield Step((*above, name), before, File(mode, oid))
+    for name in known.keys() - files:
+        yield Step((*above, name), known[name], None)
+    for name in folders.keys() | folders_after.keys():
+        below, oid_below = folders.get(name), folders_after.get(name)
+        if below is None or below.oid != oid_below:
+            _check(name, MODE_FOLDER, above)
+            yield from _compare(objects, below, oid_below, (*above, name), after)
 
 
 def _check(name: bytes, mode: int, above: Parts) -> None:

@@ -1,23 +1,18 @@
-"""The private bare repository of a state folder: opening it safely, and the chain of commits that is a run's history.
+"""The private bare repository of a state folder: making it and opening it safely.
 
-It is made and read through pygit2 alone, so that no GIT_* variable and no git program has a say. What a commit's tree
-holds is `mirror`'s.
+It is made and read through pygit2 alone, so that no GIT_* variable and no git program has a say. A run's chain of
+commits is `history`'s.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pygit2
 
 from rawko.runtime.ports import WorkspaceError
-from rawko.vocabulary.snapshot import Snapshot
 from rawko.workspace.locks import FileLock
-from rawko.workspace.names import to_text
 
 FORMAT = "1"
 _STORE = "snapshots.git"
@@ -107,77 +102,3 @@ def _make(folder: Path, mark: Path) -> None:
     for key, value in _SETTINGS.items():
         repository.config[key] = value
     mark.write_text(FORMAT + "\n")
-
-
-class History:
-    """The snapshots of one run: a chain of commits under `refs/rawko/<run>`, so that no gc drops them (C-52)."""
-
-    def __init__(self, repository: pygit2.Repository, run: str) -> None:
-        self._repository = repository
-        self._name = f"refs/rawko/{run}"
-        self._drop_stale_lock()
-        self._tip = self._read_tip()
-
-    @property
-    def last(self) -> Snapshot | None:
-        """The latest snapshot; None for a new run."""
-        return None if self._tip is None else _snapshot(self._tip)
-
-    def add(self, tree: bytes, label: str, skipped: tuple[str, ...]) -> Snapshot:
-        """Commit a tree as the next snapshot.
-
-        Raises:
-            WorkspaceError: The store cannot be written, or somebody else moved the reference.
-        """
-        who = pygit2.Signature("rawko", "rawko@localhost", int(time.time()), 0)
-        parents = [] if self._tip is None else [self._tip.id]
-        oid = pygit2.Oid(raw=tree)
-        try:
-            commit = self._repository.create_commit(self._name, who, who, _message(label, skipped), oid, parents)
-        except (pygit2.GitError, OSError, ValueError) as error:
-            raise WorkspaceError(f"the snapshot cannot be committed to {self._name}: {error}") from error
-        self._tip = self._repository[commit].peel(pygit2.Commit)
-        return _snapshot(self._tip)
-
-    def __iter__(self) -> Iterator[Snapshot]:
-        """All snapshots, newest first.
-
-        Raises:
-            WorkspaceError: An object is missing.
-        """
-        commit = self._tip
-        while commit is not None:
-            yield _snapshot(commit)
-            try:
-                commit = next(iter(commit.parents), None)
-            except (pygit2.GitError, KeyError) as error:
-                raise WorkspaceError(f"the history of {self._name} is damaged: {error}") from error
-
-    def _read_tip(self) -> pygit2.Commit | None:
-        try:
-            if self._name not in self._repository.references:
-                return None
-            return self._repository.references[self._name].peel(pygit2.Commit)
-        except (pygit2.GitError, KeyError) as error:
-            raise WorkspaceError(f"{self._name} of the snapshot store is damaged: {error}") from error
-
-    def _drop_stale_lock(self) -> None:
-        # Whoever holds the run's lock is its only writer, so what lies here was left by a process that was killed; git
-        # would wait for it for ever.
-        Path(self._repository.path, self._name + ".lock").unlink(missing_ok=True)
-
-
-def _message(label: str, skipped: tuple[str, ...]) -> str:
-    """A subject for people, and the exact data as one JSON line (ASCII, so that any name survives)."""
-    subject = " ".join(label.split()).encode("utf-8", "backslashreplace").decode().replace("\0", " ")
-    return f"{subject or 'snapshot'}\n\n{json.dumps({'label': label, 'skipped': skipped})}\n"
-
-
-def _snapshot(commit: pygit2.Commit) -> Snapshot:
-    label, skipped = to_text(commit.raw_message), ()
-    try:
-        data = json.loads(commit.raw_message.splitlines()[-1])
-        label, skipped = data["label"], tuple(data["skipped"])
-    except (ValueError, LookupError, TypeError):
-        pass  # Somebody else's commit: its message is the label.
-    return Snapshot(tree=str(commit.tree_id), commit=str(commit.id), label=label, skipped=skipped)

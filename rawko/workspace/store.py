@@ -16,6 +16,7 @@ from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.workspace import diff
 from rawko.workspace.check import Checker
+from rawko.workspace.history import History
 from rawko.workspace.locks import FileLock
 from rawko.workspace.look import Looker
 from rawko.workspace.mirror import File, Mirror
@@ -24,7 +25,7 @@ from rawko.workspace.objects import Objects
 from rawko.workspace.pending import PendingRestore
 from rawko.workspace.plan import Step, plan
 from rawko.workspace.reader import Counters
-from rawko.workspace.repository import History, open_repository, prepare
+from rawko.workspace.repository import open_repository, prepare
 from rawko.workspace.restore import Restorer
 from rawko.workspace.touch import Toucher
 
@@ -65,7 +66,7 @@ class SnapshotStore:
         try:
             self._repository = open_repository(state_dir)
             self._objects = Objects(self._repository)
-            self._history = History(self._repository, run)
+            self._history = History(self._repository, self._objects, run)
             self._looker = Looker(root, self._objects, excluded=excluded, max_file_bytes=max_bytes)
             self._toucher = Toucher(self._looker)
             self._restorer = Restorer(root, self._objects)
@@ -185,14 +186,14 @@ class SnapshotStore:
                 self._is_doubtful = False
                 self._looker.everything(mirror)
             safety = self._commit(mirror, f"before restoring {snapshot.label or snapshot.commit[:12]}")
-            steps = plan(self._objects, mirror.root, _tree_of(snapshot), left_alone=snapshot.skipped)
-            self._checker.check(steps)
-            paths = {to_text(step.path) for step in steps}
-            changes = tuple(one for one in self.changes(safety.tree, snapshot.tree) if one.path in paths)
+            todo = plan(self._objects, mirror.root, _tree_of(snapshot), left_alone=snapshot.skipped)
+            self._checker.check(todo.steps)
+            changes = diff.changes_of(self._repository, todo.steps)
             if dry_run:
                 return Restoration(changes, safety, None)
             self._pending.begin(snapshot, safety)
-            self._carry_out(steps, mirror, safety)
+            self._carry_out(todo.steps, mirror, safety)
+            mirror.settle(todo.trees)
             now = self._commit(mirror, f"restored {snapshot.label or snapshot.commit[:12]}")
             self._pending.end()
             return Restoration(changes, safety, now)

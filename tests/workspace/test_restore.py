@@ -421,5 +421,6 @@ def test_capture_restore_capture_gives_the_same_tree(
         done = store.restore(target_snapshot, trust=trust)
         assert done.now is not None
         assert done.now.tree == target_snapshot.tree == store.capture().tree
+        assert done.changes == store.changes(done.safety.tree, target_snapshot.tree)
         empty = [path for path in place.workspace.rglob("*") if path.is_dir() and not any(path.iterdir())]
         assert empty == []

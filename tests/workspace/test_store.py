@@ -260,3 +260,42 @@ def test_a_store_that_cannot_be_written_is_said_so_and_recovers(place: Place) ->
     second = store.capture([])
     assert place.names(second.tree) == {b"file", b"large"}, "the hints of the failed capture are not lost"
     assert [one.tree for one in store.log()] == [first.tree, second.tree]
+
+
+def test_a_reference_that_git_packed_is_gone_on_with(place: Place) -> None:
+    place.write("a", b"1")
+    with place.open() as store:
+        first = store.capture()
+        place.git("pack-refs", "--all", "--prune")
+        place.write("a", b"2")
+        second = store.capture()
+        assert [snapshot.commit for snapshot in store.log()] == [first.commit, second.commit]
+    assert place.git("rev-parse", "refs/rawko/run").decode().strip() == second.commit
+    with place.open() as store:
+        assert store.last is not None
+        assert store.last.commit == second.commit
+
+
+@pytest.mark.parametrize("is_packed", [False, True], ids=["loose", "packed"])
+def test_a_reference_that_somebody_else_moved_is_left_alone(place: Place, is_packed: bool) -> None:
+    place.write("a", b"1")
+    with place.open() as store:
+        first = store.capture()
+        place.write("a", b"2")
+        store.capture()
+        place.git("update-ref", "refs/rawko/run", first.commit)
+        if is_packed:
+            place.git("pack-refs", "--all", "--prune")
+        place.write("a", b"3")
+        with pytest.raises(WorkspaceError, match=f"somebody else moved it to '{first.commit}'"):
+            store.capture()
+    assert place.git("rev-parse", "refs/rawko/run").decode().strip() == first.commit
+
+
+def test_a_tree_that_is_none_is_said_so(place: Place) -> None:
+    place.write("a", b"1")
+    with place.open() as store:
+        good = store.capture()
+        blob = place.git("hash-object", "-w", "--stdin", given=b"no tree").decode().strip()
+        with pytest.raises(WorkspaceError, match="is no tree"):
+            store.restore(good.model_copy(update={"tree": blob}))

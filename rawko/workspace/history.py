@@ -1,0 +1,134 @@
+"""The chain of commits that is a run's history, under a reference of its own, so that no gc drops it.
+
+What a commit's tree holds is `mirror`'s; the repository is `repository`'s.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pygit2
+
+from rawko.runtime.ports import WorkspaceError
+from rawko.vocabulary.snapshot import Snapshot
+from rawko.workspace.names import to_text
+from rawko.workspace.objects import Objects
+
+_WHO = "rawko <rawko@localhost>"
+_REFERENCE = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class History:
+    """The snapshots of one run: a chain of commits under `refs/rawko/<run>` (C-52)."""
+
+    def __init__(self, repository: pygit2.Repository, objects: Objects, run: str) -> None:
+        self._repository = repository
+        self._objects = objects
+        self._name = f"refs/rawko/{run}"
+        self._file = Path(repository.path, self._name)
+        self._drop_stale_lock()
+        self._last = self._read_last()
+
+    @property
+    def last(self) -> Snapshot | None:
+        """The latest snapshot; None for a new run."""
+        return self._last
+
+    def add(self, tree: bytes, label: str, skipped: tuple[str, ...]) -> Snapshot:
+        """Commit a tree as the next snapshot.
+
+        Raises:
+            WorkspaceError: The store cannot be written, or somebody else moved the reference.
+        """
+        parent = None if self._last is None else self._last.commit
+        commit = self._objects.write_commit(_commit(tree.hex(), parent, _message(label, skipped))).hex()
+        try:
+            self._point_to(commit, parent)
+        except (pygit2.GitError, OSError, ValueError) as error:
+            raise WorkspaceError(f"the snapshot cannot be committed to {self._name}: {error}") from error
+        self._last = Snapshot(tree=tree.hex(), commit=commit, label=label, skipped=skipped)
+        return self._last
+
+    def _point_to(self, commit: str, parent: str | None) -> None:
+        """Move the reference.
+
+        Over a loose one it is one write of 41 bytes in place: whoever is killed has written all of them or none, and
+        replacing the file instead would make the file system flush it, at three times the cost of the whole commit.
+        """
+        try:
+            descriptor = os.open(self._file, _REFERENCE)
+        except FileNotFoundError:
+            self._make_reference(commit, parent)
+            return
+        try:
+            found = os.pread(descriptor, 42, 0)
+            if found != f"{parent}\n".encode():
+                raise ValueError(f"somebody else moved it to {found.decode('ascii', 'replace').strip()!r}")
+            os.pwrite(descriptor, f"{commit}\n".encode(), 0)
+        finally:
+            os.close(descriptor)
+
+    def _make_reference(self, commit: str, parent: str | None) -> None:
+        # New, or packed by a git program.
+        found = self._tip()
+        if parent != (None if found is None else str(found.id)):
+            raise ValueError(f"somebody else moved it to {found and str(found.id)!r}")
+        self._repository.references.create(self._name, pygit2.Oid(hex=commit), force=True)
+
+    def __iter__(self) -> Iterator[Snapshot]:
+        """All snapshots, newest first.
+
+        Raises:
+            WorkspaceError: An object is missing.
+        """
+        try:
+            commit = None if self._last is None else self._repository[self._last.commit].peel(pygit2.Commit)
+            while commit is not None:
+                yield _snapshot(commit)
+                commit = next(iter(commit.parents), None)
+        except (pygit2.GitError, KeyError) as error:
+            raise WorkspaceError(f"the history of {self._name} is damaged: {error}") from error
+
+    def _read_last(self) -> Snapshot | None:
+        try:
+            tip = self._tip()
+        except (pygit2.GitError, KeyError) as error:
+            raise WorkspaceError(f"{self._name} of the snapshot store is damaged: {error}") from error
+        return None if tip is None else _snapshot(tip)
+
+    def _tip(self) -> pygit2.Commit | None:
+        if self._name not in self._repository.references:
+            return None
+        return self._repository.references[self._name].peel(pygit2.Commit)
+
+    def _drop_stale_lock(self) -> None:
+        # Whoever holds the run's lock is its only writer, so what lies here was left by a process that was killed; git
+        # would wait for it for ever.
+        self._file.with_name(self._file.name + ".lock").unlink(missing_ok=True)
+
+
+def _commit(tree: str, parent: str | None, message: str) -> bytes:
+    """A commit object's contents."""
+    who = f"{_WHO} {int(time.time())} +0000"
+    above = f"parent {parent}\n" if parent else ""
+    return f"tree {tree}\n{above}author {who}\ncommitter {who}\n\n{message}".encode()
+
+
+def _message(label: str, skipped: tuple[str, ...]) -> str:
+    """A subject for people, and the exact data as one JSON line (ASCII, so that any name survives)."""
+    subject = " ".join(label.split()).encode("utf-8", "backslashreplace").decode().replace("\0", " ")
+    return f"{subject or 'snapshot'}\n\n{json.dumps({'label': label, 'skipped': skipped})}\n"
+
+
+def _snapshot(commit: pygit2.Commit) -> Snapshot:
+    label, skipped = to_text(commit.raw_message), ()
+    try:
+        data = json.loads(commit.raw_message.splitlines()[-1])
+        label, skipped = data["label"], tuple(data["skipped"])
+    except (ValueError, LookupError, TypeError):
+        pass  # Somebody else's commit: its message is the label.
+    return Snapshot(tree=str(commit.tree_id), commit=str(commit.id), label=label, skipped=skipped)
