@@ -57,8 +57,10 @@ class Journal(Protocol):
     async def append(self, record: StepRecord) -> None:
         """Commit one step; it is durable when this returns.
 
+        The very same row may be written again: the answer to the first try may have been lost on its way.
+
         Raises:
-            JournalError: Not written: the store failed, the row exists, or the writer's epoch is over.
+            JournalError: Not written: the store failed, another row has that number, or the writer's epoch is over.
         """
         ...
 
@@ -70,8 +72,8 @@ class Journal(Protocol):
         """
         ...
 
-    async def rows(self, run: str, after: int = 0) -> Sequence[StepRecord]:
-        """Committed rows with seq > `after`, in order; none of a run that is not known."""
+    async def rows(self, run: str, after: int = 0, until: int | None = None) -> Sequence[StepRecord]:
+        """Committed rows with `after` < seq <= `until` (None: to the end), in order; none of an unknown run."""
         ...
 
     async def last_seq(self, run: str) -> int:
@@ -82,6 +84,11 @@ class Journal(Protocol):
         """The latest checkpoint with its row number, or None."""
         ...
 
+    async def checkpoint_at(self, run: str, seq: int) -> tuple[int, dict[str, Any]] | None:
+        """The nearest checkpoint at or before row `seq`, with its row number, or None: all are kept, so that a look
+        at an earlier step need not begin at the first."""
+        ...
+
 
 @dataclass
 class MemoryJournal:
@@ -89,7 +96,7 @@ class MemoryJournal:
 
     _rows: dict[str, list[StepRecord]] = field(default_factory=dict)
     _epochs: dict[str, int] = field(default_factory=dict)
-    _checkpoints: dict[str, tuple[int, dict[str, Any]]] = field(default_factory=dict)
+    _checkpoints: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)
 
     async def begin(self, run: str) -> int:
         self._epochs[run] = self._epochs.get(run, 0) + 1
@@ -98,6 +105,8 @@ class MemoryJournal:
 
     async def append(self, record: StepRecord) -> None:
         rows = self._writable(record.run, record.epoch)
+        if record in rows[-1:]:
+            return
         expected = rows[-1].seq + 1 if rows else 1
         if record.seq != expected:
             message = f"run {record.run!r}: row {record.seq} is out of order, expected {expected}"
@@ -108,7 +117,7 @@ class MemoryJournal:
         rows = self._writable(run, epoch)
         if not rows or rows[-1].seq != seq:
             raise JournalError(f"run {run!r}: row {seq} is not the latest", is_retryable=False)
-        self._checkpoints[run] = (seq, snapshot)
+        self._checkpoints.setdefault(run, {})[seq] = snapshot
 
     def _writable(self, run: str, epoch: int) -> list[StepRecord]:
         rows = self._rows.get(run)
@@ -119,15 +128,20 @@ class MemoryJournal:
             raise JournalError(message, is_retryable=False)
         return rows
 
-    async def rows(self, run: str, after: int = 0) -> Sequence[StepRecord]:
-        return tuple(row for row in self._rows.get(run, ()) if row.seq > after)
+    async def rows(self, run: str, after: int = 0, until: int | None = None) -> Sequence[StepRecord]:
+        return tuple(self._rows.get(run, ())[after:until])  # seq counts from 1, without gaps
 
     async def last_seq(self, run: str) -> int:
         rows = self._rows.get(run)
         return rows[-1].seq if rows else 0
 
     async def last_checkpoint(self, run: str) -> tuple[int, dict[str, Any]] | None:
-        return self._checkpoints.get(run)
+        return await self.checkpoint_at(run, await self.last_seq(run))
+
+    async def checkpoint_at(self, run: str, seq: int) -> tuple[int, dict[str, Any]] | None:
+        kept = self._checkpoints.get(run, {})
+        nearest = max((number for number in kept if number <= seq), default=None)
+        return None if nearest is None else (nearest, kept[nearest])
 
 
 # ---------------------------------------------------------------- steps as JSON

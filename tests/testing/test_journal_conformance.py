@@ -24,8 +24,19 @@ class InventsRows(MemoryJournal):
 
 
 class Forgets(MemoryJournal):
-    async def rows(self, run: str, after: int = 0) -> Sequence[StepRecord]:
-        return tuple(replace(row, updates=()) for row in await super().rows(run, after))
+    async def rows(self, run: str, after: int = 0, until: int | None = None) -> Sequence[StepRecord]:
+        return tuple(replace(row, updates=()) for row in await super().rows(run, after, until))
+
+
+class ReadsOn(MemoryJournal):
+    async def rows(self, run: str, after: int = 0, until: int | None = None) -> Sequence[StepRecord]:
+        return await super().rows(run, after)
+
+
+class KeepsTheLatest(MemoryJournal):
+    async def checkpoint_at(self, run: str, seq: int) -> tuple[int, dict[str, Any]] | None:
+        found = await super().checkpoint_at(run, 1_000)
+        return found if found is not None and found[0] <= seq else None
 
 
 class Unbuffered(MemoryJournal):
@@ -70,7 +81,7 @@ class KeepsTheFirst(MemoryJournal):
 
 
 class OneRun(MemoryJournal):
-    async def rows(self, run: str, after: int = 0) -> Sequence[StepRecord]:
+    async def rows(self, run: str, after: int = 0, until: int | None = None) -> Sequence[StepRecord]:
         return [row for rows in self._rows.values() for row in rows]
 
 
@@ -79,12 +90,14 @@ class OneRun(MemoryJournal):
     [
         (InventsRows, 1),
         (Forgets, 2),
+        (ReadsOn, 2),
         (Unbuffered, 3),
         (OneEpoch, 4),
         (TriesForEver, 5),
         (Overwrites, 6),
         (TakesAnything, 7),
         (KeepsTheFirst, 8),
+        (KeepsTheLatest, 8),
         (OneRun, 9),
     ],
 )

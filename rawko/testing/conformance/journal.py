@@ -76,6 +76,7 @@ async def _unknown_run(make: Make) -> None:
     assert list(await journal.rows("nobody")) == []
     assert await journal.last_seq("nobody") == 0
     assert await journal.last_checkpoint("nobody") is None
+    assert await journal.checkpoint_at("nobody", 7) is None
 
 
 @_contract("rows come back as they were written, in order, whole or from a number on")
@@ -88,6 +89,9 @@ async def _round_trip(make: Make) -> None:
     assert list(await journal.rows(RUN)) == written
     assert list(await journal.rows(RUN, after=3)) == written[3:]
     assert list(await journal.rows(RUN, after=5)) == []
+    assert list(await journal.rows(RUN, after=1, until=3)) == written[1:3]
+    assert list(await journal.rows(RUN, after=4, until=4)) == []
+    assert list(await journal.rows(RUN, until=99)) == written
     assert await journal.last_seq(RUN) == 5
 
 
@@ -129,12 +133,53 @@ async def _order(make: Make) -> None:
     assert list(await journal.rows(RUN)) == [record(1, epoch)]
 
 
+@_contract("the latest row may be written again as it is, since an answer may be lost; it is there once")
+async def _repeated(make: Make) -> None:
+    journal = make()
+    epoch = await journal.begin(RUN)
+    for seq in (1, 2):
+        await journal.append(record(seq, epoch))
+        await journal.append(record(seq, epoch))
+        await make().append(record(seq, epoch))
+    await _refused(journal.append(replace(record(2, epoch), time=99.0)), "another row 2")
+    assert list(await journal.rows(RUN)) == [record(1, epoch), record(2, epoch)]
+    newer = await make().begin(RUN)
+    await _refused(journal.append(record(2, epoch)), "a row of an old epoch that is there already")
+    assert newer == epoch + 1
+
+
+@_contract("what one writer wrote, the next one continues")
+async def _taken_over(make: Make) -> None:
+    first = make()
+    epoch = await first.begin(RUN)
+    await first.append(record(1, epoch))
+    second = make()
+    newer = await second.begin(RUN)
+    assert await second.last_seq(RUN) == 1
+    await second.append(record(2, newer))
+    await second.checkpoint(RUN, 2, {"at": 2}, epoch=newer)
+    assert await first.last_checkpoint(RUN) == (2, {"at": 2})
+
+
+@_contract("large texts and long lists come back whole, from rows and from checkpoints")
+async def _large(make: Make) -> None:
+    journal = make()
+    epoch = await journal.begin(RUN)
+    items = [{"n": n, "text": f"{n} " * 700, "$blob": None} for n in range(100)]
+    large = replace(record(1, epoch), updates=({"assign": {"items": items}},), notes={"half": "\ud800" * 3000})
+    await journal.append(large)
+    await journal.checkpoint(RUN, 1, {"items": items, "again": [items, items]}, epoch=epoch)
+    other = make()
+    assert list(await other.rows(RUN)) == [large]
+    assert await other.last_checkpoint(RUN) == (1, {"items": items, "again": [items, items]})
+
+
 @_contract("a run must be begun before it is written")
 async def _begun(make: Make) -> None:
     await _refused(make().append(record(1, 1)), "a row of a run that nobody began")
 
 
-@_contract("the latest checkpoint is kept, with its row's number; rows stay")
+@_contract("checkpoints are kept with their row's number, and found by a later one; rows stay")
 async def _checkpoints(make: Make) -> None:
     journal = make()
     epoch = await journal.begin(RUN)
@@ -142,7 +187,9 @@ async def _checkpoints(make: Make) -> None:
         await journal.append(record(seq, epoch))
         if seq != 2:
             await journal.checkpoint(RUN, seq, {"at": seq, "deep": {"list": [1, None, "x"]}}, epoch=epoch)
-    assert await make().last_checkpoint(RUN) == (3, {"at": 3, "deep": {"list": [1, None, "x"]}})
+    expected = {seq: (seq, {"at": seq, "deep": {"list": [1, None, "x"]}}) for seq in (1, 3)}
+    assert await make().last_checkpoint(RUN) == expected[3]
+    assert [await make().checkpoint_at(RUN, seq) for seq in range(5)] == [None, *(expected[at] for at in (1, 1, 3, 3))]
     assert [row.seq for row in await journal.rows(RUN)] == [1, 2, 3]
 
 
