@@ -1,12 +1,14 @@
 """Snapshots of the folder that agents work in: git trees in a private repository, without git's index.
 
-`SnapshotStore` is the synchronous whole, `SnapshotWorkspace` its asyncio adapter of the Workspace port.
+`SnapshotStore` is the synchronous whole, `SnapshotWorkspace` its asyncio adapter of the Workspace port, `clean` packs.
 Inside: `names` and `folders` (paths as bytes, opened without links), `objects` and `repository` (the private store),
-`mirror` (the captured tree in memory), `look`, `touch` and `reader` (the disk), `ignore`, `wildmatch` and `userindex`
-(what is left out), `diff`, `plan`, `check`, `restore` and `pending` (going back), `locks`.
+`history` (a run's chain of commits), `cleaning` (packing, and dropping what no run needs), `mirror` (the captured tree
+in memory), `look`, `touch` and `reader` (the disk), `ignore`, `wildmatch` and `userindex` (what is left out), `diff`,
+`plan`, `check`, `restore` and `pending` (going back), `locks`.
 """
 
+from rawko.workspace.cleaning import Cleaned, clean
 from rawko.workspace.store import Restoration, SnapshotStore
 from rawko.workspace.workspace import SnapshotWorkspace
 
-__all__ = ["Restoration", "SnapshotStore", "SnapshotWorkspace"]
+__all__ = ["Cleaned", "Restoration", "SnapshotStore", "SnapshotWorkspace", "clean"]

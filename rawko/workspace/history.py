@@ -33,6 +33,10 @@ class History:
         self._drop_stale_lock()
         self._last = self._read_last()
 
+    def use(self, repository: pygit2.Repository) -> None:
+        """Go on with a fresh view of the same repository."""
+        self._repository = repository
+
     @property
     def last(self) -> Snapshot | None:
         """The latest snapshot; None for a new run."""

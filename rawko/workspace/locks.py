@@ -61,6 +61,15 @@ class FileLock:
             yield
 
     @contextmanager
+    def alone_or_not(self) -> Iterator[bool]:
+        """Hold the lock alone if nobody else holds it just now; whether it is held."""
+        descriptor = _open(self._file)
+        try:
+            yield _is_taken(descriptor)
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
     def _held(self, mode: int) -> Iterator[None]:
         descriptor = _open(self._file)
         try:
@@ -68,6 +77,14 @@ class FileLock:
             yield
         finally:
             os.close(descriptor)
+
+
+def _is_taken(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _open(file: Path) -> int:

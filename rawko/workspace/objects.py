@@ -48,8 +48,12 @@ class Objects:
     """The object database of one repository."""
 
     def __init__(self, repository: pygit2.Repository) -> None:
-        self._odb = repository.odb
         self._folder = Path(repository.path) / "objects"
+        self.use(repository)
+
+    def use(self, repository: pygit2.Repository) -> None:
+        """Go on with a fresh view of the same repository."""
+        self._odb = repository.odb
 
     def write_blob(self, data: bytes) -> bytes:
         """Store contents exactly as they are; the 20 bytes of their id.

@@ -16,6 +16,7 @@ from rawko.workspace.locks import FileLock
 
 FORMAT = "1"
 _STORE = "snapshots.git"
+_CLEANINGS = "rawko-cleanings"
 _SETTINGS = {
     "gc.auto": "0",
     "core.autocrlf": "false",
@@ -91,6 +92,25 @@ def open_repository(state_dir: Path) -> pygit2.Repository:
             raise WorkspaceError(
                 f"the snapshot store {str(folder)!r} cannot be opened: {error}", path=str(folder)
             ) from error
+
+
+def reopened(repository: pygit2.Repository) -> pygit2.Repository:
+    """A fresh view of a repository, which knows nothing of objects that were removed meanwhile."""
+    return pygit2.Repository(repository.path)
+
+
+def cleanings(repository: pygit2.Repository) -> int:
+    """How often the store was cleaned. What was seen of its objects before a cleaning need not be there any more."""
+    try:
+        return os.stat(repository.path + _CLEANINGS).st_size  # noqa: PTH116 - once per capture
+    except FileNotFoundError:
+        return 0
+
+
+def mark_cleaned(repository: pygit2.Repository) -> None:
+    """Count a cleaning, by one byte."""
+    with Path(repository.path + _CLEANINGS).open("ab") as file:
+        file.write(b".")
 
 
 def _make(folder: Path, mark: Path) -> None:

@@ -16,6 +16,7 @@ from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.workspace import diff
 from rawko.workspace.check import Checker
+from rawko.workspace.cleaning import clean_if_many
 from rawko.workspace.history import History
 from rawko.workspace.locks import FileLock
 from rawko.workspace.look import Looker
@@ -25,7 +26,7 @@ from rawko.workspace.objects import Objects
 from rawko.workspace.pending import PendingRestore
 from rawko.workspace.plan import Step, plan
 from rawko.workspace.reader import Counters
-from rawko.workspace.repository import open_repository, prepare
+from rawko.workspace.repository import cleanings, open_repository, prepare, reopened
 from rawko.workspace.restore import Restorer
 from rawko.workspace.touch import Toucher
 
@@ -59,12 +60,14 @@ class SnapshotStore:
 
     def __init__(self, root: Path, state_dir: Path, run: str, excluded: frozenset[Parts], max_bytes: int) -> None:
         self.root = root
+        self._state = state_dir
         self._run_lock = FileLock(state_dir / f"{run}.lock")
         self._store_lock = FileLock(state_dir / "store.lock")
         self._workspace_lock = FileLock(state_dir / "workspace.lock")
         self._run_lock.acquire(f"run {run!r} of the snapshot store {str(state_dir)!r}")
         try:
             self._repository = open_repository(state_dir)
+            self._cleanings = -1  # One may happen before the first operation holds the store.
             self._objects = Objects(self._repository)
             self._history = History(self._repository, self._objects, run)
             self._looker = Looker(root, self._objects, excluded=excluded, max_file_bytes=max_bytes)
@@ -240,6 +243,8 @@ class SnapshotStore:
         """Give the run back. Safe to call twice."""
         if self._is_open:
             self._is_open = False
+            self._mirror = None
+            clean_if_many(self._state, self._repository)
             self._repository.free()
             self._run_lock.release()
 
@@ -263,12 +268,22 @@ class SnapshotStore:
         mirror, self._mirror = self._mirror, None
         try:
             with self._store_lock.shared():
+                self._see_cleanings()
                 mirror = mirror or self._last_mirror()
                 yield mirror
         except BaseException:
             self._is_doubtful = True
             raise
         self._mirror = mirror
+
+    def _see_cleanings(self) -> None:
+        """After a cleaning, by whomever, nothing is believed to be stored because it once was."""
+        found = cleanings(self._repository)
+        if found != self._cleanings:
+            self._cleanings = found
+            self._repository = reopened(self._repository)
+            self._objects.use(self._repository)
+            self._history.use(self._repository)
 
     def _last_mirror(self) -> Mirror:
         last = self._history.last
