@@ -1,4 +1,4 @@
-"""Fetch the public suites from the package registry that npm is configured for, into `.cache/` of the checkout.
+"""Fetch the public suites from the registries that npm and pip are configured for, into `.cache/` of the checkout.
 
     python -m tests.conformance.fetch
 
@@ -18,6 +18,9 @@ from tempfile import TemporaryDirectory
 
 CACHE = Path(__file__).parents[2] / ".cache" / "conformance"
 SCION = "@scion-scxml/test-framework@2.0.16"
+SISMIC = "sismic==1.6.11"
+"""The newest sdist that carries the documentation with its examples, and the test suite."""
+SISMIC_SHA256 = "882c5f578fa99d4f66ad3174a5f5d889cff211257ef53b3a7a5a0a68b50135a3"
 SCION_SHA512 = "5rRd5CdFLUzmPaO43NSamBmhq6uW/0kUmUneEnqRSbAj0FiFVAINd1DfadUkdECT+xHLARCJZU7meQD4nqYyKw=="
 
 
@@ -42,6 +45,49 @@ def scion_folder(*, timeout_s: float = 60) -> Path:
                 if not folder.is_dir():  # somebody else was faster otherwise
                     raise
     return folder
+
+
+def sismic_folder(*, timeout_s: float = 120) -> Path:
+    """The folder with `docs` and `tests` of stock sismic's sdist, fetched if need be. Its package is left out.
+
+    Raises:
+        NotFetched: No registry, or another archive than expected.
+    """
+    folder = CACHE / "sismic"
+    if not folder.is_dir():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=CACHE) as work:
+            _unpack(sdist(SISMIC, SISMIC_SHA256, Path(work), timeout_s=timeout_s), Path(work) / "unpacked")
+            (unpacked,) = (Path(work) / "unpacked").iterdir()
+            shutil.rmtree(unpacked / "sismic")
+            try:
+                unpacked.rename(folder)
+            except OSError:
+                if not folder.is_dir():  # somebody else was faster otherwise
+                    raise
+    return folder
+
+
+def sdist(requirement: str, sha256: str, folder: Path, *, timeout_s: float = 120) -> Path:
+    """The source archive of a pinned release (`name==version`), downloaded into `folder` by pip.
+
+    Raises:
+        NotFetched: No registry, or another archive than expected.
+    """
+    name = requirement.partition("==")[0]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    command += ["--no-binary", name, "--dest", str(folder), requirement]
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=timeout_s, check=False)
+    except subprocess.TimeoutExpired:
+        raise NotFetched(f"pip download {requirement} took more than {timeout_s:g} s") from None
+    archives = list(folder.glob("*.tar.gz"))
+    if done.returncode or not archives:
+        raise NotFetched(f"pip download {requirement} failed: {done.stderr.strip()[-200:]}")
+    found = hashlib.sha256(archives[0].read_bytes()).hexdigest()
+    if found != sha256:
+        raise NotFetched(f"{requirement} has the checksum {found}, expected {sha256}")
+    return archives[0]
 
 
 def _pack(folder: Path, timeout_s: float) -> Path:
@@ -69,6 +115,7 @@ def _unpack(archive: Path, folder: Path) -> None:
 
 if __name__ == "__main__":
     try:
-        print(scion_folder())
+        for suite in (scion_folder, sismic_folder):
+            print(suite())
     except NotFetched as error:
         sys.exit(f"not fetched: {error}")
