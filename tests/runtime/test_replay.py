@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from rawko import Actor, Bindings, ChildMachine, Event, append, assign, child_machine, parse_chart, send
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.runtime.journal import MemoryJournal, StepRecord
+from rawko.runtime.jumps import Jump, jump_of, jump_record, moved_in_time
 from rawko.runtime.logic import ActorFailed
 from rawko.runtime.replay import ReplayError, replay
 from rawko.runtime.session import Session
@@ -254,7 +256,7 @@ async def test_changed_functions_are_told() -> None:
     journal = MemoryJournal()
     await live_run(["NOTE"], journal)
     changed = bindings_of().replaced("action", {"note": lambda context, event: assign(count=7)})
-    with pytest.raises(ReplayError, match=r"row 2: root went to .* have changed since") as caught:
+    with pytest.raises(ReplayError, match=r"row 2: root changes its context by .* have changed since") as caught:
         await replay(journal, "r", PARENT, changed, input=INPUT)
     assert caught.value.seq == 2
 
@@ -265,3 +267,43 @@ async def test_a_changed_chart_is_told_at_its_checkpoint() -> None:
     await journal.checkpoint("r", await journal.last_seq("r"), snapshot, epoch=1)
     with pytest.raises(ReplayError, match="the chart has changed since"):
         await replay(journal, "r", KID, kid_bindings, input={"log": []})
+
+
+async def test_a_run_that_was_set_back_goes_on_from_there() -> None:
+    """The row of a rewind carries the machines; the steps before it stay, and what comes after it follows from it."""
+    journal = MemoryJournal()
+    await live_run(["NOTE", "GO", "NOTE"], journal)
+    rows = await journal.rows("r")
+    early = await replay(journal, "r", PARENT, bindings_of(), input=INPUT, until=2)
+    assert early.snapshot is not None
+    now = early.snapshot["now"] + 1000.0
+    jump = Jump("rewind", "r", 2, moved_in_time(early.snapshot, now), files="f" * 40)
+    epoch = await journal.begin("r")
+    notes = {"position": 1}
+    await journal.append(jump_record(jump, run="r", seq=len(rows) + 1, epoch=epoch, time=now, notes=notes))
+    back = await replay(journal, "r", PARENT, bindings_of(), input=INPUT)
+    assert (back.seq, back.notes) == (len(rows) + 1, notes)
+    assert back.snapshot == jump.snapshot
+    assert back.snapshot is not None
+    assert back.snapshot["now"] == early.snapshot["now"] + 1000.0
+    assert back.snapshot["context"] == early.snapshot["context"]
+    future = await replay(journal, "r", PARENT, bindings_of(), input=INPUT, until=len(rows))
+    assert future.snapshot is not None
+    assert future.snapshot["configuration"] != early.snapshot["configuration"]
+    assert jump_of((await journal.rows("r"))[-1]) == jump
+    assert [jump_of(row) for row in rows] == [None] * len(rows)
+
+
+async def test_a_look_at_an_early_step_begins_at_the_nearest_checkpoint() -> None:
+    journal = MemoryJournal()
+    await live_run(["NOTE", "NOTE", "NOTE"], journal)
+    whole = [await replay(journal, "r", PARENT, bindings_of(), input=INPUT, until=seq) for seq in range(1, 5)]
+    copied = MemoryJournal()
+    epoch = await copied.begin("r")
+    for row, state in zip(await journal.rows("r"), whole, strict=False):
+        await copied.append(replace(row, epoch=epoch, updates=() if row.seq < 3 else row.updates))
+        if row.seq == 2:
+            assert state.snapshot is not None
+            await copied.checkpoint("r", 2, state.snapshot, epoch=epoch)
+    found = await replay(copied, "r", PARENT, bindings_of(), input=INPUT, until=3)
+    assert found.snapshot == whole[2].snapshot, "the damaged rows before the checkpoint were not needed"

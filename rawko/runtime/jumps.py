@@ -1,0 +1,96 @@
+"""Rows that are no step of a machine: a run was set back to an earlier step, or begun from a step of another run.
+
+Such a row holds the whole tree of machines as a snapshot, so that what comes after it needs nothing before it; what
+stands before it stays where it is. Nothing here reads or writes a journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from rawko.runtime.journal import StepRecord
+
+ACTOR: Final = "run"
+"""In the place of an actor's path, which begins with "root"."""
+_PREFIX: Final = "rawko."
+JumpKind = Literal["rewind", "files", "fork"]
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """What such a row says.
+
+    Attributes:
+        kind: "rewind": machines, conversation and files; "files": the files alone; "fork": the first row of a run.
+        run, step: Where it went: a step of this run, or of the parent.
+        snapshot: Of the whole tree of machines, from which it goes on; None for "files".
+        files: Commit of the workspace snapshot that the files are now.
+        safety: Commit that holds the workspace as it was before; None where nothing was there.
+    """
+
+    kind: JumpKind
+    run: str
+    step: int
+    snapshot: Mapping[str, Any] | None = None
+    files: str | None = None
+    safety: str | None = None
+
+
+def jump_record(
+    jump: Jump, *, run: str, seq: int, epoch: int, time: float, notes: dict[str, Any] | None = None
+) -> StepRecord:
+    """The journal row of a jump."""
+    data = {
+        "run": jump.run,
+        "step": jump.step,
+        "files": jump.files,
+        "safety": jump.safety,
+        "snapshot": None if jump.snapshot is None else dict(jump.snapshot),
+    }
+    states = () if jump.snapshot is None else tuple(jump.snapshot["configuration"])
+    return StepRecord(
+        run=run,
+        seq=seq,
+        epoch=epoch,
+        actor=ACTOR,
+        time=time,
+        event={"name": _PREFIX + jump.kind, "data": data},
+        receipt=None,
+        updates=(),
+        effects=(),
+        configuration=states,
+        notes=notes,
+    )
+
+
+def jump_of(record: StepRecord) -> Jump | None:
+    """What a row says, if it is such a row."""
+    if record.actor != ACTOR or record.event is None:
+        return None
+    kind: Any = record.event["name"].removeprefix(_PREFIX)
+    data = record.event["data"]
+    return Jump(kind, data["run"], data["step"], data["snapshot"], data["files"], data["safety"])
+
+
+def moved_in_time(snapshot: Mapping[str, Any], now: float) -> dict[str, Any]:
+    """The snapshot as if it had been taken `now`: what a timer had left then, it has left from now on.
+
+    Without that a deadline of a step of yesterday would be over before anything could happen.
+    """
+    passed = now - float(snapshot["now"])
+    return _moved(snapshot, passed)
+
+
+def _moved(snapshot: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    return {
+        **snapshot,
+        "now": snapshot["now"] + seconds,
+        "external": [[time + seconds, *rest] for time, *rest in snapshot["external"]],
+        "timers": [[due + seconds, *rest] for due, *rest in snapshot["timers"]],
+        "invocations": [{**i, "started": i["started"] + seconds} for i in snapshot["invocations"]],
+        "entry": {state: time + seconds for state, time in snapshot["entry"].items()},
+        "idle": {state: time + seconds for state, time in snapshot["idle"].items()},
+        "children": {id: _moved(child, seconds) for id, child in snapshot["children"].items()},
+    }
