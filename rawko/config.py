@@ -21,7 +21,8 @@ from rawko.vocabulary.documents import Defect, DocumentError, accepted, load_doc
 from rawko.vocabulary.usage import Price
 
 FOLDER = ".rawko"
-ProviderName = Literal["anthropic", "scripted"]
+ProviderName = Literal["anthropic", "scripted", "cassette"]
+PROVIDERS: tuple[ProviderName, ...] = get_args(ProviderName)
 Headless = Literal["fail", "park", "default"]
 """What becomes of a question when nobody is there: the run fails, waits in its journal, or takes the default answer."""
 HEADLESS: tuple[Headless, ...] = get_args(Headless)
@@ -65,6 +66,7 @@ class ProjectConfig(Data):
     model: str | None = None
     base_url: str | None = None
     scenario: str | None = None
+    cassette: str | None = None
     max_iterations: Annotated[int, Field(ge=1)] = 50
     max_consecutive_failures: Annotated[int, Field(ge=1)] = 3
     max_tokens: Annotated[int, Field(ge=1)] = 8192
@@ -91,6 +93,8 @@ class Flags:
     assume_yes: bool = False
     headless: str | None = None
     budget: Budget = field(default_factory=Budget)
+    cassette: Path | None = None
+    record: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,8 @@ class Settings:
         budget: Of the whole run.
         context_window: Of the model, in tokens; None for what is known of the model.
         headless: What becomes of questions when nobody is there; `default_answers` are those of "default".
+        cassette: The file that the provider of this name plays.
+        record: The file that everything the provider answers is recorded into.
         environ: The environment that they were read from; keys and what commands may see come from it.
     """
 
@@ -130,6 +136,8 @@ class Settings:
     context_window: int | None = None
     headless: Headless = "park"
     default_answers: DefaultAnswers = field(default_factory=DefaultAnswers)
+    cassette: Path | None = None
+    record: Path | None = None
     environ: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -147,6 +155,12 @@ def load_settings(workspace: Path, flags: Flags, environ: Mapping[str, str]) -> 
     scenario = flags.scenario or environ.get("RAWKO_SCENARIO") or config.scenario
     if provider == "scripted" and not scenario:
         raise ConfigError("provider 'scripted' needs a scenario: --scenario NAME (shipped: 'fizzbuzz', or a file)")
+    cassette = _cassette(workspace, flags, environ, config)
+    if provider == "cassette" and cassette is None:
+        raise ConfigError("provider 'cassette' needs a file: --cassette FILE (record one with --record FILE)")
+    record = None if flags.record is None else flags.record.absolute()
+    if record is not None and provider == "cassette":
+        raise ConfigError("--record: what a cassette answers is recorded already; name another provider, or leave it")
     prompts = workspace / config.prompts if config.prompts else None
     if prompts is not None and not prompts.is_dir():
         raise ConfigError(f"{workspace / FOLDER / 'config.yaml'}: 'prompts' names {str(prompts)!r}, which is no folder")
@@ -154,7 +168,7 @@ def load_settings(workspace: Path, flags: Flags, environ: Mapping[str, str]) -> 
         workspace=workspace,
         state_dir=state_dir(workspace, environ),
         provider=provider,
-        model=flags.model or environ.get("RAWKO_MODEL") or config.model,
+        model=flags.model or environ.get("RAWKO_MODEL") or config.model or _recorded_model(provider, cassette),
         base_url=environ.get("ANTHROPIC_BASE_URL") or config.base_url,
         scenario=scenario,
         agents=load_agents(flags.agents_dir or _agents_dir(workspace, environ)),
@@ -172,6 +186,8 @@ def load_settings(workspace: Path, flags: Flags, environ: Mapping[str, str]) -> 
         context_window=config.context_window,
         headless=_headless(flags, environ, config),
         default_answers=config.default_answers,
+        cassette=cassette if provider == "cassette" else None,
+        record=record,
         environ=dict(environ),
     )
 
@@ -192,15 +208,41 @@ def load_project_config(workspace: Path) -> ProjectConfig:
 
 
 def _provider(flags: Flags, environ: Mapping[str, str], config: ProjectConfig) -> ProviderName:
-    """The provider asked for; a scenario alone asks for the scripted one."""
+    """The provider asked for; a scenario or a cassette alone asks for the one that plays it."""
     for source, value in (("--provider", flags.provider), ("RAWKO_PROVIDER", environ.get("RAWKO_PROVIDER"))):
         if value:
-            if value not in ("anthropic", "scripted"):
-                raise ConfigError(f"{source}: {value!r}{accepted(('anthropic', 'scripted'), found=value)}")
-            return value  # type: ignore[return-value]
+            if value not in PROVIDERS:
+                raise ConfigError(f"{source}: {value!r}{accepted(PROVIDERS, found=value)}")
+            return value
+    if flags.cassette is not None:
+        return "cassette"
     if flags.scenario or environ.get("RAWKO_SCENARIO"):
         return "scripted"
-    return config.provider or ("scripted" if config.scenario else "anthropic")
+    if environ.get("RAWKO_CASSETTE"):
+        return "cassette"
+    return config.provider or ("scripted" if config.scenario else "cassette" if config.cassette else "anthropic")
+
+
+def _cassette(workspace: Path, flags: Flags, environ: Mapping[str, str], config: ProjectConfig) -> Path | None:
+    """The cassette to play; one that the project's file names lies in the workspace."""
+    if flags.cassette is not None:
+        return flags.cassette.absolute()
+    if environ.get("RAWKO_CASSETTE"):
+        return Path(environ["RAWKO_CASSETTE"]).absolute()
+    return workspace / config.cassette if config.cassette else None
+
+
+def _recorded_model(provider: ProviderName, cassette: Path | None) -> str | None:
+    """The model that a cassette was recorded with: the one that its requests name."""
+    if provider != "cassette" or cassette is None:
+        return None
+    from rawko.providers.cassette.errors import CassetteError
+    from rawko.providers.cassette.file import read_header
+
+    try:
+        return read_header(cassette).model
+    except CassetteError as error:
+        raise ConfigError(f"cassette {error}") from error
 
 
 def _headless(flags: Flags, environ: Mapping[str, str], config: ProjectConfig) -> Headless:

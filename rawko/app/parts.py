@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -34,17 +35,34 @@ MAX_IDLE_MS: Final = 300_000
 """Longest silence of a server that is waited for, unless the whole call may take less."""
 
 
-def open_provider(settings: Settings, position: Mapping[str, Any] | None = None) -> Provider:
-    """The provider that the settings ask for.
+def open_provider(
+    settings: Settings, position: Mapping[str, Any] | None = None, *, is_resumed: bool = False
+) -> Provider:
+    """The provider that the settings ask for; what it answers is recorded where they say so.
 
     Args:
-        position: How far a scenario has been played already.
+        position: How far a scenario or cassette has been played, or recorded, already.
+        is_resumed: The run was begun before.
 
     Raises:
-        ConfigError: No key and no endpoint, a key or an address that cannot be one, an unusable scenario.
+        ConfigError: No key and no endpoint, a key or an address that cannot be one, an unusable scenario or cassette.
     """
+    if settings.record is None:
+        return _open_provider(settings, position)
+    from rawko.app.cassettes import record
+
+    return record(settings, partial(_open_provider, settings), position, is_resumed=is_resumed)
+
+
+def _open_provider(
+    settings: Settings, position: Mapping[str, Any] | None, wrap: Callable[[Any], Any] | None = None
+) -> Provider:
     if settings.provider == "scripted":
         return _scripted(settings, position)
+    if settings.provider == "cassette":
+        from rawko.app.cassettes import play
+
+        return play(settings, position)
 
     environ = _sign_in(settings)
     found = endpoint_from_env(environ)
@@ -62,7 +80,8 @@ def open_provider(settings: Settings, position: Mapping[str, Any] | None = None)
             auth_token=found.auth_token,
             timeout_ms=settings.timeout_ms,
             idle_timeout_ms=min(MAX_IDLE_MS, settings.timeout_ms),
-        )
+        ),
+        wrap=wrap,
     )
 
 
@@ -143,7 +162,8 @@ async def open_workspace(settings: Settings, run: str) -> Any:
 
     state = settings.state_dir
     try:
-        return await SnapshotWorkspace.open(settings.workspace, state / "snapshots", run=run, exclude=(state,))
+        hidden = (state, *filter(None, (settings.record, settings.cassette)))
+        return await SnapshotWorkspace.open(settings.workspace, state / "snapshots", run=run, exclude=hidden)
     except (WorkspaceError, OSError) as error:
         raise ConfigError(f"the workspace cannot be recorded in {str(state)!r}: {error}") from error
 

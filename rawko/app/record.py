@@ -83,6 +83,8 @@ def write_record(settings: Settings, run: str, task: str, agent: str | None) -> 
             "context_window": settings.context_window,
             "headless": settings.headless,
             "default_answers": settings.default_answers.to_json(),
+            "cassette": None if settings.cassette is None else str(settings.cassette),
+            "record": None if settings.record is None else str(settings.record),
         },
     }
     _write(runs_folder(settings.state_dir) / run / _RUN, data)
@@ -165,6 +167,8 @@ def _settings(data: Mapping[str, Any], current: Settings) -> Settings:
         context_window=data.get("context_window"),
         headless=data.get("headless", "park"),
         default_answers=DefaultAnswers.model_validate(data.get("default_answers") or {}),
+        cassette=Path(data["cassette"]) if data.get("cassette") else None,
+        record=Path(data["record"]) if data.get("record") else None,
     )
 
 

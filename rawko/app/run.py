@@ -124,7 +124,7 @@ class Run:
         started = time.monotonic()
         async with AsyncExitStack() as stack:
             noted = await self._noted() if self.is_resumed else None
-            provider = open_provider(self.settings, noted["position"] if noted else None)
+            provider = open_provider(self.settings, noted["position"] if noted else None, is_resumed=self.is_resumed)
             stack.push_async_callback(self._close, provider.aclose, "provider")
             self._meter = meter = MeteredProvider(provider)
             if noted:

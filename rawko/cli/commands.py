@@ -68,7 +68,7 @@ def rawko(
 @app.command()
 def run(
     task: Annotated[str, typer.Argument(metavar="TASK", help="What is to be done, in your words.", show_default=False)],
-    provider: Annotated[Optional[str], typer.Option(help="anthropic or scripted.")] = None,  # noqa: UP045
+    provider: Annotated[Optional[str], typer.Option(help="anthropic, scripted or cassette.")] = None,  # noqa: UP045
     scenario: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(metavar="NAME", help="Scenario of the scripted provider: a shipped name or a file."),
@@ -90,6 +90,14 @@ def run(
     max_tokens: MaxTokens = None,
     max_time: MaxTime = None,
     headless: HeadlessOption = None,
+    cassette: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="FILE", help="Answers come from this recording instead of a model; tools run for real."),
+    ] = None,
+    record: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="FILE", help="Record what the model is asked and answers into a new cassette."),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Allow every tool call that rules do not deny.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No live output; only the summary.")] = False,
@@ -99,7 +107,20 @@ def run(
 
     bounds = Bounds(max_cost, max_tokens, max_time)
     options = RunOptions(
-        task, provider, scenario, model, agent, agents, max_iterations, yes, json, quiet, bounds, headless
+        task,
+        provider,
+        scenario,
+        model,
+        agent,
+        agents,
+        max_iterations,
+        yes,
+        json,
+        quiet,
+        bounds,
+        headless,
+        cassette,
+        record,
     )
     raise typer.Exit(run_command(options))
 

@@ -68,6 +68,8 @@ class RunOptions:
     quiet: bool
     bounds: Bounds = Bounds()
     headless: str | None = None
+    cassette: Path | None = None
+    record: Path | None = None
 
 
 def run_command(options: RunOptions) -> int:
@@ -82,6 +84,8 @@ def run_command(options: RunOptions) -> int:
             assume_yes=options.yes,
             headless=options.headless,
             budget=options.bounds.budget(),
+            cassette=options.cassette,
+            record=options.record,
         )
         settings = load_settings(current_folder(), flags, os.environ)
         run = Run(settings, _as_text(options.task), agent=options.agent)
@@ -166,8 +170,14 @@ def _as_text(task: str) -> str:
 
 
 def _asked(run: Run) -> str:
-    scenario = run.settings.scenario
-    return f"scripted: {scenario}" if run.settings.provider == "scripted" else run.model
+    settings = run.settings
+    match settings.provider:
+        case "scripted":
+            return f"scripted: {settings.scenario}"
+        case "cassette":
+            return f"cassette: {settings.cassette}"
+        case "anthropic":
+            return run.model
 
 
 def _has_person() -> bool:

@@ -6,7 +6,7 @@ Importing this module loads the SDK (over a second); settings alone are in `endp
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 
 import httpx2
@@ -31,13 +31,20 @@ class AnthropicProvider:
     Args:
         endpoint: Where the server is.
         http_client: Another transport for the SDK (`anthropic.DefaultAsyncHttpxClient`); closed with the provider.
+        wrap: Puts middleware around the SDK's client: what records and plays cassettes.
     """
 
     name = "anthropic"
 
-    def __init__(self, endpoint: Endpoint, *, http_client: httpx2.AsyncClient | None = None) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        http_client: httpx2.AsyncClient | None = None,
+        wrap: Callable[[AsyncAnthropic], AsyncAnthropic] | None = None,
+    ) -> None:
         self._endpoint = endpoint
-        self._client = AsyncAnthropic(
+        client = AsyncAnthropic(
             base_url=endpoint.base_url,
             max_retries=0,
             timeout=_transport_timeout(endpoint),
@@ -45,6 +52,7 @@ class AnthropicProvider:
             api_key=endpoint.api_key or (None if endpoint.auth_token else _NO_KEY),
             auth_token=None if endpoint.api_key else endpoint.auth_token,
         )
+        self._client = client if wrap is None else wrap(client)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Deltas as they arrive, then the end. Closing the iterator closes the connection of the call."""

@@ -1,0 +1,100 @@
+"""Cassettes of a run: any provider recorded, and a cassette played as a provider."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from rawko.config import ConfigError, Settings
+from rawko.providers.cassette.cleaning import Cleaner, cleaner_for
+from rawko.providers.cassette.errors import CassetteError
+from rawko.providers.cassette.file import Header, Level, read_cassette
+from rawko.providers.cassette.port import PlayingProvider, RecordingProvider, check_answers
+from rawko.providers.cassette.recorder import Recorder
+from rawko.providers.cassette.tape import Tape, position_of
+from rawko.providers.endpoint import Endpoint
+from rawko.providers.models import resolve_model
+from rawko.runtime.ports import Provider
+
+_NOWHERE: Final = "http://cassette.invalid"
+
+Wrap = Callable[[Any], Any]
+"""Puts middleware around the SDK's client."""
+
+
+def play(settings: Settings, position: Mapping[str, Any] | None) -> Provider:
+    """The cassette of the settings as a provider. No network is touched.
+
+    Args:
+        position: How far it has been played already.
+
+    Raises:
+        ConfigError: It cannot be read, or `position` is not of it.
+    """
+    assert settings.cassette is not None, "load_settings refuses the provider without a cassette"
+    try:
+        cassette = read_cassette(settings.cassette)
+        tape = Tape(cassette, _cleaner(settings), position=position_of(position))
+        if cassette.header.level == "port":
+            check_answers(cassette)
+            return PlayingProvider(tape)
+    except CassetteError as error:
+        raise ConfigError(f"cassette {error}") from error
+    except ValueError as error:
+        raise ConfigError(f"cassette {settings.cassette} is not the one of this run any more: {error}") from error
+    from rawko.providers.anthropic_api import AnthropicProvider
+    from rawko.providers.cassette.wire import played
+
+    endpoint = Endpoint(base_url=_NOWHERE, timeout_ms=settings.timeout_ms)
+    return PlayingProvider(tape, AnthropicProvider(endpoint, wrap=lambda client: played(client, tape)))
+
+
+def record(
+    settings: Settings,
+    open_inner: Callable[[Mapping[str, Any] | None, Wrap | None], Provider],
+    noted: Mapping[str, Any] | None,
+    *,
+    is_resumed: bool,
+) -> Provider:
+    """The provider that `open_inner` opens, with everything it answers written into the settings' cassette.
+
+    Args:
+        open_inner: Opens the provider from its position, with what wraps the SDK's client (None: no wire is recorded).
+        noted: What the recording provider of the run's earlier part noted; None where it came to nothing.
+
+    Raises:
+        ConfigError: The cassette cannot be written; or as `open_inner`.
+    """
+    assert settings.record is not None
+    is_wire = settings.provider == "anthropic"
+    model = "scripted" if settings.provider == "scripted" else resolve_model(settings.model)
+    level: Level = "wire" if is_wire else "port"
+    header = Header(settings.provider, level, model)
+    keep, position = (None, None) if noted is None else (noted["recorded"], noted["inner"])
+    try:
+        if is_resumed and keep is None:  # killed before anything was acknowledged
+            settings.record.unlink(missing_ok=True)
+        recorder = Recorder(settings.record, header, _cleaner(settings), keep=keep)
+    except (CassetteError, OSError) as error:
+        raise ConfigError(f"--record: {error}") from error
+    try:
+        inner = open_inner(position, _recording(recorder) if is_wire else None)
+        return RecordingProvider(inner, recorder, is_wire=is_wire)
+    except BaseException:
+        recorder.close()
+        raise
+
+
+def _recording(recorder: Recorder) -> Wrap:
+    def wrap(client: Any) -> Any:
+        from rawko.providers.cassette.wire import recorded
+
+        return recorded(client, recorder)
+
+    return wrap
+
+
+def _cleaner(settings: Settings) -> Cleaner:
+    cleaner = cleaner_for(settings.workspace, settings.state_dir, settings.environ)
+    keys = {settings.environ.get(name, ""): name for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")}
+    return Cleaner(cleaner.places, {**cleaner.secrets, **{key: name for key, name in keys.items() if key}})

@@ -1,0 +1,152 @@
+"""What must not stand in a cassette: secrets, which are gone for good, and absolute paths, which come back as those of
+whoever plays it. Pure: strings and JSON in and out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+MARK: Final = "{rawko:"
+"""How every placeholder begins: `{rawko:workspace}`, `{rawko:secret OPENAI_API_KEY}`."""
+
+SECRET_PATTERNS: Final[Mapping[str, str]] = {
+    "anthropic key": r"sk-ant-[\w-]{8,}",
+    "api key": r"\bsk-[A-Za-z0-9_-]{20,}",
+    "github token": r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})",
+    "gitlab token": r"\bglpat-[\w-]{20,}",
+    "aws key": r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
+    "slack token": r"\bxox[abeoprs]-[\w-]{10,}",
+    "google key": r"\bAIza[\w-]{35}",
+    "hugging face token": r"\bhf_[A-Za-z0-9]{20,}",
+    "npm token": r"\bnpm_[A-Za-z0-9]{30,}",
+    "web token": r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}",
+    "bearer token": r"(?i:\bbearer )[\w.~+/-]{16,}=*",
+    "private key": r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----",
+}
+"""What keys look like, by the name that stands in their place. Assignments such as `password = ...` are not among
+them: code is full of those, and an answer that was changed would play back as other files."""
+
+_SECRET_PARTS = frozenset(
+    (
+        *("APIKEY", "AUTH", "CREDENTIAL", "CREDENTIALS", "KEY", "KEYS", "PASS", "PASSPHRASE", "PASSWD", "PASSWORD"),
+        *("SECRET", "SECRETS", "TOKEN", "TOKENS"),
+    )
+)
+MIN_SECRET_CHARS: Final = 8
+"""Shorter values are words (`AUTH=none`); taking those out would spoil ordinary text."""
+
+
+def secrets_of(environ: Mapping[str, str]) -> dict[str, str]:
+    """Values that an environment holds in variables named like secrets, by value; paths are none."""
+    return {
+        value: name
+        for name, value in environ.items()
+        if len(value) >= MIN_SECRET_CHARS
+        and not value.startswith("/")
+        and not _SECRET_PARTS.isdisjoint(name.upper().split("_"))
+    }
+
+
+@dataclass(frozen=True)
+class Cleaner:
+    """Takes secrets and absolute paths out of texts.
+
+    Args:
+        places: Absolute paths by the name of their placeholder: `{"workspace": "/home/u/project"}`.
+        secrets: Names by secret value; see `secrets_of`.
+    """
+
+    places: Mapping[str, str]
+    secrets: Mapping[str, str]
+
+    def clean(self, text: str) -> str:
+        """The text as it may be written down."""
+        return self._taken.sub(self._placeholder, text) if text else text
+
+    def clean_json(self, value: Any) -> Any:
+        """A JSON value with every string cleaned, names of fields included."""
+        return _mapped(value, self.clean)
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where in the text something is taken out."""
+        return (match.span() for match in self._taken.finditer(text))
+
+    def without_secrets(self, text: str) -> str:
+        """The last look at a text before it is written: no known value and no key is left in it."""
+        return self._secret.sub(self._placeholder, text)
+
+    def restore(self, text: str) -> str:
+        """The text with placeholders of paths as the paths of here; secrets stay away."""
+        return self._placed.sub(lambda match: self.places[match[1]], text) if MARK in text else text
+
+    def restore_json(self, value: Any) -> Any:
+        """A JSON value with every string restored."""
+        return _mapped(value, self.restore)
+
+    @cached_property
+    def for_fragments(self) -> Cleaner:
+        """The same for texts that are pieces of JSON themselves: paths as they are spelled inside a JSON string."""
+        return Cleaner({name: _escaped(path) for name, path in self.places.items()}, self.secrets)
+
+    @cached_property
+    def _taken(self) -> re.Pattern[str]:
+        # The longest path first: the workspace is below the home folder.
+        paths = sorted((path for path in self.places.values() if _is_telling(path)), key=len, reverse=True)
+        below = "|".join(map(re.escape, paths)) or "(?!)"
+        # `\n/home/u` in a piece of JSON is a path behind a line break, `x/home/u` is another path.
+        path = rf"(?:(?<![\w.-])|(?<=\\[nrt]))(?P<path>{below})(?![\w-])(?!\.\w)"
+        return re.compile(f"{path}|{self._secret.pattern}")
+
+    @cached_property
+    def _secret(self) -> re.Pattern[str]:
+        values = sorted(self.secrets, key=len, reverse=True)
+        known = f"(?P<known>{'|'.join(re.escape(value) for value in values)})|" if values else ""
+        shapes = "|".join(f"(?P<s{number}>{shape})" for number, shape in enumerate(SECRET_PATTERNS.values()))
+        return re.compile(known + shapes)
+
+    @cached_property
+    def _placed(self) -> re.Pattern[str]:
+        return re.compile(r"\{rawko:(" + ("|".join(map(re.escape, self.places)) or "(?!)") + r")\}")
+
+    @cached_property
+    def _names(self) -> Mapping[str, str]:
+        return {path: name for name, path in self.places.items()}
+
+    def _placeholder(self, match: re.Match[str]) -> str:
+        kind = str(match.lastgroup)
+        if kind == "path":
+            return f"{MARK}{self._names[match['path']]}}}"
+        name = self.secrets[match["known"]] if kind == "known" else list(SECRET_PATTERNS)[int(kind[1:])]
+        return f"{MARK}secret {name}}}"
+
+
+def cleaner_for(workspace: Path, state_dir: Path, environ: Mapping[str, str]) -> Cleaner:
+    """The cleaner of a run: its folders and the home folder as placeholders, its environment's secrets gone."""
+    places = {"workspace": str(workspace), "state": str(state_dir)}
+    if environ.get("HOME"):
+        places["home"] = environ["HOME"].rstrip("/")
+    return Cleaner(places, secrets_of(environ))
+
+
+def _is_telling(path: str) -> bool:
+    """The root folder is no place of anybody's."""
+    return len(path.strip("/")) > 0
+
+
+def _escaped(path: str) -> str:
+    return json.dumps(path, ensure_ascii=False)[1:-1]
+
+
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {change(str(key)): _mapped(item, change) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_mapped(item, change) for item in value]
+    return value

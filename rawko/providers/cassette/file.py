@@ -1,0 +1,327 @@
+"""The file of a cassette: YAML documents, a header and one per exchange, each closed by a line `...`.
+
+A document counts when its last line is there, and each is written at once, at the end: whoever is killed while
+recording leaves a file that holds every exchange that was complete. What stands behind the last `...` is passed over
+by readers and cut off by the next writer. The format is told in docs/providers.md.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+import yaml
+
+from rawko.providers.cassette.errors import CassetteError
+from rawko.providers.cassette.requests import Asked, abridged, whole
+
+FORMAT: Final = 1
+Level = Literal["wire", "port"]
+"""What was recorded: a server's bytes, or the events of a provider that has no wire."""
+
+TITLE: Final = "# A cassette of rawko: what a model was asked, and what it answered.\n"
+_END: Final = "...\n"
+_DOCUMENT = re.compile(r"^\.\.\.[ \t]*\r?\n", re.MULTILINE)
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a cassette says of itself.
+
+    Attributes:
+        provider: Which provider was recorded.
+        model: The model that was asked where an agent named none.
+    """
+
+    provider: str
+    level: Level
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request and its answer; what an answer holds depends on the cassette's level (`wire`, `port`)."""
+
+    number: int
+    asked: Asked
+    answer: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Cassette:
+    """A whole cassette.
+
+    Attributes:
+        is_cut: Something stands behind the last complete exchange: its recording was interrupted there.
+        size: Bytes up to the end of the last complete document.
+    """
+
+    path: Path
+    header: Header
+    exchanges: tuple[Exchange, ...]
+    is_cut: bool
+    size: int
+    ends: tuple[int, ...] = field(default=(), repr=False)
+    """Where each exchange ends, in bytes."""
+
+
+def read_header(path: Path) -> Header:
+    """What a cassette says of itself.
+
+    Raises:
+        CassetteError: There is no such file, or it is no cassette that this rawko can read.
+    """
+    pieces = _DOCUMENT.split(_read(path), maxsplit=1)
+    return _header(path, pieces[0], has_end=len(pieces) > 1)
+
+
+def read_cassette(path: Path) -> Cassette:
+    """A cassette with all complete exchanges.
+
+    Raises:
+        CassetteError: As `read_header`; or an exchange is damaged.
+    """
+    text = _read(path)
+    ends = [match.end() for match in _DOCUMENT.finditer(text)]
+    header = _header(path, text[: ends[0]] if ends else text, has_end=bool(ends))
+    exchanges: list[Exchange] = []
+    asked: list[Asked] = []
+    for start, end in pairwise(ends):
+        line = text.count("\n", 0, start) + 1
+        exchange = _exchange(path, text[start:end], line, asked, header.level)
+        exchanges.append(exchange)
+        asked.append(exchange.asked)
+    sizes = _byte_sizes(text, ends)
+    rest = text[ends[-1] :]
+    return Cassette(path, header, tuple(exchanges), bool(rest.strip()), sizes[-1], tuple(sizes[1:]))
+
+
+class CassetteWriter:
+    """Appends exchanges to a cassette; one writer per file.
+
+    Args:
+        keep: Go on with an existing file after so many exchanges (what stands behind them was never acknowledged);
+            None: a new file.
+
+    Raises:
+        CassetteError: The file exists already (or, with `keep`, is no cassette of this header), cannot be written, or
+            somebody else is writing it.
+    """
+
+    def __init__(self, path: Path, header: Header, *, keep: int | None = None) -> None:
+        self._path = path
+        self._asked: list[Asked] = []
+        self._fd = _open(path, is_new=keep is None)
+        try:
+            if keep is None:
+                self._write(TITLE + _document(_header_data(header)))
+            else:
+                self._go_on(header, keep)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def count(self) -> int:
+        """Exchanges so far."""
+        return len(self._asked)
+
+    def append(self, asked: Asked, answer: Mapping[str, Any]) -> None:
+        """Write one exchange, whole and at once.
+
+        Raises:
+            CassetteError: The disk refuses.
+        """
+        number = len(self._asked) + 1
+        data = {"exchange": number, "request": abridged(asked, self._asked), "answer": dict(answer)}
+        self._write("---\n" + _document(data))
+        self._asked.append(asked)
+
+    def close(self) -> None:
+        """Safe to call twice."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _go_on(self, header: Header, keep: int) -> None:
+        found = read_cassette(self._path)
+        if found.header != header:
+            raise CassetteError(self._path, f"it holds {found.header}, and {header} is to be recorded")
+        kept = found.exchanges[:keep]
+        end = found.ends[len(kept) - 1] if kept else _header_size(self._path)
+        os.ftruncate(self._fd, end)
+        self._asked = [exchange.asked for exchange in kept]
+
+    def _write(self, text: str) -> None:
+        data = memoryview(text.encode("utf-8"))
+        try:
+            while data:
+                data = data[os.write(self._fd, data) :]
+        except OSError as error:
+            raise CassetteError(self._path, f"cannot be written: {error.strerror}") from error
+
+
+def _open(path: Path, *, is_new: bool) -> int:
+    flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        if is_new:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            flags |= os.O_CREAT | os.O_EXCL
+        descriptor = os.open(path, flags, 0o644)
+    except FileExistsError:
+        raise CassetteError(path, "exists already; remove it to record anew, or play it with --cassette") from None
+    except OSError as error:
+        raise CassetteError(path, f"cannot be written: {error.strerror}") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise CassetteError(path, "another rawko is recording into it") from None
+    return descriptor
+
+
+# ---------------------------------------------------------------- reading
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise CassetteError(path, f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise CassetteError(path, f"is no cassette: byte {error.start} is no UTF-8") from error
+
+
+def _header(path: Path, text: str, *, has_end: bool) -> Header:
+    if not text.strip():
+        raise CassetteError(path, "is empty; accepted: a cassette (rawko run ... --record FILE)")
+    if not has_end:
+        _check_format(path, _first_line_data(text))
+        raise CassetteError(path, "is no cassette, or was cut off in its first lines", line=1)
+    data = _parsed(path, text, 1)
+    _check_format(path, data)
+    provider, level, model = data.get("provider"), data.get("level"), data.get("model")
+    if not (isinstance(provider, str) and isinstance(model, str)):
+        raise CassetteError(path, f"damaged header: provider {provider!r}, model {model!r}", line=1)
+    if level != "wire" and level != "port":
+        raise CassetteError(path, f"damaged header: level {level!r}; accepted: {get_args(Level)}", line=1)
+    return Header(provider, level, model)
+
+
+def _first_line_data(text: str) -> Mapping[str, Any]:
+    match = re.search(r"^cassette: (\d+)[ \t]*$", text, re.MULTILINE)
+    return {"cassette": int(match[1])} if match else {}
+
+
+def _check_format(path: Path, data: Mapping[str, Any]) -> None:
+    found = data.get("cassette")
+    if isinstance(found, int) and found > FORMAT:
+        raise CassetteError(path, f"format {found}, of a newer rawko; this one reads {FORMAT}", line=1)
+    if found != FORMAT:
+        raise CassetteError(path, f"is no cassette: 'cassette' is {found!r}; accepted: {FORMAT}", line=1)
+
+
+def _exchange(path: Path, text: str, line: int, earlier: Sequence[Asked], level: Level) -> Exchange:
+    data = _parsed(path, text, line)
+    number = len(earlier) + 1
+    if data.get("exchange") != number:
+        raise CassetteError(path, f"'exchange' is {data.get('exchange')!r}; expected {number}", line=line)
+    request, answer = data.get("request"), data.get("answer")
+    if not isinstance(request, dict) or not isinstance(answer, dict):
+        raise CassetteError(path, f"exchange {number} has no request or no answer", line=line)
+    try:
+        asked = Asked(whole(request, earlier))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise CassetteError(path, f"exchange {number}: its request is damaged: {error}", line=line) from error
+    if problem := _why_no_answer(answer, level):
+        raise CassetteError(path, f"exchange {number}: its answer is damaged: {problem}", line=line)
+    return Exchange(number, asked, answer)
+
+
+def _why_no_answer(answer: Mapping[str, Any], level: Level) -> str:
+    wanted = {"wire": ("status", "failure"), "port": ("done", "error")}[level]
+    if not any(name in answer for name in wanted):
+        return f"it has neither {wanted[0]!r} nor {wanted[1]!r}"
+    types = {"status": int, "headers": dict, "body": str, "failure": dict, "done": dict, "error": dict, "deltas": list}
+    for name, kind in types.items():
+        if name in answer and not isinstance(answer[name], kind):
+            return f"{name!r} is {answer[name]!r:.60}"
+    return ""
+
+
+def _parsed(path: Path, text: str, line: int) -> dict[str, Any]:
+    try:
+        data = yaml.load(text, _Loader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        at = line + (mark.line if mark is not None else 0)
+        problem = getattr(error, "problem", None) or str(error)
+        raise CassetteError(path, f"damaged: {problem}", line=at) from error
+    if not isinstance(data, dict):
+        raise CassetteError(path, f"damaged: found {type(data).__name__}, expected fields", line=line)
+    return data
+
+
+def _byte_sizes(text: str, ends: Sequence[int]) -> list[int]:
+    sizes: list[int] = []
+    start = total = 0
+    for end in ends:
+        total += len(text[start:end].encode("utf-8"))
+        sizes.append(total)
+        start = end
+    return sizes
+
+
+def _header_size(path: Path) -> int:
+    match = _DOCUMENT.search(text := _read(path))
+    assert match is not None, "read_cassette has found a header"
+    return len(text[: match.end()].encode("utf-8"))
+
+
+# ---------------------------------------------------------------- writing
+
+
+def _header_data(header: Header) -> dict[str, Any]:
+    return {"cassette": FORMAT, "provider": header.provider, "level": header.level, "model": header.model}
+
+
+def _document(data: Mapping[str, Any]) -> str:
+    dumper: Any = _SlowDumper if _has_astral(data) else _Dumper
+    text: str = yaml.dump(data, Dumper=dumper, allow_unicode=True, sort_keys=False, width=10**6)
+    return f"{text}{_END}"
+
+
+def _has_astral(data: Any) -> bool:
+    """Whether some text has characters beyond the first plane, which libyaml can only write as escapes."""
+    if isinstance(data, str):
+        return _ASTRAL.search(data) is not None
+    if isinstance(data, Mapping):
+        return any(map(_has_astral, data.values()))
+    return isinstance(data, (list, tuple)) and any(map(_has_astral, data))
+
+
+def _long_text(dumper: Any, text: str) -> Any:
+    """Texts of several lines stand line by line."""
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+class _SlowDumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+for _one in (_SlowDumper, _Dumper):
+    _one.add_representer(str, _long_text)

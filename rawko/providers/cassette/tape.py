@@ -1,0 +1,129 @@
+"""Which recorded answer belongs to a request: by content, in the order of recording, each once. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+
+from rawko.providers.cassette.cleaning import Cleaner
+from rawko.providers.cassette.file import Cassette, Exchange
+from rawko.providers.cassette.requests import MAX_DIFF_LINES, Asked, Request, difference, normalised
+from rawko.providers.failures import provider_error
+from rawko.runtime.ports import ProviderError
+
+
+class Tape:
+    """A cassette that is being played.
+
+    Equal requests (a try and its repetition) get their answers in the order of recording; different ones may come in
+    any order, as parallel calls do. A request that fits exactly goes before one that differs in dates, durations,
+    temporary names and the like.
+
+    Args:
+        position: What `position` of an earlier tape gave: answers that were taken are not given again.
+
+    Raises:
+        ValueError: `position` does not belong to this cassette.
+    """
+
+    def __init__(self, cassette: Cassette, cleaner: Cleaner, *, position: str = "") -> None:
+        self._cassette, self.cleaner = cassette, cleaner
+        self._taken = set(numbers_of(position))
+        if self._taken and max(self._taken) > len(cassette.exchanges):
+            raise ValueError(f"exchange {max(self._taken)} was taken; the cassette has {len(cassette.exchanges)}")
+        self._exact, self._alike = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
+        for exchange in cassette.exchanges:
+            self._exact[exchange.asked.key].append(exchange.number)
+            self._alike[exchange.asked.blurred].append(exchange.number)
+
+    def take(self, body: Request) -> Exchange:
+        """The answer to a request.
+
+        Raises:
+            ProviderError: None was recorded, or all that were are taken (code "scenario"); says what differs.
+        """
+        asked = Asked(self.cleaner.clean_json(normalised(body)))
+        for numbers in (self._exact.get(asked.key, ()), self._alike.get(asked.blurred, ())):
+            for number in numbers:
+                if number not in self._taken:
+                    self._taken.add(number)
+                    return self._cassette.exchanges[number - 1]
+        raise self._miss(asked)
+
+    def position(self) -> str:
+        """What has been taken, as ranges: "1-17,19"."""
+        return ranges_of(self._taken)
+
+    def unused(self) -> tuple[str, ...]:
+        """Exchanges that nobody asked for."""
+        left = (exchange.number for exchange in self._cassette.exchanges if exchange.number not in self._taken)
+        return tuple(f"{self._cassette.path}: exchange {number}" for number in left)
+
+    # ------------------------------------------------------------ misses
+
+    def _miss(self, asked: Asked) -> ProviderError:
+        path, count = self._cassette.path, len(self._cassette.exchanges)
+        lines = [f"the cassette {path} has no answer to this request (message {len(asked.marks)} of its conversation)"]
+        if self._cassette.is_cut:
+            lines.append(f"its recording was interrupted: what stands behind exchange {count} is not complete")
+        nearest = self._nearest(asked)
+        if nearest is None:
+            lines.append("it holds no exchange at all" if not count else "nothing that it holds is like it")
+            return provider_error("\n".join(lines), "scenario")
+        found = list(islice(difference(nearest.asked, asked), MAX_DIFF_LINES + 1))
+        if not found:
+            lines.append(f"exchange {nearest.number} is this very request, but its answer is taken already")
+            return provider_error("\n".join(lines), "scenario")
+        taken = ", whose answer is taken already" if nearest.number in self._taken else ""
+        lines.append(f"the nearest is exchange {nearest.number}{taken}; - is recorded, + is asked now:")
+        lines += found[:MAX_DIFF_LINES]
+        if len(found) > MAX_DIFF_LINES:
+            lines.append("… and more")
+        return provider_error("\n".join(lines), "scenario")
+
+    def _nearest(self, asked: Asked) -> Exchange | None:
+        """The one with the longest common beginning; among equal ones what is not taken, then the earliest."""
+
+        def rank(exchange: Exchange) -> tuple[int, int, int, bool, int]:
+            messages, fields = asked.shares(exchange.asked)
+            surplus = abs(len(exchange.asked.marks) - len(asked.marks))
+            return messages, fields, -surplus, exchange.number not in self._taken, -exchange.number
+
+        return max(self._cassette.exchanges, key=rank, default=None)
+
+
+def ranges_of(numbers: Iterable[int]) -> str:
+    """Numbers as ranges, so that what a run notes stays short however long it is."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def numbers_of(ranges: str) -> Iterator[int]:
+    """The numbers that `ranges_of` wrote.
+
+    Raises:
+        ValueError: It is not of that form.
+    """
+    for part in filter(None, ranges.split(",")):
+        first, _, last = part.partition("-")
+        yield from range(int(first), int(last or first) + 1)
+
+
+def position_of(notes: Mapping[str, object] | None) -> str:
+    """The position in what a provider noted; "" at the beginning.
+
+    Raises:
+        ValueError: The note is not of a cassette.
+    """
+    if notes is None:
+        return ""
+    taken = notes.get("taken")
+    if not isinstance(taken, str):
+        raise ValueError(f"{notes!r} is no position in a cassette")
+    return taken

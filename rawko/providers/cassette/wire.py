@@ -1,0 +1,186 @@
+"""Recording and playing at the SDK's middleware: requests, and answers as the bytes that came.
+
+What is played goes through the same reading as what a server sends: events, status codes, broken connections. The
+client that plays never gets as far as its transport. Importing this module loads the SDK.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import anthropic
+import httpx2
+from anthropic import AsyncAnthropic, AsyncAPIResponse
+
+from rawko.providers.cassette.answers import cleaned, ends_by_itself, restored, said
+from rawko.providers.cassette.cleaning import Cleaner
+from rawko.providers.cassette.recorder import Recorder
+from rawko.providers.cassette.tape import Tape
+
+Next = Callable[[Any], Awaitable[Any]]
+Middleware = Callable[[Any, Next], Awaitable[Any]]
+
+KEPT_HEADERS: Final = ("content-type", "request-id", "retry-after", "retry-after-ms", "x-should-retry")
+"""What of an answer's headers means something to a reader; the rest, cookies among it, is not written down."""
+
+_NOWHERE: Final = "http://cassette.invalid/v1/messages"
+
+
+def recorded(client: AsyncAnthropic, recorder: Recorder) -> AsyncAnthropic:
+    """The client with everything that it is asked and answered written down.
+
+    An answer counts when its last byte is there, or when it broke; one that the caller gave up is none.
+    """
+
+    async def record(request: Any, call_next: Next) -> Any:
+        body = dict(request.json)
+        try:
+            response = await call_next(request)
+        except anthropic.APIConnectionError as error:
+            recorder.write(body, {"failure": _failure(error.__cause__ or error, recorder.cleaner)})
+            raise
+        raw = response.http_response
+
+        def ended(data: bytes, error: BaseException | None) -> None:
+            failure = {} if error is None else {"failure": _failure(error, recorder.cleaner)}
+            recorder.write(body, {**_answer(raw, data, recorder.cleaner), **failure})
+
+        if raw.is_stream_consumed:
+            ended(raw.content, None)
+        else:
+            raw.stream = _Overheard(raw, ended)
+        return response
+
+    return client.with_middleware(record)
+
+
+def played(client: AsyncAnthropic, tape: Tape) -> AsyncAnthropic:
+    """The client with every answer from the cassette; no network is touched."""
+
+    async def play(request: Any, call_next: Next) -> Any:
+        exchange = tape.take(dict(request.json))
+        answer = exchange.answer
+        sent = httpx2.Request("POST", _NOWHERE)
+        failure = answer.get("failure")
+        if "status" not in answer:
+            raise _connection_error(_exception(answer["failure"]), sent)
+        data = _body(answer, tape.cleaner)
+        raw = httpx2.Response(
+            answer["status"],
+            headers={str(name): str(value) for name, value in answer.get("headers", {}).items()},
+            stream=_Played(data, None if failure is None else _exception(failure)),
+            request=sent,
+        )
+        return AsyncAPIResponse(
+            raw=raw,
+            client=client,
+            cast_to=request.cast_to,
+            stream=request.stream,
+            stream_cls=request.stream_cls,
+            options=request.options,
+        )
+
+    return client.with_middleware(play)
+
+
+# ---------------------------------------------------------------- answers as data
+
+
+def _answer(raw: httpx2.Response, data: bytes, cleaner: Cleaner) -> dict[str, Any]:
+    """Status, headers and body; the body as text where it is one, without the transport's compression."""
+    headers = {name: cleaner.clean(raw.headers[name]) for name in KEPT_HEADERS if name in raw.headers}
+    plain = _decoded(raw, data)
+    try:
+        text = plain.decode("utf-8")
+    except UnicodeDecodeError:
+        return {"status": raw.status_code, "headers": headers, "body_base64": base64.b64encode(plain).decode("ascii")}
+    body = cleaned(text, cleaner)
+    told = said(body)
+    return {"status": raw.status_code, "headers": headers, **({"says": told} if told else {}), "body": body}
+
+
+def _decoded(raw: httpx2.Response, data: bytes) -> bytes:
+    encoding = raw.headers.get("content-encoding")
+    if encoding is None:
+        return data
+    try:
+        return httpx2.Response(200, headers={"content-encoding": encoding}, content=data).content
+    except httpx2.DecodingError:
+        return data
+
+
+def _body(answer: Mapping[str, Any], cleaner: Cleaner) -> bytes:
+    if "body_base64" in answer:
+        return base64.b64decode(answer["body_base64"])
+    return restored(answer.get("body", ""), cleaner).encode("utf-8")
+
+
+def _failure(error: BaseException, cleaner: Cleaner) -> dict[str, str]:
+    return {"type": type(error).__name__, "message": cleaner.clean(str(error))}
+
+
+def _exception(failure: Mapping[str, Any]) -> httpx2.HTTPError:
+    """The transport's exception again; one that it does not know is a connection that broke."""
+    kind = getattr(httpx2, str(failure.get("type")), None)
+    message = str(failure.get("message", ""))
+    if isinstance(kind, type) and issubclass(kind, httpx2.TransportError):
+        return kind(message)
+    return httpx2.NetworkError(message)
+
+
+def _connection_error(error: httpx2.HTTPError, sent: httpx2.Request) -> anthropic.APIConnectionError:
+    """As the SDK raises it where no answer came."""
+    is_timeout = isinstance(error, httpx2.TimeoutException)
+    told = anthropic.APITimeoutError(request=sent) if is_timeout else anthropic.APIConnectionError(request=sent)
+    told.__cause__ = error
+    return told
+
+
+# ---------------------------------------------------------------- streams
+
+
+class _Overheard(httpx2.AsyncByteStream):
+    """An answer's bytes on their way, kept until the last one is there."""
+
+    def __init__(self, raw: httpx2.Response, ended: Callable[[bytes, BaseException | None], None]) -> None:
+        assert isinstance(raw.stream, httpx2.AsyncByteStream)
+        self._raw, self._stream, self._ended = raw, raw.stream, ended
+        self._pieces: list[bytes] = []
+        self._is_told = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for piece in self._stream:
+                self._pieces.append(piece)
+                yield piece
+        except httpx2.TransportError as error:
+            self._tell(error)
+            raise
+        self._tell(None)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+        # The reader of a stream stops at an error in it, and at what it cannot read: that is the answer, too.
+        text = _decoded(self._raw, b"".join(self._pieces)).decode("utf-8", "replace")
+        if ends_by_itself(text):
+            self._tell(None)
+
+    def _tell(self, error: BaseException | None) -> None:
+        if not self._is_told:
+            self._is_told = True
+            self._ended(b"".join(self._pieces), error)
+
+
+class _Played(httpx2.AsyncByteStream):
+    """Recorded bytes, and the failure that ended them."""
+
+    def __init__(self, data: bytes, failure: httpx2.HTTPError | None) -> None:
+        self._data, self._failure = data, failure
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._data:
+            yield self._data
+        if self._failure is not None:
+            raise self._failure
