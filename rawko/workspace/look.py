@@ -181,10 +181,10 @@ def _unlike(
     files, (encoding, errors) = folder.files, _ENCODING
     for entry in listing:
         name = entry.name.encode(encoding, errors)
-        if name in files:
+        known = files.get(name)
+        if known is not None:
             try:
-                seen = entry.stat(follow_symlinks=False)
-                if files[name][2] == signature(seen):
+                if known[2] == signature(entry.stat(follow_symlinks=False)):
                     same.append(name)
                     continue
             except OSError:

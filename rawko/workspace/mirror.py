@@ -7,7 +7,8 @@ that still looks the same is not read again. Looking at the disk is `look`'s.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from rawko.workspace.names import Parts
@@ -15,6 +16,12 @@ from rawko.workspace.objects import MODE_FOLDER, Objects, TreeEntry
 
 Signature: TypeAlias = tuple[int, int, int, int, int]
 """What tells a changed file from an unchanged one: mtime and ctime in ns, size in bytes, inode, mode."""
+
+
+signature: Callable[[os.stat_result], Signature] = attrgetter(
+    "st_mtime_ns", "st_ctime_ns", "st_size", "st_ino", "st_mode"
+)
+"""What a file looks like from outside. Most of a full look's time goes by here: this is half of a function's cost."""
 
 
 class File(NamedTuple):
@@ -106,11 +113,6 @@ class Mirror:
     def __iter__(self) -> Iterator[tuple[bytes, File]]:
         """All files as (path, file), in no particular order."""
         return _walk(self.root, b"")
-
-
-def signature(stat: os.stat_result) -> Signature:
-    """What a file looks like from outside."""
-    return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino, stat.st_mode
 
 
 def _load(objects: Objects, tree: bytes) -> Folder:

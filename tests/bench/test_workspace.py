@@ -74,25 +74,39 @@ def test_diff(benchmark: Any, store: SnapshotStore, edit: Edit) -> None:
     benchmark(lambda: store.diff(before, after))
 
 
-def test_git_add_and_write_tree(
-    benchmark: Any, workspace: Path, edit: Edit, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tmp_path_factory.mktemp("git") / "dot-git"
+@pytest.fixture(scope="module")
+def git(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """Git's command line on the same workspace, with everything in its index."""
     environment = {
         "PATH": os.environ["PATH"],
-        "GIT_DIR": str(folder),
+        "GIT_DIR": str(tmp_path_factory.mktemp("git") / "dot-git"),
         "GIT_WORK_TREE": str(workspace),
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,
     }
 
-    def git(*arguments: str) -> None:
-        subprocess.run(["git", *arguments], env=environment, cwd=workspace, check=True, capture_output=True)
+    def run(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], env=environment, cwd=workspace, check=True, capture_output=True)
+        return done.stdout.decode().strip()
 
+    run("init", "-q")
+    run("add", "-A")
+    return run
+
+
+def test_git_add_and_write_tree(benchmark: Any, git: Callable[..., str], edit: Edit) -> None:
     def capture() -> None:
         git("add", "-A")
         git("write-tree")
 
-    git("init", "-q")
-    capture()
     benchmark.pedantic(capture, setup=edit, rounds=20)
+
+
+def test_git_read_tree(benchmark: Any, git: Callable[..., str], edit: Edit) -> None:
+    target = git("write-tree")
+
+    def change() -> None:
+        edit()
+        git("add", "-A")
+
+    benchmark.pedantic(lambda: git("read-tree", "-u", "--reset", target), setup=change, rounds=20)
