@@ -200,6 +200,17 @@ def _preempted(interpreter: Interpreter, node: Node, chosen: tuple[int, ...]) ->
     return tuple(found)
 
 
+def guard_seen(interpreter: Interpreter, node: Node, transition: int, event: Event) -> tuple[dict[str, Any], ...]:
+    """What a guard came to, as of now: the value of each name in it, and the context fields that it read."""
+    reads: dict[str, Any] = {}
+    guard = interpreter._program.guard(node, transition)
+    try:
+        _ask(interpreter, guard, transition, event, _Recording(interpreter._fields, reads))
+    except Exception:  # noqa: BLE001 - the value of the name that raises says so
+        pass
+    return _values(interpreter, node, interpreter._program.structure.transitions[transition].guard, event), reads
+
+
 def _values(interpreter: Interpreter, node: Node, guard: Any, event: Event) -> dict[str, Any]:
     """The value of each name in a guard expression."""
     from rawko.chart import definition as d
