@@ -147,7 +147,8 @@ class Run:
             files, diff = await self._compared(workspace, before, after)
         unused = getattr(provider, "unused", None)
         if actor.interpreter.final and unused is not None and (left := unused()):
-            self._notes.append(f"the scenario has {len(left)} replies that nobody asked for, the first: {left[0]}")
+            what = "cassette" if self.settings.provider == "cassette" else "scenario"
+            self._notes.append(f"the {what} has {len(left)} replies that nobody asked for, the first: {left[0]}")
         report = self._report(actor, files, diff, int((time.monotonic() - started) * 1000))
         write_report(self.settings, self.id, report.to_json())
         return report
@@ -178,7 +179,12 @@ class Run:
             return str(taken[0].tree)
         return await self._captured(workspace, "before the run")
 
-    async def _make_actor(self, meter: MeteredProvider, workspace: Any, toolbox: Toolbox, journal: Journal) -> Actor:
+    def machine(self, provider: Any = None, toolbox: Any = None, workspace: Any = None) -> Prepared:
+        """Chart, bindings and input of the run's machine; without the parts it can be looked at and replayed.
+
+        Raises:
+            ConfigError: A template or a chart that cannot be used.
+        """
         settings = self.settings
         try:
             loop_prompts = Prompts.load("agent_loop", agent_loop_actors.PLACEHOLDERS, override=settings.prompts_dir)
@@ -186,7 +192,7 @@ class Run:
         except PromptError as error:
             raise ConfigError(str(error)) from error
         ports = agent_loop_actors.AgentLoopPorts(
-            provider=meter,
+            provider=provider,
             toolbox=toolbox,
             workspace=workspace,
             people=self.people,
@@ -198,17 +204,20 @@ class Run:
         )
         machines = agent_machines(settings, agent_loop.bindings | agent_loop_actors.actors(ports))
         check_machines(settings, machines)
+        if self.agent is not None:
+            config = settings.agents[self.agent]
+            return self._agent_alone(config, machines[config.chart])
+        return self._orchestrator(
+            orchestrator_actors.OrchestratorPorts(provider, self.model, arbiter_prompts, machines.__getitem__)
+        )
+
+    async def _make_actor(self, meter: MeteredProvider, workspace: Any, toolbox: Toolbox, journal: Journal) -> Actor:
+        settings = self.settings
+        chart, bindings, given = self.machine(meter, toolbox, workspace)
         session = Session(run=self.id, log=self.log, journal=journal, notes=meter.notes)
         session.stream.subscribe(self._watch)
         if self.observe is not None:
             session.stream.subscribe(self.observe)
-        if self.agent is not None:
-            config = settings.agents[self.agent]
-            chart, bindings, given = self._agent_alone(config, machines[config.chart])
-        else:
-            chart, bindings, given = self._orchestrator(
-                orchestrator_actors.OrchestratorPorts(meter, self.model, arbiter_prompts, machines.__getitem__)
-            )
         snapshot = None
         if self.is_resumed:
             try:
