@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, get_args
 
 from pydantic import ValidationError
 
+from rawko.machines.answers import AnswerError, json_object, quoted
 from rawko.vocabulary.base import Data
 
 DecisionType = Literal["SELECT_MODE", "CONTINUE", "COMPLETE", "RETRY", "SKIP", "ABORT"]
@@ -18,8 +17,6 @@ REPEATS: frozenset[str] = frozenset({"RETRY", "CONTINUE"})
 """Decisions that mean the same agent again where no other is named (C-02)."""
 
 _NULL = {"type": "null"}
-_QUOTED_CHARS = 120
-_FENCE = re.compile(r"^[ \t]*```[ \t]*(?:json)?[ \t]*\n(?P<body>.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
 class DecisionError(ValueError):
@@ -115,27 +112,10 @@ def why_refused(
 
 
 def _json_object(text: str) -> Mapping[str, Any]:
-    body = _unfenced(text).strip()
-    if not body:
-        raise DecisionError("the answer is empty; accepted: one JSON object with 'type', 'mode', 'reason', 'summary'")
     try:
-        value = json.loads(body, parse_constant=_refused_constant)
-    except (ValueError, RecursionError) as error:
-        raise DecisionError(f"the answer {_quoted(body)} is not JSON ({error}); accepted: one JSON object") from error
-    if not isinstance(value, dict):
-        raise DecisionError(f"the answer {_quoted(body)} is JSON but not an object; accepted: one JSON object")
-    return value
-
-
-def _unfenced(text: str) -> str:
-    blocks = [match["body"] for match in _FENCE.finditer(text)]
-    if len(blocks) > 1:
-        raise DecisionError(f"the answer holds {len(blocks)} fenced blocks; accepted: one JSON object")
-    return blocks[0] if blocks else text
-
-
-def _refused_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
+        return json_object(text, keys="'type', 'mode', 'reason', 'summary'")
+    except AnswerError as error:
+        raise DecisionError(str(error)) from error
 
 
 def _problems(error: ValidationError) -> Iterable[str]:
@@ -145,11 +125,11 @@ def _problems(error: ValidationError) -> Iterable[str]:
 
 
 def _plain(field: str, problem: Mapping[str, Any]) -> str:
-    return f"{field} is {_quoted(str(problem['input']))}: {problem['msg']}"
+    return f"{field} is {quoted(str(problem['input']))}: {problem['msg']}"
 
 
 def _literal(field: str, problem: Mapping[str, Any]) -> str:
-    return f"{field} is {_quoted(str(problem['input']))}; accepted: {', '.join(DECISION_TYPES)}"
+    return f"{field} is {quoted(str(problem['input']))}; accepted: {', '.join(DECISION_TYPES)}"
 
 
 def _missing(field: str, problem: Mapping[str, Any]) -> str:
@@ -157,7 +137,3 @@ def _missing(field: str, problem: Mapping[str, Any]) -> str:
 
 
 _WORDS: dict[str, Callable[[str, Mapping[str, Any]], str]] = {"literal_error": _literal, "missing": _missing}
-
-
-def _quoted(text: str) -> str:
-    return repr(text if len(text) <= _QUOTED_CHARS else text[:_QUOTED_CHARS] + "...")

@@ -1,0 +1,54 @@
+"""A model's answer that must be one JSON object, bare or in one fenced block: found, or refused in words. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+QUOTED_CHARS: Final = 120
+_FENCE: Final = re.compile(r"^[ \t]*```[ \t]*(?:json)?[ \t]*\n(?P<body>.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
+
+
+class AnswerError(ValueError):
+    """An answer that holds no JSON object. The message quotes what was wrong and says what would be accepted."""
+
+
+def json_object(text: str, *, keys: str) -> Mapping[str, Any]:
+    """The object that an answer holds.
+
+    Args:
+        keys: What belongs in it, for the message about an empty answer.
+
+    Raises:
+        AnswerError: It is no JSON, no object, or holds several fenced blocks.
+
+    Source: C-39.
+    """
+    body = _unfenced(text).strip()
+    if not body:
+        raise AnswerError(f"the answer is empty; accepted: one JSON object with {keys}")
+    try:
+        value = json.loads(body, parse_constant=_refused_constant)
+    except (ValueError, RecursionError) as error:
+        raise AnswerError(f"the answer {quoted(body)} is not JSON ({error}); accepted: one JSON object") from error
+    if not isinstance(value, dict):
+        raise AnswerError(f"the answer {quoted(body)} is JSON but not an object; accepted: one JSON object")
+    return value
+
+
+def quoted(text: str) -> str:
+    """A text as messages show it, cut where it is long."""
+    return repr(text if len(text) <= QUOTED_CHARS else text[:QUOTED_CHARS] + "...")
+
+
+def _unfenced(text: str) -> str:
+    blocks = [match["body"] for match in _FENCE.finditer(text)]
+    if len(blocks) > 1:
+        raise AnswerError(f"the answer holds {len(blocks)} fenced blocks; accepted: one JSON object")
+    return blocks[0] if blocks else text
+
+
+def _refused_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
