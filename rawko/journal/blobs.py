@@ -1,68 +1,144 @@
-"""Large texts by their content: a JSON value with its long strings taken out, and put back.
+"""JSON as the journal keeps it: long strings and full pages of long lists stand apart, by their content, and once.
 
-A conversation that stands in a row, in a checkpoint and in the next checkpoint is stored once.
+A conversation that stands in a row, in a checkpoint and in the next checkpoint is stored once; what a checkpoint adds
+to the one before is what the lists have grown by.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+import re
+import zlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
-MIN_CHARS = 2_048
+MIN_CHARS = 512
 """Shorter texts cost less in the row than a pointer and a row of their own."""
+PAGE_ITEMS = 32
+"""Items of a list that stand apart together; what does not fill a page stays where it is."""
+_MIN_PAGE_CHARS = 1024
 
-_KEY = "$blob"
+_BLOB, _PAGES = "$blob", "$pages"
+_POINTER = re.compile(r"[0-9a-f]{64}")
+_RAW, _DEFLATED = b"\0", b"\1"
+_MIN_DEFLATED = 64
+
+Fetch = Callable[[bytes], bytes]
+"""The content of a digest; LookupError where there is none."""
 
 
-def digest_of(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+@dataclass(slots=True)
+class Packed:
+    """A value's JSON text, and the content that was taken out of it, by digest."""
+
+    text: str
+    taken: dict[bytes, bytes] = field(default_factory=dict)
 
 
-def pack(value: Any) -> tuple[str, dict[str, bytes]]:
-    """JSON text of a value, and the long strings that were taken out of it, by digest."""
-    taken: dict[str, bytes] = {}
+def digest_of(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
+
+
+def pack(value: Any) -> Packed:
+    """The value as JSON text without its long strings, and without the full pages of its long lists."""
+    packed = Packed("")
+
+    def take(text: str) -> str:
+        data = text.encode("utf-8", "surrogatepass")
+        digest = digest_of(data)
+        packed.taken[digest] = data
+        return digest.hex()
 
     def visit(part: Any) -> Any:
-        if isinstance(part, str) and len(part) >= MIN_CHARS:
-            data = part.encode("utf-8", "surrogatepass")
-            digest = digest_of(data)
-            taken[digest] = data
-            return {_KEY: digest}
+        if isinstance(part, str):
+            return {_BLOB: take(part)} if len(part) >= MIN_CHARS else part
         if isinstance(part, dict):
-            packed = {key: visit(item) for key, item in part.items()}
-            return {_KEY: None, "value": packed} if _KEY in part else packed  # a foreign dict that looks like ours
+            items = {key: visit(item) for key, item in part.items()}
+            return {_BLOB: None, "value": items} if _BLOB in part or _PAGES in part else items  # it looks like ours
         if isinstance(part, (list, tuple)):
-            return [visit(item) for item in part]
+            found = [visit(item) for item in part]
+            return pages(found) if len(found) >= PAGE_ITEMS else found
         return part
 
-    return json.dumps(visit(value), ensure_ascii=True, separators=(",", ":"), allow_nan=False), taken
+    def pages(items: list[Any]) -> Any:
+        full = len(items) - len(items) % PAGE_ITEMS
+        texts = [_json(items[start : start + PAGE_ITEMS]) for start in range(0, full, PAGE_ITEMS)]
+        if any(len(text) < _MIN_PAGE_CHARS for text in texts):
+            return items
+        return {_PAGES: [take(text) for text in texts], "rest": items[full:]}
+
+    packed.text = _json(visit(value))
+    return packed
 
 
-def unpack(text: str, fetch: Callable[[str], bytes]) -> Any:
+def unpack(text: str, fetch: Fetch) -> Any:
     """The value of a packed text.
 
-    Args:
-        fetch: The data of a digest.
-
     Raises:
-        ValueError: The text is damaged, or a blob does not have the digest it is named by.
+        ValueError: The text is damaged, or a blob is missing or does not have the digest that it is named by.
     """
+
+    def content(pointer: str) -> str:
+        digest = bytes.fromhex(pointer)
+        try:
+            data = fetch(digest)
+        except LookupError:
+            raise ValueError(f"blob {pointer[:12]} is missing") from None
+        if digest_of(data) != digest:
+            raise ValueError(f"blob {pointer[:12]} is damaged: its content has another digest")
+        return data.decode("utf-8", "surrogatepass")
 
     def visit(part: Any) -> Any:
         if isinstance(part, dict):
-            if _KEY in part:
-                digest = part[_KEY]
-                if digest is None:
-                    return {key: visit(item) for key, item in part["value"].items()}
-                data = fetch(digest)
-                if digest_of(data) != digest:
-                    raise ValueError(f"blob {digest[:12]} is damaged: its content has another digest")
-                return data.decode("utf-8", "surrogatepass")
-            return {key: visit(item) for key, item in part.items()}
+            if _BLOB in part:
+                pointer = part[_BLOB]
+                return inside(part["value"]) if pointer is None else content(pointer)
+            if _PAGES in part:
+                pages = [visit(item) for pointer in part[_PAGES] for item in json.loads(content(pointer))]
+                return pages + [visit(item) for item in part["rest"]]
+            return inside(part)
         if isinstance(part, list):
             return [visit(item) for item in part]
         return part
 
+    def inside(part: dict[str, Any]) -> dict[str, Any]:
+        return {key: visit(item) for key, item in part.items()}
+
     return visit(json.loads(text))
+
+
+def pointers(text: str) -> Iterable[bytes]:
+    """Digests that a packed text may point to: no pointer is missed, but a text may name a digest that is none."""
+    return map(bytes.fromhex, _POINTER.findall(text))
+
+
+def squeeze(data: bytes) -> bytes:
+    """Compressed where that makes it smaller."""
+    if len(data) >= _MIN_DEFLATED:
+        smaller = zlib.compress(data, 6)
+        if len(smaller) < len(data):
+            return _DEFLATED + smaller
+    return _RAW + data
+
+
+def unsqueeze(data: bytes) -> bytes:
+    """What was squeezed.
+
+    Raises:
+        ValueError: It is damaged.
+    """
+    kind, rest = data[:1], data[1:]
+    if kind == _RAW:
+        return rest
+    if kind != _DEFLATED:
+        raise ValueError("data is damaged: it is neither plain nor compressed")
+    try:
+        return zlib.decompress(rest)
+    except zlib.error as error:
+        raise ValueError(f"data is damaged: {error}") from error
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)

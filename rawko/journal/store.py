@@ -7,26 +7,33 @@ them, so that of two processes on one run only the later one can write.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, select, update
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
+from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import SQLAlchemyError
 
-from rawko.journal.blobs import pack, unpack
-from rawko.journal.tables import FORMAT, blobs, checkpoints, meta, metadata, runs, steps
+from rawko.journal.blobs import Packed, squeeze
+from rawko.journal.engine import journal_error, open_engine, reading
+from rawko.journal.migrations import bring_up_to_date, check_format, found_format
+from rawko.journal.pruning import Pruned, prune_runs, shrink
+from rawko.journal.rows import is_same_step, packed_state, packed_step, read_state, read_steps
+from rawko.journal.tables import FORMAT, blobs, checkpoints, runs, steps, uses
 from rawko.runtime.errors import JournalError
 from rawko.runtime.journal import StepRecord
 
 Result = TypeVar("Result")
-BUSY_TIMEOUT_MS = 10_000
-PAGE_BYTES = 16_384
-"""Rows are about 2 kB; on pages of 4 kB each would have one to itself."""
-WAL_PAGES = 64
-"""1 MiB: the log beside the file stays small while a run is at work."""
+
+_TAKE_TURN = (
+    update(runs)
+    .where(runs.c.run == bindparam("of"), runs.c.epoch == bindparam("by"), runs.c.last_seq == bindparam("after"))
+    .values(last_seq=bindparam("to"))
+)
+"""Holds a writer to its epoch and its rows to their order; nobody else writes the run until the transaction ends."""
 
 
 class SqlJournal:
@@ -34,46 +41,58 @@ class SqlJournal:
 
     Durable means: committed by the database. SQLite runs in WAL mode with `synchronous=NORMAL`: nothing is lost when
     the process is killed; a power loss may take the last rows, never a part of one. `is_power_safe` waits for the disk
-    at each row.
+    at each row. A write may be repeated when its answer was lost: a row that is there already is not written twice.
 
     Args:
-        where: A file, or a database URL (`postgresql+psycopg://...`, `sqlite:///...`).
+        where: A file, or a database URL (`postgresql://USER@HOST/DATABASE`, `sqlite:///FILE`).
 
     Raises:
-        JournalError: It cannot be opened, or is of another format.
+        JournalError: It cannot be opened, is damaged, or is of a newer format; an older one is migrated.
     """
 
     def __init__(self, where: Path | str, *, is_power_safe: bool = False) -> None:
-        self._name, self._engine = _engine(where, is_power_safe)
+        self.name, self._engine = open_engine(where, is_power_safe)
+        self._reading = reading(self._engine)
+        self._insert: Any = postgresql.insert if self._engine.dialect.name == "postgresql" else sqlite.insert
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rawko-journal")
         self._is_closed = False
-        self._guarded(self._prepare)
+        self._noted: dict[str, set[bytes]] = {}
+        try:
+            self._prepare()
+        except BaseException:
+            self._engine.dispose()
+            self._thread.shutdown(wait=False)
+            raise
 
     # ------------------------------------------------------------ the port
 
     async def begin(self, run: str) -> int:
         """Open a run for writing, fencing off any earlier writer."""
-        return await self._work(lambda: self._guarded(self._begin, run))
+        return await self._work(lambda: self._written(self._begin, run))
 
     async def append(self, record: StepRecord) -> None:
         """Commit one step."""
-        await self._work(lambda: self._guarded(self._append, record))
+        await self._work(lambda: self._append(record))
 
     async def checkpoint(self, run: str, seq: int, snapshot: dict[str, Any], *, epoch: int) -> None:
         """Keep a full snapshot as of the latest row."""
-        await self._work(lambda: self._guarded(self._checkpoint, run, seq, snapshot, epoch))
+        await self._work(lambda: self._checkpoint(run, seq, snapshot, epoch))
 
-    async def rows(self, run: str, after: int = 0) -> Sequence[StepRecord]:
-        """Committed rows with seq > `after`, in order."""
-        return await self._work(lambda: self._guarded(self._rows, run, after))
+    async def rows(self, run: str, after: int = 0, until: int | None = None) -> Sequence[StepRecord]:
+        """Committed rows with `after` < seq <= `until`, in order."""
+        return await self._work(lambda: self._read(self._rows, run, after, until))
 
     async def last_seq(self, run: str) -> int:
         """Number of the latest committed row; 0 of a run without any."""
-        return await self._work(lambda: self._guarded(self._last_seq, run))
+        return await self._work(lambda: self._read(self._last_seq, run))
 
     async def last_checkpoint(self, run: str) -> tuple[int, dict[str, Any]] | None:
         """The latest checkpoint with its row number, or None."""
-        return await self._work(lambda: self._guarded(self._last_checkpoint, run))
+        return await self._work(lambda: self._read(self._checkpoint_at, run, None))
+
+    async def checkpoint_at(self, run: str, seq: int) -> tuple[int, dict[str, Any]] | None:
+        """The nearest checkpoint at or before a row, with its row number, or None."""
+        return await self._work(lambda: self._read(self._checkpoint_at, run, seq))
 
     async def aclose(self) -> None:
         """Close the database. Safe to call twice."""
@@ -85,181 +104,158 @@ class SqlJournal:
     async def _work(self, call: Callable[[], Result]) -> Result:
         """Run in the journal's thread. A cancelled caller does not tear a transaction: it is finished there."""
         if self._is_closed:
-            raise JournalError(f"the journal {self._name} is closed", is_retryable=False)
+            raise JournalError(f"the journal {self.name} is closed", is_retryable=False)
         return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._thread, call))
+
+    # ------------------------------------------------------------ besides the port
+
+    async def runs(self) -> Sequence[str]:
+        """Ids of all runs, sorted."""
+        return await self._work(lambda: self._read(_run_ids))
+
+    async def prune(self, doomed: Collection[str]) -> Pruned:
+        """Delete runs with all that only they need; what they were is gone. Their writers are fenced off."""
+        pruned = await self._work(lambda: self._written(prune_runs, doomed))
+        for run in doomed:
+            self._noted.pop(run, None)
+        return pruned
+
+    async def shrink(self) -> None:
+        """Give the room of what was deleted back to the system."""
+        await self._work(lambda: self._guarded(lambda: shrink(self._engine)))
 
     # ------------------------------------------------------------ transactions
 
-    def _guarded(self, call: Callable[..., Result], *arguments: Any) -> Result:
-        try:
+    def _written(self, call: Callable[..., Result], *arguments: Any) -> Result:
+        def transact() -> Result:
             with self._engine.begin() as connection:
                 return call(connection, *arguments)
+
+        return self._guarded(transact)
+
+    def _read(self, call: Callable[..., Result], *arguments: Any) -> Result:
+        def transact() -> Result:
+            with self._reading.begin() as connection:
+                return call(connection, *arguments)
+
+        return self._guarded(transact)
+
+    def _guarded(self, call: Callable[[], Result]) -> Result:
+        try:
+            return call()
         except JournalError:
             raise
-        except (SQLAlchemyError, OSError, ValueError) as error:
-            raise JournalError(f"the journal {self._name}: {_words(error)}", is_retryable=_may_pass(error)) from error
+        except (SQLAlchemyError, sqlite3.Error, OSError) as error:
+            raise journal_error(self.name, error) from error
+        except ValueError as error:
+            raise JournalError(f"the journal {self.name}: {error}", is_retryable=False, is_damaged=True) from error
 
-    def _prepare(self, connection: Connection) -> None:
-        metadata.create_all(connection)
-        found = connection.scalar(select(meta.c.value).where(meta.c.key == "format"))
-        if found is None:
-            connection.execute(insert(meta).values(key="format", value=str(FORMAT)))
-        elif found != str(FORMAT):
-            raise JournalError(
-                f"the journal {self._name} has format {found}; this rawko reads {FORMAT}: use the version that wrote "
-                "it, or another state folder",
-                is_retryable=False,
-            )
+    def _prepare(self) -> None:
+        # A store that is as it should be is not written: it may be in use, or there only to be read.
+        found = self._read(found_format)
+        if found is not None:
+            check_format(found, self.name)
+        if found != FORMAT:
+            self._written(bring_up_to_date, self.name)
+
+    # ------------------------------------------------------------ writing
 
     def _begin(self, connection: Connection, run: str) -> int:
-        taken = connection.execute(update(runs).where(runs.c.run == run).values(epoch=runs.c.epoch + 1))
-        if taken.rowcount == 0:
-            connection.execute(insert(runs).values(run=run, epoch=1, last_seq=0))
-        epoch = connection.scalar(select(runs.c.epoch).where(runs.c.run == run))
+        statement = self._insert(runs).values(run=run, epoch=1, last_seq=0)
+        taken = statement.on_conflict_do_update(index_elements=[runs.c.run], set_={"epoch": runs.c.epoch + 1})
+        epoch = connection.scalar(taken.returning(runs.c.epoch))
         assert epoch is not None
         return int(epoch)
 
-    def _append(self, connection: Connection, record: StepRecord) -> None:
-        moved = connection.execute(
-            update(runs)
-            .where(runs.c.run == record.run, runs.c.epoch == record.epoch, runs.c.last_seq == record.seq - 1)
-            .values(last_seq=record.seq)
-        )
-        if moved.rowcount != 1:
-            raise self._refused(connection, record.run, record.epoch, record.seq)
-        packed: dict[str, str | None] = {}
-        for name, value in (
-            ("event", record.event),
-            ("updates", record.updates),
-            ("effects", record.effects),
-            ("configuration", record.configuration),
-            ("notes", record.notes),
-        ):
-            packed[name] = None if value is None else self._packed(connection, value)
-        connection.execute(
-            insert(steps).values(
-                run=record.run,
-                seq=record.seq,
-                epoch=record.epoch,
-                actor=record.actor,
-                time=record.time,
-                receipt=record.receipt,
-                **packed,
-            )
-        )
+    def _append(self, record: StepRecord) -> None:
+        row, packed = packed_step(record)  # outside of the transaction: nobody waits for it
 
-    def _checkpoint(self, connection: Connection, run: str, seq: int, snapshot: dict[str, Any], epoch: int) -> None:
-        fits = connection.execute(
-            update(runs).where(runs.c.run == run, runs.c.epoch == epoch, runs.c.last_seq == seq).values(last_seq=seq)
-        )
-        if fits.rowcount != 1:
-            raise self._refused(connection, run, epoch, seq + 1)
-        text = self._packed(connection, snapshot)
-        changed = connection.execute(update(checkpoints).where(checkpoints.c.run == run).values(seq=seq, snapshot=text))
-        if changed.rowcount == 0:
-            connection.execute(insert(checkpoints).values(run=run, seq=seq, snapshot=text))
+        def write(connection: Connection) -> None:
+            turn = {"of": record.run, "by": record.epoch, "after": record.seq - 1, "to": record.seq}
+            if connection.execute(_TAKE_TURN, turn).rowcount != 1:
+                if not self._is_written(connection, record):
+                    raise _refused(connection, record.run, record.epoch, record.seq)
+                return
+            self._keep(connection, record.run, packed)
+            connection.execute(insert(steps), row)
 
-    def _refused(self, connection: Connection, run: str, epoch: int, seq: int) -> JournalError:
-        """Why a write did not fit: unknown run, another writer, or a row out of order."""
-        found = connection.execute(select(runs.c.epoch, runs.c.last_seq).where(runs.c.run == run)).first()
-        if found is None:
-            message = f"run {run!r} was not begun"
-        elif found.epoch != epoch:
-            message = f"run {run!r} has another writer now (epoch {found.epoch}, ours is {epoch})"
-        else:
-            message = f"run {run!r}: row {seq} is out of order, expected {found.last_seq + 1}"
-        return JournalError(message, is_retryable=False)
+        self._written(write)
+        self._remember(record.run, packed)
 
-    def _packed(self, connection: Connection, value: Any) -> str:
-        text, taken = pack(value)
-        for digest, data in taken.items():
-            if connection.scalar(select(blobs.c.digest).where(blobs.c.digest == digest)) is None:
-                connection.execute(insert(blobs).values(digest=digest, data=data))
-        return text
+    def _is_written(self, connection: Connection, record: StepRecord) -> bool:
+        query = select(steps).join(runs, (runs.c.run == steps.c.run) & (runs.c.epoch == steps.c.epoch))
+        query = query.where(steps.c.run == record.run, steps.c.seq == record.seq, runs.c.last_seq == record.seq)
+        found = connection.execute(query.where(steps.c.epoch == record.epoch))
+        return any(is_same_step(stored, record) for stored in read_steps(connection, found.mappings().all()))
+
+    def _checkpoint(self, run: str, seq: int, snapshot: dict[str, Any], epoch: int) -> None:
+        body, packed = packed_state(snapshot)
+
+        def write(connection: Connection) -> None:
+            if connection.execute(_TAKE_TURN, {"of": run, "by": epoch, "after": seq, "to": seq}).rowcount != 1:
+                raise _refused(connection, run, epoch, seq + 1)
+            self._keep(connection, run, packed)
+            statement = self._insert(checkpoints).values(run=run, seq=seq, body=body)
+            key = [checkpoints.c.run, checkpoints.c.seq]
+            new = {"body": statement.excluded.body}
+            connection.execute(statement.on_conflict_do_update(index_elements=key, set_=new))
+
+        self._written(write)
+        self._remember(run, packed)
+
+    def _keep(self, connection: Connection, run: str, packed: Packed) -> None:
+        """Write the content that the run does not have yet."""
+        noted = self._noted.get(run, set())
+        fresh = [digest for digest in packed.taken if digest not in noted]
+        if not fresh:
+            return
+        # A blob that is there already is locked by being written again: whoever prunes may be about to remove it.
+        texts = self._insert(blobs)
+        same = texts.on_conflict_do_update(index_elements=[blobs.c.digest], set_={"digest": texts.excluded.digest})
+        is_sqlite = connection.dialect.name == "sqlite"  # there a writer is alone
+        kept = texts.on_conflict_do_nothing() if is_sqlite else same
+        connection.execute(kept, [{"digest": digest, "data": squeeze(packed.taken[digest])} for digest in fresh])
+        noting = self._insert(uses).on_conflict_do_nothing()
+        connection.execute(noting, [{"run": run, "digest": digest} for digest in fresh])
+
+    def _remember(self, run: str, packed: Packed) -> None:
+        """Only what is committed is known to be there."""
+        if packed.taken:
+            self._noted.setdefault(run, set()).update(packed.taken)
 
     # ------------------------------------------------------------ reading
 
-    def _rows(self, connection: Connection, run: str, after: int) -> tuple[StepRecord, ...]:
+    @staticmethod
+    def _rows(connection: Connection, run: str, after: int, until: int | None) -> tuple[StepRecord, ...]:
         query = select(steps).where(steps.c.run == run, steps.c.seq > after).order_by(steps.c.seq)
-        fetch = self._fetcher(connection)
-        return tuple(_record(row._mapping, fetch) for row in connection.execute(query))
+        if until is not None:
+            query = query.where(steps.c.seq <= until)
+        return read_steps(connection, connection.execute(query).mappings().all())
 
-    def _last_seq(self, connection: Connection, run: str) -> int:
+    @staticmethod
+    def _last_seq(connection: Connection, run: str) -> int:
         return connection.scalar(select(runs.c.last_seq).where(runs.c.run == run)) or 0
 
-    def _last_checkpoint(self, connection: Connection, run: str) -> tuple[int, dict[str, Any]] | None:
-        query = select(checkpoints.c.seq, checkpoints.c.snapshot).where(checkpoints.c.run == run)
-        found = connection.execute(query).first()
-        return None if found is None else (found.seq, unpack(found.snapshot, self._fetcher(connection)))
-
-    def _fetcher(self, connection: Connection) -> Callable[[str], bytes]:
-        seen: dict[str, bytes] = {}
-
-        def fetch(digest: str) -> bytes:
-            if digest not in seen:
-                data = connection.scalar(select(blobs.c.data).where(blobs.c.digest == digest))
-                if data is None:
-                    raise ValueError(f"blob {digest[:12]} is missing")
-                seen[digest] = data
-            return seen[digest]
-
-        return fetch
+    @staticmethod
+    def _checkpoint_at(connection: Connection, run: str, seq: int | None) -> tuple[int, dict[str, Any]] | None:
+        query = select(checkpoints.c.seq, checkpoints.c.body).where(checkpoints.c.run == run)
+        if seq is not None:
+            query = query.where(checkpoints.c.seq <= seq)
+        found = connection.execute(query.order_by(checkpoints.c.seq.desc()).limit(1)).first()
+        return None if found is None else (found.seq, read_state(connection, run, found.body))
 
 
-def _record(row: Mapping[Any, Any], fetch: Callable[[str], bytes]) -> StepRecord:
-    return StepRecord(
-        run=row["run"],
-        seq=row["seq"],
-        epoch=row["epoch"],
-        actor=row["actor"],
-        time=row["time"],
-        event=None if row["event"] is None else unpack(row["event"], fetch),
-        receipt=row["receipt"],
-        updates=tuple(unpack(row["updates"], fetch)),
-        effects=tuple(unpack(row["effects"], fetch)),
-        configuration=tuple(unpack(row["configuration"], fetch)),
-        notes=None if row["notes"] is None else unpack(row["notes"], fetch),
-    )
+def _run_ids(connection: Connection) -> tuple[str, ...]:
+    return tuple(connection.scalars(select(runs.c.run).order_by(runs.c.run)))
 
 
-# ---------------------------------------------------------------- opening
-
-
-def _engine(where: Path | str, is_power_safe: bool) -> tuple[str, Engine]:
-    """A name for messages, and the engine."""
-    try:
-        if isinstance(where, Path):
-            where.parent.mkdir(parents=True, exist_ok=True)
-            url = make_url(f"sqlite:///{where}")
-        else:
-            url = make_url(where)
-        engine = create_engine(url)
-    except (ArgumentError, ImportError, OSError) as error:
-        raise JournalError(f"the journal {str(where)!r} cannot be opened: {error}", is_retryable=False) from error
-    if url.get_backend_name() == "sqlite":
-        _tune_sqlite(engine, is_power_safe)
-    return repr(url.render_as_string(hide_password=True)), engine
-
-
-def _tune_sqlite(engine: Engine, is_power_safe: bool) -> None:
-    @event.listens_for(engine, "connect")
-    def connected(connection: Any, record: Any) -> None:
-        cursor = connection.cursor()
-        cursor.execute(f"PRAGMA page_size={PAGE_BYTES}")  # of a new file; an old one keeps its own
-        cursor.execute("PRAGMA journal_mode=WAL")
-        cursor.execute(f"PRAGMA wal_autocheckpoint={WAL_PAGES}")
-        cursor.execute(f"PRAGMA synchronous={'FULL' if is_power_safe else 'NORMAL'}")
-        cursor.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
-        cursor.close()
-
-
-def _may_pass(error: Exception) -> bool:
-    """Whether the same write may succeed in a moment: a lock, a connection."""
-    return isinstance(error, OperationalError) or (isinstance(error, DBAPIError) and error.connection_invalidated)
-
-
-def _words(error: Exception) -> str:
-    """The database's own words, without the statement."""
-    if isinstance(error, IntegrityError | DBAPIError) and error.orig is not None:
-        return str(error.orig).strip()
-    return str(error)
+def _refused(connection: Connection, run: str, epoch: int, seq: int) -> JournalError:
+    """Why a write did not fit: unknown run, another writer, or a row out of order."""
+    found = connection.execute(select(runs.c.epoch, runs.c.last_seq).where(runs.c.run == run)).first()
+    if found is None:
+        message = f"run {run!r} was not begun"
+    elif found.epoch != epoch:
+        message = f"run {run!r} has another writer now (epoch {found.epoch}, ours is {epoch})"
+    else:
+        message = f"run {run!r}: row {seq} is out of order, expected {found.last_seq + 1}"
+    return JournalError(message, is_retryable=False)

@@ -61,11 +61,13 @@ class JournalError(RuntimeFault):
     """A step could not be written. What is not committed has not happened: the actor has stopped.
 
     `is_retryable`: the same write may succeed later; not so where another writer has taken the run over.
+    `is_damaged`: the store itself is broken.
     """
 
-    def __init__(self, message: str, *, is_retryable: bool = True) -> None:
+    def __init__(self, message: str, *, is_retryable: bool = True, is_damaged: bool = False) -> None:
         super().__init__(message)
         self.is_retryable = is_retryable
+        self.is_damaged = is_damaged
 
 
 class BindingsNotFound(RuntimeFault):

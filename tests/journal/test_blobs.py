@@ -1,4 +1,4 @@
-"""Long strings leave a JSON value and come back as they were."""
+"""Long strings and pages of long lists leave a JSON value and come back as they were."""
 
 from __future__ import annotations
 
@@ -8,37 +8,72 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rawko.journal.blobs import MIN_CHARS, pack, unpack
+from rawko.journal.blobs import MIN_CHARS, PAGE_ITEMS, pack, pointers, squeeze, unpack, unsqueeze
 
 TEXTS = st.one_of(st.text(max_size=20), st.text(min_size=1, max_size=3).map(lambda t: t * MIN_CHARS))
-KEYS = st.one_of(st.text(max_size=8), st.sampled_from(["$blob", "value"]))
+KEYS = st.one_of(st.text(max_size=8), st.sampled_from(["$blob", "$pages", "value", "rest"]))
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | inner.map(lambda item: [item, {"of": "a page"}] * PAGE_ITEMS)
+        | st.dictionaries(KEYS, inner, max_size=4)
+    ),
     max_leaves=12,
 )
 
 
 @given(VALUES)
 def test_any_value_comes_back(value: Any) -> None:
-    text, taken = pack(value)
-    assert unpack(text, taken.__getitem__) == value
+    packed = pack(value)
+    assert unpack(packed.text, packed.taken.__getitem__) == value
+
+
+@given(VALUES)
+def test_no_pointer_is_missed(value: Any) -> None:
+    packed = pack(value)
+    texts = [packed.text, *(data.decode("utf-8", "surrogatepass") for data in packed.taken.values())]
+    assert set(packed.taken) <= {digest for text in texts for digest in pointers(text)}
 
 
 def test_long_text_is_taken_out_once() -> None:
     long = "x" * MIN_CHARS
-    text, taken = pack({"a": long, "b": [long, {"c": long}]})
-    assert len(taken) == 1
-    assert len(text) < 400
+    packed = pack({"a": long, "b": [long, {"c": long}]})
+    assert len(packed.taken) == 1
+    assert len(packed.text) < 400
+
+
+def test_a_list_that_grows_adds_only_what_is_new() -> None:
+    """Of two states whose lists begin alike, the second one brings only the pages that the first did not have."""
+    items = [{"role": "user", "content": [{"type": "text", "text": f"message {n} of many"}]} for n in range(1000)]
+    first = pack({"messages": items[:900], "copy": {"messages": items[:900]}})
+    second = pack({"messages": items})
+    assert len(second.taken.keys() - first.taken.keys()) == 1000 // PAGE_ITEMS - 900 // PAGE_ITEMS
+    assert len(first.text) < 8_000 < len(first.taken) * 1_000
+    assert unpack(second.text, second.taken.__getitem__) == {"messages": items}
 
 
 def test_half_a_surrogate_pair_survives() -> None:
     value = "\ud800" * MIN_CHARS
-    text, taken = pack(value)
-    assert unpack(text, taken.__getitem__) == value
+    packed = pack(value)
+    assert unpack(packed.text, packed.taken.__getitem__) == value
 
 
 def test_a_damaged_blob_is_told() -> None:
-    text, taken = pack("x" * MIN_CHARS)
+    packed = pack("x" * MIN_CHARS)
     with pytest.raises(ValueError, match="damaged"):
-        unpack(text, lambda digest: taken[digest] + b"y")
+        unpack(packed.text, lambda digest: packed.taken[digest] + b"y")
+    with pytest.raises(ValueError, match="missing"):
+        unpack(packed.text, dict[bytes, bytes]().__getitem__)
+
+
+@given(st.binary(max_size=300) | st.binary(max_size=3).map(lambda data: data * 500))
+def test_squeezing_never_makes_more_than_a_byte_of_it(data: bytes) -> None:
+    assert unsqueeze(squeeze(data)) == data
+    assert len(squeeze(data)) <= len(data) + 1
+
+
+@pytest.mark.parametrize("data", [b"", b"\2abc", b"\1not compressed"])
+def test_damaged_data_is_told(data: bytes) -> None:
+    with pytest.raises(ValueError, match="damaged"):
+        unsqueeze(data)

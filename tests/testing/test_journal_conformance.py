@@ -85,6 +85,28 @@ class OneRun(MemoryJournal):
         return [row for rows in self._rows.values() for row in rows]
 
 
+class WritesTwice(MemoryJournal):
+    async def append(self, record: StepRecord) -> None:
+        await super().append(record)
+        rows = self._rows[record.run]
+        if rows.count(record) == 1 and len(rows) < record.seq + 1:
+            self._writable(record.run, record.epoch)
+            rows.append(replace(record, seq=record.seq + 1))
+
+
+class BeginsAnew(MemoryJournal):
+    async def begin(self, run: str) -> int:
+        epoch = await super().begin(run)
+        self._rows[run] = []
+        return epoch
+
+
+class CutsShort(MemoryJournal):
+    async def checkpoint(self, run: str, seq: int, snapshot: dict[str, Any], *, epoch: int) -> None:
+        short = {key: value[:50] if isinstance(value, list) else value for key, value in snapshot.items()}
+        await super().checkpoint(run, seq, short, epoch=epoch)
+
+
 @pytest.mark.parametrize(
     ("broken", "number"),
     [
@@ -99,6 +121,9 @@ class OneRun(MemoryJournal):
         (KeepsTheFirst, 8),
         (KeepsTheLatest, 8),
         (OneRun, 9),
+        (WritesTwice, 10),
+        (BeginsAnew, 11),
+        (CutsShort, 12),
     ],
 )
 async def test_each_contract_fails_for_a_journal_that_breaks_it(broken: type[MemoryJournal], number: int) -> None:
@@ -108,4 +133,4 @@ async def test_each_contract_fails_for_a_journal_that_breaks_it(broken: type[Mem
 
 
 def test_every_contract_is_shown_to_fail() -> None:
-    assert [contract.number for contract in JOURNAL_CONTRACTS] == list(range(1, 10))
+    assert [contract.number for contract in JOURNAL_CONTRACTS] == list(range(1, 13))

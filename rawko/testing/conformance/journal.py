@@ -133,6 +133,36 @@ async def _order(make: Make) -> None:
     assert list(await journal.rows(RUN)) == [record(1, epoch)]
 
 
+@_contract("a run must be begun before it is written")
+async def _begun(make: Make) -> None:
+    await _refused(make().append(record(1, 1)), "a row of a run that nobody began")
+
+
+@_contract("checkpoints are kept with their row's number, and found by a later one; rows stay")
+async def _checkpoints(make: Make) -> None:
+    journal = make()
+    epoch = await journal.begin(RUN)
+    for seq in (1, 2, 3):
+        await journal.append(record(seq, epoch))
+        if seq != 2:
+            await journal.checkpoint(RUN, seq, {"at": seq, "deep": {"list": [1, None, "x"]}}, epoch=epoch)
+    expected = {seq: (seq, {"at": seq, "deep": {"list": [1, None, "x"]}}) for seq in (1, 3)}
+    assert await make().last_checkpoint(RUN) == expected[3]
+    assert [await make().checkpoint_at(RUN, seq) for seq in range(5)] == [None, *(expected[at] for at in (1, 1, 3, 3))]
+    assert [row.seq for row in await journal.rows(RUN)] == [1, 2, 3]
+
+
+@_contract("runs know nothing of each other")
+async def _separate(make: Make) -> None:
+    journal = make()
+    epochs = {run: await journal.begin(run) for run in ("a", "b")}
+    await asyncio.gather(*(journal.append(record(1, epoch, run=run)) for run, epoch in epochs.items()))
+    await journal.append(record(2, epochs["a"], run="a"))
+    assert [row.seq for row in await journal.rows("a")] == [1, 2]
+    assert [row.seq for row in await journal.rows("b")] == [1]
+    assert {row.run for row in await journal.rows("b")} == {"b"}
+
+
 @_contract("the latest row may be written again as it is, since an answer may be lost; it is there once")
 async def _repeated(make: Make) -> None:
     journal = make()
@@ -172,33 +202,3 @@ async def _large(make: Make) -> None:
     other = make()
     assert list(await other.rows(RUN)) == [large]
     assert await other.last_checkpoint(RUN) == (1, {"items": items, "again": [items, items]})
-
-
-@_contract("a run must be begun before it is written")
-async def _begun(make: Make) -> None:
-    await _refused(make().append(record(1, 1)), "a row of a run that nobody began")
-
-
-@_contract("checkpoints are kept with their row's number, and found by a later one; rows stay")
-async def _checkpoints(make: Make) -> None:
-    journal = make()
-    epoch = await journal.begin(RUN)
-    for seq in (1, 2, 3):
-        await journal.append(record(seq, epoch))
-        if seq != 2:
-            await journal.checkpoint(RUN, seq, {"at": seq, "deep": {"list": [1, None, "x"]}}, epoch=epoch)
-    expected = {seq: (seq, {"at": seq, "deep": {"list": [1, None, "x"]}}) for seq in (1, 3)}
-    assert await make().last_checkpoint(RUN) == expected[3]
-    assert [await make().checkpoint_at(RUN, seq) for seq in range(5)] == [None, *(expected[at] for at in (1, 1, 3, 3))]
-    assert [row.seq for row in await journal.rows(RUN)] == [1, 2, 3]
-
-
-@_contract("runs know nothing of each other")
-async def _separate(make: Make) -> None:
-    journal = make()
-    epochs = {run: await journal.begin(run) for run in ("a", "b")}
-    await asyncio.gather(*(journal.append(record(1, epoch, run=run)) for run, epoch in epochs.items()))
-    await journal.append(record(2, epochs["a"], run="a"))
-    assert [row.seq for row in await journal.rows("a")] == [1, 2]
-    assert [row.seq for row in await journal.rows("b")] == [1]
-    assert {row.run for row in await journal.rows("b")} == {"b"}

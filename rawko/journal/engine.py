@@ -1,0 +1,158 @@
+"""The database behind the journal: an engine for a file or a URL, its transactions, and what its errors mean."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
+
+from rawko.runtime.errors import JournalError
+
+BUSY_TIMEOUT_MS = 10_000
+CONNECT_TIMEOUT_S = 10
+PAGE_BYTES = 16_384
+"""Of a SQLite file. Rows are some hundred bytes to a few kB; on pages of 4 kB many would have one to themselves."""
+WAL_PAGES = 64
+"""1 MiB: the log beside the file stays small while a run is at work."""
+_READING = "rawko_is_reading"
+_PG_LOCK = 0x7261776B  # "rawk": of whoever makes or migrates the tables
+
+
+def open_engine(where: Path | str, is_power_safe: bool) -> tuple[str, Engine]:
+    """A name for messages, and the engine; nothing is connected yet.
+
+    Raises:
+        JournalError: No such database can be used from here.
+    """
+    try:
+        url = _url(where)
+        if url.get_backend_name() == "sqlite":
+            engine = create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
+            _tune_sqlite(engine, is_power_safe)
+        elif url.get_backend_name() == "postgresql":
+            arguments = {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": "rawko"}
+            arguments = {name: value for name, value in arguments.items() if name not in url.query}
+            engine = create_engine(url, connect_args=arguments, pool_pre_ping=True)
+            if is_power_safe:
+                _wait_for_the_disk(engine)
+        else:
+            raise ArgumentError("accepted: a file, sqlite:///FILE, or postgresql://USER@HOST/DATABASE")
+    except ModuleNotFoundError as error:
+        hint = "; pip install 'rawko[postgres]'" if error.name in ("psycopg", "psycopg2") else ""
+        raise JournalError(
+            f"the journal {_shown(where)} cannot be opened: {error}{hint}", is_retryable=False
+        ) from error
+    except (ArgumentError, ImportError, OSError) as error:
+        raise JournalError(f"the journal {_shown(where)} cannot be opened: {error}", is_retryable=False) from error
+    return _shown(where), engine
+
+
+def _unopened(where: Path | str, why: str) -> JournalError:
+    return JournalError(f"the journal {_shown(where)} cannot be opened: {why}", is_retryable=False)
+
+
+def _url(where: Path | str) -> URL:
+    if isinstance(where, Path):
+        where.parent.mkdir(parents=True, exist_ok=True)
+        return URL.create("sqlite", database=str(where))
+    url = make_url(where)
+    if url.drivername in ("postgresql", "postgres"):
+        return url.set(drivername="postgresql+psycopg")
+    return url
+
+
+def _shown(where: Path | str) -> str:
+    """For messages: never with a password."""
+    if isinstance(where, Path):
+        return repr(str(where))
+    try:
+        return repr(make_url(where).render_as_string(hide_password=True))
+    except ArgumentError:
+        return repr(where)
+
+
+# ---------------------------------------------------------------- transactions
+
+
+def reading(engine: Engine) -> Engine:
+    """The same engine for transactions that only read: all that one reads is of one moment."""
+    is_sqlite = engine.dialect.name == "sqlite"
+    options: dict[str, Any] = {_READING: True} if is_sqlite else {"isolation_level": "REPEATABLE READ"}
+    return engine.execution_options(**options)
+
+
+def lock_for_migration(connection: Connection) -> None:
+    """Let one process at a time make or change tables; held until the transaction ends."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_PG_LOCK})")
+
+
+def _tune_sqlite(engine: Engine, is_power_safe: bool) -> None:
+    @event.listens_for(engine, "connect")
+    def connected(connection: sqlite3.Connection, record: object) -> None:
+        connection.isolation_level = None  # transactions begin where we say so, below
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+        cursor.execute(f"PRAGMA page_size={PAGE_BYTES}")  # of a new file; an old one keeps its own
+        cursor.execute("PRAGMA journal_mode=WAL")
+        cursor.execute(f"PRAGMA wal_autocheckpoint={WAL_PAGES}")
+        cursor.execute(f"PRAGMA journal_size_limit={WAL_PAGES * PAGE_BYTES}")
+        cursor.execute(f"PRAGMA synchronous={'FULL' if is_power_safe else 'NORMAL'}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def begun(connection: Connection) -> None:
+        # A writer waits its turn here, for as long as the busy timeout says; a transaction that begins as a reader and
+        # goes on to write would be refused at once.
+        is_reading = connection.get_execution_options().get(_READING, False)
+        connection.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")
+
+
+def _wait_for_the_disk(engine: Engine) -> None:
+    @event.listens_for(engine, "connect")
+    def connected(connection: Any, record: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SET synchronous_commit TO on")
+        connection.commit()
+
+
+# ---------------------------------------------------------------- errors
+
+_LASTING = ("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_CANTOPEN", "SQLITE_PERM")
+_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+
+
+def journal_error(name: str, error: Exception) -> JournalError:
+    """A database's error as ours: in its own words, without the statement."""
+    message = f"the journal {name}: {_words(error)}"
+    return JournalError(message, is_retryable=_may_pass(error), is_damaged=_is_damaged(error))
+
+
+def _sqlite_name(error: Exception) -> str:
+    """SQLite's name of the error, "SQLITE_FULL"; "" of another database's."""
+    original = error.orig if isinstance(error, DBAPIError) else error
+    return str(getattr(original, "sqlite_errorname", "") or "")
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether the same write may succeed in a moment: a lock, a connection, a server that starts again."""
+    if _sqlite_name(error).startswith(_LASTING):
+        return False
+    if isinstance(error, DBAPIError) and error.connection_invalidated:
+        return True
+    return isinstance(error, OperationalError | InterfaceError | sqlite3.OperationalError)
+
+
+def _is_damaged(error: Exception) -> bool:
+    """Whether the store itself is broken, or what was read is not what was written."""
+    return _sqlite_name(error).startswith(_DAMAGED)
+
+
+def _words(error: Exception) -> str:
+    original = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    lines = [line.strip() for line in str(original).splitlines()]
+    return "; ".join(line for line in lines if line) or type(original).__name__

@@ -1,0 +1,142 @@
+"""From older formats of the journal to today's, in one transaction: all of it, or the store is as it was.
+
+Each migration reads the tables as they were, in words of its own. The last one writes those of `tables`; whoever
+changes these adds a migration, and gives the one before it the tables as they are now.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from sqlalchemy import Connection, inspect, text
+
+from rawko.journal.blobs import pointers, squeeze
+from rawko.journal.engine import lock_for_migration
+from rawko.journal.tables import FORMAT, blobs, checkpoints, meta, metadata, runs, steps, uses
+from rawko.runtime.errors import JournalError
+
+_ROWS_AT_ONCE = 200
+
+
+def found_format(connection: Connection) -> int | None:
+    """The format of the store; None of an empty one.
+
+    Raises:
+        ValueError: It says something that is no number.
+    """
+    if not inspect(connection).has_table("meta"):
+        return None
+    value = connection.execute(text("SELECT value FROM meta WHERE key = 'format'")).scalar()
+    return None if value is None else int(value)
+
+
+def bring_up_to_date(connection: Connection, name: str) -> None:
+    """Make the tables of an empty store; migrate an older one. For a transaction that may write.
+
+    Raises:
+        JournalError: It is of a newer format, or of none that was ever written.
+    """
+    lock_for_migration(connection)
+    found = found_format(connection)
+    if found is None:
+        metadata.create_all(connection)
+        connection.execute(meta.insert().values(key="format", value=str(FORMAT)))
+        return
+    check_format(found, name)
+    for older in range(found, FORMAT):
+        _MIGRATIONS[older](connection)
+        connection.execute(meta.update().where(meta.c.key == "format").values(value=str(older + 1)))
+
+
+def check_format(found: int, name: str) -> None:
+    """Refuse what this version cannot read.
+
+    Raises:
+        JournalError: See there.
+    """
+    if found > FORMAT:
+        raise JournalError(
+            f"the journal {name} has format {found}; this rawko reads up to {FORMAT}: use the version that wrote it, "
+            "or another state folder (RAWKO_STATE_DIR)",
+            is_retryable=False,
+        )
+    if found < FORMAT and found not in _MIGRATIONS:
+        raise JournalError(f"the journal {name} has format {found}, which there never was", is_retryable=False)
+
+
+# ---------------------------------------------------------------- 1 to 2: compressed bodies, shared blobs with uses
+
+_OLD_BODY: Final = ("event", "updates", "effects", "configuration", "notes")
+
+
+def _from_1(connection: Connection) -> None:
+    for table in ("steps", "checkpoints", "blobs"):
+        connection.execute(text(f"ALTER TABLE {table} RENAME TO {table}_1"))
+        if connection.dialect.name == "postgresql":  # an index keeps its name, which the new table's wants
+            connection.execute(text(f"ALTER INDEX {table}_pkey RENAME TO {table}_1_pkey"))
+    metadata.create_all(connection, tables=[runs, steps, checkpoints, blobs, uses])
+    for old in _batches(connection, "SELECT digest, data FROM blobs_1 ORDER BY digest"):
+        rows = [{"digest": bytes.fromhex(row["digest"]), "data": squeeze(bytes(row["data"]))} for row in old]
+        connection.execute(blobs.insert(), rows)
+    for old in _batches(connection, "SELECT * FROM steps_1 ORDER BY run, seq"):
+        connection.execute(steps.insert(), [_step_of_1(row) for row in old])
+        _note_uses(connection, [(row["run"], row[part]) for row in old for part in _OLD_BODY if row[part] is not None])
+    for old in _batches(connection, "SELECT * FROM checkpoints_1 ORDER BY run"):
+        connection.execute(checkpoints.insert(), [_checkpoint_of_1(row) for row in old])
+        _note_uses(connection, [(row["run"], row["snapshot"]) for row in old])
+    for table in ("steps", "checkpoints", "blobs"):
+        connection.execute(text(f"DROP TABLE {table}_1"))
+
+
+def _step_of_1(row: Mapping[str, Any]) -> dict[str, Any]:
+    # The parts are put together as texts: a damaged one is carried over as it is, and told when somebody reads it.
+    parts = [f'"{name}":{_escaped(row[name])}' for name in _OLD_BODY if row[name] is not None]
+    kept = {name: row[name] for name in ("run", "seq", "epoch", "actor", "time", "receipt")}
+    body = squeeze(f"{{{','.join(parts)}}}".encode("ascii", "backslashreplace"))
+    return {**kept, "event": _event_name(row["event"]), "body": body}
+
+
+def _checkpoint_of_1(row: Mapping[str, Any]) -> dict[str, Any]:
+    body = squeeze(_escaped(row["snapshot"]).encode("ascii", "backslashreplace"))
+    return {"run": row["run"], "seq": row["seq"], "body": body}
+
+
+def _event_name(packed: str | None) -> str | None:
+    """Of `{"name":"...","data":...}`; None of a damaged text."""
+    try:
+        return None if packed is None else str(json.loads(packed)["name"])
+    except (ValueError, LookupError, TypeError):
+        return None
+
+
+def _escaped(packed: str) -> str:
+    """Objects of the user's that look like a page of today's are marked as his; there can hardly be any."""
+    if '"$pages"' not in packed:
+        return packed
+
+    def mark(found: dict[str, Any]) -> dict[str, Any]:
+        return {"$blob": None, "value": found} if "$pages" in found and "$blob" not in found else found
+
+    try:
+        return json.dumps(json.loads(packed, object_hook=mark), separators=(",", ":"))
+    except ValueError:
+        return packed
+
+
+def _note_uses(connection: Connection, texts: Sequence[tuple[str, str]]) -> None:
+    found = sorted({(run, digest) for run, packed in texts for digest in pointers(packed)})
+    if found:
+        statement = text("INSERT INTO uses (run, digest) VALUES (:run, :digest) ON CONFLICT DO NOTHING")
+        connection.execute(statement, [{"run": run, "digest": digest} for run, digest in found])
+
+
+def _batches(connection: Connection, query: str) -> Iterator[list[Mapping[str, Any]]]:
+    """Rows in portions: a large journal is never in memory as a whole."""
+    with connection.execute(text(query), execution_options={"yield_per": _ROWS_AT_ONCE}) as result:
+        for portion in result.mappings().partitions(_ROWS_AT_ONCE):
+            yield [dict(row) for row in portion]
+
+
+_MIGRATIONS: Final[Mapping[int, Callable[[Connection], None]]] = {1: _from_1}

@@ -1,0 +1,62 @@
+"""Runs deleted from the journal, with the texts that no other run needs; and the room given back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Engine, delete, exists, select
+
+from rawko.journal.tables import blobs, checkpoints, runs, steps, uses
+
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What was deleted, counted."""
+
+    runs: int
+    steps: int
+    blobs: int
+
+
+def prune_runs(connection: Connection, doomed: Collection[str]) -> Pruned:
+    """Delete runs, and the texts that no run is left to need. For a transaction that may write.
+
+    The row of a run goes first: whoever writes the run holds it, and is refused afterwards.
+    """
+    if connection.dialect.name == "postgresql":
+        # A writer that meets a text which is just being removed must wait, and then write it again.
+        connection.exec_driver_sql("LOCK TABLE blobs, uses IN SHARE ROW EXCLUSIVE MODE")
+    counts = {"runs": 0, "steps": 0}
+    for part in _parts(sorted(doomed)):
+        for name, table in (("runs", runs), ("steps", steps), ("checkpoints", checkpoints), ("uses", uses)):
+            gone = connection.execute(delete(table).where(table.c.run.in_(part))).rowcount
+            if name in counts:
+                counts[name] += gone
+    unused = ~exists(select(uses.c.digest).where(uses.c.digest == blobs.c.digest))
+    dropped = connection.execute(delete(blobs).where(unused)).rowcount
+    return Pruned(runs=counts["runs"], steps=counts["steps"], blobs=dropped)
+
+
+def _parts(names: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(names), _AT_ONCE):
+        yield names[start : start + _AT_ONCE]
+
+
+def shrink(engine: Engine) -> None:
+    """VACUUM, which no transaction may hold; of a SQLite file, the log beside it is emptied, too."""
+    if engine.dialect.name == "sqlite":
+        raw = engine.raw_connection()  # SQLAlchemy would begin a transaction
+        try:
+            for statement in ("VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"):
+                cursor = raw.cursor()
+                cursor.execute(statement)
+                cursor.close()
+        finally:
+            raw.close()
+        return
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        for table in (steps, checkpoints, blobs, uses, runs):
+            connection.exec_driver_sql(f"VACUUM {table.name}")

@@ -1,0 +1,135 @@
+"""Step records and checkpoints as rows, and rows as step records: what is a column, what is in the body."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, select
+
+from rawko.journal.blobs import Packed, pack, pointers, squeeze, unpack, unsqueeze
+from rawko.journal.tables import blobs
+from rawko.runtime.journal import StepRecord
+
+_BODY = ("event", "updates", "effects", "configuration", "notes")
+_BLOBS_AT_ONCE = 500
+_FIND = select(blobs.c.digest, blobs.c.data).where(blobs.c.digest.in_(bindparam("digests", expanding=True)))
+
+
+def packed_step(record: StepRecord) -> tuple[dict[str, Any], Packed]:
+    """The row of a step, and the content that stands apart from it."""
+    body = {name: value for name in _BODY if (value := getattr(record, name)) not in (None, ())}
+    packed = pack(body)
+    row = {
+        "run": record.run,
+        "seq": record.seq,
+        "epoch": record.epoch,
+        "actor": record.actor,
+        "time": record.time,
+        "event": None if record.event is None else record.event["name"],
+        "receipt": record.receipt,
+        "body": squeeze(packed.text.encode("ascii")),
+    }
+    return row, packed
+
+
+def packed_state(snapshot: Mapping[str, Any]) -> tuple[bytes, Packed]:
+    """The body of a checkpoint, and the content that stands apart from it."""
+    packed = pack(snapshot)
+    return squeeze(packed.text.encode("ascii")), packed
+
+
+def read_steps(connection: Connection, rows: Sequence[Mapping[Any, Any]]) -> tuple[StepRecord, ...]:
+    """The records of rows, in their order.
+
+    Raises:
+        ValueError: A row is damaged, or a blob is missing; the message names the row.
+    """
+    texts = [_text(row["body"], f"row {row['seq']} of run {row['run']!r}") for row in rows]
+    content = _Content(connection, texts)
+    return tuple(_record(row, text, content) for row, text in zip(rows, texts, strict=True))
+
+
+def _record(row: Mapping[Any, Any], text: str, content: _Content) -> StepRecord:
+    try:
+        body = unpack(text, content.fetch)
+        return StepRecord(
+            run=row["run"],
+            seq=row["seq"],
+            epoch=row["epoch"],
+            actor=row["actor"],
+            time=row["time"],
+            event=body.get("event"),
+            receipt=row["receipt"],
+            updates=tuple(body.get("updates", ())),
+            effects=tuple(body.get("effects", ())),
+            configuration=tuple(body.get("configuration", ())),
+            notes=body.get("notes"),
+        )
+    except (ValueError, AttributeError, TypeError, LookupError) as error:
+        raise ValueError(f"row {row['seq']} of run {row['run']!r}: {error}") from error
+
+
+def read_state(connection: Connection, run: str, body: bytes) -> dict[str, Any]:
+    """The snapshot of a checkpoint.
+
+    Raises:
+        ValueError: It is damaged, or a blob is missing.
+    """
+    where = f"the checkpoint of run {run!r}"
+    text = _text(body, where)
+    try:
+        snapshot = unpack(text, _Content(connection, [text]).fetch)
+    except (ValueError, TypeError, LookupError) as error:
+        raise ValueError(f"{where}: {error}") from error
+    if not isinstance(snapshot, dict):
+        raise ValueError(f"{where} is damaged: it holds no object")
+    return snapshot
+
+
+def _text(body: bytes, where: str) -> str:
+    try:
+        return unsqueeze(bytes(body)).decode("ascii")
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
+
+
+class _Content:
+    """The blobs that some texts point to, read together: one question per 500, not one per blob."""
+
+    def __init__(self, connection: Connection, texts: Iterable[str]) -> None:
+        self._connection = connection
+        self._known: dict[bytes, bytes | None] = {}
+        self._read({digest for text in texts for digest in pointers(text)})
+
+    def fetch(self, digest: bytes) -> bytes:
+        if digest not in self._known:  # of a page of a list: what it points to is read with it
+            self._read({digest})
+        found = self._known[digest]
+        if found is None:
+            raise LookupError(digest.hex())
+        return found
+
+    def _read(self, digests: set[bytes]) -> None:
+        wanted = sorted(digests - self._known.keys())
+        for start in range(0, len(wanted), _BLOBS_AT_ONCE):
+            part = wanted[start : start + _BLOBS_AT_ONCE]
+            self._known.update(dict.fromkeys(part))
+            inner: set[bytes] = set()
+            for digest, data in self._connection.execute(_FIND, {"digests": part}):
+                content = unsqueeze(bytes(data))
+                self._known[bytes(digest)] = content
+                if content.startswith(b"["):  # a page of a list
+                    inner.update(pointers(content.decode("utf-8", "surrogatepass")))
+            self._read(inner)
+
+
+def is_same_step(stored: StepRecord, record: StepRecord) -> bool:
+    """Whether a row that is there already is the one to be written: the answer to an earlier try was lost."""
+    return _plain(stored) == _plain(record)
+
+
+def _plain(record: StepRecord) -> str:
+    parts = [record.epoch, record.actor, record.time, record.receipt]
+    return json.dumps([*parts, *(getattr(record, name) or None for name in _BODY)], sort_keys=True)
