@@ -92,7 +92,7 @@ class History:
         try:
             commit = None if self._last is None else self._repository[self._last.commit].peel(pygit2.Commit)
             while commit is not None:
-                yield _snapshot(commit)
+                yield snapshot_of(commit)
                 commit = next(iter(commit.parents), None)
         except (pygit2.GitError, KeyError) as error:
             raise WorkspaceError(f"the history of {self._name} is damaged: {error}") from error
@@ -102,7 +102,7 @@ class History:
             tip = self._tip()
         except (pygit2.GitError, KeyError) as error:
             raise WorkspaceError(f"{self._name} of the snapshot store is damaged: {error}") from error
-        return None if tip is None else _snapshot(tip)
+        return None if tip is None else snapshot_of(tip)
 
     def _tip(self) -> pygit2.Commit | None:
         if self._name not in self._repository.references:
@@ -128,7 +128,8 @@ def _message(label: str, skipped: tuple[str, ...]) -> str:
     return f"{subject or 'snapshot'}\n\n{json.dumps({'label': label, 'skipped': skipped})}\n"
 
 
-def _snapshot(commit: pygit2.Commit) -> Snapshot:
+def snapshot_of(commit: pygit2.Commit) -> Snapshot:
+    """What a commit of the store records."""
     label, skipped = to_text(commit.raw_message), ()
     try:
         data = json.loads(commit.raw_message.splitlines()[-1])

@@ -68,13 +68,18 @@ def prepare(state_dir: Path) -> Path:
     return state_dir.resolve()
 
 
+def store_folder(state_dir: Path) -> Path:
+    """Where the private repository of a state folder is, if there is one."""
+    return state_dir / _STORE
+
+
 def open_repository(state_dir: Path) -> pygit2.Repository:
     """The private repository of a prepared state folder, made if there is none.
 
     Raises:
         WorkspaceError: It is of a newer format, damaged, or cannot be made.
     """
-    folder = state_dir / _STORE
+    folder = store_folder(state_dir)
     mark = folder / "rawko-format"
     with FileLock(state_dir / "store.lock").alone():
         try:

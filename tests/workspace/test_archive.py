@@ -1,0 +1,100 @@
+"""Reading the store of a state folder beside a run at work, and filling a folder of its own for a fork."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from pathlib import Path
+
+import pytest
+
+from rawko.runtime.ports import WorkspaceError
+from rawko.workspace.archive import Archive, user_of
+from rawko.workspace.store import SnapshotStore
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "project"
+    made.mkdir()
+    return made
+
+
+def state(folder: Path) -> Path:
+    return folder.parent / "state"
+
+
+def test_a_run_at_work_is_read_and_told(folder: Path) -> None:
+    (folder / "a.txt").write_text("one\n")
+    with SnapshotStore.open(folder, state(folder), run="r") as store:
+        first = store.capture(label="first")
+        (folder / "a.txt").write_text("two\n")
+        second = store.capture(label="second")
+        with Archive(state(folder)) as archive:
+            assert archive.snapshots("r") == [first, second]
+            assert archive.snapshots("other") == []
+            assert [change.path for change in archive.changes(first.tree, second.commit)] == ["a.txt"]
+            assert "-one\n+two\n" in archive.diff(first.commit, second.tree)
+            assert archive.find("r", first.commit[:7]) == first
+            assert archive.find("r", "0" * 7) is None
+            assert archive.snapshot(second.commit) == second
+        assert user_of(state(folder), "r") == os.getpid()
+    assert user_of(state(folder), "r") is None
+    assert user_of(state(folder), "other") is None
+
+
+def test_a_fork_fills_a_folder_of_its_own_and_has_a_history_of_its_own(folder: Path) -> None:
+    (folder / "sub").mkdir()
+    (folder / "sub" / "tool.sh").write_text("#!/bin/sh\n")
+    (folder / "sub" / "tool.sh").chmod(0o755)
+    (folder / "link").symlink_to("sub/tool.sh")
+    odd = os.fsdecode(b"not \xff utf-8")
+    (folder / odd).write_bytes(b"\0\r\n")
+    with SnapshotStore.open(folder, state(folder), run="r") as store:
+        taken = store.capture(label="one")
+    other = folder.parent / "other"
+    other.mkdir()
+    with Archive(state(folder)) as archive:
+        archive.write_out(taken, other)
+        begun = archive.begin("f", taken, "fork of r")
+        with pytest.raises(WorkspaceError, match="has snapshots already"):
+            archive.begin("f", taken, "again")
+    assert (begun.tree, begun.label) == (taken.tree, "fork of r")
+    assert sorted(path.name for path in other.iterdir()) == ["link", odd, "sub"]
+    assert str((other / "link").readlink()) == "sub/tool.sh"
+    assert os.access(other / "sub" / "tool.sh", os.X_OK)
+    assert (other / odd).read_bytes() == b"\0\r\n"
+    with SnapshotStore.open(other, state(folder), run="f") as store:
+        assert store.capture(label="same").commit == begun.commit, "nothing has changed"
+        (other / "new").write_text("new\n")
+        store.capture(label="more")
+    with Archive(state(folder)) as archive:
+        assert [one.label for one in archive.snapshots("r")] == ["one"]
+        assert [one.label for one in archive.snapshots("f")] == ["fork of r", "more"]
+
+
+def test_what_is_missing_is_named_and_nothing_is_written(folder: Path) -> None:
+    (folder / "sub").mkdir()
+    (folder / "sub" / "lost.txt").write_text("only here\n")
+    (folder / "kept.txt").write_text("kept\n")
+    with SnapshotStore.open(folder, state(folder), run="r") as store:
+        taken = store.capture()
+        (folder / "sub" / "lost.txt").write_text("other\n")
+        store.capture()
+    with Archive(state(folder)) as archive:
+        assert archive.missing(taken) == []
+    loose = (state(folder) / "snapshots.git" / "objects").glob("??/*")
+    next(path for path in loose if zlib.decompress(path.read_bytes()).endswith(b"\0only here\n")).unlink()
+    other = folder.parent / "other"
+    other.mkdir()
+    with Archive(state(folder)) as archive:
+        assert archive.missing(taken) == ["sub/lost.txt"]
+        with pytest.raises(WorkspaceError, match=r"contents of 'sub/lost.txt' are missing"):
+            archive.write_out(taken, other)
+    assert list(other.iterdir()) == []
+
+
+def test_a_state_folder_without_snapshots_is_told(tmp_path: Path) -> None:
+    with pytest.raises(WorkspaceError, match="there are no snapshots"):
+        Archive(tmp_path)
+    assert list(tmp_path.iterdir()) == []
