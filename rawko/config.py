@@ -349,8 +349,25 @@ def _known_tools(found: str) -> str:
 def state_dir(workspace: Path, environ: Mapping[str, str]) -> Path:
     """Where rawko keeps what it remembers of a workspace: outside of it, one folder per workspace.
 
-    `RAWKO_STATE_DIR` replaces the user's data folder.
+    `RAWKO_STATE_DIR` replaces the user's data folder. The workspace of a fork shares the folder of its origin, and one
+    that has moved keeps its own: what is there under its present name is a pointer.
     """
+    own = own_state_dir(workspace, environ)
+    pointer = own / STATE_POINTER
+    try:
+        return own.parent / pointer.read_text(encoding="utf-8").strip()
+    except (FileNotFoundError, NotADirectoryError):
+        return own
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{pointer}: cannot be read: {error}") from error
+
+
+STATE_POINTER = "elsewhere"
+"""A file that names the state folder to use instead, beside this one."""
+
+
+def own_state_dir(workspace: Path, environ: Mapping[str, str]) -> Path:
+    """The state folder of a workspace by its path alone."""
     digest = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:12]
     name = f"{workspace.name or 'root'}-{digest}"
     base = environ.get("RAWKO_STATE_DIR")
@@ -359,6 +376,26 @@ def state_dir(workspace: Path, environ: Mapping[str, str]) -> Path:
     from platformdirs import user_data_path
 
     return user_data_path("rawko").absolute() / name
+
+
+def share_state(workspace: Path, state: Path, environ: Mapping[str, str]) -> None:
+    """Let a workspace use the state folder of another one.
+
+    Raises:
+        ConfigError: It has runs of its own, or the pointer cannot be written.
+    """
+    own = own_state_dir(workspace, environ)
+    if own == state:
+        return
+    if own.parent != state.parent:
+        raise ConfigError(f"the state folder {str(state)!r} is not in {str(own.parent)!r}; check RAWKO_STATE_DIR")
+    if any((own / "runs").glob("*/run.json")):
+        raise ConfigError(f"the folder {str(workspace)!r} has runs of its own already (`rawko runs` there)")
+    try:
+        own.mkdir(parents=True, exist_ok=True)
+        (own / STATE_POINTER).write_text(state.name + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{own / STATE_POINTER}: cannot be written: {error.strerror}") from error
 
 
 def project_instructions(workspace: Path) -> str:

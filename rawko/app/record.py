@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from rawko.chart.errors import nearest
 from rawko.config import BashOptions, ConfigError, DefaultAnswers, Settings
 from rawko.providers.models import resolve_model
 from rawko.vocabulary.agent import AgentConfig
@@ -27,11 +28,26 @@ _RUN, _REPORT = "run.json", "report.json"
 
 
 @dataclass(frozen=True, slots=True)
+class Parent:
+    """The step of another run from which a run was forked."""
+
+    run: str
+    step: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {"run": self.run, "step": self.step}
+
+
+@dataclass(frozen=True, slots=True)
 class RunRecord:
     """A run of a workspace.
 
     Attributes:
         report: As `Report.to_json`; None while it runs, and of one that was interrupted.
+        parent: Of a fork.
+        head: Commit that HEAD of the user's repository was at when the run began; None outside of one.
+        charts: Hash of each chart by its name, and `tools` the names of each agent's tools, when the run began.
+        rewinds: Rows of the journal in which the run was set back, each with the step that it went to.
     """
 
     run: str
@@ -39,6 +55,16 @@ class RunRecord:
     agent: str | None
     settings: Settings
     report: Mapping[str, Any] | None
+    parent: Parent | None = None
+    head: str | None = None
+    charts: Mapping[str, str] = field(default_factory=dict)
+    tools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rewinds: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """Where the run's own files are."""
+        return runs_folder(self.settings.state_dir) / self.run
 
     @property
     def outcome(self) -> str:
@@ -50,8 +76,21 @@ def runs_folder(state_dir: Path) -> Path:
     return state_dir / "runs"
 
 
-def write_record(settings: Settings, run: str, task: str, agent: str | None) -> None:
+def write_record(
+    settings: Settings,
+    run: str,
+    task: str,
+    agent: str | None,
+    *,
+    parent: Parent | None = None,
+    head: str | None = None,
+    charts: Mapping[str, str] | None = None,
+    tools: Mapping[str, Sequence[str]] | None = None,
+) -> None:
     """Remember how a run was started; the model by the name that is really asked, so that a resume asks the same.
+
+    Args:
+        parent, head, charts, tools: See `RunRecord`.
 
     Raises:
         ConfigError: It cannot be written.
@@ -63,11 +102,16 @@ def write_record(settings: Settings, run: str, task: str, agent: str | None) -> 
         "run": run,
         "task": task,
         "agent": agent,
+        "parent": None if parent is None else parent.to_json(),
+        "head": head,
+        "charts": dict(charts or {}),
+        "tools": {name: list(found) for name, found in (tools or {}).items()},
+        "rewinds": [],
         "settings": {
             "workspace": str(settings.workspace),
             "provider": settings.provider,
             "model": settings.model if settings.provider == "scripted" else resolve_model(settings.model),
-            "scenario": settings.scenario,
+            "scenario": _place_of(settings.scenario),
             "agents": [config.to_json() for config in settings.agents.values()],
             "max_iterations": settings.max_iterations,
             "max_consecutive_failures": settings.max_consecutive_failures,
@@ -90,6 +134,11 @@ def write_record(settings: Settings, run: str, task: str, agent: str | None) -> 
     _write(runs_folder(settings.state_dir) / run / _RUN, data)
 
 
+def _place_of(scenario: str | None) -> str | None:
+    """A scenario that is a file by its whole path: the run may go on from another folder."""
+    return str(Path(scenario).absolute()) if scenario and Path(scenario).is_file() else scenario
+
+
 def write_report(settings: Settings, run: str, report: Mapping[str, Any]) -> None:
     """Remember what became of a run.
 
@@ -106,9 +155,8 @@ def read_record(run: str, current: Settings) -> RunRecord:
         ConfigError: There is no such run in this workspace, or its record cannot be read.
     """
     folder = runs_folder(current.state_dir) / run
-    if os.sep in run or not (folder / _RUN).is_file():
-        known = ", ".join(r.run for r in list_records(current)[-5:]) or "none"
-        raise ConfigError(f"there is no run {run!r} of this workspace; the latest: {known}")
+    if not is_name(run) or not (folder / _RUN).is_file():
+        raise _not_found(run, current)
     data = _read(folder / _RUN)
     if data.get("format") != FORMAT:
         raise ConfigError(f"{folder / _RUN}: format {data.get('format')!r}; this rawko reads {FORMAT}")
@@ -117,7 +165,88 @@ def read_record(run: str, current: Settings) -> RunRecord:
     except (KeyError, TypeError, ValidationError) as error:
         raise ConfigError(f"{folder / _RUN}: damaged: {error}") from error
     report = _read(folder / _REPORT) if (folder / _REPORT).is_file() else None
-    return RunRecord(run, data["task"], data["agent"], settings, report)
+    parent = data.get("parent")
+    return RunRecord(
+        run,
+        data["task"],
+        data["agent"],
+        settings,
+        report,
+        parent=None if parent is None else Parent(parent["run"], parent["step"]),
+        head=data.get("head"),
+        charts=data.get("charts") or {},
+        tools={name: tuple(found) for name, found in (data.get("tools") or {}).items()},
+        rewinds=tuple((row, step) for row, step in data.get("rewinds") or ()),
+    )
+
+
+def is_name(run: str) -> bool:
+    """Whether a text can be a run's id: it names a folder of its own."""
+    return bool(run) and os.sep not in run and "\0" not in run and run not in (".", "..")
+
+
+def elsewhere(run: str, current: Settings) -> Path | None:
+    """The state folder of another workspace that holds the run, if one does."""
+    if not is_name(run):
+        return None
+    for folder in sorted(current.state_dir.parent.glob("*/runs")):
+        if (folder / run / _RUN).is_file() and folder.parent != current.state_dir:
+            return folder.parent
+    return None
+
+
+def workspace_of(state_dir: Path, run: str) -> Path:
+    """The folder that a run of a state folder works in.
+
+    Raises:
+        ConfigError: Its record cannot be read.
+    """
+    path = runs_folder(state_dir) / run / _RUN
+    try:
+        return Path(_read(path)["settings"]["workspace"])
+    except (KeyError, TypeError) as error:
+        raise ConfigError(f"{path}: damaged: {error}") from error
+
+
+def _not_found(run: str, current: Settings) -> ConfigError:
+    """Where the run is instead, else the nearest name, else the latest runs."""
+    other = elsewhere(run, current)
+    if other is not None:
+        place = workspace_of(other, run)
+        if place.is_dir():
+            return ConfigError(f"run {run!r} belongs to the workspace {str(place)!r}, not to this one: work there")
+        return ConfigError(
+            f"run {run!r} belongs to the workspace {str(place)!r}, which is not there any more; if this is where it "
+            f"has moved to: rawko resume {run} --workspace ."
+        )
+    known = [record.run for record in list_records(current)]
+    near = nearest(run, known)
+    if near is not None:
+        return ConfigError(f"there is no run {run!r} of this workspace; did you mean {near!r}?")
+    return ConfigError(f"there is no run {run!r} of this workspace; the latest: {', '.join(known[-5:]) or 'none'}")
+
+
+def note_rewind(record: RunRecord, row: int, step: int) -> None:
+    """Remember that a run was set back; noting it twice does nothing.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    if (row, step) not in record.rewinds:
+        change_record(record.settings.state_dir, record.run, rewinds=[*map(list, record.rewinds), [row, step]])
+
+
+def change_record(state_dir: Path, run: str, *, workspace: Path | None = None, **fields: Any) -> None:
+    """Change fields of a run's record.
+
+    Raises:
+        ConfigError: It cannot be read or written.
+    """
+    path = runs_folder(state_dir) / run / _RUN
+    data = {**_read(path), **fields}
+    if workspace is not None:
+        data["settings"] = {**data["settings"], "workspace": str(workspace)}
+    _write(path, data)
 
 
 def list_records(current: Settings) -> list[RunRecord]:
@@ -149,6 +278,7 @@ def _settings(data: Mapping[str, Any], current: Settings) -> Settings:
     agents = [AgentConfig.model_validate(agent) for agent in data["agents"]]
     return replace(
         current,
+        workspace=Path(data["workspace"]),
         provider=data["provider"],
         model=data["model"],
         scenario=data["scenario"],

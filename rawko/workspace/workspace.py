@@ -58,6 +58,11 @@ class SnapshotWorkspace:
         """The workspace, without links in its path."""
         return str(self._store.root)
 
+    @property
+    def latest(self) -> Snapshot | None:
+        """The latest snapshot of the run; None before the first."""
+        return self._store.last
+
     async def capture(self, label: str, touched: Sequence[str] | None = None) -> Snapshot:
         """Record the workspace; see `SnapshotStore.capture`."""
         hints = None if touched is None else tuple(touched)
