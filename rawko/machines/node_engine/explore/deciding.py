@@ -1,0 +1,245 @@
+"""SwitchPolicy at work: which rule or whose advice holds at a screen, and what comes of it. Pure but for its ports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from rawko.machines.node_engine.explore import trail as told
+from rawko.machines.node_engine.explore.decision import Decision, Situation
+from rawko.machines.node_engine.explore.policy import ExplorePolicy, Rule, View, choose
+from rawko.machines.node_engine.explore.ports import ADVISOR, TERMINAL, TRAIL, Terminal, TerminalError
+from rawko.machines.node_engine.explore.screen import changed_lines
+from rawko.machines.node_engine.nodes import NodeCall, NodeOutcome, failed, succeeded
+from rawko.runtime.logic import ActorFailed
+from rawko.vocabulary.base import Data
+
+SHOWN_DECISIONS: Final = 12
+"""How many of the latest decisions whoever decides is told of."""
+
+ADVICE_RETRIES: Final = 3
+"""How often a model that fails is asked again."""
+
+MODEL: Final = ""
+"""The rule of a decision that a model made."""
+
+
+class Memory(Data):
+    """What the nodes know from attempt to attempt: of one size, however long the run is.
+
+    Attributes:
+        launches: So many so far.
+        is_lost: The program is where nothing leads on; the next launch is a new one.
+        hash, lines: Of the screen that was told last.
+        exit_status: Told with it.
+        decided_on: Hash of the screen at which was decided last.
+        unchanged: So many decisions in a row have changed nothing.
+        is_waiting: The last decision was to wait, so that something is waited for before it is looked at again.
+        decisions: So many so far.
+        dead_ends: [hash of a screen, choice] that led nowhere; as many as there may be ways back.
+        outcome, summary: Of the exploration, once somebody has said it.
+        notes: What a provider needs to go on answering from here.
+        code: Of the provider's last failure.
+    """
+
+    launches: int = 0
+    is_lost: bool = False
+    hash: str = ""
+    lines: tuple[str, ...] = ()
+    exit_status: int | None = None
+    decided_on: str = ""
+    unchanged: int = 0
+    is_waiting: bool = False
+    decisions: int = 0
+    dead_ends: tuple[tuple[str, str], ...] = ()
+    outcome: str | None = None
+    summary: str = ""
+    notes: dict[str, Any] | None = None
+    code: str | None = None
+
+    @classmethod
+    def of(cls, call: NodeCall) -> Memory:
+        return cls.model_validate(call.state.data)
+
+    def changed(self, **changes: Any) -> dict[str, Any]:
+        """The fields that are another now, as data of an outcome."""
+        return self.model_copy(update=changes).model_dump(mode="json", include=set(changes))
+
+    def seen(self, view: View) -> dict[str, Any]:
+        """The screen is told of."""
+        return self.changed(hash=view.screen.hash, lines=view.screen.lines, exit_status=view.exit_status)
+
+
+def view_of(terminal: Terminal, memory: Memory) -> View:
+    """What rules look at. `unchanged` counts the decision that was made last, if nothing came of it."""
+    screen, status = terminal.screen(), terminal.exit_status
+    return View(screen, status, memory.unchanged + 1 if screen.hash == memory.decided_on else 0)
+
+
+def screen_event(view: View, memory: Memory) -> Mapping[str, Any] | None:
+    """The screen, and what has changed since the one that was told last; None where it is that one."""
+    if view.screen.hash == memory.hash and view.exit_status == memory.exit_status:
+        return None
+    return {
+        "type": told.SCREEN,
+        "screen": view.screen.to_json(),
+        "changed": changed_lines(memory.lines, view.screen.lines),
+        "exit_status": view.exit_status,
+    }
+
+
+class Deciding:
+    """One attempt of SwitchPolicy.
+
+    Args:
+        on_keys, on_wait, on_stop: Where these decisions lead.
+    """
+
+    def __init__(self, call: NodeCall, policy: ExplorePolicy, *, on_keys: str, on_wait: str, on_stop: str) -> None:
+        self._call = call
+        self._policy = policy
+        self._terminal = call.port(TERMINAL)
+        self._trail = tuple(call.port(TRAIL).decisions())
+        self._memory = Memory.of(call)
+        self._view = view_of(self._terminal, self._memory)
+        self._ways = {"keys": on_keys, "wait": on_wait, "stop": on_stop}
+        self._data: dict[str, Any] = {}
+        self._events: list[Mapping[str, Any]] = []
+        self._tokens = 0
+
+    async def outcome(self) -> NodeOutcome:
+        """What comes of it."""
+        shown = screen_event(self._view, self._memory)
+        if shown is not None:  # it has gone on since it was told of
+            self._events.append(shown)
+            self._data |= self._memory.seen(self._view)
+        if self._view.unchanged >= self._policy.stuck_after:
+            return self._dead_end(f"{self._view.unchanged} decisions in a row have changed nothing on the screen")
+        rule = choose(self._policy, self._view, self._trail, self._memory.dead_ends)
+        try:
+            decision = await self._decision(rule)
+        except ActorFailed as error:
+            return self._unadvised(error)
+        if decision is None:
+            return self._dead_end("no rule fits the screen")
+        return await self._carried_out(decision, MODEL if rule is None or rule.ask else rule.name)
+
+    # ------------------------------------------------------------ deciding
+
+    async def _decision(self, rule: Rule | None) -> Decision | None:
+        if rule is not None:
+            return await self._advice() if rule.ask else rule.decision
+        if self._view.exit_status is not None:
+            return _of_the_end(self._view.exit_status)
+        match self._policy.otherwise:
+            case "ask" | None:
+                return await self._advice()
+            case "wait":
+                return Decision(action="wait", reason="no rule fits the screen")
+            case "stop":
+                return Decision(action="stop", outcome="failure", reason="no rule fits the screen")
+            case "back":
+                return None
+
+    async def _advice(self) -> Decision:
+        here = self._view.screen.hash
+        refused = tuple(choice for hash, choice in self._memory.dead_ends if hash == here)
+        done = tuple(Decision.model_validate(event["decision"]).gist for event in self._trail[-SHOWN_DECISIONS:])
+        advice = await self._call.port(ADVISOR).advise(
+            Situation(
+                goal=self._policy.goal,
+                screen=self._view.screen,
+                exit_status=self._view.exit_status,
+                unchanged=self._view.unchanged,
+                done=done,
+                refused=refused,
+            )
+        )
+        self._tokens += advice.tokens
+        self._data |= self._memory.changed(notes=advice.notes)
+        return advice.decision
+
+    def _unadvised(self, failure: ActorFailed) -> NodeOutcome:
+        """Nobody could say what to do: asked again later where that may help, else the exploration ends."""
+        error = failure.error
+        message = str(error.get("message", failure))
+        is_retryable = bool(error.get("is_retryable")) and self._call.state.retries < ADVICE_RETRIES
+        self._data |= self._memory.changed(code=error.get("code"), notes=error.get("notes") or self._memory.notes)
+        if not is_retryable:
+            self._data |= self._memory.changed(outcome="failure", summary=message)
+        return failed(
+            message,
+            None if is_retryable else self._ways["stop"],
+            category=error.get("category", "unknown"),
+            is_retryable=is_retryable,
+            retry_after_ms=error.get("retry_after_ms"),
+            data=self._data,
+            events=self._events,
+            tokens=self._tokens + int(error.get("tokens", 0)),
+        )
+
+    # ------------------------------------------------------------ doing
+
+    async def _carried_out(self, decision: Decision, rule: str) -> NodeOutcome:
+        event = {
+            "type": told.DECIDED,
+            "hash": self._view.screen.hash,
+            "by": "model" if rule == MODEL else "rule",
+            "rule": rule,
+            "decision": decision.to_json(),
+            "gist": decision.gist,
+            "reason": decision.reason,
+        }
+        if decision.action == "back":
+            return self._dead_end(decision.reason or "the policy says so", rule)
+        if decision.action == "keys":
+            try:
+                await self._terminal.send(decision.text, decision.keys, paste=decision.paste)
+            except TerminalError as error:
+                return self._dead_end(str(error), rule)
+        if decision.action == "stop":
+            self._data |= self._memory.changed(
+                outcome=decision.outcome or "failure", summary=decision.summary or decision.reason
+            )
+        self._data |= self._memory.changed(
+            decided_on=self._view.screen.hash,
+            unchanged=self._view.unchanged,
+            is_waiting=decision.action == "wait",
+            decisions=self._memory.decisions + 1,
+            code=None,
+        )
+        return succeeded(
+            self._ways[decision.action], data=self._data, events=[*self._events, event], tokens=self._tokens
+        )
+
+    def _dead_end(self, why: str, rule: str = MODEL) -> NodeOutcome:
+        """Nothing leads on from here: the last choice is not made again at its screen. Without one, it ends."""
+        last = self._trail[-1] if self._trail else None
+        event = {
+            "type": told.DEAD_END,
+            "why": why,
+            "hash": self._view.screen.hash,
+            "kept": max(len(self._trail) - 1, 0),
+        }
+        message = f"dead end: {why}"
+        if last is None:
+            self._data |= self._memory.changed(outcome="failure", summary=f"{message}; nothing was left to go back to")
+            return failed(
+                message,
+                self._ways["stop"],
+                is_retryable=False,
+                data=self._data,
+                events=[*self._events, event],
+                tokens=self._tokens,
+            )
+        choice = last["rule"] or Decision.model_validate(last["decision"]).choice
+        ends = (*self._memory.dead_ends, (last["hash"], choice))
+        self._data |= self._memory.changed(is_lost=True, dead_ends=ends, decided_on="", unchanged=0)
+        return failed(message, is_retryable=False, data=self._data, events=[*self._events, event], tokens=self._tokens)
+
+
+def _of_the_end(status: int) -> Decision:
+    """The program has ended, and no rule says what that means."""
+    how = "by itself" if status == 0 else f"with status {status}"
+    outcome = "success" if status == 0 else "failure"
+    return Decision.model_validate({"action": "stop", "outcome": outcome, "reason": f"the program has ended {how}"})

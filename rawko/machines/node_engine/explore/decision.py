@@ -1,0 +1,150 @@
+"""What is done at a screen: its type, the JSON Schema that asks a model for it, reading it from an answer. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
+
+from pydantic import Field, ValidationError, field_validator
+
+from rawko.machines.answers import AnswerError, json_object, quoted
+from rawko.machines.node_engine.explore.keynames import require_key
+from rawko.machines.node_engine.explore.screen import Screen
+from rawko.vocabulary.base import Data
+
+Action: TypeAlias = Literal["keys", "wait", "back", "stop"]
+Verdict: TypeAlias = Literal["success", "failure"]
+ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
+MAX_TEXT_CHARS: Final = 10_000
+MAX_KEYS: Final = 100
+_NULL: Final = {"type": "null"}
+
+
+class DecisionError(ValueError):
+    """An answer that is no decision. The message quotes what was wrong and says what would be accepted."""
+
+
+class Decision(Data):
+    """What is done at a screen.
+
+    Attributes:
+        action: Type and press; look again; this is a dead end; or end the exploration.
+        text: Typed first, as it is.
+        keys: Pressed then, by their names.
+        paste: The text comes as from the clipboard.
+        outcome: Of `stop`: whether the goal is reached.
+        reason: Why.
+        summary: Of `stop`: what was found out.
+    """
+
+    action: Action
+    text: Annotated[str, Field(max_length=MAX_TEXT_CHARS)] = ""
+    keys: Annotated[tuple[str, ...], Field(max_length=MAX_KEYS)] = ()
+    paste: bool = False
+    outcome: Verdict | None = None
+    reason: str = ""
+    summary: str = ""
+
+    @field_validator("keys")
+    @classmethod
+    def _are_keys(cls, keys: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(require_key(key) for key in keys)
+
+    @property
+    def gist(self) -> str:
+        """What is done, in one line."""
+        typed = f"{'paste' if self.paste else 'type'} {quoted(self.text)}" if self.text else ""
+        pressed = f"press {' '.join(self.keys)}" if self.keys else ""
+        words = {"keys": ", ".join(filter(None, (typed, pressed))), "stop": f"stop: {self.outcome}", "back": "dead end"}
+        return words.get(self.action, self.action)
+
+    @property
+    def choice(self) -> str:
+        """What tells two decisions of a model at one screen apart."""
+        return f"{'paste' if self.paste else 'keys'}:{self.text!r}:{' '.join(self.keys)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What somebody who decides is told.
+
+    Attributes:
+        exit_status: Of a program that has ended.
+        unchanged: So many decisions in a row have changed nothing on the screen.
+        done: Gists of the latest decisions, oldest first.
+        refused: Choices at this very screen that led to dead ends.
+    """
+
+    goal: str
+    screen: Screen
+    exit_status: int | None = None
+    unchanged: int = 0
+    done: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+
+
+def decision_schema(keys: Iterable[str]) -> dict[str, Any]:
+    """The JSON Schema of a decision: one flat object, as endpoints obey it best. `keys`: names, for the description."""
+    return {
+        "type": "object",
+        "properties": {
+            "action": {"type": "string", "enum": list(ACTIONS)},
+            "text": {"anyOf": [{"type": "string"}, _NULL], "description": "Text to type, for keys; null otherwise"},
+            "keys": {
+                "anyOf": [{"type": "array", "items": {"type": "string"}}, _NULL],
+                "description": f"Keys to press after the text, for keys: single characters, or {', '.join(keys)}",
+            },
+            "outcome": {
+                "anyOf": [{"type": "string", "enum": list(get_args(Verdict))}, _NULL],
+                "description": "Whether the goal is reached, for stop; null otherwise",
+            },
+            "reason": {"type": "string", "description": "Why, in one sentence"},
+            "summary": {
+                "anyOf": [{"type": "string"}, _NULL],
+                "description": "What was found out, for stop; null otherwise",
+            },
+        },
+        "required": ["action", "text", "keys", "outcome", "reason", "summary"],
+        "additionalProperties": False,
+    }
+
+
+def parse_decision(text: str) -> Decision:
+    """The decision that an answer holds: a JSON object, bare or in one fenced block. Extra keys are dropped.
+
+    Raises:
+        DecisionError: It is no JSON, or not a whole decision.
+
+    Source: C-39.
+    """
+    try:
+        value = json_object(text, keys="'action', 'text', 'keys', 'outcome', 'reason', 'summary'")
+    except AnswerError as error:
+        raise DecisionError(str(error)) from error
+    known = {key: item for key, item in value.items() if key in Decision.model_fields and item is not None}
+    try:
+        decision = Decision.model_validate(known)
+    except ValidationError as error:
+        raise DecisionError("; ".join(_problem(item) for item in error.errors(include_url=False))) from error
+    return require_whole(decision)
+
+
+def require_whole(decision: Decision) -> Decision:
+    """The decision, if nothing is missing in it.
+
+    Raises:
+        DecisionError: It types nothing, or stops without saying how.
+    """
+    if decision.action == "keys" and not (decision.text or decision.keys):
+        raise DecisionError("action 'keys' needs 'text' or 'keys'")
+    if decision.action == "stop" and decision.outcome is None:
+        raise DecisionError("action 'stop' needs 'outcome': success or failure")
+    return decision
+
+
+def _problem(item: Mapping[str, Any]) -> str:
+    field = ".".join(map(str, item["loc"]))
+    if item["type"] == "missing":
+        return f"{field} is missing; accepted: {', '.join(ACTIONS)}" if field == "action" else f"{field} is missing"
+    return f"{field} is {quoted(str(item['input']))}: {item['msg']}"

@@ -1,0 +1,203 @@
+"""The scripted policy of an exploration: rules that look at a screen and say what is typed there. Pure.
+
+What it leaves open is asked of a model, if there is one; `ask` hands over to it at a screen of one's choice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from rawko.machines.node_engine.explore.decision import Decision, Verdict
+from rawko.machines.node_engine.explore.keynames import require_key
+from rawko.machines.node_engine.explore.screen import Screen
+from rawko.vocabulary.base import Data
+from rawko.vocabulary.documents import parse_document
+
+Count = Annotated[int, Field(ge=0)]
+Milliseconds = Annotated[int, Field(ge=1, le=3_600_000)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+Otherwise: TypeAlias = Literal["ask", "back", "wait", "stop"]
+
+
+class When(Data):
+    """What must hold for a rule; all that is given.
+
+    Attributes:
+        screen: Texts that must all be shown.
+        without: Texts of which none may be shown.
+        matches: A regular expression that is found in the screen's text.
+        exited: Whether the program has ended.
+        exit_status: With what.
+        unchanged: At least so many decisions have changed nothing.
+        after: The last decision was made by the rule of this name ("" before the first).
+        is_alternate: Whether the program draws on the alternate screen.
+    """
+
+    screen: Texts = ()
+    without: Texts = ()
+    matches: str | None = None
+    exited: bool | None = None
+    exit_status: int | None = None
+    unchanged: Count = 0
+    after: str | None = None
+    is_alternate: bool | None = None
+
+    @field_validator("matches")
+    @classmethod
+    def _is_pattern(cls, pattern: str | None) -> str | None:
+        try:
+            re.compile(pattern or "")
+        except (re.error, OverflowError, RecursionError) as error:
+            raise ValueError(f"no regular expression: {error}") from error
+        return pattern
+
+
+class Rule(Data):
+    """What is done where a screen looks so: `type`, `paste` and `press`, or one of `wait`, `back`, `ask`, `stop`.
+
+    Attributes:
+        times: How often between two launches; None is no bound.
+    """
+
+    name: Annotated[str, Field(min_length=1)]
+    when: When = When()
+    type: str | None = None
+    paste: str | None = None
+    press: Texts = ()
+    wait: Literal[True] | None = None
+    back: Literal[True] | None = None
+    ask: Literal[True] | None = None
+    stop: Verdict | None = None
+    times: Annotated[int, Field(ge=1)] | None = None
+    reason: str = ""
+
+    @field_validator("press")
+    @classmethod
+    def _are_keys(cls, keys: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(require_key(key) for key in keys)
+
+    @model_validator(mode="after")
+    def _does_one_thing(self) -> Rule:
+        types = bool(self.type or self.paste or self.press)
+        others = [name for name in ("wait", "back", "ask", "stop") if getattr(self, name) is not None]
+        if types + len(others) != 1:
+            raise ValueError("a rule does one thing: 'type', 'paste' and 'press', or 'wait', 'back', 'ask' or 'stop'")
+        if self.type and self.paste:
+            raise ValueError("'type' excludes 'paste'")
+        return self
+
+    @property
+    def decision(self) -> Decision:
+        """What the rule does; not of one that asks."""
+        if self.stop is not None:
+            return Decision(action="stop", outcome=self.stop, reason=self.reason, summary=self.reason)
+        if self.wait or self.back:
+            return Decision(action="wait" if self.wait else "back", reason=self.reason)
+        text = self.paste or self.type or ""
+        return Decision(action="keys", text=text, keys=self.press, paste=bool(self.paste), reason=self.reason)
+
+
+class LaunchPolicy(Data):
+    """How the program is started.
+
+    Attributes:
+        expect: It is ready when this is shown; "" is anything at all.
+        within_ms: So long it may take; without `expect` a silent program is ready then.
+        retries, backoff_ms: A launch that fails is tried again, after a wait that doubles.
+    """
+
+    expect: str = ""
+    within_ms: Milliseconds = 5_000
+    retries: Annotated[int, Field(ge=0, le=100)] = 3
+    backoff_ms: Count = 200
+
+
+class ExplorePolicy(Data):
+    """How a program is explored.
+
+    Attributes:
+        goal: What a model is asked to reach.
+        otherwise: Where no rule fits: ask the model (the default with one), a dead end (without), wait, or stop.
+        quiet_ms: A screen counts as settled when so long nothing was written, or after `cap_ms`.
+        stuck_after: So many decisions in a row that change nothing are a dead end.
+        max_backtracks: Ways back from dead ends; one more ends the run.
+        on_relaunch: After a crash or a dead end, make the decisions again that led there, or begin from the start.
+    """
+
+    policy: str = "model"
+    goal: str = ""
+    rules: tuple[Rule, ...] = ()
+    otherwise: Otherwise | None = None
+    quiet_ms: Milliseconds = 300
+    cap_ms: Milliseconds = 5_000
+    launch: LaunchPolicy = LaunchPolicy()
+    stuck_after: Annotated[int, Field(ge=1)] = 3
+    max_backtracks: Annotated[int, Field(ge=0)] = 5
+    on_relaunch: Literal["replay", "restart"] = "replay"
+
+    @model_validator(mode="after")
+    def _names_are_there(self) -> ExplorePolicy:
+        names = [rule.name for rule in self.rules]
+        double = next((name for name in names if names.count(name) > 1), None)
+        if double is not None:
+            raise ValueError(f"two rules have the name {double!r}")
+        for rule in self.rules:
+            if rule.when.after and rule.when.after not in names:
+                raise ValueError(f"rule {rule.name!r}: 'after' names {rule.when.after!r}, which is no rule")
+        if self.cap_ms < self.quiet_ms:
+            raise ValueError(f"cap_ms {self.cap_ms} is below quiet_ms {self.quiet_ms}")
+        return self
+
+
+def parse_policy(text: str, *, source: str = "policy") -> ExplorePolicy:
+    """The policy that a YAML text says.
+
+    Raises:
+        DocumentError: It is not YAML, or says something else; every defect is told with its line and column.
+    """
+    return parse_document(text, ExplorePolicy, source=source)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What rules look at."""
+
+    screen: Screen
+    exit_status: int | None
+    unchanged: int
+
+
+def choose(
+    policy: ExplorePolicy, view: View, trail: Sequence[Mapping[str, Any]], dead_ends: Collection[tuple[str, str]]
+) -> Rule | None:
+    """The first rule that fits and has not led to a dead end at this screen; None where there is none.
+
+    Args:
+        trail: DECIDED events since the launch.
+        dead_ends: (hash of a screen, name of a rule).
+    """
+    for rule in policy.rules:
+        is_spent = rule.times is not None and sum(done["rule"] == rule.name for done in trail) >= rule.times
+        if not is_spent and (view.screen.hash, rule.name) not in dead_ends and _fits(rule.when, view, trail):
+            return rule
+    return None
+
+
+def _fits(when: When, view: View, trail: Sequence[Mapping[str, Any]]) -> bool:
+    text = view.screen.text
+    last = trail[-1]["rule"] if trail else ""
+    return (
+        all(wanted in text for wanted in when.screen)
+        and not any(unwanted in text for unwanted in when.without)
+        and (when.matches is None or re.search(when.matches, text, re.MULTILINE) is not None)
+        and (when.exited is None or when.exited == (view.exit_status is not None))
+        and (when.exit_status is None or when.exit_status == view.exit_status)
+        and view.unchanged >= when.unchanged
+        and (when.after is None or when.after == last)
+        and (when.is_alternate is None or when.is_alternate == view.screen.is_alternate)
+    )

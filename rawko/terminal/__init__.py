@@ -1,0 +1,10 @@
+"""A real program on a pseudo-terminal of its own: the adapter behind the port `Terminal` of `rawko explore`.
+
+`keys` says what keys send, `emulator` what the program's output looks like, `process` runs it, `adapter` is all three.
+"""
+
+from __future__ import annotations
+
+from rawko.terminal.adapter import PtyTerminal
+
+__all__ = ["PtyTerminal"]

@@ -1,0 +1,225 @@
+"""The adapter of the port `Terminal`: a program, its terminal, and what that shows."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from rawko.machines.node_engine.explore.ports import TerminalError
+from rawko.machines.node_engine.explore.screen import Screen
+from rawko.terminal.emulator import Emulator
+from rawko.terminal.keys import keys_bytes, paste_bytes
+from rawko.terminal.process import PtyProcess
+
+DRAIN_S: Final = 0.2
+"""How long the last words of a program that has ended are waited for, where a child of it holds the terminal open."""
+_POLL_S: Final = 0.05
+_SETTINGS: Final = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+_STALE: Final = ("COLUMNS", "LINES", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "STY")
+"""Variables of the terminal that rawko itself runs on."""
+
+
+class PtyTerminal:
+    """Implements `rawko.machines.node_engine.explore.ports.Terminal`.
+
+    Args:
+        command: The program and its arguments.
+        size: (columns, lines).
+        on_group: Told of every process group that begins, and (as False) of its end.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        size: tuple[int, int] = (80, 24),
+        on_group: Callable[[int, bool], None] = lambda group, is_there: None,
+    ) -> None:
+        self._command = tuple(command)
+        self._cwd = cwd
+        self._env = terminal_environment(env)
+        self._size = size
+        self._on_group = on_group
+        self._process: PtyProcess | None = None
+        self._emulator = Emulator(*size)
+        self._written = asyncio.Event()
+        self._last_output = 0.0
+        self._last_status: int | None = None
+
+    # ------------------------------------------------------------ the port
+
+    @property
+    def is_open(self) -> bool:
+        """A program was launched here, and not closed since."""
+        return self._process is not None
+
+    @property
+    def exit_status(self) -> int | None:
+        """Of a program that has ended."""
+        return self._last_status if self._process is None else self._process.exit_status
+
+    async def launch(self) -> int:
+        """Start the program anew; its process id."""
+        await self.close()
+        emulator = self._emulator = Emulator(*self._size, reply=self._answer)
+        take = partial(self._take, emulator)
+        self._last_status = None
+        self._last_output = asyncio.get_running_loop().time()
+        process = await PtyProcess.start(
+            self._command,
+            cwd=self._cwd,
+            env=self._env,
+            size=self._size,
+            on_output=take,
+        )
+        self._process = process
+        self._on_group(process.pid, True)
+        return process.pid
+
+    def screen(self) -> Screen:
+        """What it shows now; after its end, what it showed last."""
+        return self._emulator.screen()
+
+    async def until_quiet(self, quiet_ms: int, cap_ms: int) -> bool:
+        """Wait until nothing was written for a while, or the program has ended; False after `cap_ms`."""
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        until = start + cap_ms / 1000
+        while True:
+            now = loop.time()
+            since = now - max(self._last_output, start)
+            if since >= quiet_ms / 1000 or self._is_over(since):
+                return True
+            if now >= until:
+                return False
+            await self._output_within(min(quiet_ms / 1000 - since, until - now, _POLL_S))
+
+    async def until_written(self, within_ms: int) -> bool:
+        """Wait until the program writes something; False if it does not in time, or has ended."""
+        loop = asyncio.get_running_loop()
+        start, before = loop.time(), self._last_output
+        while self._last_output == before:
+            now = loop.time()
+            if now >= start + within_ms / 1000 or self._is_over(now - start):
+                return False
+            await self._output_within(min(start + within_ms / 1000 - now, _POLL_S))
+        return True
+
+    async def until_shown(self, text: str, within_ms: int) -> bool:
+        """Wait until a text is on the screen ("": anything); False if it is not in time, or the program ends."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + within_ms / 1000
+        while True:
+            shown = self.screen().text
+            if text in shown if text else bool(shown.strip()):
+                return True
+            now = loop.time()
+            if now >= until or self._is_over(now - self._last_output):
+                return False
+            await self._output_within(min(until - now, _POLL_S))
+
+    async def send(self, text: str, keys: Sequence[str], *, paste: bool = False) -> None:
+        """Type a text, then press keys."""
+        process = self._process
+        if process is None or process.exit_status is not None:
+            raise TerminalError(f"the program has ended{_with_status(self.exit_status)}: it cannot be typed at")
+        emulator = self._emulator
+        try:
+            pressed = keys_bytes(keys, application_cursor=emulator.uses_application_cursor)
+        except ValueError as error:
+            raise TerminalError(str(error)) from error
+        if paste:
+            typed = paste_bytes(text, bracketed=emulator.takes_bracketed_paste)
+        else:
+            typed = text.replace("\r\n", "\n").replace("\n", "\r").encode("utf-8", "surrogateescape")
+        await process.write(typed + pressed)
+
+    async def close(self) -> int | None:
+        """End the program and all that it has started; the exit status."""
+        process, self._process = self._process, None
+        if process is None:
+            return self._last_status
+        before = process.exit_status
+        try:
+            self._last_status = before if before is not None else await process.close()
+        finally:
+            if before is not None:  # it has ended by itself; children of it may still be there
+                await process.close()
+            self._on_group(process.pid, False)
+        return self._last_status
+
+    def resize(self, columns: int, lines: int) -> None:
+        """Give the terminal another size."""
+        self._size = (columns, lines)
+        self._emulator.resize(columns, lines)
+        if self._process is not None:
+            self._process.resize(self._size)
+
+    def kill(self) -> None:
+        """KILL at once, for somebody who cannot wait for `close`."""
+        if self._process is not None:
+            self._process.kill()
+
+    # ------------------------------------------------------------ output
+
+    def _take(self, emulator: Emulator, data: bytes) -> None:
+        emulator.feed(data)
+        self._last_output = asyncio.get_running_loop().time()
+        self._written.set()
+
+    def _answer(self, text: str) -> None:
+        if self._process is not None:
+            self._process.answer(text.encode())
+
+    def _is_over(self, quiet_s: float) -> bool:
+        """The program has ended, and its last words are read."""
+        process = self._process
+        if process is None:
+            return True
+        return process.exit_status is not None and (process.is_hung_up or quiet_s >= DRAIN_S)
+
+    async def _output_within(self, seconds: float) -> None:
+        """Until something is written, at most so long."""
+        self._written.clear()
+        try:
+            async with asyncio.timeout(max(seconds, 0.001)):
+                await self._written.wait()
+        except TimeoutError:
+            return
+
+
+def terminal_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a program on this terminal: of this kind, in UTF-8, and of no other terminal."""
+    kept = {name: value for name, value in environ.items() if name not in _STALE}
+    if "UTF-8" not in (kept.get("LC_ALL") or kept.get("LC_CTYPE") or kept.get("LANG") or "").upper().replace(
+        "UTF8", "UTF-8"
+    ):
+        kept.pop("LC_ALL", None)
+        kept["LC_CTYPE"] = "C.UTF-8"
+    return kept | _SETTINGS
+
+
+def find_program(name: str, environ: Mapping[str, str], cwd: str) -> str | None:
+    """What is wrong with the name of a program, in words; None if it can be executed."""
+    if not name:
+        return "the command is empty"
+    if os.sep in name:
+        path = os.path.join(cwd, name)  # noqa: PTH118 - a name as the system takes it
+        if not os.path.exists(path):  # noqa: PTH110
+            return f"there is no program {name!r}"
+        if os.path.isdir(path) or not os.access(path, os.X_OK):  # noqa: PTH112
+            return f"{name!r} is not executable"
+        return None
+    if shutil.which(name, path=environ.get("PATH", os.defpath)) is None:
+        return f"there is no program {name!r} on PATH"
+    return None
+
+
+def _with_status(status: int | None) -> str:
+    return "" if status is None else f" with status {status}"

@@ -1,0 +1,261 @@
+"""What a program's output looks like: bytes in, a screen out. pyte draws; here is what programs of today need besides.
+
+Added to pyte: the alternate screen, line drawing, repetition, scrolling by lines, and being deaf to what it would
+print as text (DCS, APC and PM strings, sequences with `<`, `=`, `>` or `:` in them). Pure: no file, no clock.
+"""
+
+from __future__ import annotations
+
+import codecs
+import copy
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+import pyte
+from pyte import modes
+from wcwidth import wcwidth
+
+from rawko.machines.node_engine.explore.screen import Highlight, Screen
+
+MAX_PENDING_CHARS: Final = 65_536
+"""An escape sequence that does not end within so much is none."""
+
+ALTERNATE: Final = frozenset({47, 1047, 1049})
+APPLICATION_CURSOR: Final = 1
+COLUMNS_132: Final = 3
+BRACKETED_PASTE: Final = 2004
+
+_SPECIAL: Final = re.compile(
+    r"\x1b(?:"
+    r"(?P<deaf>[PX^_](?:[^\x1b]|\x1b(?!\\))*\x1b\\"  # DCS, SOS, PM, APC
+    r"|\[[<=>!][0-9:;]*[ -/]*[@-~]"  # private sequences of other terminals, keyboard protocols
+    r"|\[[0-9:;?]*:[0-9:;]*[ -/]*[@-~]"  # colours and underlines with sub-parameters
+    r"|\[[0-9;?]*[!\"#%-/][ -/]*[@-~])"  # sequences with intermediates that pyte would take for their end
+    r"|\](?P<code>[0-9]*);?(?P<text>[^\x07\x1b]*)(?:\x07|\x1b\\)"  # OSC
+    r"|(?P<set>[()])(?P<charset>[0-9A-Za-z])"
+    r")"
+)
+_UNFINISHED: Final = re.compile(r"\x1b(?:[PX^_](?:[^\x1b]|\x1b(?!\\))*|\][^\x07\x1b]*\x1b?|\[[ -?]*|[()#%]?)\Z")
+_SHIFT: Final = 5  # pyte keeps private modes shifted
+
+
+class Emulator:
+    """A terminal without a window.
+
+    Args:
+        reply: Called with what the terminal answers by itself: where the cursor is, what it is.
+    """
+
+    def __init__(self, columns: int, lines: int, reply: Callable[[str], None] = lambda text: None) -> None:
+        self._grid = _Grid(columns, lines, reply)
+        self._stream = _Stream(self._grid)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._pending = ""
+
+    def feed(self, data: bytes) -> None:
+        """Take in output, in pieces of any size."""
+        text = self._pending + self._decoder.decode(data)
+        unfinished = _UNFINISHED.search(text)
+        self._pending = "" if unfinished is None else text[unfinished.start() :]
+        if len(self._pending) > MAX_PENDING_CHARS:
+            self._pending = ""
+        whole = text if unfinished is None else text[: unfinished.start()]
+        start = 0
+        for found in _SPECIAL.finditer(whole):
+            self._stream.feed(whole[start : found.start()])
+            start = found.end()
+            if found["set"]:
+                self._grid.define_charset(found["charset"], found["set"])
+            elif found["code"] in ("0", "2"):
+                self._grid.set_title(found["text"])
+        self._stream.feed(whole[start:])
+
+    def resize(self, columns: int, lines: int) -> None:
+        self._grid.resize(lines, columns)
+
+    @property
+    def uses_application_cursor(self) -> bool:
+        """Whether the arrow keys send what programs ask for with DECCKM."""
+        return self._grid.has_mode(APPLICATION_CURSOR)
+
+    @property
+    def takes_bracketed_paste(self) -> bool:
+        return self._grid.has_mode(BRACKETED_PASTE)
+
+    def screen(self) -> Screen:
+        """What is shown now."""
+        grid = self._grid
+        return Screen(
+            lines=tuple(grid.line(y) for y in range(grid.lines)),
+            columns=grid.columns,
+            cursor=(min(grid.cursor.x, grid.columns - 1), grid.cursor.y),
+            title=grid.title,
+            is_alternate=grid.is_alternate,
+            highlights=tuple(grid.highlights()),
+        )
+
+
+class _Grid(pyte.Screen):
+    """pyte's screen, completed."""
+
+    def __init__(self, columns: int, lines: int, reply: Callable[[str], None]) -> None:
+        self._reply = reply
+        self._main: tuple[Any, Any] | None = None
+        self._last = ""
+        super().__init__(columns, lines)
+
+    # ------------------------------------------------------------ modes
+
+    def has_mode(self, private: int) -> bool:
+        return private << _SHIFT in self.mode
+
+    @property
+    def is_alternate(self) -> bool:
+        return self._main is not None
+
+    def set_mode(self, *numbers: int, **flags: Any) -> None:
+        if flags.get("private"):
+            if ALTERNATE & set(numbers):
+                self._enter_alternate()
+            # The terminal has the size that it was given: 132 columns are not for the program to ask for.
+            numbers = tuple(number for number in numbers if number != COLUMNS_132)
+        super().set_mode(*numbers, **flags)
+
+    def reset_mode(self, *numbers: int, **flags: Any) -> None:
+        if flags.get("private"):
+            if ALTERNATE & set(numbers):
+                self._leave_alternate()
+            numbers = tuple(number for number in numbers if number != COLUMNS_132)
+        super().reset_mode(*numbers, **flags)
+
+    def _enter_alternate(self) -> None:
+        if self._main is None:
+            self._main = self.buffer, copy.copy(self.cursor)
+            self.buffer = copy.copy(self.buffer)
+            self.buffer.clear()
+
+    def _leave_alternate(self) -> None:
+        if self._main is not None:
+            self.buffer, self.cursor = self._main
+            self._main = None
+            self.ensure_hbounds()
+            self.ensure_vbounds()
+
+    def reset(self) -> None:
+        self._main = None
+        super().reset()
+
+    # ------------------------------------------------------------ drawing
+
+    def draw(self, data: str) -> None:
+        """pyte stops at a character without width that does not combine (emoji have them): these are left out."""
+        if data.isascii():
+            super().draw(data)
+        else:
+            for piece in _drawable(data):
+                if self.cursor.x == self.columns - 1 and wcwidth(piece[0]) == 2 and modes.DECAWM in self.mode:
+                    super().draw(" ")  # it does not fit any more: the next line begins with it
+                super().draw(piece)
+        if data:
+            self._last = data[-1]
+
+    def repeat(self, count: int | None = None) -> None:
+        """REP: the last character again."""
+        if self._last.isprintable():
+            self.draw(self._last * min(count or 1, self.columns * self.lines))
+
+    def scroll_up(self, count: int | None = None) -> None:
+        """SU: the lines within the margins move up; the cursor stays."""
+        self._scroll(count, self.delete_lines)
+
+    def scroll_down(self, count: int | None = None) -> None:
+        """SD: the other way."""
+        self._scroll(count, self.insert_lines)
+
+    def _scroll(self, count: int | None, move: Callable[[int], None]) -> None:
+        x, y = self.cursor.x, self.cursor.y
+        self.cursor.y = 0 if self.margins is None else self.margins.top
+        move(min(count or 1, self.lines))
+        self.cursor.x, self.cursor.y = x, y
+
+    def write_process_input(self, data: str) -> None:
+        self._reply(data)
+
+    # ------------------------------------------------------------ what is shown
+
+    def line(self, y: int) -> str:
+        """A line without the blanks at its end. A wide character's second cell is empty, and says nothing."""
+        row = self.buffer.get(y)
+        return "" if row is None else "".join(row[x].data for x in range(self.columns)).rstrip()
+
+    def highlights(self) -> Iterator[Highlight]:
+        """Stretches in reverse video or on a colour of their own: how programs mark what is selected."""
+        for y in range(self.lines):
+            row = self.buffer.get(y)
+            if row is None or not any(_is_marked(row[x]) for x in row):
+                continue
+            start: int | None = None
+            for x in range(self.columns + 1):
+                is_marked = x < self.columns and _is_marked(row[x])
+                if is_marked and start is None:
+                    start = x
+                elif not is_marked and start is not None:
+                    text = "".join(row[i].data for i in range(start, x)).strip()
+                    if text:
+                        yield Highlight(y, start, text)
+                    start = None
+
+
+def _is_marked(cell: Any) -> bool:
+    return bool(cell.reverse) or cell.bg != "default"
+
+
+def _drawable(text: str) -> Iterator[str]:
+    """The text in pieces of one character with what combines with it; characters without width are left out."""
+    piece = ""
+    for character in text:
+        width = wcwidth(character)
+        if width > 0:
+            if piece:
+                yield piece
+            piece = character
+        elif width == 0 and _combines(character):
+            piece += character
+    if piece:
+        yield piece
+
+
+def _combines(character: str) -> bool:
+    import unicodedata
+
+    return unicodedata.combining(character) != 0
+
+
+def _tolerant(handler: Callable[..., None]) -> Callable[..., None]:
+    """A handler that ignores parameters which its sequence does not have, as terminals do."""
+
+    def handle(*parameters: int, **flags: Any) -> None:
+        try:
+            handler(*parameters, **flags)
+        except TypeError:
+            return
+
+    return handle
+
+
+class _Listener:
+    """What pyte's parser talks to: the grid, deaf to what makes no sense."""
+
+    def __init__(self, grid: _Grid, names: Iterable[str]) -> None:
+        for name in names:
+            setattr(self, name, _tolerant(getattr(grid, name)))
+        self.draw = grid.draw
+
+
+class _Stream(pyte.Stream):
+    csi = pyte.Stream.csi | {"b": "repeat", "S": "scroll_up", "T": "scroll_down"}
+    events = pyte.Stream.events | {"repeat", "scroll_up", "scroll_down"}
+
+    def __init__(self, grid: _Grid) -> None:
+        super().__init__(_Listener(grid, self.events))  # type: ignore[arg-type]  # all that the parser calls is there

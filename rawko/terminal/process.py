@@ -1,0 +1,243 @@
+"""A program in a session of its own, on a pseudo-terminal that is its controlling one.
+
+Bytes out are handed over as they come, one piece for each turn of the loop, so that a program that floods waits for us
+and everybody else gets a turn; bytes in are written as far as the program takes them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import fcntl
+import os
+import signal
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from rawko.machines.node_engine.explore.ports import TerminalError
+
+CHUNK_BYTES: Final = 8_192
+GRACE_S: Final = 0.5
+"""Between HUP, TERM and KILL."""
+WRITE_TIMEOUT_S: Final = 5.0
+_POLL_S: Final = 0.01
+_LAUNCHER: Final = Path(__file__).with_name("launcher.py")
+
+
+class PtyProcess:
+    """A running program; made by `start`.
+
+    Attributes:
+        pid: Of the program, which leads its session and process group.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], master: int, on_output: Callable[[bytes], None]) -> None:
+        self._process = process
+        self._master = master
+        self._on_output = on_output
+        self._loop = asyncio.get_running_loop()
+        self.pid = process.pid
+        os.set_blocking(master, False)
+        self._loop.add_reader(master, self._read)
+
+    @classmethod
+    async def start(
+        cls,
+        command: Sequence[str],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        size: tuple[int, int],
+        on_output: Callable[[bytes], None],
+    ) -> PtyProcess:
+        """Start a program.
+
+        Args:
+            size: (columns, lines).
+            on_output: Called with each piece of output.
+
+        Raises:
+            TerminalError: It cannot be executed, or there is no terminal to be had.
+        """
+        process, master, report = _start(command, cwd, env, size)
+        started = cls(process, master, on_output)
+        try:
+            await started._require_executed(report, command[0])
+        except BaseException:
+            await started.close()
+            raise
+        return started
+
+    async def _require_executed(self, read: int, name: str) -> None:
+        """The pipe is closed by the program's execution; a number in it says why there was none."""
+        with os.fdopen(read, "rb") as pipe:
+            told = await asyncio.to_thread(pipe.read)
+        if told:
+            number = int(told)
+            words = os.strerror(number).lower()
+            raise TerminalError(
+                f"{name!r} cannot be executed: {words}", is_retryable=number in (errno.EAGAIN, errno.ETXTBSY)
+            )
+
+    # ------------------------------------------------------------ out
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._master, CHUNK_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:  # Linux says so of a terminal that nobody holds open any more
+            data = b""
+        if data:
+            self._on_output(data)
+        else:
+            self._hang_up()
+
+    @property
+    def is_hung_up(self) -> bool:
+        """Nobody holds the terminal open any more: there will be no more output."""
+        return self._master < 0
+
+    def _hang_up(self) -> None:
+        if self._master >= 0:
+            self._loop.remove_reader(self._master)
+            os.close(self._master)
+            self._master = -1
+
+    # ------------------------------------------------------------ in
+
+    async def write(self, data: bytes) -> None:
+        """Write what was typed.
+
+        Raises:
+            TerminalError: The terminal is closed, or the program leaves what was typed before unread.
+        """
+        until = self._loop.time() + WRITE_TIMEOUT_S
+        while data:
+            written = self._write(data)
+            data = data[written:]
+            if written:
+                until = self._loop.time() + WRITE_TIMEOUT_S
+            elif self._loop.time() > until:
+                raise TerminalError(
+                    f"the program takes no input: {len(data)} bytes were left after {WRITE_TIMEOUT_S:g} s"
+                )
+            else:
+                await asyncio.sleep(_POLL_S)
+
+    def _write(self, data: bytes) -> int:
+        if self._master < 0:
+            raise TerminalError("the terminal is closed")
+        try:
+            return os.write(self._master, data[:CHUNK_BYTES])
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            raise TerminalError(f"the terminal is closed: {error.strerror}") from error
+
+    def answer(self, data: bytes) -> None:
+        """Write what a terminal answers by itself; a program that does not read goes without."""
+        with suppress(TerminalError):
+            self._write(data)
+
+    def resize(self, size: tuple[int, int]) -> None:
+        """Tell the program that the terminal has another size, (columns, lines)."""
+        if self._master >= 0:
+            set_size(self._master, size)
+
+    # ------------------------------------------------------------ the end
+
+    @property
+    def exit_status(self) -> int | None:
+        """As a shell tells it: 128 + signal; None while it runs."""
+        code = self._process.poll()
+        return None if code is None else 128 - code if code < 0 else code
+
+    async def close(self) -> int | None:
+        """HUP, TERM, KILL to everybody who may be on the terminal, each after a grace; then the exit status."""
+        groups = {self.pid, *self._foreground()}
+        try:
+            for number in (signal.SIGHUP, signal.SIGTERM):
+                if not self._signal(groups, number):
+                    break
+                await self._gone(groups, GRACE_S)
+        finally:
+            self._signal(groups, signal.SIGKILL)
+            self._hang_up()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(1.0)
+        return self.exit_status
+
+    def kill(self) -> None:
+        """KILL at once."""
+        self._signal({self.pid, *self._foreground()}, signal.SIGKILL)
+
+    def _foreground(self) -> tuple[int, ...]:
+        """The process group that has the terminal: a job of the shell that runs there, say."""
+        if self._master < 0:
+            return ()
+        try:
+            group = os.tcgetpgrp(self._master)
+        except OSError:
+            return ()
+        return (group,) if group > 1 and group != os.getpgrp() else ()
+
+    def _signal(self, groups: set[int], number: int) -> bool:
+        """False if nobody is there any more."""
+        is_anybody = False
+        for group in groups:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(group, number)
+                is_anybody = True
+        return is_anybody
+
+    async def _gone(self, groups: set[int], seconds: float) -> None:
+        until = self._loop.time() + seconds
+        while self._loop.time() < until:
+            self._process.poll()
+            if not self._signal(groups, 0):
+                return
+            await asyncio.sleep(_POLL_S)
+
+
+def _start(
+    command: Sequence[str], cwd: str, env: Mapping[str, str], size: tuple[int, int]
+) -> tuple[subprocess.Popen[bytes], int, int]:
+    """The process, our end of its terminal, and the pipe on which it tells that it could not be executed."""
+    try:
+        master, slave = os.openpty()
+    except OSError as error:
+        raise TerminalError(f"no pseudo-terminal: {error.strerror}", is_retryable=True) from error
+    read, write = os.pipe()
+    try:
+        set_size(slave, size)
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_LAUNCHER), str(write), *command],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            cwd=cwd,
+            env=dict(env),
+            pass_fds=(write,),
+            start_new_session=True,
+        )
+    except OSError as error:
+        for descriptor in (master, read):
+            os.close(descriptor)
+        raise TerminalError(f"{command[0]!r} cannot be started in {cwd!r}: {error.strerror}") from error
+    finally:
+        os.close(slave)
+        os.close(write)
+    return process, master, read
+
+
+def set_size(descriptor: int, size: tuple[int, int]) -> None:
+    """The size of a terminal, (columns, lines)."""
+    columns, lines = size
+    fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
