@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,6 +52,9 @@ def secrets_of(environ: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+_LONG_CHARS = 500
+
+
 @dataclass(frozen=True)
 class Cleaner:
     """Takes secrets and absolute paths out of texts.
@@ -66,7 +69,7 @@ class Cleaner:
 
     def clean(self, text: str) -> str:
         """The text as it may be written down."""
-        return self._taken.sub(self._placeholder, text) if text else text
+        return self._cleaned_long(text) if len(text) > _LONG_CHARS else self._taken.sub(self._placeholder, text)
 
     def clean_json(self, value: Any) -> Any:
         """A JSON value with every string cleaned, names of fields included."""
@@ -75,10 +78,6 @@ class Cleaner:
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Where in the text something is taken out."""
         return (match.span() for match in self._taken.finditer(text))
-
-    def without_secrets(self, text: str) -> str:
-        """The last look at a text before it is written: no known value and no key is left in it."""
-        return self._secret.sub(self._placeholder, text)
 
     def restore(self, text: str) -> str:
         """The text with placeholders of paths as the paths of here; secrets stay away."""
@@ -92,6 +91,11 @@ class Cleaner:
     def for_fragments(self) -> Cleaner:
         """The same for texts that are pieces of JSON themselves: paths as they are spelled inside a JSON string."""
         return Cleaner({name: _escaped(path) for name, path in self.places.items()}, self.secrets)
+
+    @cached_property
+    def _cleaned_long(self) -> Callable[[str], str]:
+        # Every request holds the whole conversation again.
+        return lru_cache(maxsize=4096)(lambda text: self._taken.sub(self._placeholder, text))
 
     @cached_property
     def _taken(self) -> re.Pattern[str]:

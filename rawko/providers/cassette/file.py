@@ -26,9 +26,9 @@ Level = Literal["wire", "port"]
 """What was recorded: a server's bytes, or the events of a provider that has no wire."""
 
 TITLE: Final = "# A cassette of rawko: what a model was asked, and what it answered.\n"
-_END: Final = "...\n"
 _DOCUMENT = re.compile(r"^\.\.\.[ \t]*\r?\n", re.MULTILINE)
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+_FRAGILE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -295,8 +295,8 @@ def _header_data(header: Header) -> dict[str, Any]:
 
 def _document(data: Mapping[str, Any]) -> str:
     dumper: Any = _SlowDumper if _has_astral(data) else _Dumper
-    text: str = yaml.dump(data, Dumper=dumper, allow_unicode=True, sort_keys=False, width=10**6)
-    return f"{text}{_END}"
+    text: str = yaml.dump(data, Dumper=dumper, allow_unicode=True, sort_keys=False, width=10**6, explicit_end=True)
+    return text
 
 
 def _has_astral(data: Any) -> bool:
@@ -309,8 +309,9 @@ def _has_astral(data: Any) -> bool:
 
 
 def _long_text(dumper: Any, text: str) -> Any:
-    """Texts of several lines stand line by line."""
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+    """Texts of several lines stand line by line; one with characters that YAML readers change is escaped."""
+    style = '"' if _FRAGILE.search(text) else "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 class _SlowDumper(yaml.SafeDumper):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
 from rawko.providers.cassette.errors import CassetteError
 from rawko.providers.cassette.file import Cassette
-from rawko.providers.cassette.recorder import Recorder
+from rawko.providers.cassette.recorder import WIRE_CALL, Recorder, WireCall
 from rawko.providers.cassette.tape import Tape
 from rawko.providers.failures import provider_error
 from rawko.runtime.ports import (
@@ -66,6 +66,7 @@ class RecordingProvider:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         deltas: list[dict[str, str]] = []
+        call = self._begin()
         try:
             async with aclosing(self._inner.stream(request)) as events:  # type: ignore[type-var]
                 async for event in events:
@@ -75,19 +76,20 @@ class RecordingProvider:
                         case ThinkingDelta(text):
                             deltas.append({"thinking": text})
                         case TurnDone():
-                            self._keep(request, {**({"deltas": deltas} if deltas else {}), "done": _done_json(event)})
+                            self._keep(request, _answer(deltas, done=_done_json(event)))
                     yield event
         except ProviderError as error:
-            self._keep(request, {**({"deltas": deltas} if deltas else {}), "error": _error_json(error)})
+            self._keep_failure(request, call, error, deltas)
             raise
         except CassetteError as error:
             raise _unwritten(error) from error
 
     async def create(self, request: ModelRequest) -> TurnDone:
+        call = self._begin()
         try:
             done = await self._inner.create(request)
         except ProviderError as error:
-            self._keep(request, {"error": _error_json(error)})
+            self._keep_failure(request, call, error)
             raise
         except CassetteError as error:
             raise _unwritten(error) from error
@@ -100,13 +102,32 @@ class RecordingProvider:
         finally:
             self._recorder.close()
 
+    def _begin(self) -> WireCall:
+        call = WireCall()
+        WIRE_CALL.set(call)
+        return call
+
+    def _keep_failure(
+        self, request: ModelRequest, call: WireCall, error: ProviderError, deltas: Sequence[Mapping[str, str]] = ()
+    ) -> None:
+        self._keep(request, _answer(deltas, error=_error_json(error)))
+        if self._is_wire and error.code == "timeout" and call.body is not None and not call.is_written:
+            # Our own bound of the whole call: nothing on the wire tells of it.
+            self._write(call.body, {"failure": {"type": "ReadTimeout", "message": error.message}})
+
     def _keep(self, request: ModelRequest, answer: Mapping[str, Any]) -> None:
-        if self._is_wire:
-            return
+        if not self._is_wire:
+            self._write(request_json(request), answer)
+
+    def _write(self, body: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         try:
-            self._recorder.write(request_json(request), self._recorder.cleaner.clean_json(answer))
+            self._recorder.write(body, self._recorder.cleaner.clean_json(answer))
         except CassetteError as error:
             raise _unwritten(error) from error
+
+
+def _answer(deltas: Sequence[Mapping[str, str]], **end: Any) -> dict[str, Any]:
+    return {**({"deltas": list(deltas)} if deltas else {}), **end}
 
 
 def _unwritten(error: CassetteError) -> ProviderError:

@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rawko.providers.cassette.cleaning import Cleaner
 from rawko.providers.cassette.file import CassetteWriter, Header
 from rawko.providers.cassette.requests import Asked, Request, normalised
+
+
+@dataclass(slots=True)
+class WireCall:
+    """One call of a provider, as its client's middleware sees it.
+
+    Attributes:
+        body: What was sent; None before that.
+        is_written: Its answer, or what broke it, is in the cassette.
+    """
+
+    body: Request | None = None
+    is_written: bool = False
+
+
+WIRE_CALL: ContextVar[WireCall | None] = ContextVar("wire_call", default=None)
+"""The call at work: how the recording provider above the client and the middleware inside of it know each other."""
 
 
 class Recorder:

@@ -7,7 +7,8 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 Request = Mapping[str, Any]
@@ -54,29 +55,30 @@ def _unmarked(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Asked:
-    """A normalised request with what comparisons need, each part looked at once.
-
-    Attributes:
-        marks: Fingerprints of its messages, in order.
-        fields: Fingerprints of everything else, by field.
-        key: Of the whole.
-        blurred: Of the whole with dates, durations, temporary names and the like left out.
-    """
+    """A normalised request with what comparisons need, each part looked at once."""
 
     request: Request
-    marks: tuple[str, ...] = field(init=False)
-    fields: Mapping[str, str] = field(init=False)
-    key: str = field(init=False)
-    blurred: str = field(init=False)
 
-    def __post_init__(self) -> None:
-        messages = [_text(message) for message in self.request.get("messages", ())]
-        rest = {name: _text(value) for name, value in sorted(self.request.items()) if name != "messages"}
-        whole = "\n".join([*messages, *(f"{name}={text}" for name, text in rest.items())])
-        object.__setattr__(self, "marks", tuple(map(_mark, messages)))
-        object.__setattr__(self, "fields", {name: _mark(text) for name, text in rest.items()})
-        object.__setattr__(self, "key", _mark(whole))
-        object.__setattr__(self, "blurred", _mark(blur(whole)))
+    @cached_property
+    def marks(self) -> tuple[str, ...]:
+        """Fingerprints of its messages, in order."""
+        return tuple(_mark(_text(message)) for message in self.request.get("messages", ()))
+
+    @cached_property
+    def fields(self) -> Mapping[str, str]:
+        """Fingerprints of everything else, by field."""
+        return {name: _mark(_text(value)) for name, value in sorted(self.request.items()) if name != "messages"}
+
+    @cached_property
+    def key(self) -> str:
+        """Fingerprint of the whole."""
+        return _mark("\n".join([*self.marks, *(f"{name}={mark}" for name, mark in self.fields.items())]))
+
+    @cached_property
+    def blurred(self) -> str:
+        """Fingerprint of the whole without dates, durations, temporary names and the like."""
+        parts = [*self.request.get("messages", ()), {**self.request, "messages": ()}]
+        return _mark("\n".join(_blurred_mark(_text(part)) for part in parts))
 
     def shares(self, other: Asked) -> tuple[int, int]:
         """How much is common with another request: messages from the beginning, other fields."""
@@ -87,6 +89,12 @@ class Asked:
 def blur(text: str) -> str:
     """The text without what differs from one time to the next."""
     return _BLUR.sub(lambda match: _VARYING[int(str(match.lastgroup)[1:])][1], text)
+
+
+@lru_cache(maxsize=4096)
+def _blurred_mark(text: str) -> str:
+    """Cached, since every request holds the whole conversation again."""
+    return _mark(blur(text))
 
 
 def _common(ours: Sequence[str], theirs: Sequence[str]) -> int:

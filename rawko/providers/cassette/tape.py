@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from itertools import islice
 
 from rawko.providers.cassette.cleaning import Cleaner
@@ -32,10 +33,6 @@ class Tape:
         self._taken = set(numbers_of(position))
         if self._taken and max(self._taken) > len(cassette.exchanges):
             raise ValueError(f"exchange {max(self._taken)} was taken; the cassette has {len(cassette.exchanges)}")
-        self._exact, self._alike = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
-        for exchange in cassette.exchanges:
-            self._exact[exchange.asked.key].append(exchange.number)
-            self._alike[exchange.asked.blurred].append(exchange.number)
 
     def take(self, body: Request) -> Exchange:
         """The answer to a request.
@@ -44,12 +41,11 @@ class Tape:
             ProviderError: None was recorded, or all that were are taken (code "scenario"); says what differs.
         """
         asked = Asked(self.cleaner.clean_json(normalised(body)))
-        for numbers in (self._exact.get(asked.key, ()), self._alike.get(asked.blurred, ())):
-            for number in numbers:
-                if number not in self._taken:
-                    self._taken.add(number)
-                    return self._cassette.exchanges[number - 1]
-        raise self._miss(asked)
+        number = self._first(self._exact.get(asked.key)) or self._first(self._alike.get(asked.blurred))
+        if number is None:
+            raise self._miss(asked)
+        self._taken.add(number)
+        return self._cassette.exchanges[number - 1]
 
     def position(self) -> str:
         """What has been taken, as ranges: "1-17,19"."""
@@ -59,6 +55,18 @@ class Tape:
         """Exchanges that nobody asked for."""
         left = (exchange.number for exchange in self._cassette.exchanges if exchange.number not in self._taken)
         return tuple(f"{self._cassette.path}: exchange {number}" for number in left)
+
+    @cached_property
+    def _exact(self) -> Mapping[str, list[int]]:
+        return _grouped((exchange.asked.key, exchange.number) for exchange in self._cassette.exchanges)
+
+    @cached_property
+    def _alike(self) -> Mapping[str, list[int]]:
+        return _grouped((exchange.asked.blurred, exchange.number) for exchange in self._cassette.exchanges)
+
+    def _first(self, numbers: Iterable[int] | None) -> int | None:
+        """The earliest that is not taken."""
+        return next((number for number in numbers or () if number not in self._taken), None)
 
     # ------------------------------------------------------------ misses
 
@@ -91,6 +99,13 @@ class Tape:
             return messages, fields, -surplus, exchange.number not in self._taken, -exchange.number
 
         return max(self._cassette.exchanges, key=rank, default=None)
+
+
+def _grouped(keyed: Iterable[tuple[str, int]]) -> Mapping[str, list[int]]:
+    groups = defaultdict[str, list[int]](list)
+    for key, number in keyed:
+        groups[key].append(number)
+    return dict(groups)
 
 
 def ranges_of(numbers: Iterable[int]) -> str:

@@ -16,7 +16,7 @@ from anthropic import AsyncAnthropic, AsyncAPIResponse
 
 from rawko.providers.cassette.answers import cleaned, ends_by_itself, restored, said
 from rawko.providers.cassette.cleaning import Cleaner
-from rawko.providers.cassette.recorder import Recorder
+from rawko.providers.cassette.recorder import WIRE_CALL, Recorder, WireCall
 from rawko.providers.cassette.tape import Tape
 
 Next = Callable[[Any], Awaitable[Any]]
@@ -35,17 +35,23 @@ def recorded(client: AsyncAnthropic, recorder: Recorder) -> AsyncAnthropic:
     """
 
     async def record(request: Any, call_next: Next) -> Any:
-        body = dict(request.json)
+        call = WIRE_CALL.get() or WireCall()
+        call.body = body = dict(request.json)
+
+        def write(answer: dict[str, Any]) -> None:
+            call.is_written = True
+            recorder.write(body, answer)
+
         try:
             response = await call_next(request)
         except anthropic.APIConnectionError as error:
-            recorder.write(body, {"failure": _failure(error.__cause__ or error, recorder.cleaner)})
+            write({"failure": _failure(error.__cause__ or error, recorder.cleaner)})
             raise
         raw = response.http_response
 
         def ended(data: bytes, error: BaseException | None) -> None:
             failure = {} if error is None else {"failure": _failure(error, recorder.cleaner)}
-            recorder.write(body, {**_answer(raw, data, recorder.cleaner), **failure})
+            write({**_answer(raw, data, recorder.cleaner), **failure})
 
         if raw.is_stream_consumed:
             ended(raw.content, None)
@@ -95,7 +101,8 @@ def _answer(raw: httpx2.Response, data: bytes, cleaner: Cleaner) -> dict[str, An
     try:
         text = plain.decode("utf-8")
     except UnicodeDecodeError:
-        return {"status": raw.status_code, "headers": headers, "body_base64": base64.b64encode(plain).decode("ascii")}
+        bare = cleaner.clean(plain.decode("latin-1")).encode("latin-1")
+        return {"status": raw.status_code, "headers": headers, "body_base64": base64.b64encode(bare).decode("ascii")}
     body = cleaned(text, cleaner)
     told = said(body)
     return {"status": raw.status_code, "headers": headers, **({"says": told} if told else {}), "body": body}
