@@ -38,7 +38,8 @@ from rawko.runtime.errors import JournalError
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.journal import Journal
 from rawko.runtime.ports import Answer, People, Question, Toolbox, WorkspaceError
-from rawko.runtime.replay import ReplayError, latest_notes, replay
+from rawko.runtime.recorded import Recorded, read_recorded
+from rawko.runtime.replay import ReplayError, replay
 from rawko.runtime.session import LogWriter, Session
 from rawko.tools.leftovers import Leftovers
 from rawko.vocabulary.agent import AgentConfig, describe
@@ -48,6 +49,15 @@ from rawko.vocabulary.usage import Price, Usage
 
 CLEANUP_DEADLINE_S: Final = 5.0
 """How long a provider, a toolbox or a workspace may take to close before the run is reported done (C-30)."""
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Where a run is kept: its files' snapshots and its journal; and what that holds of a run that goes on."""
+
+    workspace: Any
+    journal: Journal
+    recorded: Recorded | None = None
+
 
 Prepared = tuple[Chart, Bindings, dict[str, Any]]
 """Chart, bindings and input of the machine to run."""
@@ -123,7 +133,9 @@ class Run:
         self.check()
         started = time.monotonic()
         async with AsyncExitStack() as stack:
-            noted = await self._noted() if self.is_resumed else None
+            # A run that goes on is taken hold of before it is read: nobody adds to it any more.
+            stores = await self._open_stores(stack) if self.is_resumed else None
+            noted = None if stores is None or stores.recorded is None else stores.recorded.notes
             provider = open_provider(self.settings, noted["position"] if noted else None, is_resumed=self.is_resumed)
             stack.push_async_callback(self._close, provider.aclose, "provider")
             self._meter = meter = MeteredProvider(provider)
@@ -131,11 +143,9 @@ class Run:
                 meter.take_up(noted)
             self._toolbox = toolbox = open_toolbox(self.settings, self._active_states)
             stack.push_async_callback(self._close, toolbox.aclose, "tools")
-            workspace = await open_workspace(self.settings, self.id)
-            stack.push_async_callback(self._close, workspace.aclose, "workspace")
-            journal = open_journal(self.settings)
-            stack.push_async_callback(self._close, journal.aclose, "journal")
-            actor = await self._make_actor(meter, workspace, toolbox, journal)
+            stores = stores or await self._open_stores(stack)
+            workspace = stores.workspace
+            actor = await self._make_actor(meter, toolbox, stores)
             if self.is_resumed:  # only now: a run that cannot be resumed is left as it was found
                 await asyncio.to_thread(Leftovers(self.settings.state_dir / "running").end_all)
                 forget_report(self.settings, self.id)
@@ -163,15 +173,20 @@ class Run:
         tree = [actor, *actor.session.actors.values()]
         return frozenset(state for one in tree for state in one.configuration)
 
-    async def _noted(self) -> dict[str, Any] | None:
-        """What the run noted last about its provider; that is opened before anything else."""
+    async def _open_stores(self, stack: AsyncExitStack) -> Stores:
+        workspace = await open_workspace(self.settings, self.id)
+        stack.push_async_callback(self._close, workspace.aclose, "workspace")
         journal = open_journal(self.settings)
+        stack.push_async_callback(self._close, journal.aclose, "journal")
+        if not self.is_resumed:
+            return Stores(workspace, journal)
         try:
-            return await latest_notes(journal, self.id)
+            recorded = await read_recorded(journal, self.id)
         except JournalError as error:
-            raise ConfigError(str(error)) from error
-        finally:
-            await journal.aclose()
+            raise ConfigError(f"run {self.id!r} cannot be resumed: {error}") from error
+        if not recorded.last_seq and has_report(self.settings, self.id):
+            raise ConfigError(f"run {self.id!r} cannot be resumed: the journal holds nothing of it any more")
+        return Stores(workspace, journal, recorded)
 
     async def _first(self, workspace: Any) -> str | None:
         """The tree of before the run: its first snapshot."""
@@ -211,21 +226,25 @@ class Run:
             orchestrator_actors.OrchestratorPorts(provider, self.model, arbiter_prompts, machines.__getitem__)
         )
 
-    async def _make_actor(self, meter: MeteredProvider, workspace: Any, toolbox: Toolbox, journal: Journal) -> Actor:
-        settings = self.settings
-        chart, bindings, given = self.machine(meter, toolbox, workspace)
-        session = Session(run=self.id, log=self.log, journal=journal, notes=meter.notes)
+    async def _make_actor(self, meter: MeteredProvider, toolbox: Toolbox, stores: Stores) -> Actor:
+        chart, bindings, given = self.machine(meter, toolbox, stores.workspace)
+        session = Session(
+            run=self.id,
+            log=self.log,
+            journal=stores.journal,
+            notes=meter.notes,
+            transient=agent_loop.TRANSIENT_EVENTS,
+            recorded=stores.recorded,
+        )
         session.stream.subscribe(self._watch)
         if self.observe is not None:
             session.stream.subscribe(self.observe)
         snapshot = None
-        if self.is_resumed:
+        if stores.recorded is not None:
             try:
-                snapshot = (await replay(journal, self.id, chart, bindings, input=given)).snapshot
-            except (ReplayError, JournalError) as error:
+                snapshot = (await replay(stores.recorded, self.id, chart, bindings, input=given)).snapshot
+            except ReplayError as error:
                 raise ConfigError(f"run {self.id!r} cannot be resumed: {error}") from error
-            if snapshot is None and has_report(settings, self.id):
-                raise ConfigError(f"run {self.id!r} cannot be resumed: the journal holds nothing of it any more")
         return Actor(chart, bindings, input=given, session=session, snapshot=snapshot)
 
     def _agent_alone(self, config: AgentConfig, machine: Machine) -> Prepared:

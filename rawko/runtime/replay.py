@@ -21,9 +21,10 @@ from rawko.interpreter.interpreter import Interpreter
 from rawko.interpreter.replaying import ReplayClock, replay_step, restore_as_it_was
 from rawko.interpreter.steps import Step
 from rawko.runtime.errors import RuntimeFault
-from rawko.runtime.journal import Journal, StepRecord, encode_effect, encode_update
+from rawko.runtime.journal import StepRecord, encode_effect, encode_update
 from rawko.runtime.jumps import jump_of
 from rawko.runtime.logic import ChildFactory, ChildMachine
+from rawko.runtime.recorded import JournalReader
 
 
 class ReplayError(RuntimeFault):
@@ -74,7 +75,7 @@ class Replayed:
 
 
 async def replay(
-    journal: Journal,
+    journal: JournalReader,
     run: str,
     chart: Chart,
     bindings: Bindings | None = None,
@@ -94,19 +95,6 @@ async def replay(
     tree = ReplayTree(run, chart, bindings, input)
     await tree.read(journal, until)
     return Replayed(tree.root.snapshot() if tree.seq else None, tree.seq, tree.notes)
-
-
-async def latest_notes(journal: Journal, run: str) -> dict[str, Any] | None:
-    """What the session noted last; None if it never did.
-
-    Raises:
-        JournalError: The journal cannot be read.
-    """
-    checkpoint = await journal.last_checkpoint(run)
-    notes = None if checkpoint is None else checkpoint[1].get("notes")
-    for record in await journal.rows(run, 0 if checkpoint is None else checkpoint[0]):
-        notes = record.notes or notes
-    return notes
 
 
 MachineMaker = Callable[[Chart, Bindings | None, Mapping[str, Any] | None, ReplayClock], Interpreter]
@@ -149,7 +137,7 @@ class ReplayTree:
         self.seq = 0
         self.notes: dict[str, Any] | None = None
 
-    async def read(self, journal: Journal, until: int | None = None) -> None:
+    async def read(self, journal: JournalReader, until: int | None = None) -> None:
         """Begin at the nearest checkpoint and step through the rows after it, to `until` or to the end.
 
         Raises:

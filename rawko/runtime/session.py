@@ -6,23 +6,28 @@ The commit order lives here: step, journal commit, inspect; the actor starts the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
+from rawko.interpreter.effects import EmitEvent, LogLine
 from rawko.interpreter.steps import Step
 from rawko.runtime.errors import JournalError
 from rawko.runtime.inspection import InspectionStream
-from rawko.runtime.journal import Journal, MemoryJournal, record_of
+from rawko.runtime.journal import Journal, MemoryJournal, StepRecord, record_of
+from rawko.runtime.recorded import Recorded
 
 if TYPE_CHECKING:
     from rawko.runtime.actor import Actor
 
-_COMMIT_RETRIES_S = (0.05, 0.2, 1.0)
-"""A commit is tried again before a model call would have to be repeated."""
+_COMMIT_RETRIES_S = (0.05, 0.2, 1.0, 2.0, 4.0, 8.0)
+"""A commit is tried again before a model call would have to be repeated; a database may take that long to restart."""
 
 CHECKPOINT_EVERY = 200
-"""Rows between two full snapshots: the bound of what a resume replays."""
+"""Rows between two full snapshots, at least."""
+CHECKPOINT_SHARE = 8
+"""They grow further apart with the run: a snapshot costs as much as the run is long, so that taking them at a fixed
+distance would make each step dearer than the one before. A resume replays an eighth of the run at most."""
 
 T = TypeVar("T")
 LogWriter = Callable[[str, str, Mapping[str, Any]], None]
@@ -36,6 +41,11 @@ class Session:
         run: Id of the run; a new one by default.
         log: Where `log` lines go; structlog by default.
         notes: Asked for each row that ends an invocation: what has to be known when the run goes on from there.
+        transient: Events whose steps need not be remembered, because what they tell is told again as a whole: pieces
+            of a text that is journaled when it is complete. A step of such an event that leaves the configuration as
+            it is, and starts nothing, gets no row: after a resume it has not happened. Nothing that lasts may be
+            computed from what it changes.
+        recorded: What the run goes on from; if another process has added to it meanwhile, nothing is written.
 
     Attributes:
         turn: Held by the one actor that steps; see `rawko.runtime.actor`.
@@ -49,12 +59,16 @@ class Session:
         journal: Journal | None = None,
         log: LogWriter | None = None,
         notes: Callable[[], dict[str, Any]] | None = None,
+        transient: Collection[str] = (),
+        recorded: Recorded | None = None,
     ) -> None:
         self.run = run or uuid4().hex[:12]
         self.journal: Journal = MemoryJournal() if journal is None else journal
         self._write_log = log or write_structlog
         self._notes = notes
         self._last_notes: dict[str, Any] | None = None
+        self._transient = frozenset(transient)
+        self._recorded = recorded
         self.stream = InspectionStream(report=lambda message: self._write("error", message, {"run": self.run}))
         self.actors: dict[str, Actor] = {}
         self.turn = asyncio.Lock()
@@ -69,20 +83,37 @@ class Session:
         Raises:
             JournalError: It was not written.
         """
+        if self._transient and _is_passing(step, self._transient):
+            record = record_of(step, run=self.run, seq=self._seq, epoch=self._epoch, actor=actor.path)
+            self._show(record, step, row=None)
+            return
         if not self._epoch:
-            self._epoch = await _persistently(lambda: self.journal.begin(self.run))
-            self._seq = self._checkpointed = await self.journal.last_seq(self.run)
+            await self._begin()
         event = step.event
         notes = self._notes() if self._notes is not None and event is not None and _is_end(event.name) else None
         record = record_of(step, run=self.run, seq=self._seq + 1, epoch=self._epoch, actor=actor.path, notes=notes)
         await _persistently(lambda: self.journal.append(record))
         self._seq = record.seq
         self._last_notes = notes or self._last_notes
+        self._show(record, step, row=record.seq)
+
+    async def _begin(self) -> None:
+        epoch = await _persistently(lambda: self.journal.begin(self.run))
+        found = await _persistently(lambda: self.journal.last_seq(self.run))
+        known = self._recorded
+        if known is not None and known.last_seq != found:
+            message = f"run {self.run!r} has gone on elsewhere, from row {known.last_seq} to {found}: resume it again"
+            raise JournalError(message, is_retryable=False)
+        self._epoch, self._seq, self._checkpointed = epoch, found, found
+        if known is not None:  # what a resume had to replay counts, however often a run is killed
+            self._checkpointed = 0 if known.checkpoint is None else known.checkpoint[0]
+
+    def _show(self, record: StepRecord, step: Step, *, row: int | None) -> None:
         self.stream.publish(
             "step",
-            actor.path,
+            record.actor,
             step.time,
-            row=record.seq,
+            row=row,
             event=record.event,
             receipt=record.receipt,
             configuration=record.configuration,
@@ -93,12 +124,12 @@ class Session:
         )
 
     async def checkpoint_if_due(self) -> None:
-        """Keep a full snapshot of the tree every CHECKPOINT_EVERY rows. The caller holds the turn.
+        """Keep a full snapshot of the tree every CHECKPOINT_EVERY rows, or more. The caller holds the turn.
 
         One that cannot be written only makes a resume replay more: it is logged, and tried again with the next row.
         """
         root = self._root
-        if root is None or self._seq - self._checkpointed < CHECKPOINT_EVERY:
+        if root is None or self._seq - self._checkpointed < max(CHECKPOINT_EVERY, self._seq // CHECKPOINT_SHARE):
             return
         try:
             snapshot = root.snapshot_in_turn()
@@ -137,6 +168,14 @@ class Session:
                 del self.actors[name]
         if not self.actors:
             self.stream.close()
+
+
+def _is_passing(step: Step, transient: Collection[str]) -> bool:
+    """Whether a step need not be remembered: an event of that kind, and nothing but the context has changed."""
+    if step.event is None or step.event.name not in transient:
+        return False
+    is_moved = any(micro.entered_states or micro.exited_states for micro in step.steps)
+    return not is_moved and all(isinstance(effect, EmitEvent | LogLine) for effect in step.effects)
 
 
 def _is_end(event: str) -> bool:

@@ -12,7 +12,10 @@ from rawko.machines.agent_loop.inputs import agent_loop_input
 ACTORS = ("stream_agent", "check_gate", "execute_tool", "capture_snapshot", "ask_person")
 """Bound by `actors.actors(ports)`."""
 
+TRANSIENT_EVENTS = frozenset({"TEXT_DELTA"})
+"""Pieces of the model's answer as they arrive: the message that they become is journaled, they are not."""
+
 bindings = guards.bindings | actions.bindings | people.bindings | failing.bindings | inputs.bindings
 bindings.declare("actor", *ACTORS)
 
-__all__ = ["ACTORS", "AgentLoopContext", "agent_loop_input", "bindings"]
+__all__ = ["ACTORS", "TRANSIENT_EVENTS", "AgentLoopContext", "agent_loop_input", "bindings"]
