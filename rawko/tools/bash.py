@@ -25,7 +25,10 @@ from rawko.tools.text import printed, size
 # The command comes over a descriptor: an argument has a bound of 128 KiB and would show in `ps`. `eval` makes a syntax
 # error (an open quote) an error of the command, after which the trap still runs.
 # One line, so that line numbers in bash's complaints are the command's own.
+# It begins when a byte comes through the gate: when its note is on disk. If rawko is killed before, the gate is closed
+# by the system, and nothing has run that nobody would find.
 _WRAPPER = (
+    "builtin read -r -n 1 <&{gate} || builtin exit; exec {gate}<&-; "
     "trap '{{ builtin pwd -P >&{report}; }} 2>/dev/null' EXIT; "
     "IFS= builtin read -r -d '' REPLY <&{script}; exec {script}<&-; "
     'builtin eval "$REPLY"'
@@ -106,21 +109,38 @@ class Bash(Tool):
             output.write(data)
             return output.is_full
 
-        group = Group(
-            [bash, "--noprofile", "--norc", "-c", _WRAPPER.format(script=script, report=report), "bash"],
-            cwd=folder,
-            env=self._env | {"PWD": folder},
-            pass_fds=(script, report),
-            on_output=keep,
-            grace_ms=self._settings.grace_ms,
-        )
-        self._running.add(group)
-        self._leftovers.note(group.id)
+        gate, go = os.pipe()
+        try:
+            group = Group(
+                [bash, "--noprofile", "--norc", "-c", _WRAPPER.format(gate=gate, script=script, report=report), "bash"],
+                cwd=folder,
+                env=self._env | {"PWD": folder},
+                pass_fds=(gate, script, report),
+                on_output=keep,
+                grace_ms=self._settings.grace_ms,
+            )
+            self._running.add(group)
+            self._leftovers.note(group.id)
+            os.write(go, b"!")
+        finally:
+            os.close(gate)
+            os.close(go)
         try:
             return await group.finish(timeout_ms)
         finally:
             self._running.discard(group)
             self._leftovers.forget(group.id)
+
+    def notes(self) -> dict[str, str]:
+        """Where each agent's next command runs; folders of the workspace relative to it, since it may move."""
+        return {agent: self._noted(folder) for agent, folder in self._folders.items() if folder != str(self._root)}
+
+    def take_up(self, notes: Mapping[str, str]) -> None:
+        self._folders = {agent: str(self._root / folder) for agent, folder in notes.items()}
+
+    def _noted(self, folder: str) -> str:
+        path = Path(folder)
+        return str(path.relative_to(self._root)) if path.is_relative_to(self._root) else folder
 
     async def aclose(self) -> None:
         for group in self._running:

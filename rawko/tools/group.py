@@ -128,7 +128,7 @@ class Group:
         until = self._loop.time() + seconds
         while self._loop.time() < until:
             self._process.poll()
-            if not self._signal(0) or not _has_living_member(self.id):
+            if not self._signal(0) or not has_living_member(self.id):
                 return
             await asyncio.sleep(_POLL_S)
 
@@ -174,7 +174,7 @@ class Group:
         self._woken.set()
 
 
-def _has_living_member(group: int) -> bool:
+def has_living_member(group: int) -> bool:
     """Whether a member is more than a zombie. The kernel still counts those, and the init of a container may never
     reap them. Where there is no /proc to look into, somebody is taken to live."""
     try:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psutil
 import pytest
 
+from rawko.tools.base import Run
+from rawko.tools.bash import Bash, BashSettings
+from rawko.tools.group import has_living_member
 from rawko.tools.leftovers import Leftovers
 from rawko.tools.toolbox import build_toolbox
 from rawko.vocabulary.agent import ToolAccess
@@ -23,9 +28,19 @@ def sleeper() -> subprocess.Popen[bytes]:
     return subprocess.Popen(["bash", "-c", "sleep 300 & wait"], start_new_session=True)
 
 
-def test_a_group_that_is_left_is_ended_with_its_children(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
+@pytest.fixture
+def gone() -> int:
+    """The id of a process that has ended: a rawko that was killed."""
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+    return process.pid
+
+
+def test_a_group_that_is_left_is_ended_with_its_children(
+    tmp_path: Path, sleeper: subprocess.Popen[bytes], gone: int
+) -> None:
     notes = tmp_path / "running"
-    Leftovers(notes).note(sleeper.pid)
+    Leftovers(notes, owner=gone).note(sleeper.pid)
     children = psutil.Process(sleeper.pid).children()
     waiter = asyncio.new_event_loop()
     try:
@@ -43,6 +58,20 @@ async def _reaped_meanwhile(leftovers: Leftovers, process: subprocess.Popen[byte
     ending = asyncio.create_task(asyncio.to_thread(leftovers.end_all))
     await asyncio.to_thread(process.wait)
     return await ending
+
+
+def test_a_command_of_a_rawko_that_is_at_work_is_left_alone(
+    tmp_path: Path, sleeper: subprocess.Popen[bytes], gone: int
+) -> None:
+    """Two runs in one folder: one is resumed while the other one's command runs."""
+    Leftovers(tmp_path).note(sleeper.pid)
+    try:
+        assert Leftovers(tmp_path).end_all() == ()
+        assert sleeper.poll() is None
+        assert (tmp_path / str(sleeper.pid)).exists(), "it is found should its rawko be killed later"
+    finally:
+        os.killpg(sleeper.pid, 9)
+        sleeper.wait()
 
 
 def test_an_id_that_belongs_to_somebody_else_now_is_left_alone(
@@ -70,6 +99,64 @@ def test_our_own_group_is_never_ended(tmp_path: Path) -> None:
     (tmp_path / str(os.getpgrp())).write_text("", encoding="ascii")
     (tmp_path / "1").write_text("", encoding="ascii")
     assert Leftovers(tmp_path).end_all() == ()
+
+
+async def test_a_command_does_not_begin_before_its_note_is_on_disk(tmp_path: Path) -> None:
+    """On a slow disk, too: until then nothing of the command has happened."""
+    workspace, notes = tmp_path / "w", tmp_path / "notes"
+    workspace.mkdir()
+
+    class SlowNotes(Leftovers):
+        def note(self, group: int) -> None:
+            seen.append((workspace / "done").exists())
+            time.sleep(0.3)
+            seen.append((workspace / "done").exists())
+            super().note(group)
+
+    seen: list[bool] = []
+    tool = Bash(
+        workspace,
+        outputs=tmp_path / "out",
+        leftovers=SlowNotes(notes),
+        env={"PATH": os.environ["PATH"]},
+        settings=BashSettings(),
+    )
+    outcome = await tool.run(Run("a", {"command": "touch done; pwd"}))
+    assert seen == [False, False]
+    assert (workspace / "done").exists()
+    assert str(workspace) in outcome.content
+
+
+_KILLED_BEFORE_THE_NOTE = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from rawko.tools.base import Run
+from rawko.tools.bash import Bash, BashSettings
+from rawko.tools.base import Run
+from rawko.tools.bash import Bash, BashSettings
+from rawko.tools.group import has_living_member
+from rawko.tools.leftovers import Leftovers
+
+class Killed(Leftovers):
+    def note(self, group):
+        print(group, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+base = Path(sys.argv[1])
+tool = Bash(base, outputs=base / "out", leftovers=Killed(base), env=dict(os.environ), settings=BashSettings())
+asyncio.run(tool.run(Run("a", {"command": "touch done; sleep 300"})))
+"""
+
+
+def test_a_rawko_that_is_killed_before_the_note_leaves_nothing_behind(tmp_path: Path) -> None:
+    killed = subprocess.run([sys.executable, "-c", _KILLED_BEFORE_THE_NOTE, str(tmp_path)], capture_output=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    group = int(killed.stdout)
+    until = time.monotonic() + 10
+    while has_living_member(group) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not has_living_member(group)
+    assert not (tmp_path / "done").exists()
 
 
 async def test_a_command_is_noted_while_it_runs(tmp_path: Path) -> None:
