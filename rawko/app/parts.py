@@ -191,11 +191,19 @@ def open_toolbox(settings: Settings, active_states: Callable[[], Collection[str]
             ),
             environ=settings.environ,
             active_states=active_states,
+            known_states=partial(_known_states, settings),
         )
     except ValueError as error:  # a RuleError among them
         raise ConfigError(f"{settings.workspace / '.rawko' / 'config.yaml'}: rules: {error}") from error
     except OSError as error:
         raise ConfigError(f"the tools cannot be set up: {error}") from error
+
+
+def _known_states(settings: Settings) -> frozenset[str]:
+    """All states that a rule may name: the orchestrator's, the agent loop's, and those of agents' own charts."""
+    charts = [load_chart(find_chart(stem)) for stem in ("orchestrator", "agent_loop")]
+    charts += [chart for chart, _ in agent_machines(settings).values()]
+    return frozenset(state for chart in charts for state in chart.states)
 
 
 # ---------------------------------------------------------------- agents' machines

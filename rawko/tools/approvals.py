@@ -1,8 +1,11 @@
-"""What a person has said yes to in this session."""
+"""What a person has said yes to in this session, and how a resumed run knows it again."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from rawko.runtime.ports import ApprovalScope
 from rawko.vocabulary.messages import ToolCall
@@ -37,6 +40,16 @@ class Approvals:
         """Forget the approval of this very call: it is good for one run."""
         self._calls.discard(_key(agent, call))
 
+    def notes(self) -> dict[str, Any]:
+        """All of it as JSON; calls by the fingerprint of what was shown."""
+        return {"calls": sorted(self._calls), "tools": sorted(self._tools), "all": self._covers_all}
+
+    def take_up(self, notes: Mapping[str, Any]) -> None:
+        """Go on from what `notes` gave."""
+        self._calls, self._tools = set(notes["calls"]), set(notes["tools"])
+        self._covers_all = bool(notes["all"])
+
 
 def _key(agent: str, call: ToolCall) -> str:
-    return json.dumps([agent, call.id, call.name, call.input], sort_keys=True, default=repr)
+    text = json.dumps([agent, call.id, call.name, call.input], sort_keys=True, default=repr)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -98,6 +98,13 @@ class Tool(ABC):
             ToolFailure: It cannot be done; the message is for the model.
         """
 
+    def notes(self) -> Any:
+        """What the tool wants to know again when the run goes on in another process: JSON, short; None: nothing."""
+        return None
+
+    def take_up(self, notes: Any) -> None:  # noqa: B027 (most tools remember nothing)
+        """Go on from what `notes` gave."""
+
     async def aclose(self) -> None:  # noqa: B027 (most tools hold nothing)
         """Stop what the tool still runs. Safe to call twice."""
 

@@ -77,7 +77,7 @@ class Gate:
 
     def verdict(self, agent: str, call: ToolCall, tool: Tool, subject: Subject) -> GateVerdict:
         """Whether a call of a tool that the agent has may run."""
-        finding = self._finding(tool, subject)
+        finding = self._finding(agent, tool, subject)
         if finding.weight == "allow":
             return GateVerdict("allow", finding.rule, finding.reason)
         if finding.weight == "deny":
@@ -91,21 +91,23 @@ class Gate:
             return GateVerdict("deny", finding.rule, finding.reason)
         return GateVerdict("allow", "--yes", finding.reason)
 
-    def hidden(self, tool: Tool) -> tuple[str, ...]:
+    def hidden(self, agent: str, tool: Tool) -> tuple[str, ...]:
         """Paths, as regular expressions, that a search of many files leaves out: what may not be read is not found."""
         names = ("*", "read", tool.spec.name)
         return tuple(
             rule_regex(rule.pattern)
-            for rule in self._active()
+            for rule in self._active(agent)
             if rule.decision == "deny" and rule.pattern is not None and rule.tool in names
         )
 
-    def _active(self) -> Iterator[Rule]:
+    def _active(self, agent: str) -> Iterator[Rule]:
+        """The rules for an agent in the states that are active now."""
         states = frozenset(self._active_states())
-        return (rule for rule in self._rules if not rule.states or not states.isdisjoint(rule.states))
+        own = (rule for rule in self._rules if not rule.agents or agent in rule.agents)
+        return (rule for rule in own if not rule.states or not states.isdisjoint(rule.states))
 
-    def _finding(self, tool: Tool, subject: Subject) -> _Finding:
-        rules = [rule for rule in self._active() if rule.tool in ("*", tool.spec.name)]
+    def _finding(self, agent: str, tool: Tool, subject: Subject) -> _Finding:
+        rules = [rule for rule in self._active(agent) if rule.tool in ("*", tool.spec.name)]
         match subject:
             case None:
                 return _first(((rule, _bare(rule)) for rule in rules), tool)

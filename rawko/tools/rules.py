@@ -1,18 +1,19 @@
-"""The gate's rules: `deny bash(git push*)`, `allow write(src/**)`, `ask edit in reviewing`. Text in, data out.
+"""The gate's rules: `deny bash(git push*)`, `allow write(src/**) for developer`, `ask edit in reviewing`. Text to data.
 
-    rule     = decision tool [ "(" pattern ")" ] [ "in" state { "," state } ]
+    rule     = decision tool [ "(" pattern ")" ] [ "for" agent { "," agent } ] [ "in" state { "," state } ]
     decision = "allow" | "ask" | "deny"
     tool     = a tool's name | "*"
 
 The first rule that matches decides. Patterns of path tools are read as .gitignore reads them (a name without a slash
 matches at any depth, a folder covers what is in it); those of bash match the words of a simple command, joined by
-single spaces, where `*` is any text and `?` one character. `*(pattern)` means every tool that takes a path.
+single spaces, where `*` is any text and `?` one character. `*(pattern)` means every tool that takes a path. States are
+those of all machines of the run: the orchestrator's and the agents'.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal, cast
@@ -24,11 +25,12 @@ Decision = Literal["allow", "ask", "deny"]
 DECISIONS: tuple[Decision, ...] = ("allow", "ask", "deny")
 
 _SHAPE = re.compile(
-    r"\s*(?P<decision>[^\s()]+)\s+(?P<tool>[^\s()]+)\s*(?:\((?P<pattern>.*)\))?(?:\s+in\s+(?P<states>[^()]+))?\s*",
+    r"\s*(?P<decision>[^\s()]+)\s+(?P<tool>[^\s()]+)\s*(?:\((?P<pattern>.*)\))?"
+    r"(?:\s+for\s+(?P<agents>[^()]+?))?(?:\s+in\s+(?P<states>[^()]+?))?\s*",
     re.DOTALL,
 )
-_STATE = re.compile(r"[A-Za-z_][\w.-]*")
-_EXAMPLES = "'deny bash(git push*)', 'allow write(src/**)', 'ask edit in reviewing'"
+_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+_EXAMPLES = "'deny bash(git push*)', 'allow write(src/**) for developer', 'ask edit in reviewing'"
 
 
 class RuleError(ValueError):
@@ -47,17 +49,19 @@ class RuleError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. `pattern` None: every call of the tool; `states` empty: in every state."""
+    """One rule. `pattern` None: every call of the tool; `agents`, `states` empty: of every agent, in every state."""
 
     decision: Decision
     tool: str
     pattern: str | None = None
     states: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         pattern = "" if self.pattern is None else f"({self.pattern})"
+        agents = f" for {', '.join(self.agents)}" if self.agents else ""
         states = f" in {', '.join(self.states)}" if self.states else ""
-        return f"{self.decision} {self.tool}{pattern}{states}"
+        return f"{self.decision} {self.tool}{pattern}{agents}{states}"
 
 
 def parse_rule(text: str) -> Rule:
@@ -68,31 +72,49 @@ def parse_rule(text: str) -> Rule:
     """
     match = _SHAPE.fullmatch(text)
     if match is None:
-        raise RuleError(text, f"expected 'decision tool(pattern) in state', e.g. {_EXAMPLES}")
+        raise RuleError(text, f"expected 'decision tool(pattern) for agent in state', e.g. {_EXAMPLES}")
     decision, tool, pattern = match["decision"], match["tool"], match["pattern"]
     if decision not in DECISIONS:
         raise RuleError(text, f"unknown decision {decision!r}{_nearest(decision, DECISIONS)}; {_accepted(DECISIONS)}")
     if pattern is not None and not pattern.strip():
         raise RuleError(text, "the pattern is empty; leave the parentheses out to mean every call")
-    states = tuple(state.strip() for state in (match["states"] or "").split(",")) if match["states"] else ()
-    for state in states:
-        if not _STATE.fullmatch(state):
-            raise RuleError(text, f"{state!r} is not a state's name; expected names with commas between them")
+    states, agents = _names(text, match["states"], "a state's"), _names(text, match["agents"], "an agent's")
     # "*" and "**" say no more than no pattern at all.
-    return Rule(cast(Decision, decision), tool, None if pattern in ("*", "**") else pattern, states)
+    return Rule(cast(Decision, decision), tool, None if pattern in ("*", "**") else pattern, states, agents)
 
 
-def parse_rules(texts: Sequence[str], tools: Mapping[str, PatternKind]) -> tuple[Rule, ...]:
-    """Rules in order, checked against the tools that exist.
+def _names(text: str, listed: str | None, whose: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in listed.split(",")) if listed else ()
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise RuleError(text, f"{name!r} is not {whose} name; expected names with commas between them")
+    return names
+
+
+def parse_rules(
+    texts: Sequence[str],
+    tools: Mapping[str, PatternKind],
+    *,
+    agents: Collection[str] | None = None,
+    states: Callable[[], Collection[str]] | None = None,
+) -> tuple[Rule, ...]:
+    """Rules in order, checked against what exists.
+
+    Args:
+        agents: All agents of the session; None: not checked.
+        states: Tells all states of its machines; asked only where a rule names one; None: not checked.
 
     Raises:
-        RuleError: Malformed, an unknown tool, or a pattern that its tool cannot take.
+        RuleError: Malformed, an unknown tool, agent or state, or a pattern that its tool cannot take: a rule that can
+            never match would be a rail that is not there.
     """
     rules = []
     for number, text in enumerate(texts, 1):
         try:
             rule = parse_rule(text)
             _check(rule, text, tools)
+            _check_names(rule.agents, text, "agent", agents)
+            _check_names(rule.states, text, "state", states() if rule.states and states is not None else None)
         except RuleError as error:
             raise RuleError(text, error.problem, number=number) from None
         rules.append(rule)
@@ -113,6 +135,13 @@ def _check(rule: Rule, text: str, tools: Mapping[str, PatternKind]) -> None:
             rule_regex(rule.pattern)
         except PatternError as error:
             raise RuleError(text, error.message) from error
+
+
+def _check_names(names: Sequence[str], text: str, kind: str, known: Collection[str] | None) -> None:
+    for name in names:
+        if known is not None and name not in known:
+            there = sorted(known)
+            raise RuleError(text, f"there is no {kind} {name!r}{_nearest(name, there)}; {_accepted(there)}")
 
 
 def _nearest(found: str, known: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from rawko.runtime.ports import ApprovalScope, GateVerdict, ToolOutcome, ToolSpec
 from rawko.tools.approvals import Approvals
@@ -40,6 +41,7 @@ def build_toolbox(
     search_timeout_ms: int = 10_000,
     environ: Mapping[str, str] | None = None,
     active_states: Callable[[], Collection[str]] | None = None,
+    known_states: Callable[[], Collection[str]] | None = None,
     extra_tools: Sequence[Tool] = (),
 ) -> Tools:
     """The ordinary tools (read, write, edit, glob, grep, bash) for one workspace.
@@ -55,6 +57,7 @@ def build_toolbox(
         search_timeout_ms: Bound of a glob or grep.
         environ: What `bash` hands on comes from it; this process's environment if None.
         active_states: The machine's active states, for rules that name states.
+        known_states: All states of the session's machines, to check such rules with.
         extra_tools: Further tools behind the same gate.
 
     Raises:
@@ -78,7 +81,9 @@ def build_toolbox(
     memory = approvals if approvals is not None else Approvals()
     gate = Gate(
         agents=agents,
-        rules=parse_rules(rules, {tool.spec.name: tool.pattern_kind for tool in tools}),
+        rules=parse_rules(
+            rules, {tool.spec.name: tool.pattern_kind for tool in tools}, agents=agents, states=known_states
+        ),
         assume_yes=assume_yes,
         approvals=memory,
         active_states=active_states,
@@ -130,7 +135,19 @@ class Tools:
                 if verdict.decision != "allow":
                     return _refused(verdict)
                 self._approvals.use(agent, call)
-                return await self._run(tool, Run(agent, _exact(call.input), self._gate.hidden(tool)))
+                return await self._run(tool, Run(agent, _exact(call.input), self._gate.hidden(agent, tool)))
+
+    def notes(self) -> dict[str, Any]:
+        """What a run that goes on in another process has to know: approvals, and what tools remember. JSON."""
+        noted = {name: notes for name, tool in self._tools.items() if (notes := tool.notes())}
+        return {"approvals": self._approvals.notes(), "tools": noted}
+
+    def take_up(self, notes: Mapping[str, Any]) -> None:
+        """Go on from what `notes` gave."""
+        self._approvals.take_up(notes["approvals"])
+        for name, noted in notes["tools"].items():
+            if name in self._tools:
+                self._tools[name].take_up(noted)
 
     async def aclose(self) -> None:
         for tool in self._tools.values():

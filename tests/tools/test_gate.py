@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -32,9 +33,8 @@ def bash(command: str) -> ToolCall:
 
 def box(tmp_path: Path, *rules: str, yes: bool = False, **options: Any) -> Tools:
     (tmp_path / "ws").mkdir(exist_ok=True)
-    return build_toolbox(
-        tmp_path / "ws", state_dir=tmp_path / "st", agents={"dev": ToolAccess()}, rules=rules, assume_yes=yes, **options
-    )
+    options = {"agents": {"dev": ToolAccess()}, **options}
+    return build_toolbox(tmp_path / "ws", state_dir=tmp_path / "st", rules=rules, assume_yes=yes, **options)
 
 
 def decide(tmp_path: Path, rules: Sequence[str], tool_call: ToolCall, *, yes: bool = False) -> str:
@@ -173,6 +173,25 @@ def test_an_allowed_command_runs_unasked(tmp_path: Path, command: str) -> None:
         "git logs",
         "/tmp/ls",
         "git log\nrm x",
+        "git log && rm -rf x",
+        "git log || rm -rf x",
+        "git log | xargs rm",
+        "git log -1 |& tee x | sh",
+        "git log <(rm x)",
+        'git log "$(rm x)"',
+        "git log \\\n; rm x",
+        "git log <<EOF\n$(rm x)\nEOF",
+        "{ git log; rm x; }",
+        "(git log; (rm x))",
+        "if git log; then rm x; fi",
+        "! rm x; git log",
+        "git log ${x:-$(rm x)}",
+        "git log $((x[$(rm x)]))",
+        "git log >| ~/.ssh/authorized_keys",
+        "git log &> x",
+        "coproc git log",
+        "alias ls='rm x'\nls",
+        "git log\r; rm x",
         "git log & rm x",
         "",
         "# nothing",
@@ -205,6 +224,71 @@ def test_rules_by_state(tmp_path: Path) -> None:
     assert toolbox.check("dev", write) == GateVerdict("deny", "deny write in reviewing, planning")
     with pytest.raises(ValueError, match="names states"):
         box(tmp_path, "deny write in reviewing")
+
+
+def test_rules_by_agent_and_state(tmp_path: Path) -> None:
+    (tmp_path / "ws").mkdir()
+    active = {"executing"}
+    toolbox = build_toolbox(
+        tmp_path / "ws",
+        state_dir=tmp_path / "st",
+        agents={"dev": ToolAccess(), "tester": ToolAccess()},
+        rules=[
+            "deny write for tester",
+            "ask bash for dev in cancelling",
+            "allow bash(make *) for dev",
+            "deny read(k) for dev",
+        ],
+        active_states=lambda: active,
+    )
+    write = call("write", file_path="a", content="")
+    assert toolbox.check("tester", write) == GateVerdict("deny", "deny write for tester")
+    assert toolbox.check("dev", write).decision == "ask"
+    assert toolbox.check("dev", bash("make test")).decision == "allow"
+    assert toolbox.check("tester", bash("make test")).decision == "ask"
+    assert toolbox.check("dev", call("read", file_path="k")).decision == "deny"
+    assert toolbox.check("tester", call("read", file_path="k")).decision == "allow"
+    active.add("cancelling")
+    assert toolbox.check("dev", bash("make test")).decision == "ask"
+
+
+@pytest.mark.parametrize("rule", ["deny write in executin", "deny write for developr"])
+def test_a_rule_that_can_never_match_is_refused(tmp_path: Path, rule: str) -> None:
+    with pytest.raises(RuleError, match=r"there is no (state|agent) .*; did you mean '"):
+        box(tmp_path, rule, active_states=set, known_states=lambda: {"executing"}, agents={"developer": ToolAccess()})
+
+
+async def test_what_a_person_has_allowed_is_known_again_after_a_resume(tmp_path: Path) -> None:
+    """Through JSON, as the journal keeps it; one more yes to a call is used up by its run."""
+    before, seen, used = box(tmp_path), bash("true"), bash("echo used")
+    before.approve("dev", seen, "once")
+    before.approve("dev", used, "once")
+    before.approve("dev", call("write", file_path="a", content=""), "tool")
+    assert (await before.run("dev", used)).exit_code == 0
+    after = box(tmp_path)
+    after.take_up(json.loads(json.dumps(before.notes())))
+    assert after.check("dev", seen).decision == "allow"
+    assert after.check("dev", used).decision == "ask"
+    assert after.check("dev", bash("make")).decision == "ask"
+    assert after.check("dev", call("write", file_path="b", content="")).decision == "allow"
+    assert "make" not in json.dumps(before.notes())
+
+
+async def test_the_folder_of_bash_is_known_again_after_a_resume(tmp_path: Path) -> None:
+    before = box(tmp_path, yes=True)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tmp_path / "ws" / "src").mkdir()
+    await before.run("dev", bash("cd src"))
+    noted = json.loads(json.dumps(before.notes()))
+    assert noted["tools"] == {"bash": {"dev": "src"}}, "relative: the workspace may have moved"
+    after = box(tmp_path, yes=True)
+    after.take_up(noted)
+    assert (await after.run("dev", bash("pwd"))).content.startswith(str(tmp_path / "ws" / "src"))
+    await after.run("dev", bash(f"cd {outside}"))
+    assert after.notes()["tools"] == {"bash": {"dev": str(outside)}}
+    await after.run("dev", bash(f"cd {tmp_path / 'ws'}"))
+    assert after.notes()["tools"] == {}
 
 
 async def test_an_ask_rule_asks_even_for_reading_and_yes_answers_it(tmp_path: Path) -> None:

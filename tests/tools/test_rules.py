@@ -25,6 +25,8 @@ TOOLS = {"read": "path", "write": "path", "bash": "command", "mcp__x__y": "none"
         ("deny bash(echo (x) y)", Rule("deny", "bash", "echo (x) y")),
         ("deny write in reviewing, planning", Rule("deny", "write", None, ("reviewing", "planning"))),
         ("ask bash(rm *) in executing.inner", Rule("ask", "bash", "rm *", ("executing.inner",))),
+        ("deny write for planner,  tester", Rule("deny", "write", agents=("planner", "tester"))),
+        ("allow bash(a for b in c) for dev in x", Rule("allow", "bash", "a for b in c", ("x",), ("dev",))),
     ],
 )
 def test_rules_are_read(text: str, rule: Rule) -> None:
@@ -34,7 +36,7 @@ def test_rules_are_read(text: str, rule: Rule) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", ["rule 1 ''", "expected 'decision tool(pattern) in state'"]),
+        ("", ["rule 1 ''", "expected 'decision tool(pattern) for agent in state'"]),
         ("deny", ["expected"]),
         ("denny bash", ["unknown decision 'denny'; did you mean 'deny'?", "'allow', 'ask', 'deny'"]),
         ("deny bahs", ["unknown tool 'bahs'; did you mean 'bash'?", "'*', 'bash'"]),
@@ -44,13 +46,19 @@ def test_rules_are_read(text: str, rule: Rule) -> None:
         ("deny write(../x)", ["climbs"]),
         ("deny write([a)", ["does not close"]),
         ("deny write in a b", ["'a b' is not a state's name"]),
+        ("deny write for a b", ["'a b' is not an agent's name"]),
+        (
+            "deny write for plannr",
+            ["there is no agent 'plannr'; did you mean 'planner'?; accepted: 'planner', 'tester'"],
+        ),
+        ("deny write in reviewin", ["there is no state 'reviewin'; did you mean 'reviewing'?; accepted: 'reviewing'"]),
         ("deny mcp__x__y(z)", ["takes no pattern"]),
         ("deny bash extra", ["expected"]),
     ],
 )
 def test_malformed_rules_say_what_would_be_accepted(text: str, words: list[str]) -> None:
     with pytest.raises(RuleError) as caught:
-        parse_rules([text], TOOLS)  # type: ignore[arg-type]
+        parse_rules([text], TOOLS, agents=("planner", "tester"), states=lambda: ("reviewing",))  # type: ignore[arg-type]
     assert caught.value.number == 1 and caught.value.text == text
     for word in words:
         assert word in str(caught.value)
@@ -61,9 +69,12 @@ def test_malformed_rules_say_what_would_be_accepted(text: str, words: list[str])
     tool=st.sampled_from(["read", "bash", "*"]),
     pattern=st.none() | st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), min_size=1),
     states=st.lists(st.from_regex(r"[a-z_]\w{0,8}", fullmatch=True), max_size=3),
+    agents=st.lists(st.from_regex(r"[a-z][a-z0-9_-]{0,8}", fullmatch=True), max_size=2),
 )
-def test_a_rule_survives_its_own_text(decision: str, tool: str, pattern: str | None, states: list[str]) -> None:
-    rule = Rule(decision, tool, pattern, tuple(states))  # type: ignore[arg-type]
+def test_a_rule_survives_its_own_text(
+    decision: str, tool: str, pattern: str | None, states: list[str], agents: list[str]
+) -> None:
+    rule = Rule(decision, tool, pattern, tuple(states), tuple(agents))  # type: ignore[arg-type]
     if pattern is not None and (not pattern.strip() or pattern in ("*", "**")):
         return
     assert parse_rule(str(rule)) == rule
