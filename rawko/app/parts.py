@@ -168,8 +168,13 @@ async def open_workspace(settings: Settings, run: str) -> Any:
         raise ConfigError(f"the workspace cannot be recorded in {str(state)!r}: {error}") from error
 
 
-def open_toolbox(settings: Settings, active_states: Callable[[], Collection[str]]) -> Toolbox:
-    """All tools behind the gate.
+def running_folder(settings: Settings, run: str) -> Path:
+    """Where the notes of a run's running commands are: each run ends its own after a crash, and nobody else's."""
+    return settings.state_dir / "running" / run
+
+
+def open_toolbox(settings: Settings, active_states: Callable[[], Collection[str]], run: str = "") -> Toolbox:
+    """All tools of a run behind the gate.
 
     Raises:
         ConfigError: A rule is malformed.
@@ -181,6 +186,7 @@ def open_toolbox(settings: Settings, active_states: Callable[[], Collection[str]
         return build_toolbox(
             settings.workspace,
             state_dir=settings.state_dir,
+            running=running_folder(settings, run),
             agents={name: config.tools for name, config in settings.agents.items()},
             rules=settings.rules,
             assume_yes=settings.assume_yes,

@@ -47,6 +47,7 @@ class RunRecord:
         parent: Of a fork.
         head: Commit that HEAD of the user's repository was at when the run began; None outside of one.
         charts: Hash of each chart by its name, and `tools` the names of each agent's tools, when the run began.
+        continues: The run that has ended whose conversation it has taken over.
         rewinds: Rows of the journal in which the run was set back, each with the step that it went to.
     """
 
@@ -60,6 +61,7 @@ class RunRecord:
     charts: Mapping[str, str] = field(default_factory=dict)
     tools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rewinds: tuple[tuple[int, int], ...] = ()
+    continues: str | None = None
 
     @property
     def folder(self) -> Path:
@@ -86,11 +88,12 @@ def write_record(
     head: str | None = None,
     charts: Mapping[str, str] | None = None,
     tools: Mapping[str, Sequence[str]] | None = None,
+    continues: str | None = None,
 ) -> None:
     """Remember how a run was started; the model by the name that is really asked, so that a resume asks the same.
 
     Args:
-        parent, head, charts, tools: See `RunRecord`.
+        parent, head, charts, tools, continues: See `RunRecord`.
 
     Raises:
         ConfigError: It cannot be written.
@@ -102,6 +105,7 @@ def write_record(
         "run": run,
         "task": task,
         "agent": agent,
+        "continues": continues,
         "parent": None if parent is None else parent.to_json(),
         "head": head,
         "charts": dict(charts or {}),
@@ -131,12 +135,26 @@ def write_record(
             "record": None if settings.record is None else str(settings.record),
         },
     }
-    _write(runs_folder(settings.state_dir) / run / _RUN, data)
+    write_file(runs_folder(settings.state_dir) / run / _RUN, data)
 
 
 def _place_of(scenario: str | None) -> str | None:
     """A scenario that is a file by its whole path: the run may go on from another folder."""
     return str(Path(scenario).absolute()) if scenario and Path(scenario).is_file() else scenario
+
+
+def change_budget(settings: Settings, run: str) -> None:
+    """Remember the budget that a run goes on with, which may be larger than the one it was started with.
+
+    Raises:
+        ConfigError: The record cannot be read or written.
+    """
+    path = runs_folder(settings.state_dir) / run / _RUN
+    data = _read(path)
+    budget = settings.budget.to_json()
+    if data["settings"].get("budget") != budget:
+        data["settings"]["budget"] = budget
+        write_file(path, data)
 
 
 def write_report(settings: Settings, run: str, report: Mapping[str, Any]) -> None:
@@ -145,7 +163,7 @@ def write_report(settings: Settings, run: str, report: Mapping[str, Any]) -> Non
     Raises:
         ConfigError: It cannot be written.
     """
-    _write(runs_folder(settings.state_dir) / run / _REPORT, report)
+    write_file(runs_folder(settings.state_dir) / run / _REPORT, report)
 
 
 def read_record(run: str, current: Settings) -> RunRecord:
@@ -177,6 +195,7 @@ def read_record(run: str, current: Settings) -> RunRecord:
         charts=data.get("charts") or {},
         tools={name: tuple(found) for name, found in (data.get("tools") or {}).items()},
         rewinds=tuple((row, step) for row, step in data.get("rewinds") or ()),
+        continues=data.get("continues"),
     )
 
 
@@ -246,7 +265,7 @@ def change_record(state_dir: Path, run: str, *, workspace: Path | None = None, *
     data = {**_read(path), **fields}
     if workspace is not None:
         data["settings"] = {**data["settings"], "workspace": str(workspace)}
-    _write(path, data)
+    write_file(path, data)
 
 
 def list_records(current: Settings) -> list[RunRecord]:
@@ -302,8 +321,12 @@ def _settings(data: Mapping[str, Any], current: Settings) -> Settings:
     )
 
 
-def _write(path: Path, data: Mapping[str, Any]) -> None:
-    """Whole or not at all."""
+def write_file(path: Path, data: Mapping[str, Any]) -> None:
+    """Write a JSON file, whole or not at all.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

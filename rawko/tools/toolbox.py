@@ -33,6 +33,7 @@ def build_toolbox(
     workspace_root: str | os.PathLike[str],
     *,
     state_dir: str | os.PathLike[str],
+    running: str | os.PathLike[str] | None = None,
     agents: Mapping[str, ToolAccess],
     rules: Sequence[str] = (),
     assume_yes: bool = False,
@@ -48,8 +49,9 @@ def build_toolbox(
 
     Args:
         workspace_root: What the file tools are confined to, and where bash starts.
-        state_dir: Whole outputs of commands go to `outputs/` in it, notes of running ones to `running/`; outside of
-            the workspace.
+        state_dir: Whole outputs of commands go to `outputs/` in it; outside of the workspace.
+        running: Where running commands are noted; `running/` in the state folder if None. Runs that are at work at the
+            same time each need their own, since whoever resumes one ends what is noted there.
         agents: Every agent of the session and its tools.
         rules: See `rawko.tools.rules`, in order.
         assume_yes: Nobody is asked: "ask" counts as "allow".
@@ -68,7 +70,7 @@ def build_toolbox(
     folder, settings = Folder(workspace_root), bash or BashSettings()
     environment = command_environment(os.environ if environ is None else environ, settings.extra_env)
     outputs = Path(state_dir).absolute() / "outputs"
-    leftovers = Leftovers(Path(state_dir).absolute() / "running")
+    leftovers = Leftovers(Path(running or Path(state_dir) / "running").absolute())
     tools: list[Tool] = [
         Read(folder),
         Write(folder),
