@@ -205,6 +205,19 @@ def open_toolbox(settings: Settings, active_states: Callable[[], Collection[str]
         raise ConfigError(f"the tools cannot be set up: {error}") from error
 
 
+def tool_notes(toolbox: Toolbox) -> dict[str, Any]:
+    """What tools want to know again when the run goes on: approvals, folders. A toolbox that notes nothing gives {}."""
+    notes = getattr(toolbox, "notes", None)
+    return {} if notes is None else {"toolbox": notes()}
+
+
+def take_up_tools(toolbox: Toolbox, noted: Mapping[str, Any] | None) -> None:
+    """Give tools back what they have noted."""
+    take_up = getattr(toolbox, "take_up", None)
+    if take_up is not None and noted and "toolbox" in noted:
+        take_up(noted["toolbox"])
+
+
 def _known_states(settings: Settings) -> frozenset[str]:
     """All states that a rule may name: the orchestrator's, the agent loop's, and those of agents' own charts."""
     charts = [load_chart(find_chart(stem)) for stem in ("orchestrator", "agent_loop")]
