@@ -18,6 +18,8 @@ from rawko.app.parts import (
     open_provider,
     open_toolbox,
     open_workspace,
+    take_up_tools,
+    tool_notes,
 )
 from rawko.app.record import forget_report, has_report, write_record, write_report
 from rawko.app.report import Report, verdict_of
@@ -142,6 +144,7 @@ class Run:
             if noted:
                 meter.take_up(noted)
             self._toolbox = toolbox = open_toolbox(self.settings, self._active_states)
+            take_up_tools(toolbox, noted)
             stack.push_async_callback(self._close, toolbox.aclose, "tools")
             stores = stores or await self._open_stores(stack)
             workspace = stores.workspace
@@ -232,7 +235,7 @@ class Run:
             run=self.id,
             log=self.log,
             journal=stores.journal,
-            notes=meter.notes,
+            notes=lambda: {**meter.notes(), **tool_notes(toolbox)},
             transient=agent_loop.TRANSIENT_EVENTS,
             recorded=stores.recorded,
         )
