@@ -35,7 +35,9 @@ test: lint types imports unit ## everything that must pass before a commit lands
 demo: setup ## the main job, on a small real repository, with scripted model replies
 	@$(BIN)/python -m rawko.cli.demo
 
-bench: setup ## the interpreter's speed beside stock sismic
+bench: setup ## the interpreter's speed beside its peers, then the node engine and the workspace
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,bench]'
+	$(BIN)/python -m tests.bench --page $(BENCH_ARGS)
 	$(BIN)/pytest tests/bench --benchmark-only --benchmark-group-by=group --benchmark-columns=median,iqr,rounds -p no:xdist
 
 docs: setup ## draw the shipped machines into docs/machines

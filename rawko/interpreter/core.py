@@ -6,7 +6,7 @@ What changes it is in `operations` (microsteps) and `macrostep`; what people cal
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sismic.clock import Clock, SimulatedClock
@@ -24,6 +24,7 @@ from rawko.interpreter.program import (
     Program,
     program_of,
 )
+from rawko.interpreter.steps import Step
 from rawko.interpreter.values import Record, freeze
 from rawko.interpreter.work import Invocation, Work
 
@@ -32,6 +33,7 @@ NO_INVOCATIONS: Mapping[str, Invocation] = {}
 NO_OLDS: Mapping[Any, Any] = {}
 NO_INPUT = Record({})
 NO_HISTORY: dict[int, tuple[int, ...]] = {}
+NO_SUBSCRIBERS: Mapping[object, Callable[[Step], Any]] = {}
 
 
 class Core(SismicInterpreter):
@@ -80,6 +82,7 @@ class Core(SismicInterpreter):
         self._is_done = False
         self._is_busy = False
         self._idle_choice: tuple[int, ...] | None = None
+        self._subscribers = NO_SUBSCRIBERS
         self._ignore_contract = ignore_contract
         self._observation = observation
         if self._program.has_contracts and not ignore_contract and observation is None:

@@ -31,7 +31,9 @@ from rawko.interpreter.steps import Receipt, Step
 from rawko.interpreter.values import Record, freeze
 from rawko.interpreter.work import Invocation
 
-NOT_KEPT = frozenset({"_chart", "_bindings", "_program", "clock", "_model", "_context", "_observation", "_evaluator"})
+NOT_KEPT = frozenset(
+    "_chart _bindings _program clock _model _context _observation _evaluator _subscribers".split()  # noqa: SIM905
+)
 """What a checkpoint leaves out: it does not change, or keeps itself."""
 NO_DATA: Mapping[str, Any] = {}
 
@@ -196,8 +198,13 @@ class Interpreter(Macrosteps):
         Raises:
             ActionError: A guard, action or contract failed and the machine does not handle `error.execution`.
         """
+        if data:
+            data = self._payload(name, data)  # type: ignore[assignment]  # a mapping of the same fields
+        step = self._send_plain(name, data)
+        if step is not None:
+            return step
         self._require_idle()
-        event = make_event(name, self._payload(name, data))
+        event = make_event(name, data)
         before: list[Step] = []
         if self._node is None:
             before.append(self.start())
@@ -218,6 +225,29 @@ class Interpreter(Macrosteps):
             found = _with_earlier(found, before)
         found.following = tuple(following)
         return found
+
+    def _send_plain(self, name: str, data: Mapping[str, Any]) -> Step | None:
+        """The step where nothing waits, nobody listens and the plan is known to be plain; else None."""
+        node, agenda = self._node, self._agenda
+        if (
+            node is None
+            or self._observation is not None
+            or agenda._queue
+            or agenda._heap
+            or self._internal
+            or self._is_busy
+            or self._is_done
+        ):
+            return None
+        rows = node.rows.get(name)
+        if rows is None or (plan := rows.plan) is None:
+            return None
+        self._time = now = self._now()
+        self._seq += 1
+        step = self._take_plain(now, make_event(name, data), plan)
+        if self._subscribers:
+            self._tell_subscribers(step)
+        return step
 
     def _payload(self, name: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """A payload as the machine keeps it: frozen JSON, but for trusted code, which takes any value."""
@@ -389,7 +419,23 @@ class Interpreter(Macrosteps):
         if self._observation is not None:
             self._observation.roll_back(marks)
 
-    # ------------------------------------------------------------ sismic's listeners
+    # ------------------------------------------------------------ listeners
+
+    def subscribe(self, subscriber: Callable[[Step], Any]) -> Callable[[], None]:
+        """Call `subscriber` with every step, once it has happened; what it raises goes to the caller of the step.
+
+        It may queue events, and not execute them. Costs next to nothing; to look into steps, `attach` a listener.
+
+        Returns:
+            A function that ends the subscription; it may be called more than once.
+        """
+        key = object()  # the same function may subscribe twice
+        self._subscribers = {**self._subscribers, key: subscriber}
+
+        def unsubscribe() -> None:
+            self._subscribers = {other: one for other, one in self._subscribers.items() if other is not key}
+
+        return unsubscribe
 
     def attach(self, listener: Callable[[MetaEvent], Any]) -> None:
         """Call `listener` with every meta-event: see sismic's documentation and docs/embedding.md."""

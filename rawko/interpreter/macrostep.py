@@ -46,8 +46,27 @@ class Macrosteps(Recovery):
         else:
             self._time = now = clock.time
         if observation is not None:
-            return self._execute_observed(now, observation)
-        return self._execute_next(now)
+            step = self._execute_observed(now, observation)
+        else:
+            step = self._execute_next(now)
+        if self._subscribers and step is not None:
+            self._tell_subscribers(step)
+        return step
+
+    def _tell_subscribers(self, step: Step) -> None:
+        """All of them, whatever one raises: the step has happened."""
+        failure: Exception | None = None
+        self._is_busy = True
+        try:
+            for subscriber in self._subscribers.values():
+                try:
+                    subscriber(step)
+                except Exception as error:  # noqa: BLE001 - goes to the caller, after the others were told
+                    failure = failure or error
+        finally:
+            self._is_busy = False
+        if failure is not None:
+            raise failure
 
     def _execute_observed(self, now: float, observation: Observation) -> Step | None:
         try:
@@ -91,6 +110,10 @@ class Macrosteps(Recovery):
                 rows = node.rows.get(taken.name)
                 if rows is not None and (plan := rows.plan) is not None:
                     return self._take_plain(now, taken, plan)
+            elif observation is not None and observation.is_listening_only and taken.__class__ is Event:
+                rows = node.rows.get(taken.name)
+                if rows is not None and (plan := rows.plan) is not None and not observation.binds(plan):
+                    return self._take_told(now, taken, plan, observation)
             step = self._fire(now, taken) if isinstance(taken, Timer) else self._consume(now, taken)
             if step is not None:
                 return step
@@ -105,6 +128,32 @@ class Macrosteps(Recovery):
             self._history = {**self._history, **dict(plan.writes)}
         self._node = target = plan.target
         return Step(now, [MicroStep(plan, event, [])], Receipt.TAKEN, (), (), target)
+
+    def _take_told(self, now: float, event: Event, plan: Plan, observation: Observation) -> Step:
+        """The same, with listeners: nothing can fail but they, and they may queue events."""
+        marks = self._mark()
+        steps: list[SismicMicroStep] = [MicroStep(plan, event, [])]
+        self._is_busy = True
+        self._work = None
+        try:
+            event.at_ms = int(now * 1000)
+            self._event = event
+            self._idle_choice = None
+            if plan.writes:
+                self._history = {**self._history, **dict(plan.writes)}
+            observation.event_consumed(event)
+            observation.tell(plan, event)
+            self._node = plan.target
+            if self._internal:
+                self._stabilise(steps)
+            step = self._commit(now, steps, Receipt.TAKEN)
+            assert step is not None
+            return step
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the machine goes back first
+            failure = error
+        finally:
+            self._is_busy = False
+        return self._recover(now, event, failure, marks, None, is_timeout=False)
 
     def _fire(self, now: float, timer: Timer) -> Step | None:
         """A delayed event is due: ours is processed, another's becomes an effect."""

@@ -20,6 +20,7 @@ from rawko.interpreter.code import CompiledAction
 from rawko.interpreter.contracts import condition_text
 from rawko.interpreter.errors import UntrustedCodeError
 from rawko.interpreter.events import Event, InternalEvent
+from rawko.interpreter.meta import STEP_ENDED, STEP_ROLLED_BACK, meta_event
 from rawko.interpreter.program import Block, Operation, Plan, Where
 from rawko.interpreter.values import Record, freeze
 from rawko.interpreter.work import Failed, ListenerFailed
@@ -33,8 +34,8 @@ class Observation:
     """Listeners and contracts of one interpreter.
 
     Attributes:
-        live: The active states in mid-step; None between steps.
         is_open: A step has begun and not ended.
+        is_listening_only: No trusted code, and no invariants, which would have to be asked after every microstep.
     """
 
     has_evaluator = False
@@ -42,9 +43,12 @@ class Observation:
 
     def __init__(self, interpreter: Core | None = None) -> None:
         self.listeners: list[Callable[[MetaEvent], Any]] = []
-        self.live: set[int] | None = None
         self.is_open = False
+        self._live: set[int] | None = None
+        self._told: Plan | None = None
+        self._told_count = 0
         self._current: tuple[Callable[[MetaEvent], Any], ...] = ()
+        self._properties: tuple[PropertyListener, ...] = ()
         if interpreter is not None:
             self.attach_to(interpreter)
 
@@ -54,15 +58,24 @@ class Observation:
         self.conditions: Mapping[Any, Any] = {} if core._ignore_contract else self.program.conditions
         # Asked for each active state after each microstep: most charts with contracts have no invariants.
         self._has_invariants = any(kind == "always" for _, kind in self.conditions)
-        index = self.program.structure.index
-        self._bound_states = frozenset(index[element] for element, _ in self.conditions if isinstance(element, str))
-        self._bound_transitions = frozenset(element for element, _ in self.conditions if isinstance(element, int))
+        self.is_listening_only = not (self.has_evaluator or self._has_invariants)
 
     @property
     def is_needed(self) -> bool:
         return bool(self.conditions) or self.has_evaluator
 
     # ------------------------------------------------------------ what is seen in mid-step
+
+    @property
+    def live(self) -> set[int] | None:
+        """The active states in mid-step; None between steps."""
+        plan, node = self._told, self.interpreter._node
+        if plan is None or node is None:
+            return self._live
+        exits, transitions, entries = plan.outline.exits, plan.outline.transitions, plan.outline.entries
+        entered = max(0, self._told_count - len(exits) - len(transitions))
+        left = set(node.configuration).difference(exits[: self._told_count])
+        return left.union(entry.state for entry in entries[:entered])
 
     def live_configuration(self) -> list[str]:
         structure = self.program.structure
@@ -71,8 +84,8 @@ class Observation:
 
     def _is_active(self, name: str) -> bool:
         index = self.program.structure.index.get(name, -1)
-        if self.live is not None:
-            return index in self.live
+        if self._live is not None:
+            return index in self._live
         return self.interpreter.matches(name)
 
     def context(self, fields: Record) -> Mapping[str, Any]:
@@ -84,10 +97,11 @@ class Observation:
         """Forget a listener, at once; one that is attached in mid-step hears from the next step on."""
         self.listeners.remove(listener)
         self._current = tuple(found for found in self._current if found != listener)
+        self._properties = tuple(found for found in self._properties if found != listener)
 
     def notify(self, name: str, **data: Any) -> None:
         if self._current:
-            self._tell(MetaEvent(name, **data))
+            self._tell(meta_event(name, data))
 
     def _tell(self, event: MetaEvent) -> None:
         for listener in self._current:
@@ -96,54 +110,49 @@ class Observation:
             except Exception as error:
                 raise ListenerFailed(error) from error
 
-    def _tell_outside(self, name: str, **data: Any) -> None:
-        """Tell listeners where nothing is left to be undone: their errors go to the caller as they are."""
-        try:
-            self.notify(name, **data)
-        except ListenerFailed as failed:
-            raise failed.cause from failed.cause.__cause__
-
     def step_started(self, now: float) -> None:
-        self._current = tuple(self.listeners)
-        for property_ in self._properties():
+        listeners = tuple(self.listeners)
+        if self._current != listeners:
+            self._current = listeners
+            self._properties = tuple(one for one in listeners if isinstance(one, PropertyListener))
+        for property_ in self._properties:
             property_.mark()
         self.is_open = True
-        self._tell_outside("step started", time=now)
+        event = meta_event("step started", {"time": now})
+        for listener in listeners:  # nothing is left to be undone: errors go to the caller as they are
+            listener(event)
 
     def step_ended(self) -> None:
         """Tell the end of a step, once. In a macrostep, this is the last thing that may undo it."""
         if self.is_open:
-            self.live = None
+            self._live = self._told = None
             if self.interpreter._is_busy:
-                self.notify("step ended")
+                self._tell(STEP_ENDED)
             else:
-                self._tell_outside("step ended")
+                for listener in self._current:
+                    listener(STEP_ENDED)
             self.is_open = False
 
     def step_failed(self) -> None:
         """The step has raised: its own error is on its way, and must not hide behind a listener's."""
-        self.live = None
-        self._quietly("step ended")
+        self._live = self._told = None
+        self._quietly(STEP_ENDED)
         self.is_open = False
 
     def rolled_back(self) -> None:
         """What listeners were told has not happened."""
-        self._quietly("step rolled back")
-        for property_ in self._properties():
+        self._quietly(STEP_ROLLED_BACK)
+        for property_ in self._properties:
             property_.reset()
 
     def resumed(self, now: float, event: Event | None) -> None:
         """The step goes on after a failure: tell property statecharts its beginning again, which they forgot."""
-        for property_ in self._properties():
+        for property_ in self._properties:
             property_(MetaEvent("step started", time=now))
             if event is not None:
                 property_(MetaEvent("event consumed", event=event))
 
-    def _properties(self) -> list[PropertyListener]:
-        return [listener for listener in self._current if isinstance(listener, PropertyListener)]
-
-    def _quietly(self, name: str) -> None:
-        event = MetaEvent(name)
+    def _quietly(self, event: MetaEvent) -> None:
         for listener in self._current:
             if not isinstance(listener, PropertyListener):
                 try:
@@ -160,47 +169,59 @@ class Observation:
         """Exits, transitions and entries, each followed by its meta-event."""
         structure = self.program.structure
         interpreter = self.interpreter
-        if not (self._current or self.has_evaluator or self._binds(plan)):
-            self.live = None
+        if not (self._current or self.has_evaluator or self.binds(plan)):
+            self._live = None
             interpreter._run(plan.operations)  # nobody looks, and no contract speaks of it: the short way
             return
         node = interpreter._node
-        self.live = set(node.configuration) if node is not None else set()
+        self._live = live = set(node.configuration) if node is not None else set()
         for block in plan.exits:
-            self._exit(block)
+            self._exit(block, live)
         for block in plan.transitions:
             self._transition(block, event)
         for block in plan.entries:
             name = structure.names[block.element]
             self._remember(name)
             self._check(name, "before", interpreter._event)
-            self.live.add(block.element)
+            live.add(block.element)
             self.entered(block.element)
             self.run_entry(block)
-            if self._current:
-                self.notify("state entered", state=name)
+            self._tell(self.program.entry_events[block.element])
 
-    def _binds(self, plan: Plan) -> bool:
+    def binds(self, plan: Plan) -> bool:
         """Whether a contract has a word about something that the plan leaves, takes or enters."""
-        states, transitions = self._bound_states, self._bound_transitions
-        return (
-            any(block.element in states for block in plan.exits)
-            or any(block.element in states for block in plan.entries)
-            or any(block.element in transitions for block in plan.transitions)
-        )
+        return plan.is_bound and bool(self.conditions)
 
-    def _exit(self, block: Block) -> None:
-        assert self.live is not None
+    def tell(self, plan: Plan, event: Event | None) -> None:
+        """The meta-events of a microstep that runs no code and is bound by no contract."""
+        if not self._current:
+            return
+        program, outline = self.program, plan.outline
+        exit_events, entry_events = program.exit_events, program.entry_events
+        self._told, count = plan, 0  # what is active meanwhile is worked out for those who ask
+        for state in outline.exits:
+            count += 1
+            self._told_count = count
+            self._tell(exit_events[state])
+        for transition in outline.transitions:
+            count += 1
+            self._told_count = count
+            self._tell(self._processed(transition, event))
+        for entry in outline.entries:
+            count += 1
+            self._told_count = count
+            self._tell(entry_events[entry.state])
+        self._told = None
+
+    def _exit(self, block: Block, live: set[int]) -> None:
         name = self.program.structure.names[block.element]
         self.run_exit(block)
-        self.live.discard(block.element)
+        live.discard(block.element)
         self._check(name, "after", self.interpreter._event)
         self._forget(name)
-        if self._current:
-            self.notify("state exited", state=name)
+        self._tell(self.program.exit_events[block.element])
 
     def _transition(self, block: Block, event: Event | None) -> None:
-        definition = self.program.structure.transitions[block.element]
         current = self.interpreter._event
         self._remember(block.element)
         self._check(block.element, "before", current)
@@ -211,13 +232,14 @@ class Observation:
         self._forget(block.element)
         self.fired(block.element)
         if self._current:
-            self.notify(
-                "transition processed",
-                source=definition.source,
-                target=definition.targets[0] if definition.targets else None,
-                targets=list(definition.targets),
-                event=event,
-            )
+            self._tell(self._processed(block.element, event))
+
+    def _processed(self, transition: int, event: Event | None) -> MetaEvent:
+        definition = self.program.structure.transitions[transition]
+        targets = list(definition.targets)
+        target = targets[0] if targets else None
+        data = {"source": definition.source, "target": target, "targets": targets, "event": event}
+        return meta_event("transition processed", data)
 
     def microstep_ended(self, sent: list[Any]) -> None:
         """Sent events in order, then the invariants of all active states."""
@@ -305,7 +327,7 @@ class Observation:
         return None
 
     def roll_back(self, marks: Any) -> None:
-        self.live = None
+        self._live = self._told = None
 
     def restored(self, context: Mapping[str, Any], entry: Mapping[str, float], idle: Mapping[str, float]) -> None:
         """A snapshot was restored: its values, which are the evaluator's from now on."""

@@ -29,6 +29,7 @@ from rawko.interpreter.code import (
     reads_configuration,
 )
 from rawko.interpreter.errors import BindingError
+from rawko.interpreter.meta import StateEvents
 from rawko.interpreter.plans import Configuration, Outline, describe, domain_of, initial_outline, outline
 from rawko.interpreter.steps import Receipt
 from rawko.interpreter.structure import Structure, structure_of
@@ -76,6 +77,7 @@ class Plan:
     Attributes:
         operations: What there is to run, in order; empty for most transitions.
         has_code: Trusted Python code runs, of which nobody knows what it changes.
+        is_bound: A contract has a word about something that it leaves, takes or enters.
     """
 
     __slots__ = (
@@ -85,6 +87,7 @@ class Plan:
         "exits",
         "finished_by",
         "has_code",
+        "is_bound",
         "operations",
         "outline",
         "structure",
@@ -105,6 +108,7 @@ class Plan:
     finished_by: int
     target: Node
     has_code: bool
+    is_bound: bool
 
     def __init__(self, program: Program, outline_: Outline, target: Node) -> None:
         structure = program.structure
@@ -124,6 +128,7 @@ class Plan:
         self.writes = outline_.writes
         self.finished_by = outline_.finished_by
         self.has_code = any(kind == ACTION and what.code is not None for kind, what, _ in self.operations)
+        self.is_bound = program.has_contracts and program.binds(outline_)
 
     def towards(self, target: Node) -> Plan:
         """The same plan where more states are active, which it does not touch."""
@@ -225,6 +230,8 @@ class Program:
         self._parts: dict[tuple[int, Configuration], Plan | None] = {}
         self._domains: dict[int, int] = {}
         self._initial: Plan | None = None
+        self.exit_events = StateEvents("state exited", structure.names)
+        self.entry_events = StateEvents("state entered", structure.names)
         self._compile(bindings)
 
     # ------------------------------------------------------------ compiling
@@ -290,11 +297,22 @@ class Program:
         if problems:
             raise BindingError("\n".join(dict.fromkeys(problems)))
         self.has_contracts = bool(self.conditions)
+        elements = {element for element, _ in self.conditions}
+        self._bound_states = frozenset(structure.index[name] for name in elements if isinstance(name, str))
+        self._bound_transitions = frozenset(number for number in elements if isinstance(number, int))
         self.reads_old = {
             element
             for (element, _), found in self.conditions.items()
             if any(condition is not None and condition.reads_old for _, condition in found)
         }
+
+    def binds(self, drawn: Outline) -> bool:
+        """Whether a contract has a word about something that is left, taken or entered."""
+        return not (
+            self._bound_states.isdisjoint(drawn.exits)
+            and self._bound_states.isdisjoint(entry.state for entry in drawn.entries)
+            and self._bound_transitions.isdisjoint(drawn.transitions)
+        )
 
     # ------------------------------------------------------------ operations of one element
 

@@ -47,7 +47,7 @@ def xstate_node() -> Iterator[XStateNode]:
     node = shutil.which("node")
     if node is None:
         raise NoXState("node is not installed")
-    installed = _install()
+    installed = installed_xstate()
     page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
     found = BUILT_INS.search(page)
     assert found is not None
@@ -64,7 +64,12 @@ def xstate_node() -> Iterator[XStateNode]:
             run.stdin.close()
 
 
-def _install(*, timeout_s: float = 60) -> Path:
+def installed_xstate(*, timeout_s: float = 60) -> Path:
+    """The folder whose `node_modules` hold XState.
+
+    Raises:
+        NoXState: No npm, or the registry is not reached.
+    """
     if (CACHE / "node_modules" / "xstate" / "package.json").is_file():
         return CACHE
     npm = shutil.which("npm")

@@ -1,0 +1,64 @@
+"""Meta-events, as sismic's listeners are told them. Those that always say the same are made once and shared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sismic.model import MetaEvent
+
+
+def meta_event(name: str, data: dict[str, Any]) -> MetaEvent:
+    """A meta-event with this very data: `MetaEvent(name, **data)` would copy it twice."""
+    event = MetaEvent.__new__(MetaEvent)
+    event.name = name
+    event.data = data
+    return event
+
+
+class FixedMetaEvent(MetaEvent):
+    """A meta-event that every step may tell again: read-only, so that no listener changes what others hear.
+
+    A copy, or what comes back from a pickle, is a plain MetaEvent.
+    """
+
+    __slots__ = ("_fixed",)
+
+    def __init__(self, name: str, /, **data: Any) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "_fixed", data)
+
+    @property
+    def data(self) -> dict[str, Any]:  # type: ignore[override]  # sismic's is an attribute
+        return dict(self._fixed)
+
+    def __getattr__(self, attribute: str) -> Any:
+        try:
+            return self._fixed[attribute]
+        except KeyError:
+            raise AttributeError(f"{self!r} has no attribute {attribute!r}") from None
+
+    def __setattr__(self, attribute: str, value: Any) -> None:
+        raise AttributeError(f"{self!r} is told to all listeners: make a MetaEvent of your own to change it")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return meta_event, (self.name, self.data)
+
+    def __repr__(self) -> str:
+        return repr(meta_event(self.name, self._fixed))
+
+
+class StateEvents(dict[int, FixedMetaEvent]):
+    """The meta-event of one name for each state of a chart, made when first told."""
+
+    def __init__(self, name: str, states: tuple[str, ...]) -> None:
+        super().__init__()
+        self._name = name
+        self._states = states
+
+    def __missing__(self, state: int) -> FixedMetaEvent:
+        found = self[state] = FixedMetaEvent(self._name, state=self._states[state])
+        return found
+
+
+STEP_ENDED = FixedMetaEvent("step ended")
+STEP_ROLLED_BACK = FixedMetaEvent("step rolled back")
