@@ -11,7 +11,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from rawko.interpreter.clocks import Clock, WallClock
-from rawko.machines.node_engine.context import EngineResult, RunReport, RunState, StopCheck
+from rawko.machines.node_engine.context import REQUESTED, EngineResult, RunReport, RunState, StopCheck
 from rawko.machines.node_engine.drivers import DriverName, driver_name, make_driver
 from rawko.machines.node_engine.errors import LeaseLost
 from rawko.machines.node_engine.leases import TTL_MS, Lease, Leases
@@ -63,6 +63,14 @@ class Worker:
         self._ttl_ms = ttl_ms
         self._clock = WallClock() if clock is None else clock
         self._log = log or write_structlog
+        self._at_work: dict[str, Driver] = {}
+
+    def stop(self, run_id: str, reason: str = REQUESTED) -> bool:
+        """Ask a run to stop, wherever it is; False where it is not at work here."""
+        driver = self._at_work.get(run_id)
+        if driver is not None:
+            driver.stop(reason)
+        return driver is not None
 
     async def run(self, setup: RunSetup) -> RunReport:
         """Take the run's lease, drive it to its end, give the lease back.
@@ -81,10 +89,12 @@ class Worker:
 
     async def _drive(self, setup: RunSetup, held: HeldLease) -> RunReport:
         driver = await self._driver_of(setup)
+        self._at_work[held.lease.run_id] = driver
         beating = asyncio.create_task(self._beat(held, driver), name=f"heartbeat {held.lease.run_id}")
         try:
             return await driver.run()
         finally:
+            del self._at_work[held.lease.run_id]
             beating.cancel()
             await asyncio.wait([beating])
 

@@ -1,0 +1,320 @@
+"""`rawko explore`: options, live output, Ctrl-C, the summary, and the page."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final, TextIO
+
+from rawko.app.exploration_page import happening, page_of
+from rawko.app.exploration_record import ExplorationPlan, ExplorationRecord, explorations_folder
+from rawko.app.exploration_report import ExplorationReport
+from rawko.app.explore import Exploration
+from rawko.cli.logs import RunLog
+from rawko.cli.output import Painter, complain, nobody_reads, visible
+from rawko.cli.run import KILLED, current_folder
+from rawko.config import ConfigError, Flags, load_settings
+from rawko.machines.node_engine.context import Budgets
+from rawko.machines.node_engine.drivers import driver_name
+from rawko.machines.node_engine.errors import UnknownDriver
+from rawko.machines.node_engine.explore.policy import ExplorePolicy
+from rawko.vocabulary.budget import duration_ms
+from rawko.vocabulary.documents import DocumentError, load_document
+
+MAX_SIZE: Final = 1_000
+_SIZE: Final = re.compile(r"([1-9][0-9]{0,3})x([1-9][0-9]{0,3})")
+_VERDICTS: Final[Mapping[str, tuple[str, str]]] = {
+    "success": ("Done", "green"),
+    "failure": ("Failed", "red"),
+    "limit": ("Limit reached", "yellow"),
+    "cancelled": ("Cancelled", "yellow"),
+}
+
+
+_NOBODY: Final = Flags(provider="anthropic")
+"""Where no model is asked; nothing is missing for this provider until it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExploreOptions:
+    """What the command line says; None where it says nothing."""
+
+    command: tuple[str, ...]
+    policy: Path | None = None
+    goal: str | None = None
+    provider: str | None = None
+    scenario: str | None = None
+    model: str | None = None
+    size: str | None = None
+    quiet_ms: int | None = None
+    cap_ms: int | None = None
+    max_attempts: int | None = None
+    max_tokens: int | None = None
+    timeout: str | None = None
+    resume: str | None = None
+    output: Path | None = None
+    json: bool = False
+    quiet: bool = False
+
+
+def explore_command(options: ExploreOptions) -> int:
+    """Explore a program; returns the exit code."""
+    try:
+        exploration = _exploration(options)
+        exploration.check()
+        report = asyncio.run(_explore(exploration, options))
+    except ConfigError as error:
+        return complain(str(error))
+    except KeyboardInterrupt:
+        print("rawko: killed", file=sys.stderr)
+        return KILLED
+    if report is None:
+        return KILLED
+    try:
+        code = _write_page(exploration, report, options.output)
+        _print_report(report, as_json=options.json)
+    except BrokenPipeError:
+        return nobody_reads()
+    return code or report.exit_code
+
+
+# ---------------------------------------------------------------- what is asked for
+
+
+def _exploration(options: ExploreOptions) -> Exploration:
+    folder = current_folder()
+    if options.resume is not None:
+        return _resumed(folder, options)
+    if not options.command:
+        raise ConfigError("which program? accepted: rawko explore COMMAND [ARGUMENTS]")
+    policy = _policy(options)
+    uses_model = _uses_model(options, policy)
+    flags = Flags(provider=options.provider, scenario=options.scenario, model=options.model)
+    settings = load_settings(folder, flags if uses_model else _NOBODY, os.environ)
+    try:
+        driver = driver_name(settings.environ)
+    except UnknownDriver as error:
+        raise ConfigError(str(error)) from error
+    plan = ExplorationPlan(
+        command=_readable(options.command),
+        cwd=str(folder),
+        size=_size(options.size),
+        policy=policy,
+        budgets=_budgets(options),
+        driver=driver,
+        uses_model=uses_model,
+        provider=settings.provider,
+        model=settings.model,
+        scenario=settings.scenario,
+        cassette=None if settings.cassette is None else str(settings.cassette),
+    )
+    return Exploration(settings, plan)
+
+
+def _resumed(folder: Path, options: ExploreOptions) -> Exploration:
+    """An exploration that was killed, with the plan that it was started with."""
+    assert options.resume is not None
+    if options.command:
+        raise ConfigError("--resume goes on with the program that the exploration was started with; give no command")
+    if os.sep in options.resume or options.resume in ("", ".", ".."):
+        raise ConfigError(f"there is no exploration {options.resume!r} of this workspace")
+    place = load_settings(folder, _NOBODY, os.environ).state_dir
+    plan, record = ExplorationRecord.read(explorations_folder(place) / options.resume)
+    record.close()
+    cassette = None if plan.cassette is None else Path(plan.cassette)
+    flags = Flags(provider=plan.provider, scenario=plan.scenario, model=plan.model, cassette=cassette)
+    settings = load_settings(folder, flags, os.environ)
+    return Exploration(settings, plan, id=options.resume, is_resumed=True)
+
+
+def _policy(options: ExploreOptions) -> ExplorePolicy:
+    """The policy of the file, with what the flags say over it."""
+    try:
+        policy = ExplorePolicy() if options.policy is None else load_document(options.policy, ExplorePolicy)
+    except DocumentError as error:
+        raise ConfigError(str(error)) from error
+    flags = {"goal": options.goal, "quiet_ms": options.quiet_ms, "cap_ms": options.cap_ms}
+    changes: dict[str, Any] = {name: value for name, value in flags.items() if value is not None}
+    if "quiet_ms" in changes and "cap_ms" not in changes:
+        changes["cap_ms"] = max(policy.cap_ms, changes["quiet_ms"])
+    changed = policy.model_copy(update=changes)
+    if changed.cap_ms < changed.quiet_ms:
+        raise ConfigError(f"--cap {changed.cap_ms} is below --quiet-ms {changed.quiet_ms}")
+    return changed
+
+
+def _uses_model(options: ExploreOptions, policy: ExplorePolicy) -> bool:
+    """Whether a model may be asked: somebody names one, or the policy leaves something to one."""
+    is_named = any((options.provider, options.scenario, options.model))
+    return is_named or not policy.rules or policy.otherwise == "ask" or any(rule.ask for rule in policy.rules)
+
+
+def _readable(command: Sequence[str]) -> tuple[str, ...]:
+    for word in command:
+        try:
+            word.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise ConfigError(f"the argument {word!r} is not UTF-8") from error
+    return tuple(command)
+
+
+def _size(text: str | None) -> tuple[int, int]:
+    if text is None:
+        return (80, 24)
+    found = _SIZE.fullmatch(text)
+    columns, lines = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not (2 <= columns <= MAX_SIZE and 1 <= lines <= MAX_SIZE):
+        raise ConfigError(
+            f"--size: found {text!r}; accepted: COLUMNSxLINES, such as 80x24, up to {MAX_SIZE}x{MAX_SIZE}"
+        )
+    return columns, lines
+
+
+def _budgets(options: ExploreOptions) -> Budgets:
+    try:
+        wall_ms = None if options.timeout is None else duration_ms(options.timeout)
+    except ValueError as error:
+        raise ConfigError(f"--timeout: {error}") from error
+    if wall_ms == 0:
+        raise ConfigError(f"--timeout: found {options.timeout!r}; accepted: more than nothing")
+    return Budgets(attempts=options.max_attempts or 1_000, tokens=options.max_tokens, wall_ms=wall_ms)
+
+
+# ---------------------------------------------------------------- running
+
+
+async def _explore(exploration: Exploration, options: ExploreOptions) -> ExplorationReport | None:
+    stream = sys.stderr if options.json else sys.stdout
+    live = _Live(stream, exploration)
+    if not options.quiet:
+        live.head()
+        exploration.tell = live
+    with ExitStack() as stack:
+        folder = explorations_folder(exploration.settings.state_dir) / exploration.id
+        log = stack.enter_context(RunLog(folder))
+        exploration.log = log.write
+        task = asyncio.ensure_future(exploration.execute())
+        stack.enter_context(_Interrupts(exploration, task))
+        try:
+            return await task
+        except asyncio.CancelledError:
+            print("rawko: killed", file=sys.stderr)
+            return None
+
+
+class _Live:
+    """What happens, line by line. When nobody reads it any more, the exploration is cancelled through the machine."""
+
+    def __init__(self, stream: TextIO, exploration: Exploration) -> None:
+        self._stream = stream
+        self._exploration = exploration
+        self._paint = Painter(stream)
+        self._is_read = True
+
+    def head(self) -> None:
+        how = "goes on with" if self._exploration.is_resumed else "explores"
+        self._line(f"run {self._exploration.id} {how} {' '.join(self._exploration.plan.command)}", "dim")
+
+    def __call__(self, node: str, events: Sequence[Mapping[str, Any]]) -> None:
+        for event in events:
+            words = happening(event)
+            if words:
+                style = {"DECIDED": "cyan", "DEAD_END": "yellow", "LAUNCH_FAILED": "yellow"}.get(event["type"], "dim")
+                self._line(f"  {words}", style)
+
+    def _line(self, text: str, style: str) -> None:
+        if not self._is_read:
+            return
+        try:
+            print(self._paint(visible(text), style), file=self._stream, flush=True)
+        except OSError:  # a pipe without a reader, a full disk
+            self._is_read = False
+            self._exploration.cancel()
+
+
+class _Interrupts:
+    """Ctrl-C (and TERM, and a terminal that goes away): the first cancels through the machine, the second kills."""
+
+    _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def __init__(self, exploration: Exploration, task: asyncio.Future[ExplorationReport]) -> None:
+        self._exploration = exploration
+        self._task = task
+        self._count = 0
+        self._killing: asyncio.Task[None] | None = None
+        self._before: dict[int, Any] = {number: signal.getsignal(number) for number in self._SIGNALS}
+
+    def __enter__(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in self._SIGNALS:
+            loop.add_signal_handler(number, self._interrupt)
+
+    def __exit__(self, *error: object) -> None:
+        loop = asyncio.get_running_loop()
+        for number, handler in self._before.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)
+
+    def _interrupt(self, frame: FrameType | None = None) -> None:
+        self._count += 1
+        if self._count == 1:
+            self._tell("\nrawko: cancelling; press Ctrl-C again to kill")
+            self._exploration.cancel()
+        else:
+            self._killing = asyncio.ensure_future(self._kill())
+
+    async def _kill(self) -> None:
+        await self._exploration.kill_tools()
+        self._task.cancel()
+
+    @staticmethod
+    def _tell(message: str) -> None:
+        try:
+            print(message, file=sys.stderr, flush=True)
+        except OSError:
+            pass  # the terminal has gone away, which may be why
+
+
+# ---------------------------------------------------------------- the end
+
+
+def _write_page(exploration: Exploration, report: ExplorationReport, output: Path | None) -> int:
+    """The page, where one is wanted; the exit code where it cannot be written."""
+    if output is None:
+        return 0
+    _, record = ExplorationRecord.read(explorations_folder(exploration.settings.state_dir) / exploration.id)
+    page = page_of(report, record.attempts, name=output.name)
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(page, encoding="utf-8")
+    except OSError as error:
+        return complain(f"{output}: cannot be written: {error.strerror}")
+    return 0
+
+
+def _print_report(report: ExplorationReport, *, as_json: bool) -> None:
+    stream = sys.stderr if as_json else sys.stdout
+    paint = Painter(stream)
+    verdict, colour = ("Not started", "red") if report.is_bad_input else _VERDICTS[report.outcome]
+    print(file=stream)
+    print(paint(verdict, "bold", colour), file=stream)
+    if report.summary:
+        print(visible(report.summary), file=stream)
+    cost = "cost unknown" if report.cost_usd is None else f"${report.cost_usd:.4f}"
+    tokens = f" · {report.usage.total_tokens:,} tokens · {cost}" if report.usage.calls else ""
+    told = f"{len(report.decisions)} decisions at {report.screens} screens · {report.launches} launches"
+    print(f"{told}{tokens} · {report.duration_ms / 1000:.1f} s · run {report.run}", file=stream)
+    for note in report.notes:
+        print(paint(f"note: {visible(note)}", "yellow"), file=stream)
+    stream.flush()
+    if as_json:
+        print(json.dumps(report.to_json(), ensure_ascii=False), flush=True)
