@@ -223,10 +223,10 @@ class Workspace(Protocol):
         """
         ...
 
-    async def reset(self) -> None:
-        """Bring the files back to the latest snapshot: what an interrupted tool did is as if it had not happened.
+    async def reset(self, to: Snapshot | None = None) -> None:
+        """Bring the files back to a snapshot: what an interrupted tool did is as if it had not happened.
 
-        What is lost by that is kept as a snapshot first.
+        What is lost by that is kept as a snapshot first. Without `to` it is the run's latest snapshot.
 
         Raises:
             WorkspaceError: As `capture`.

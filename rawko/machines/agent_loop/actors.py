@@ -36,6 +36,7 @@ from rawko.runtime.ports import (
 from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.errors import ErrorContext
 from rawko.vocabulary.messages import ToolCall
+from rawko.vocabulary.snapshot import Snapshot
 
 PLACEHOLDERS: Final[Mapping[str, frozenset[str]]] = {
     "system": frozenset({"agent", "can_update_plan", "project_instructions"}),
@@ -203,7 +204,7 @@ async def _execute_tool(
     read_only = {spec.name for spec in ports.toolbox.specs(agent) if spec.is_read_only}
     async with in_use:
         if scope.attempt > 1 and call.name not in read_only:
-            await _reset(ports)
+            await _reset(ports, input.get("snapshot"))
         outcome = await ports.toolbox.run(agent, call)
     return {
         "content": outcome.content,
@@ -216,9 +217,10 @@ async def _execute_tool(
     }
 
 
-async def _reset(ports: AgentLoopPorts) -> None:
+async def _reset(ports: AgentLoopPorts, before: Mapping[str, Any] | None) -> None:
+    # To what the machine knows, not to the latest capture: that may already hold what the interrupted tool did.
     try:
-        await ports.workspace.reset()
+        await ports.workspace.reset(None if before is None else Snapshot.model_validate(thaw(before)))
     except WorkspaceError as error:
         failure = ErrorContext(message=error.message, category="unknown", attempted="a reset of the workspace")
         raise ActorFailed(failure) from error

@@ -56,9 +56,14 @@ def stream_agent_input(context: AgentLoopContext, event: Event) -> Any:
 
 @bindings.input
 def open_call_input(context: AgentLoopContext, event: Event) -> Any:
-    """The call at work, and what a person's yes to it covers."""
+    """The call at work, what a person's yes to it covers, and the workspace as it was before the call."""
     assert context.open_call is not None
-    return {"agent": context.agent, "call": context.open_call.call, "approval": context.approval}
+    return {
+        "agent": context.agent,
+        "call": context.open_call.call,
+        "approval": context.approval,
+        "snapshot": context.current_snapshot,
+    }
 
 
 @bindings.input
