@@ -80,11 +80,12 @@ class SnapshotWorkspace:
             lambda: self._store.restore(snapshot, trust=trust, dry_run=dry_run, allow_skipped=allow_skipped)
         )
 
-    async def reset(self) -> None:
-        """Bring the files back to the latest snapshot of the run; before the first one there is nothing to do."""
-        last = await self._run(lambda: self._store.last)
-        if last is not None:
-            await self.restore(last, allow_skipped=True)
+    async def reset(self, to: Snapshot | None = None) -> None:
+        """Bring the files back to a snapshot, the latest of the run by default; before the first one there is nothing
+        to do."""
+        target = to or await self._run(lambda: self._store.last)
+        if target is not None:
+            await self.restore(target, allow_skipped=True)
 
     async def changes(self, before: str, after: str) -> Sequence[FileChange]:
         """Paths that differ between two trees, sorted by path."""
