@@ -15,6 +15,7 @@ from rawko.chart.definition import (
     Chart,
     CodeAction,
     CodeGuard,
+    CodeValue,
     Contract,
     Guard,
     Invoke,
@@ -26,6 +27,7 @@ from rawko.chart.definition import (
     StateKind,
     Transition,
     TransitionOrigin,
+    flat,
 )
 from rawko.chart.reading.moves import EntryDraft, InvokeDraft, TimerDraft, TransitionDraft
 from rawko.chart.reading.reader import Reader
@@ -50,6 +52,8 @@ def assemble(draft: ChartDraft, reader: Reader) -> Chart:
             context=given.get("context"),
             events=MappingProxyType(given.get("events", {})),
             preamble=given.get("preamble", ""),
+            errors=given.get("errors", "rollback"),
+            data_model=given.get("data model", ""),
             file=reader.document.file,
             position=draft.position,
             marks=MappingProxyType(assembler.marks | _chart_marks(draft)),
@@ -157,7 +161,17 @@ class _Assembler:
                 self._add_all(state, "invoke on done", draft.on_done, (f"done.invoke.{draft.id}",))
             else:
                 self._add_all(state, "invoke on error", draft.on_error, (f"error.invoke.{draft.id}",))
-        return Invoke(draft.id, draft.src, state, draft.input, draft.timeout, draft.on_restore, draft.position)
+        return Invoke(
+            draft.id,
+            draft.src,
+            state,
+            draft.input,
+            draft.timeout,
+            draft.on_restore,
+            draft.finalize,
+            draft.autoforward,
+            draft.position,
+        )
 
     def _add_all(
         self,
@@ -210,6 +224,8 @@ def _state_has_code(state: State) -> bool:
         _is_code(*state.on_entry, *state.on_exit, *state.initial_actions, *state.memory_actions)
         or _contract_has_code(state.contract)
         or any(map(_transition_has_code, state.transitions))
+        or any(isinstance(invoke.input, CodeValue) or _is_code(*invoke.finalize) for invoke in state.invoke)
+        or isinstance(state.output, CodeValue)
     )
 
 
@@ -223,7 +239,7 @@ def _transition_has_code(transition: Transition) -> bool:
 
 
 def _is_code(*actions: Action) -> bool:
-    return any(isinstance(action, CodeAction) for action in actions)
+    return any(isinstance(action, CodeAction) for action in flat(actions))
 
 
 def _contract_has_code(contract: Contract) -> bool:

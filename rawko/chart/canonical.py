@@ -36,8 +36,15 @@ def canonical(chart: Chart) -> Json:
         "context": chart.context,
         "preamble": chart.preamble,
         "events": {event.name: list(event.fields) for event in chart.events.values()},
+        **_rare(chart),
         "states": [_state(state) for state in chart],
     }
+
+
+def _rare(chart: Chart) -> dict[str, Json]:
+    """What most charts do not say; left out, so that their hashes are what they were."""
+    found = {"errors": chart.errors} if chart.errors != "rollback" else {}
+    return found | ({"data model": chart.data_model} if chart.data_model else {})
 
 
 def _state(state: State) -> Json:

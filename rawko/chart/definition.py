@@ -5,7 +5,7 @@ Only data and look-ups live here. Reading YAML is `parse`, defects are `lint`, r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
@@ -18,6 +18,7 @@ StateKind = Literal["atomic", "compound", "parallel", "final", "shallow history"
 TransitionOrigin = Literal["transitions", "always", "after", "on done", "invoke on done", "invoke on error"]
 TimerPolicy = Literal["original", "remaining", "restart"]
 RestorePolicy = Literal["restart", "resume", "reset workspace", "ask", "fail"]
+ErrorPolicy = Literal["rollback", "scxml"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -203,9 +204,42 @@ class CodeAction:
     position: Position = field(default=NOWHERE, compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class BlockAction:
+    """Actions in a list of their own: with `errors: scxml`, one that fails ends its block and no other."""
+
+    actions: tuple[Action, ...]
+    position: Position = field(default=NOWHERE, compare=False)
+
+
 Action: TypeAlias = (
-    CallAction | AssignAction | RaiseAction | SendAction | CancelAction | EmitAction | LogAction | CodeAction
+    CallAction
+    | AssignAction
+    | RaiseAction
+    | SendAction
+    | CancelAction
+    | EmitAction
+    | LogAction
+    | CodeAction
+    | BlockAction
 )
+
+
+@dataclass(frozen=True, slots=True)
+class CodeValue:
+    """A Python expression that gives an input or an output; evaluated only when the caller trusts the chart."""
+
+    code: str
+    position: Position = field(default=NOWHERE, compare=False)
+
+
+def flat(actions: Iterable[Action]) -> Iterator[Action]:
+    """Actions in order, those of blocks at their place."""
+    for action in actions:
+        if isinstance(action, BlockAction):
+            yield from flat(action.actions)
+        else:
+            yield action
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,15 +311,19 @@ class Invoke:
     Attributes:
         id: Unique in the chart; results arrive as `done.invoke.<id>` and `error.invoke.<id>`.
         src: Name of a bound actor.
-        input: Name of a bound input function of (context, event), or a literal mapping, or None.
+        input: Name of a bound input function of (context, event), a literal mapping, trusted code, or None.
+        finalize: Done with each event from the actor, before anything is selected for it.
+        autoforward: The actor gets every external event that the machine consumes.
     """
 
     id: str
     src: str
     state: str
-    input: str | Mapping[str, Json] | None = None
+    input: str | Mapping[str, Json] | CodeValue | None = None
     timeout: Delay | None = None
     on_restore: RestorePolicy = "restart"
+    finalize: tuple[Action, ...] = ()
+    autoforward: bool = False
     position: Position = field(default=NOWHERE, compare=False)
 
 
@@ -299,7 +337,8 @@ class State:
         initial: Targets of the default entry of a compound state (one in YAML charts).
         memory: Targets of a history state without a record.
         transitions: All transitions of the state (own, always, after, on done, invoke), in document order.
-        output: Name of a bound output function of (context, event), or a literal; for finals and the root.
+        output: Name of a bound output function of (context, event), a literal, or trusted code (`CodeValue`); for
+            finals and the root.
     """
 
     name: str
@@ -351,7 +390,10 @@ class Chart:
         states: By name, in document order; the root first.
         transitions: All of the chart, in document order; `transitions[t.index] is t`.
         context: Name of the bound context model, or None.
-        preamble: Python statements of a plain sismic chart (trusted code), or "".
+        preamble: Python statements (trusted code), or "".
+        errors: What a failing guard or action does: "rollback" undoes the macrostep; "scxml" ends the block and raises
+            the event `error.execution`.
+        data_model: Whose words the chart's Python code is in: "" sismic's, "python" SCXML's (`In`, `_event`, ...).
         hash: SHA-256 in hex over the meaning of the chart; positions, descriptions and comments do not count.
         has_code: Some guard, action, contract or preamble is Python code.
         marks: Positions of the parts that are plain names here; empty where the chart has no source text.
@@ -367,6 +409,8 @@ class Chart:
     context: str | None = None
     events: Mapping[str, DeclaredEvent] = field(default_factory=dict)
     preamble: str = ""
+    errors: ErrorPolicy = "rollback"
+    data_model: str = ""
     has_code: bool = False
     file: str = "<chart>"
     position: Position = NOWHERE

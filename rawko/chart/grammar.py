@@ -15,6 +15,8 @@ from typing import Final
 STATE_TYPES: Final = ("final", "shallow history", "deep history")
 TIMER_POLICIES: Final = ("original", "remaining", "restart")
 RESTORE_POLICIES: Final = ("restart", "resume", "reset workspace", "ask", "fail")
+ERROR_POLICIES: Final = ("rollback", "scxml")
+DATA_MODELS: Final = ("python",)
 PRIORITIES: Final[Mapping[str, int]] = MappingProxyType({"low": -1, "high": 1})
 
 MAX_NAME: Final = 200
@@ -50,6 +52,8 @@ class Type(Enum):
     DELAY = auto()
     TIMER_POLICY = auto()
     RESTORE_POLICY = auto()
+    ERROR_POLICY = auto()
+    DATA_MODEL = auto()
     DATA = auto()
     RAISE = auto()
     SEND = auto()
@@ -119,7 +123,20 @@ STATECHART = _element(
     Key("version", Type.TEXT, "Version of the chart", "1.2"),
     Key("context", Type.NAME, "Name of the bound model of the context", "LampContext"),
     Key("events", Type.DECLARED_EVENTS, "Events that the chart handles, with payload fields", "{SWITCH: [who]}"),
-    Key("preamble", Type.CODE, "Python run at start (plain sismic charts; trusted code only)", "count = 0"),
+    Key("preamble", Type.CODE, "Python run at start (trusted code only)", "count = 0"),
+    Key(
+        "errors",
+        Type.ERROR_POLICY,
+        "A guard or action that fails: rollback (all is as before the event), or scxml (its block ends there, and "
+        "error.execution is raised)",
+        "scxml",
+    ),
+    Key(
+        "data model",
+        Type.DATA_MODEL,
+        "Whose words Python code is in: python (SCXML's: In, _event, send, ...); sismic's where left out",
+        "python",
+    ),
 )
 
 STATE = _element(
@@ -185,6 +202,8 @@ INVOKE = _element(
     Key("input", Type.INPUT, "Bound input function, or a literal mapping", "fetch_input"),
     Key("timeout", Type.DELAY, "How long it may take; then it fails", "120s"),
     Key("on restore", Type.RESTORE_POLICY, "What happens to it in a restored machine", "resume"),
+    Key("finalize", Type.ACTIONS, "Done with each event from the actor, before it is handled", "keep_page"),
+    Key("autoforward", Type.BOOLEAN, "The actor gets every external event that the machine consumes", "true"),
     Key("on done", Type.OUTCOMES, "Transitions taken with its result", "{target: busy, action: keep_page}"),
     Key("on error", Type.OUTCOMES, "Transitions taken when it fails or times out", "busy"),
 )
@@ -207,6 +226,7 @@ ACTION = _element(
     Key("cancel", Type.NAME, "Withdraw the delayed send with that id", "ping"),
     Key("emit", Type.EMIT, "An event to observers, never to the machine", "{event: TICKED, data: {n: 1}}"),
     Key("log", Type.TEXT, "A line for the log", "ready"),
+    Key("python", Type.CODE, "Python statements (trusted code only)", "count = count + 1"),
     is_choice=True,
 )
 

@@ -16,6 +16,7 @@ from rawko.chart.definition import (
     Argument,
     Arguments,
     AssignAction,
+    BlockAction,
     CallAction,
     CancelAction,
     CodeAction,
@@ -34,6 +35,7 @@ from rawko.chart.definition import (
     RaiseAction,
     Reference,
     SendAction,
+    flat,
 )
 
 
@@ -60,7 +62,7 @@ def guard_text(guard: Guard) -> str:
 
 def actions_text(actions: Iterable[Action]) -> str | None:
     """Python statements, one action per line; None where there is none."""
-    return "\n".join(action_text(action) for action in actions) or None
+    return "\n".join(action_text(action) for action in flat(actions)) or None
 
 
 def action_text(action: Action) -> str:
@@ -82,6 +84,8 @@ def action_text(action: Action) -> str:
             return _sent("notify", "log", [("message", message)])
         case CodeAction(code):
             return code
+        case BlockAction():
+            raise AssertionError("blocks were gone into")
         case _:
             assert_never(action)
 

@@ -13,11 +13,13 @@ from rawko.chart.grammar import (
     ACTION,
     AFTER_ITEM,
     CONTRACT_ITEM,
+    DATA_MODELS,
     DECLARED_EVENT,
     DEFAULT_ENTRY,
     DOCUMENT,
     ELEMENTS,
     EMIT,
+    ERROR_POLICIES,
     INVOKE,
     MAX_NAME,
     OUTCOME,
@@ -51,6 +53,7 @@ _DESCRIPTOR_PATTERN = r"^(\*|[^*]+(\.\*)?)$"
 _TEXT: Schema = {"type": ["string", "number", "boolean"]}
 _NAME: Schema = {"type": ["string", "integer"], "pattern": _NAME_PATTERN, "minLength": 1, "maxLength": MAX_NAME}
 _BOUND: Schema = {"type": "string", "pattern": f"^{_IDENTIFIER}$", "maxLength": MAX_NAME}
+_PYTHON: Schema = {"type": "string", "pattern": r"\W", "description": "A Python expression (trusted code only)"}
 _EVENT: Schema = {"type": ["string", "integer"], "pattern": _EVENT_PATTERN, "minLength": 1}
 _DESCRIPTOR: Schema = {"type": ["string", "integer"], "pattern": _DESCRIPTOR_PATTERN, "minLength": 1}
 
@@ -120,7 +123,8 @@ def _message(element: Element) -> Schema:
 
 
 def _actions() -> Schema:
-    return _one_or_list({"anyOf": [{"type": "string", "minLength": 1}, _ref(ACTION)]})
+    one: Schema = {"anyOf": [{"type": "string", "minLength": 1}, _ref(ACTION)]}
+    return _one_or_list({"anyOf": [*one["anyOf"], _list(one)]})
 
 
 def _declared_events() -> Schema:
@@ -143,7 +147,7 @@ def _delay() -> Schema:
 
 
 def _output() -> Schema:
-    return {"anyOf": [_BOUND, {"type": ["object", "array", "number", "boolean", "null"]}]}
+    return {"anyOf": [_BOUND, _PYTHON, {"type": ["object", "array", "number", "boolean", "null"]}]}
 
 
 SCHEMAS: Final[Mapping[Type, Callable[[], Schema]]] = MappingProxyType(
@@ -169,11 +173,13 @@ SCHEMAS: Final[Mapping[Type, Callable[[], Schema]]] = MappingProxyType(
         Type.OUTCOMES: lambda: _outcomes(OUTCOME),
         Type.AFTER: _after,
         Type.INVOKE: lambda: _one_or_list(_ref(INVOKE)),
-        Type.INPUT: lambda: {"anyOf": [_BOUND, {"type": "object"}]},
+        Type.INPUT: lambda: {"anyOf": [_BOUND, _PYTHON, {"type": "object"}]},
         Type.OUTPUT: _output,
         Type.DELAY: _delay,
         Type.TIMER_POLICY: lambda: {"enum": list(TIMER_POLICIES)},
         Type.RESTORE_POLICY: lambda: {"enum": list(RESTORE_POLICIES)},
+        Type.ERROR_POLICY: lambda: {"enum": list(ERROR_POLICIES)},
+        Type.DATA_MODEL: lambda: {"enum": list(DATA_MODELS)},
         Type.DATA: lambda: {"type": "object"},
         Type.RAISE: lambda: _message(RAISE),
         Type.SEND: lambda: _message(SEND),

@@ -6,8 +6,8 @@ Charts are data: nothing here evaluates text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, assert_never
 
 from rawko.chart import definition as d
@@ -27,6 +27,7 @@ class CompiledAction:
 
     Attributes:
         name: As the chart writes it, for errors, receipts and tests.
+        block: Which block of its list it stands in: 0 for the list itself.
     """
 
     name: str
@@ -34,6 +35,31 @@ class CompiledAction:
     function: Callable[[Record, Any], Updates] | None = None
     update: Update | None = None
     code: str | None = None
+    block: int = 0
+
+
+class CodeCall:
+    """An input or output that the evaluator of a trusted chart computes."""
+
+    __slots__ = ("code",)
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+
+    def __call__(self, context: Any, event: Any) -> Any:
+        raise AssertionError("asked by the interpreter through its evaluator")
+
+
+def blocks(actions: Iterable[d.Action]) -> Iterator[tuple[d.Action, int]]:
+    """Actions in order, each with the number of its block."""
+    count = 0
+    for action in actions:
+        if isinstance(action, d.BlockAction):
+            count += 1
+            for inner in d.flat(action.actions):
+                yield inner, count
+        else:
+            yield action, 0
 
 
 def resolve(reference: d.Reference, context: Any, event: Any) -> Any:
@@ -159,6 +185,14 @@ def is_code(guard: d.Guard | None) -> bool:
     return isinstance(guard, d.CodeGuard)
 
 
+def compile_actions(
+    actions: Iterable[d.Action], compile_one: Callable[[d.Action], CompiledAction | None]
+) -> tuple[CompiledAction, ...]:
+    """A list of actions, ready to run, each with its block."""
+    compiled = ((compile_one(action), block) for action, block in blocks(actions))
+    return tuple(replace(action, block=block) if block else action for action, block in compiled if action is not None)
+
+
 def compile_action(action: d.Action, bindings: Bindings) -> CompiledAction:
     """One action, ready to run. Delays that are bound names are looked up when it runs.
 
@@ -186,6 +220,8 @@ def compile_action(action: d.Action, bindings: Bindings) -> CompiledAction:
             return CompiledAction("log", position, update=Log(message))
         case d.CodeAction(code, position):
             return CompiledAction("code", position, code=code)
+        case d.BlockAction():
+            raise AssertionError("blocks were gone into")
         case _:
             assert_never(action)
 
@@ -232,7 +268,7 @@ def compile_delay(delay: d.Delay, bindings: Bindings) -> Callable[[Any, Any], fl
 
 
 def compile_value(value: Any, kind: d.Json, bindings: Bindings, position: d.Position) -> Callable[[Any, Any], Any]:
-    """An input or output: the bound function of that name, or a literal.
+    """An input or output: the bound function of that name, trusted code, or a literal.
 
     Raises:
         BindingError: The name is not bound.
@@ -243,5 +279,7 @@ def compile_value(value: Any, kind: d.Json, bindings: Bindings, position: d.Posi
         except BindingError as error:
             raise BindingError(f"{position}: {error}", name=value, kind=kind) from None
         return function
+    if isinstance(value, d.CodeValue):
+        return CodeCall(value.code)
     literal = freeze(value)
     return lambda context, event: literal

@@ -15,6 +15,9 @@ from sismic.model import InternalEvent as SismicInternalEvent
 INIT = "rawko.init"
 """Name of the event that code sees while the machine enters its first configuration."""
 
+ENVELOPE = "_scxml"
+"""Payload field with what SCXML says of an event beside its data: sendid, origin, or data that is no object."""
+
 
 class Event(SismicEvent):
     """Something that happened.

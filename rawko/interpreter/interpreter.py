@@ -92,25 +92,35 @@ class Interpreter(Macrosteps):
     def trusting(
         cls,
         chart: Chart,
+        bindings: Bindings | None = None,
         *,
         trusted: bool = True,
         evaluator_klass: Callable[..., Any] | None = None,
         initial_context: Mapping[str, Any] | None = None,
         clock: Clock | None = None,
         ignore_contract: bool = False,
+        session_id: str = "",
     ) -> Interpreter:
-        """An interpreter of a chart that may hold Python code, evaluated as sismic does.
+        """An interpreter of a chart that may hold Python code, evaluated as sismic does, or by the chart's data model.
+
+        Args:
+            session_id: What `_sessionid` says in a chart with SCXML's data model; the chart's name by default.
 
         Raises:
             UntrustedCodeError: The chart holds code, and `trusted` is False.
         """
-        from rawko.interpreter.trusted import TrustedObservation
+        observation: Observation | None = None
+        if trusted and chart.data_model and evaluator_klass is None:
+            from rawko.interpreter.data_observation import DataObservation
 
-        observation = None
-        if trusted or evaluator_klass is not None:
+            observation = DataObservation(chart, initial_context, session_id)
+        elif trusted or evaluator_klass is not None:
+            from rawko.interpreter.trusted import TrustedObservation
+
             observation = TrustedObservation(chart, evaluator_klass, initial_context)
         return cls(
             chart,
+            bindings,
             input=None if observation else initial_context,
             clock=clock,
             ignore_contract=ignore_contract,
@@ -296,6 +306,15 @@ class Interpreter(Macrosteps):
         else:
             self._push(make_event(name, data))
 
+    def know_reachable(self, is_reachable: Callable[[str], bool]) -> None:
+        """Tell code in SCXML's data model whom it can send to: what reaches nobody is an error at once."""
+        if self._observation is not None and self._observation.has_data_model:
+            self._observation.is_reachable = is_reachable
+
+    def queue_first(self, event: Event) -> None:
+        """Queue an event before all that wait."""
+        self._agenda.push_front(self._now(), event)
+
     def execute(self, max_steps: int = -1) -> Any:
         """Run macrosteps until nothing is due, at most `max_steps` of them if positive; a list of steps."""
         steps: list[Step] = []
@@ -344,8 +363,12 @@ class Interpreter(Macrosteps):
         return self._from_actor(id, number, f"done.invoke.{id}", {"output": output}, is_end=True)
 
     def fail_invocation(self, id: str, number: int, error: Any) -> bool:
-        """An actor has failed: queue `error.invoke.<id>` with `error`. False if that invocation is over."""
-        return self._from_actor(id, number, f"error.invoke.{id}", {"error": error}, is_end=True)
+        """An actor has failed: queue `error.invoke.<id>` with `error`. False if that invocation is over.
+
+        With `errors: scxml` the event is SCXML's: `error.communication`.
+        """
+        name = "error.communication" if self._program.errors_are_events else f"error.invoke.{id}"
+        return self._from_actor(id, number, name, {"error": error}, is_end=True)
 
     def deliver(self, id: str, number: int, event: str, data: Mapping[str, Any]) -> bool:
         """Queue an event from an actor (C-25). False if that invocation is over."""

@@ -18,7 +18,7 @@ from rawko.interpreter.effects import SendTo, StopInvocation
 from rawko.interpreter.errors import EventlessCycleError, InvocationError
 from rawko.interpreter.events import Event, InvocationEvent, make_event
 from rawko.interpreter.observed import Observation
-from rawko.interpreter.program import ACTION, CodeGuardCall, Plan, Rows
+from rawko.interpreter.program import ACTION, CodeGuardCall, Plan, Rows, Where, in_blocks
 from rawko.interpreter.recovery import Recovery
 from rawko.interpreter.steps import MicroStep, Receipt, Step
 from rawko.interpreter.structure import Structure
@@ -214,6 +214,8 @@ class Macrosteps(Recovery):
             if plan is not None:
                 self._microstep(plan, None, steps)
             elif event is not None:
+                if self._program.passes_on:
+                    self._pass_on(event)
                 if ended is not None:
                     self._end_invocation(ended, is_stopped=is_timeout)
                 receipt = self._process(event, steps)
@@ -254,6 +256,23 @@ class Macrosteps(Recovery):
             return Receipt.NOT_HANDLED
         return rows.receipt
 
+    def _pass_on(self, event: Event) -> None:
+        """SCXML's finalize and autoforward, before anything is selected for an external event."""
+        assert self._node is not None
+        program, work = self._program, self._begin_work()
+        for state in sorted(self._node.configuration):
+            for invoke in program.structure.states[state].invoke:
+                running = self._invocations.get(invoke.id)
+                if running is None or running.state != invoke.state:
+                    continue
+                if isinstance(event, InvocationEvent) and event.id == invoke.id and invoke.id in program.finalizers:
+                    text = f"state {invoke.state!r} (finalize {invoke.id})"
+                    place = Where(text, "finalize", state)
+                    self._run(in_blocks(program.finalizers[invoke.id], lambda place=place: place))  # type: ignore[misc]
+                if invoke.autoforward and not event.name.startswith("after."):
+                    work.effects.append(SendTo(invoke.id, event.name, event.data))
+        self._flush_raised()
+
     def _select(self, rows: Rows, event: Event | None) -> tuple[int, ...]:
         """Ask the candidates: inner states first, in a state the first that is true, then nobody above it."""
         context, current = self._context, self._event
@@ -272,13 +291,28 @@ class Macrosteps(Recovery):
                         else:
                             is_true = guard(context, current)
                     except Exception as error:
-                        raise self._guard_failed(transition, error) from error
+                        failed = self._guard_failed(transition, error)
+                        if not self._program.errors_are_events:
+                            raise failed from error
+                        self._raise_guard_error(transition, failed, event)
+                        continue
                     if not is_true:
                         continue
                 chosen.append(transition)
                 passed = passed | ancestors if passed else ancestors
                 break
         return tuple(chosen)
+
+    def _raise_guard_error(self, transition: int, failed: Failed, event: Event | None) -> None:
+        """A guard that fails is false; that of an eventless transition is told once in a macrostep, or it would be
+        for ever."""
+        work = self._begin_work()
+        if event is None:
+            if transition in work.failed:
+                return
+            work.failed |= {transition}
+        self._raise_error(failed)
+        self._flush_raised()
 
     def _stabilise(self, steps: list[SismicMicroStep]) -> None:
         """Eventless transitions, else the first internal event, until there is neither."""
@@ -326,6 +360,7 @@ class Macrosteps(Recovery):
         except Failed:
             return  # it raises again when it is asked in earnest
         finally:
+            self._work = self._internal = None  # what a guard's failure has raised: it is raised again, too
             self._time = now
         if plan is not None and not (plan.exited or plan.entered or plan.has_code):
             self._idle_choice = chosen
@@ -397,6 +432,10 @@ class Macrosteps(Recovery):
         work = self._work
         if work is not None and work.starting:
             self._start_invocations(work)
+            while work.raised:  # only where errors are events: an input has failed
+                self._flush_raised()
+                self._stabilise(steps)
+                self._start_invocations(work)
         if not steps:
             return None
         if self._observation is not None:

@@ -39,6 +39,8 @@ class Observation:
     """
 
     has_evaluator = False
+    has_data_model = False
+    is_reachable: Callable[[str], bool] | None = None
     statechart: Statechart | None = None
 
     def __init__(self, interpreter: Core | None = None) -> None:
@@ -275,6 +277,9 @@ class Observation:
         raise AssertionError("no trusted code here")
 
     def execute(self, action: CompiledAction, where: Where, event: Event) -> None:
+        raise AssertionError("no trusted code here")
+
+    def value(self, code: str, event: Event) -> Any:
         raise AssertionError("no trusted code here")
 
     # ------------------------------------------------------------ contracts

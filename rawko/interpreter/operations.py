@@ -5,16 +5,17 @@ Everything goes through the `Work` of the macrostep, so that it can be undone.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any, assert_never
 
 from sismic.model import Event as SismicEvent
 
 from rawko.interpreter.agenda import Timer
-from rawko.interpreter.code import CompiledAction
+from rawko.interpreter.code import CodeCall, CompiledAction
 from rawko.interpreter.core import Core
 from rawko.interpreter.effects import EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
 from rawko.interpreter.errors import ContextError, InterpreterError
-from rawko.interpreter.events import InternalEvent, make_event
+from rawko.interpreter.events import ENVELOPE, Event, InternalEvent, make_event
 from rawko.interpreter.program import (
     ACTION,
     DONE,
@@ -36,7 +37,7 @@ from rawko.interpreter.updates import (
     Stop,
     Update,
 )
-from rawko.interpreter.values import Vector, freeze
+from rawko.interpreter.values import Record, Vector, freeze
 from rawko.interpreter.work import MISSING, Failed, Invocation, ListenerFailed, Work
 
 
@@ -62,7 +63,12 @@ class Operations(Core):
                 except (Failed, ListenerFailed):
                     raise
                 except Exception as error:
-                    raise _action_failed(what, where, error) from error
+                    failed = Failed("action", where.text, what.name, what.position, error)
+                    if not self._program.errors_are_events:
+                        raise failed from error
+                    self._raise_error(failed)
+                    self._run(_after_block(operations, what, where))
+                    return
             elif kind == LEAVE:
                 self._leave(what)
             elif kind == TIMERS:
@@ -92,7 +98,11 @@ class Operations(Core):
                 delay_s = delay(self._context, self._event) / 1000
             except Exception as error:
                 where = f"state {after.state!r} (after)"
-                raise Failed("delay", where, getattr(after.delay, "name", "after"), after.position, error) from error
+                failed = Failed("delay", where, getattr(after.delay, "name", "after"), after.position, error)
+                if not self._program.errors_are_events:
+                    raise failed from error
+                self._raise_error(failed)
+                continue
             self._seq += 1
             work.stage_timer(
                 Timer(
@@ -122,10 +132,45 @@ class Operations(Core):
             return None
         definition = self._program.structure.states[state]
         try:
-            return freeze(compute(self._context, self._event), "output")
+            return freeze(self._value(compute, self._event), "output")
         except Exception as error:
             where = f"state {definition.name!r} (output)"
-            raise Failed("output", where, str(definition.output), definition.position, error) from error
+            failed = Failed("output", where, str(definition.output), definition.position, error)
+            if not self._program.errors_are_events:
+                raise failed from error
+            self._raise_error(failed)
+            return None
+
+    def _value(self, compute: Any, event: Any) -> Any:
+        """An input or output."""
+        if compute.__class__ is CodeCall:
+            assert self._observation is not None
+            return self._observation.value(compute.code, event)
+        return compute(self._context, event)
+
+    # ------------------------------------------------------------ errors that are events
+
+    def _raise_error(self, failed: Failed) -> None:
+        """With `errors: scxml`, a failure is an event behind those that were raised so far."""
+        cause = failed.cause
+        data = error_data(failed, self._event)
+        name = getattr(cause, "error_event", "error.execution")
+        if (sendid := getattr(cause, "sendid", None)) is not None:
+            data[ENVELOPE] = Record({"sendid": sendid})
+        event = make_event(name, data, InternalEvent)
+        assert isinstance(event, InternalEvent)
+        work = self._begin_work()
+        work.raised.append(event)
+        work.sent.append(event)
+
+    def _flush_raised(self) -> None:
+        """What was raised between microsteps enters the queue."""
+        work = self._work
+        if work is not None and work.raised:
+            if self._internal is None:
+                self._internal = deque()
+            self._internal.extend(work.raised)
+            work.raised = []
 
     # ------------------------------------------------------------ updates
 
@@ -268,20 +313,37 @@ class Operations(Core):
                 try:
                     kind, name = "input", invoke.input if isinstance(invoke.input, str) else invoke.id
                     compute = program.inputs[invoke.id]
-                    value = None if compute is None else freeze(compute(self._context, event), "input")
+                    value = None if compute is None else freeze(self._value(compute, event), "input")
                     kind, name = "delay", getattr(invoke.timeout, "name", "timeout")
                     limit = program.timeouts[invoke.id]
                     timeout = None if limit is None else limit(self._context, event) / 1000
                 except Exception as error:
-                    raise Failed(kind, where, name, invoke.position, error) from error
+                    failed = Failed(kind, where, name, invoke.position, error)
+                    if not program.errors_are_events:
+                        raise failed from error
+                    self._raise_error(failed)
+                    continue
                 if invoke.id in self._invocations:  # a spawned actor of that name
                     self._stop_invocation(self._invocations[invoke.id])
                 self._start(invoke.id, invoke.src, value, invoke.state, invoke.on_restore, timeout)
         work.starting = {}
 
 
-def _action_failed(action: CompiledAction, where: Where, error: Exception) -> Failed:
-    return Failed("action", where.text, action.name, action.position, error)
+def _after_block(operations: tuple[Operation, ...], action: CompiledAction, block: Where) -> tuple[Operation, ...]:
+    """What is left to do where an action has failed: nothing more of its block."""
+    place = next(i for i, (_, what, where) in enumerate(operations) if what is action and where is block)
+    return tuple(each for each in operations[place + 1 :] if each[0] != ACTION or each[2] is not block)
+
+
+def error_data(failure: Failed, event: Event | None) -> dict[str, Any]:
+    """The payload of `error.execution`."""
+    return {
+        "kind": failure.kind,
+        "where": failure.where,
+        "function": failure.function,
+        "message": failure.message,
+        "event": None if event is None else Record({"name": event.name, "data": Record(dict(event.data))}),
+    }
 
 
 def timeout_id(number: int) -> str:

@@ -22,6 +22,7 @@ from rawko.interpreter.code import (
     CompiledGuard,
     GuardFunction,
     compile_action,
+    compile_actions,
     compile_delay,
     compile_guard,
     compile_value,
@@ -247,7 +248,7 @@ class Program:
                 return None
 
         def actions(found: tuple[d.Action, ...]) -> tuple[CompiledAction, ...]:
-            return tuple(attempt(compile_action, action, bindings) for action in found)
+            return compile_actions(found, lambda action: attempt(compile_action, action, bindings))
 
         structure = self.structure
         states, transitions = structure.states, structure.transitions
@@ -274,6 +275,9 @@ class Program:
             for i in s.invoke
         }
         self.invocations = {i.id: i for s in states for i in s.invoke}
+        self.finalizers = {i.id: actions(i.finalize) for s in states for i in s.invoke if i.finalize}
+        self.passes_on = bool(self.finalizers) or any(i.autoforward for i in self.invocations.values())
+        self.errors_are_events = structure.chart.errors == "scxml"
         self._bindings_guards = {
             t.index: attempt(compile_guard, t.guard, bindings, lambda name: False)
             for t in transitions
@@ -323,8 +327,8 @@ class Program:
         return found
 
     def transition_operations(self, transition: int) -> tuple[Operation, ...]:
-        where = Where(_transition_text(self.structure.transitions[transition]), "action", transition)
-        return tuple((ACTION, action, where) for action in self.actions[transition])
+        text = _transition_text(self.structure.transitions[transition])
+        return in_blocks(self.actions[transition], lambda: Where(text, "action", transition))
 
     def entry_operations(
         self, state: int, is_default: bool, history: int, done: tuple[tuple[str, int], ...]
@@ -341,8 +345,7 @@ class Program:
         return found + tuple((DONE, name, final) for name, final in done)
 
     def _actions(self, actions: tuple[CompiledAction, ...], state: int, role: str) -> tuple[Operation, ...]:
-        where = Where(f"state {self.structure.names[state]!r} ({role})", role, state)
-        return tuple((ACTION, action, where) for action in actions)
+        return in_blocks(actions, lambda: Where(f"state {self.structure.names[state]!r} ({role})", role, state))
 
     # ------------------------------------------------------------ the automaton
 
@@ -428,6 +431,7 @@ class Program:
             and node.plans.get(rows.fixed) is plan
             and not plan.operations
             and plan.finished_by < 0
+            and not self.passes_on
             and not self.rows(plan.target, None).rows
         ):
             rows.plan = plan
@@ -530,6 +534,15 @@ class Program:
             drawn = initial_outline(self.structure)
             self._initial = Plan(self, drawn, self.node(drawn.configuration))
         return self._initial
+
+
+def in_blocks(actions: tuple[CompiledAction, ...], where: Callable[[], Where]) -> tuple[Operation, ...]:
+    """Actions as operations; those of one block share one `Where`."""
+    places: dict[int, Where] = {}
+    for action in actions:
+        if action.block not in places:
+            places[action.block] = where()
+    return tuple((ACTION, action, places[action.block]) for action in actions)
 
 
 class CodeGuardCall:

@@ -14,9 +14,8 @@ from rawko.interpreter.errors import (
     PreconditionFailed,
 )
 from rawko.interpreter.events import Event, InternalEvent, make_event
-from rawko.interpreter.operations import Operations, timeout_id
+from rawko.interpreter.operations import Operations, error_data, timeout_id
 from rawko.interpreter.steps import MicroStep, Receipt, Step
-from rawko.interpreter.values import Record
 from rawko.interpreter.work import MISSING, Failed, Invocation, ListenerFailed
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ class Recovery(Operations):
         *,
         is_timeout: bool,
     ) -> Step | None:
-        failed_event = make_event("error.execution", _error_data(failure, event), InternalEvent)
+        failed_event = make_event("error.execution", error_data(failure, event), InternalEvent)
         failed_event.at_ms = int(now * 1000)
         node, before = self._node, self._event
         assert node is not None
@@ -191,16 +190,6 @@ class Recovery(Operations):
         if isinstance(element, int):
             return lowered.transitions[element][0]
         return lowered.statechart.state_for(element)
-
-
-def _error_data(failure: Failed, event: Event | None) -> dict[str, Any]:
-    return {
-        "kind": failure.kind,
-        "where": failure.where,
-        "function": failure.function,
-        "message": failure.message,
-        "event": None if event is None else Record({"name": event.name, "data": Record(dict(event.data))}),
-    }
 
 
 def _cause(failure: Failed) -> BaseException | None:

@@ -146,6 +146,9 @@ class TrustedObservation(Observation):
         assert action.code is not None
         self._queue(self.evaluator._execute_code(action.code, additional_context={"event": event}))
 
+    def value(self, code: str, event: Event) -> Any:
+        return self.evaluator._evaluate_code(code, additional_context={"event": event})
+
     def _queue(self, sent: Any) -> None:
         work = self.interpreter._begin_work()
         for event in sent or ():

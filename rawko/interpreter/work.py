@@ -88,9 +88,10 @@ class Work:
         sent: Events that the microstep sent, for traces and listeners.
         starting: States entered that invoke, with the event of their entry.
         outputs: What final states gave when entered.
+        failed: Eventless transitions whose guards have failed, where that is an event.
     """
 
-    __slots__ = ("effects", "outputs", "raised", "sent", "staged", "starting", "undo", "updates")
+    __slots__ = ("effects", "failed", "outputs", "raised", "sent", "staged", "starting", "undo", "updates")
 
     def __init__(self) -> None:
         self.undo: list[tuple[str, Any]] = []
@@ -101,6 +102,7 @@ class Work:
         self.sent: list[Any] = []
         self.starting: dict[int, Event] = {}
         self.outputs: dict[int, Any] = {}
+        self.failed: frozenset[int] = frozenset()
 
     def stage_timer(self, timer: Timer) -> None:
         self.staged.append(lambda agenda: agenda.set(timer))

@@ -8,6 +8,7 @@ from rawko.chart.definition import (
     Action,
     After,
     AssignAction,
+    BlockAction,
     CallAction,
     CancelAction,
     Chart,
@@ -74,6 +75,8 @@ def action_text(action: Action) -> str:
             return f"log {message}"
         case CodeAction(code):
             return code
+        case BlockAction(actions):
+            return ", ".join(map(action_text, actions))
 
 
 def actions_text(actions: Sequence[Action]) -> str:

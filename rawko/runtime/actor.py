@@ -52,6 +52,7 @@ class Actor:
         session: The tree it belongs to; a new one by default (then `run`, `journal` and `log` configure it).
         snapshot: Go on from there instead of starting (`actor.snapshot()`).
         inbox_limit: Events that may wait, before `send` raises InboxFull.
+        trusted: Run the chart's Python code; `input` then gives variables their first values.
     """
 
     def __init__(
@@ -70,8 +71,16 @@ class Actor:
         inbox_limit: int = INBOX_LIMIT,
         path: str = "root",
         parent: Parent | None = None,
+        trusted: bool = False,
     ) -> None:
-        self.interpreter = Interpreter(chart, bindings, input=input, clock=WallClock() if clock is None else clock)
+        self.interpreter = Interpreter.trusting(
+            chart,
+            bindings,
+            trusted=trusted and chart.has_code,
+            initial_context=input,
+            clock=WallClock() if clock is None else clock,
+            session_id=path,
+        )
         self.session = session or Session(run=run, journal=journal, log=log)
         self.path = path
         self.system_id = system_id
@@ -82,6 +91,7 @@ class Actor:
         self._idle = asyncio.Event()
         self._invocations = Invocations(self)
         self._effects = Effects(self, self._invocations, parent)
+        self.interpreter.know_reachable(self._effects.can_reach)
         self._waiters = Waiters(self)
         self._requests: dict[int, asyncio.Future[Step]] = {}
         self._listeners: Observers[StepListener] = Observers(self._report)
@@ -279,6 +289,7 @@ class Actor:
             snapshot=snapshot,
             path=f"{self.path}/{effect.id}",
             parent=Parent(self, effect.id, effect.number),
+            trusted=machine.trusted,
         )
 
     # ------------------------------------------------------------ what comes in
@@ -353,6 +364,11 @@ class Actor:
         """Queue an event of the runtime's own, whatever the inbox's bound."""
         made = make_event(event, data)
         self._enqueue(lambda: self.interpreter.queue(made))
+
+    def tell_first(self, event: str, data: Mapping[str, Any]) -> None:
+        """As `tell`, before everything that waits: where errors are events, they are internal ones."""
+        made = make_event(event, data)
+        self._enqueue(lambda: self.interpreter.queue_first(made))
 
     def invokes(self, id: str, number: int) -> bool:
         """Whether that very invocation is at work."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, assert_never
 
 from rawko.interpreter.effects import Effect, EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
+from rawko.interpreter.events import ENVELOPE
 from rawko.interpreter.structure import descriptor_matches
 from rawko.interpreter.values import freeze
 from rawko.runtime.errors import InboxFull
@@ -38,6 +39,13 @@ class Effects:
         events = (event for t in owner.interpreter.chart.transitions for event in t.events)
         self._hears_undelivered = any(descriptor_matches(event, UNDELIVERED) for event in events)
 
+    def can_reach(self, to: str) -> bool:
+        """Whether an event could be delivered now."""
+        if to == "parent":
+            return self._parent is not None
+        target = self._invocations.child(to) or self._owner.session.actors.get(to)
+        return target is not None and not target.is_ended
+
     def begin(self, effect: Effect) -> None:
         """Begin one effect."""
         match effect:
@@ -67,12 +75,16 @@ class Effects:
             reason = f"no actor {to!r} is running"
         except InboxFull as error:
             reason = str(error)
-        self._tell_undelivered(to, event, reason)
+        self._tell_undelivered(to, event, data, reason)
 
-    def _tell_undelivered(self, to: str, event: str, reason: str) -> None:
+    def _tell_undelivered(self, to: str, event: str, data: Mapping[str, Any], reason: str) -> None:
         owner = self._owner
         owner.session.stream.publish("undelivered", owner.path, owner.now(), to=to, event=event, reason=reason)
-        if to == "parent" and self._parent is None:  # a machine that runs on its own has none, which is no failure
+        told = {"to": to, "event": event, "message": reason}
+        if owner.interpreter.chart.errors == "scxml":
+            sendid = data.get(ENVELOPE, {}).get("sendid")
+            owner.tell_first(UNDELIVERED, freeze(told if sendid is None else {**told, ENVELOPE: {"sendid": sendid}}))
+        elif to == "parent" and self._parent is None:  # a machine that runs on its own has none, which is no failure
             return
-        if self._hears_undelivered:
-            owner.tell(UNDELIVERED, freeze({"to": to, "event": event, "message": reason}))
+        elif self._hears_undelivered:
+            owner.tell(UNDELIVERED, freeze(told))

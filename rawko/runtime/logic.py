@@ -41,12 +41,14 @@ class ChildMachine:
 
     Attributes:
         output: Turns the machine's output into the actor's result; may raise ActorFailed.
+        trusted: Run the chart's Python code.
     """
 
     chart: Chart
     bindings: Bindings
     input: Mapping[str, Any]
     output: Callable[[Any], Any] | None = None
+    trusted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

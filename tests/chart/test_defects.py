@@ -34,7 +34,7 @@ DEFECTS: list[tuple[str, str]] = [
                                             "for example 'name: lamp'"),
     ("statechart: {name: t, root state: {name: t}, initial: x}",
      "1:46: unknown-key: 'initial' is no key of a statechart; accepted: 'name', 'root state', 'description', "
-     "'version', 'context', 'events', 'preamble'"),
+     "'version', 'context', 'events', 'preamble', 'errors', 'data model'"),
     ("statechart: {name: t, root state: {}}", "1:35: missing-key: a state needs the key 'name', "
                                               "for example 'name: idle'"),
     ("statechart: {name: t, root state: {name: t, type: final}}",
@@ -167,7 +167,7 @@ DEFECTS: list[tuple[str, str]] = [
      "write a list with one key per item"),
     (states(A, "  on entry: {asign: {a: 1}}"),
      "8:18: unknown-key: 'asign' is no key of an action; did you mean 'assign'? "
-     "accepted: 'assign', 'raise', 'send', 'cancel', 'emit', 'log'"),
+     "accepted: 'assign', 'raise', 'send', 'cancel', 'emit', 'log', 'python'"),
     (states(A, "  on entry: {assign: {a: .nan}}"),
      "8:30: not-json: .nan is not a JSON number; quote it if text is meant"),
     (states(A, "  on entry: {assign: {1: x}}"), "8:27: not-json: key '1' is not a text; quote it"),
@@ -180,7 +180,7 @@ DEFECTS: list[tuple[str, str]] = [
      "8:18: conflicting-keys: one contract item has exactly one key, found 2 keys: 'before', 'after'; "
      "write a list with one key per item"),
     ("statechart: {name: t, preamble: x, root state: {name: t}}",
-     f"1:33: code-not-trusted: a preamble is Python code. {CODE}"),
+     f"1:33: code-not-trusted: this is Python code. {CODE}"),
     # names
     (states('- name: "a\\nb"'), "7:13: invalid-name: name 'a\\nb' holds a control character"),
     (states("- name: ' a'"), "7:13: invalid-name: name ' a' starts or ends with a space"),

@@ -14,8 +14,8 @@ from rawko.chart.yaml_nodes import MappingNode, SequenceNode, compose, to_json
 
 PAGE = (Path(__file__).parents[2] / "docs" / "chart-language.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-KEYS_LEFT_OUT = {"preamble"}
-"""Shown in words only: it loads only where it is trusted."""
+KEYS_LEFT_OUT = {"preamble", "python", "data model"}
+"""Shown in words only: they load only where they are trusted, or make sense only there."""
 
 
 def whole(block: str) -> str:

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,6 +23,10 @@ SISMIC = "sismic==1.6.11"
 """The newest sdist that carries the documentation with its examples, and the test suite."""
 SISMIC_SHA256 = "882c5f578fa99d4f66ad3174a5f5d889cff211257ef53b3a7a5a0a68b50135a3"
 SCION_SHA512 = "5rRd5CdFLUzmPaO43NSamBmhq6uW/0kUmUneEnqRSbAj0FiFVAINd1DfadUkdECT+xHLARCJZU7meQD4nqYyKw=="
+W3C = "python-statemachine==3.2.2"
+"""Its source distribution holds the W3C's SCXML IRP documents, translated for the data model `python`."""
+W3C_SHA256 = "5968c5e07a537f7531b8b1d0a0d5067a3452c88941fa0ac6c244870d48f78325"
+W3C_TESTS = Path("tests") / "scxml" / "w3c"
 
 
 class NotFetched(Exception):
@@ -34,13 +39,28 @@ def scion_folder(*, timeout_s: float = 60) -> Path:
     Raises:
         NotFetched: No npm, no registry, or another package than expected.
     """
-    folder = CACHE / "scion"
+    return _cached("scion", Path("package") / "test", lambda work: _pack(work, timeout_s))
+
+
+def w3c_folder(*, timeout_s: float = 120) -> Path:
+    """The folder of the W3C's documents (`mandatory`, `optional`), fetched if need be.
+
+    Raises:
+        NotFetched: No registry, or another package than expected.
+    """
+    inside = Path(W3C.replace("==", "-").replace("-", "_", 1)) / W3C_TESTS
+    return _cached("w3c", inside, lambda work: sdist(W3C, W3C_SHA256, work, timeout_s=timeout_s))
+
+
+def _cached(name: str, inside: Path, fetch: Callable[[Path], Path]) -> Path:
+    """A folder of an archive, unpacked once."""
+    folder = CACHE / name
     if not folder.is_dir():
         CACHE.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=CACHE) as work:
-            _unpack(_pack(Path(work), timeout_s), Path(work) / "unpacked")
+            _unpack(fetch(Path(work)), Path(work) / "unpacked")
             try:
-                (Path(work) / "unpacked" / "package" / "test").rename(folder)
+                (Path(work) / "unpacked" / inside).rename(folder)
             except OSError:
                 if not folder.is_dir():  # somebody else was faster otherwise
                     raise
@@ -115,7 +135,7 @@ def _unpack(archive: Path, folder: Path) -> None:
 
 if __name__ == "__main__":
     try:
-        for suite in (scion_folder, sismic_folder):
+        for suite in (scion_folder, sismic_folder, w3c_folder):
             print(suite())
     except NotFetched as error:
         sys.exit(f"not fetched: {error}")

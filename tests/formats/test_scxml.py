@@ -71,12 +71,13 @@ def test_a_document_in_the_charts_words() -> None:
         == """\
 statechart:
   name: doc
+  errors: scxml
   root state:
     name: doc
     initial: a
     states:
       - name: a
-        on entry: [{raise: ready}, {log: 'in: a'}, {send: {event: tick, delay: 500ms, id: t}}]
+        on entry: [[{raise: ready}, {log: 'in: a'}], [{send: {event: tick, delay: 500ms, id: t}}]]
         on exit: {cancel: t}
         initial: a2
         transitions:
@@ -178,7 +179,10 @@ def state(inside: str) -> str:
         (state('<transition event="e" target="c"/>'), "unknown-target"),
         (state('<transition event="a.*.b" target="b"/>'), "invalid-event"),
         (state('<history id="h" type="long"/>'), "'shallow' or 'deep', found 'long'"),
-        (state('<invoke src="x"><finalize/></invoke>'), "invoke with <finalize> is not read"),
+        (state('<invoke src="x"><transition/></invoke>'), "invoke with <transition> is not read"),
+        (state('<invoke src="x" autoforward="yes"/>'), "autoforward is 'true' or 'false', found 'yes'"),
+        (state('<invoke srcexpr="x"/>'), "srcexpr needs a data model"),
+        (state('<invoke type="scxml" src="x"/>'), "unreadable-src: src 'x' is not read"),
         (state("") + '<state id="a"/>', "duplicate-state"),
         (state("<onenter/>"), "<onenter> cannot stand in <state>"),
         ('<datamodel><data id="x" expr="1"/></datamodel><state id="a"/>', "<datamodel> needs a data model"),

@@ -11,9 +11,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sismic.io import import_from_yaml
 
-from rawko.chart import from_statechart, load_chart, parse_chart
+from rawko.chart import ChartDefinitionError, from_statechart, load_chart, parse_chart
 from rawko.chart.assemble import sealed
-from rawko.chart.definition import CallAction, CodeAction, FixedDelay, GuardCall
+from rawko.chart.definition import (
+    BlockAction,
+    CallAction,
+    CodeAction,
+    CodeValue,
+    FixedDelay,
+    GuardCall,
+    Invoke,
+    RaiseAction,
+)
 from rawko.chart.formats.yaml_text import yaml_text
 from rawko.chart.formats.yaml_writer import delay_text, write_chart
 from rawko.chart.yaml_nodes import compose, to_json
@@ -112,11 +121,26 @@ statechart:
     assert parse_chart(write_chart(mixed)).hash == mixed.hash
 
 
+def test_code_beside_other_actions_comes_back() -> None:
+    chart = parse_chart("statechart: {name: t, root state: {name: r, transitions: [{event: A}]}}")
+    block = BlockAction((CodeAction("y = 2"), RaiseAction("B")))
+    beside = replace(
+        chart["r"],
+        on_entry=(CodeAction("x = 1"), CallAction("count"), block),
+        invoke=(Invoke("i", "work", "r", CodeValue("x"), finalize=(CodeAction("x = 2"),), autoforward=True),),
+        output=CodeValue("{'x': x}"),
+    )
+    made = sealed(replace(chart, states={"r": beside}, errors="scxml", data_model="python"))
+    again = parse_chart(write_chart(made), trusted=True)
+    assert again.hash == made.hash
+    assert again["r"].output == CodeValue("{'x': x}")
+    assert again["r"].invoke[0].input == CodeValue("x")
+    with pytest.raises(ChartDefinitionError, match="code-not-trusted"):
+        parse_chart(write_chart(made))
+
+
 def test_what_the_language_cannot_say_is_refused() -> None:
     chart = parse_chart("statechart: {name: t, root state: {name: r, transitions: [{event: A}]}}")
-    beside = replace(chart["r"], on_entry=(CodeAction("x = 1"), CallAction("count")))
-    with pytest.raises(ValueError, match="stands alone"):
-        write_chart(sealed(replace(chart, states={"r": beside})))
     named = replace(
         chart["r"], on_entry=(CodeAction("x"),), transitions=(replace(chart.transitions[0], guard=GuardCall("g")),)
     )

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, assert_never
 
 from rawko.chart.definition import (
     Action,
     AssignAction,
+    BlockAction,
     CallAction,
     CancelAction,
     Chart,
     CodeAction,
     CodeGuard,
+    CodeValue,
     Constant,
     Contract,
     DeclaredEvent,
@@ -46,7 +48,7 @@ def write_chart(chart: Chart) -> str:
 
     Raises:
         ValueError: The chart was made by a program and says something that the language has no way to write: a
-            guard by name, or code beside other actions, in a chart with Python code; two timers of one named delay.
+            guard by name in a chart with Python code; two timers of one named delay.
     """
     return yaml_text({"statechart": _Writer(is_code=chart.has_code).chart(chart)})
 
@@ -63,6 +65,8 @@ class _Writer:
                 description=chart.description,
                 context=chart.context,
                 events=_declared(chart.events.values()),
+                errors=chart.errors if chart.errors != "rollback" else None,
+                data_model=chart.data_model,
                 preamble=chart.preamble,
                 root_state=self._state(chart, chart[chart.root]),
             )
@@ -86,7 +90,7 @@ class _Writer:
         for key in layout.keys:
             found[key] = self._moves(state, layout, key)
         if state.output is not None:
-            found["output"] = _json(state.output)
+            found["output"] = _value(state.output)
         found |= _given(contract=self._contract(state.contract))
         if not state.children:
             return Block(found) if layout.keys else found
@@ -125,7 +129,8 @@ class _Writer:
             on_restore=invoke.on_restore if invoke.on_restore != "restart" else None,
         )
         if invoke.input is not None:
-            found["input"] = _json(invoke.input)
+            found["input"] = _value(invoke.input)
+        found |= _given(finalize=self._actions(invoke.finalize), autoforward=invoke.autoforward or None)
         for key in layout.outcomes_of(invoke.id):
             found[key] = self._outcomes(layout.rows("invoke", (invoke.id, key)))
         return found
@@ -172,8 +177,6 @@ class _Writer:
     def _actions(self, actions: Sequence[Action]) -> Any:
         if len(actions) == 1 and isinstance(actions[0], CodeAction):
             return actions[0].code
-        if any(isinstance(action, CodeAction) for action in actions):
-            raise ValueError("Python code stands alone as an action; it cannot be written beside others")
         found = [_action(action) for action in actions]
         return found[0] if len(found) == 1 and not (self._is_code and isinstance(found[0], str)) else found
 
@@ -196,8 +199,12 @@ def _action(action: Action) -> Any:
             return {"cancel": id}
         case LogAction(message):
             return {"log": message}
+        case CodeAction(code):
+            return {"python": code}
+        case BlockAction(actions):
+            return [_action(each) for each in actions]
         case _:
-            raise AssertionError("code stands alone")
+            assert_never(action)
 
 
 def _message(event: str, **rest: Any) -> Any:
@@ -219,6 +226,13 @@ def _json(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _json(item) for key, item in value.items()}
     return [_json(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _value(value: Any) -> Any:
+    """An input or an output. Code that is a mere name is put in parentheses: a name alone is a bound function."""
+    if not isinstance(value, CodeValue):
+        return _json(value)
+    return f"({value.code})" if value.code.isidentifier() else value.code
 
 
 def _one_or_list(names: Sequence[str]) -> Any:

@@ -19,6 +19,7 @@ from rawko.chart.definition import (
     Or,
     State,
     Transition,
+    flat,
 )
 
 
@@ -54,13 +55,15 @@ def transition_guards(transition: Transition) -> Iterator[Used]:
 
 
 def actions(chart: Chart) -> Iterator[Done]:
-    """Every action of a chart, in document order."""
+    """Every action of a chart, in document order; blocks are gone into."""
     for state in chart:
         where = f"state {state.name!r}"
-        for action in (*state.on_entry, *state.on_exit, *state.initial_actions, *state.memory_actions):
+        for action in flat((*state.on_entry, *state.on_exit, *state.initial_actions, *state.memory_actions)):
             yield Done(action, where)
         for transition in state.transitions:
-            yield from (Done(action, where) for action in transition.actions)
+            yield from (Done(action, where) for action in flat(transition.actions))
+        for invoke in state.invoke:
+            yield from (Done(action, where) for action in flat(invoke.finalize))
 
 
 def leaves(guard: Guard) -> Iterator[GuardCall | InState]:

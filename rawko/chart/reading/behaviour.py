@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from rawko.chart.definition import (
     Action,
     AssignAction,
+    BlockAction,
     CancelAction,
     CodeAction,
     CodeGuard,
@@ -54,19 +55,27 @@ def guard(reader: Reader, node: Node) -> Guard:
 
 
 def actions(reader: Reader, node: Node) -> tuple[Action, ...]:
-    """One action or a list of them."""
+    """One action or a list of them; a list inside the list is a block of its own."""
     if isinstance(node, SequenceNode):
-        return tuple(reader.each(node.items, lambda item: _action(reader, item)))
+        return tuple(reader.each(node.items, lambda item: _action_or_block(reader, item)))
     if isinstance(node, ScalarNode) and reader.is_trusted and _is_text(reader, node):
         return (CodeAction(_code(reader, node), reader.position(node)),)
     return (_action(reader, node),)
 
 
+def _action_or_block(reader: Reader, node: Node) -> Action:
+    if not isinstance(node, SequenceNode):
+        return _action(reader, node)
+    if not node.items:
+        reader.fail("wrong-type", node, "a block of actions is empty")
+    return BlockAction(tuple(reader.each(node.items, lambda item: _action(reader, item))), reader.position(node))
+
+
 def code(reader: Reader, node: Node) -> str:
-    """`preamble`."""
+    """`preamble` and `python`."""
     scalar = reader.scalar(node, "Python code")
     if not reader.is_trusted:
-        reader.fail("code-not-trusted", scalar, f"a preamble is Python code. {ALLOW_CODE}")
+        reader.fail("code-not-trusted", scalar, f"this is Python code. {ALLOW_CODE}")
     return scalar.text
 
 
@@ -118,6 +127,7 @@ _SIMPLE: dict[str, Callable[[Any, Position], Action]] = {
     "assign": lambda value, place: AssignAction(tuple(value.items()), place),
     "cancel": CancelAction,
     "log": LogAction,
+    "python": lambda value, place: CodeAction(value.strip(), place),
 }
 
 

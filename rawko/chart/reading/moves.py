@@ -11,6 +11,7 @@ from typing import Any
 from rawko.chart.definition import (
     NO_CONTRACT,
     Action,
+    CodeValue,
     Contract,
     Delay,
     Guard,
@@ -57,13 +58,15 @@ class InvokeDraft:
     src: str
     id: str
     src_position: Position
-    input: str | dict[str, Json] | None = None
+    input: str | dict[str, Json] | CodeValue | None = None
     timeout: Delay | None = None
     on_restore: RestorePolicy = "restart"
     on_done: list[TransitionDraft] = field(default_factory=list)
     on_error: list[TransitionDraft] = field(default_factory=list)
     order: tuple[str, ...] = ()
     """Of the keys "on done" and "on error", as written."""
+    finalize: tuple[Action, ...] = ()
+    autoforward: bool = False
 
 
 @dataclass(slots=True)
@@ -165,4 +168,6 @@ def _invoke(reader: Reader, node: Node) -> InvokeDraft:
         given.get("on done", []),
         given.get("on error", []),
         tuple(key for key in given if key in ("on done", "on error")),
+        given.get("finalize", ()),
+        given.get("autoforward", False),
     )

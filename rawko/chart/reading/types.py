@@ -38,6 +38,8 @@ READERS: Final[Mapping[Type, ValueReader]] = MappingProxyType(
         Type.DELAY: values.delay,
         Type.TIMER_POLICY: values.timer_policy,
         Type.RESTORE_POLICY: values.restore_policy,
+        Type.ERROR_POLICY: values.error_policy,
+        Type.DATA_MODEL: values.data_model,
         Type.DATA: values.data,
         Type.RAISE: behaviour.raise_,
         Type.SEND: behaviour.send,

@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from rawko.chart.definition import DeclaredEvent, Delay, FixedDelay, Json, NamedDelay, Position
+from rawko.chart.definition import CodeValue, DeclaredEvent, Delay, FixedDelay, Json, NamedDelay, Position
 from rawko.chart.errors import hint, shown
 from rawko.chart.grammar import (
+    DATA_MODELS,
     DECLARED_EVENT,
+    ERROR_POLICIES,
     MAX_NAME,
     PRIORITIES,
     RESTORE_POLICIES,
@@ -103,20 +105,28 @@ def data(reader: Reader, node: Node) -> dict[str, Json]:
     return values
 
 
-def bound_or_data(reader: Reader, node: Node) -> str | dict[str, Json]:
-    """`input`: a bound name or a literal mapping."""
+def bound_or_data(reader: Reader, node: Node) -> str | CodeValue | dict[str, Json]:
+    """`input`: a bound name or a literal mapping; trusted, a text that is no name is Python."""
     if isinstance(node, MappingNode):
         return data(reader, node)
     if not isinstance(node, ScalarNode):
         reader.wrong_type(node, "the name of a bound input or a mapping of literals")
-    return identifier(reader, node)
+    return _bound_or_code(reader, node)
 
 
 def bound_or_literal(reader: Reader, node: Node) -> Json:
-    """`output`: a text is a bound name, all else a literal."""
+    """`output`: a text is a bound name (trusted, Python where it is no name), all else a literal."""
     if isinstance(node, ScalarNode) and isinstance(reader.value(node), str):
-        return identifier(reader, node)
+        return _bound_or_code(reader, node)
     return literal(reader, node)
+
+
+def _bound_or_code(reader: Reader, node: ScalarNode) -> str | CodeValue:
+    code = node.text.strip()
+    if reader.is_trusted and code and not code.isidentifier():
+        is_name = code[0] == "(" and code[1:-1].isidentifier()  # in parentheses, since a name alone is a bound function
+        return CodeValue(code[1:-1] if is_name else code, reader.position(node))
+    return identifier(reader, node)
 
 
 def targets(reader: Reader, node: Node) -> tuple[str, ...]:
@@ -234,3 +244,5 @@ def one_of(accepted: tuple[str, ...]) -> Callable[[Reader, Node], str]:
 state_type = one_of(STATE_TYPES)
 timer_policy = one_of(TIMER_POLICIES)
 restore_policy = one_of(RESTORE_POLICIES)
+error_policy = one_of(ERROR_POLICIES)
+data_model = one_of(DATA_MODELS)

@@ -1,7 +1,7 @@
 """Executable content of SCXML as actions: raise, send, cancel, log, and our own elements.
 
-assign, script, if and foreach work on data: they need a data model and are refused where they stand. A data model
-would be read here, in `_READERS`.
+assign, script, if and foreach work on data: without a data model they are refused where they stand; in Python's they
+become code (`python_code`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from rawko.chart.definition import (
     Action,
     AssignAction,
     CancelAction,
+    CodeAction,
     Delay,
     EmitAction,
     FixedDelay,
@@ -25,6 +26,7 @@ from rawko.chart.definition import (
 from rawko.chart.errors import shown
 from rawko.chart.expressions import ExpressionError, parse_call
 from rawko.chart.formats.names import printable
+from rawko.chart.formats.scxml import python_code
 from rawko.chart.formats.scxml.source import Source
 from rawko.chart.formats.scxml.xml import XmlElement
 from rawko.chart.formats.yaml_writer import delay_text
@@ -70,6 +72,58 @@ def parameters(source: Source, element: XmlElement) -> dict[str, Json]:
             source.fail("wrong-type", child, "the payload of an event is an object here: use <param> or a JSON object")
         found |= value
     return found
+
+
+def block(source: Source, element: XmlElement) -> tuple[Action, ...]:
+    """As `actions`; in Python's data model, what is no mere literal becomes code."""
+    if not source.is_code:
+        return actions(source, element)
+    found: list[Action] = []
+    for child in element.children:
+        try:
+            if _is_plain(child):
+                found.append(_READERS[child.tag](source, child))
+            elif code := python_code.statements(source, child):
+                found.append(CodeAction(code, child.position))
+        except Unreadable:
+            continue
+    return tuple(found)
+
+
+def _is_plain(element: XmlElement) -> bool:
+    """Whether an element says the same without a data model."""
+    given = element.attributes
+    match element.tag:
+        case "raise" | "cancel":
+            return given.keys() <= {"event", "sendid"} and _is_name(given.get("event", "x"))
+        case "log":
+            return "expr" not in given
+        case "send":
+            target = given.get("target", "#_internal")
+            return (
+                given.keys() <= {"event", "delay", "target"}
+                and not element.children
+                and _is_name(given.get("event", ""))
+                and target.startswith("#_")
+                and len(target) > 2
+                and not target.startswith("#_scxml_")
+                and not (target == _INTERNAL and "target" in given and "delay" in given)
+                and is_time(given.get("delay", ""))
+            )
+        case tag:
+            return tag.startswith("rawko:")
+
+
+def _is_name(event: str) -> bool:
+    return bool(event.strip()) and event.strip() == printable(event) and "*" not in event
+
+
+def is_time(text: str) -> bool:
+    """Whether a delay can be read."""
+    found = _TIME.fullmatch(text.strip())
+    if found is None:
+        return not text.strip()
+    return (found[2] is not None or not float(found[1])) and float(found[1]) * _UNITS.get(found[2], 1) <= MAX_DELAY_MS
 
 
 def _raise(source: Source, element: XmlElement) -> Action:

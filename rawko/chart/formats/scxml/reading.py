@@ -5,20 +5,24 @@ Where the two differ in meaning (SCXML's transition domain is the nearest *compo
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from rawko.chart.assemble import assemble
-from rawko.chart.definition import Action, Chart, Json, Transition
+from rawko.chart.definition import Action, BlockAction, Chart, CodeGuard, Json, Transition
 from rawko.chart.errors import ChartDefinitionError, shown
 from rawko.chart.formats.exchange import Imported
 from rawko.chart.formats.names import printable
 from rawko.chart.formats.scxml.conditions import condition
-from rawko.chart.formats.scxml.content import actions, parameters
+from rawko.chart.formats.scxml.content import block, parameters
+from rawko.chart.formats.scxml.data import computed_output, late_data, preamble
 from rawko.chart.formats.scxml.domains import differs_in_domain
-from rawko.chart.formats.scxml.source import STATES, Source
-from rawko.chart.formats.scxml.xml import XmlElement, read_xml
+from rawko.chart.formats.scxml.invoking import invocations
+from rawko.chart.formats.scxml.python_code import expression
+from rawko.chart.formats.scxml.source import OWN_DATA_MODEL, PYTHON, STATES, Source
+from rawko.chart.formats.scxml.xml import RAWKO, XmlElement, read_xml
 from rawko.chart.lint.legality import legality
-from rawko.chart.reading.moves import EntryDraft, InvokeDraft, TransitionDraft
+from rawko.chart.reading.moves import EntryDraft, TransitionDraft
 from rawko.chart.reading.reader import Unreadable
 from rawko.chart.reading.states import ChartDraft, StateDraft
 
@@ -26,18 +30,29 @@ _INSIDE = frozenset(
     (*STATES, "initial", "transition", "onentry", "onexit", "invoke", "donedata", "datamodel", "script")
 )
 _MARKED = frozenset(("initial", "memory", "output"))
-_INVOKE = frozenset(("src", "id", "type"))
 
 
-def import_scxml(text: str, *, file: str = "<scxml>") -> Imported:
-    """The chart of an SCXML document, as far as it needs no data model.
+def import_scxml(
+    text: str,
+    *,
+    file: str = "<scxml>",
+    trusted: bool = False,
+    data_model: str | None = None,
+    folder: Path | None = None,
+) -> Imported:
+    """The chart of an SCXML document.
+
+    Args:
+        trusted: Let in the Python code of a document with the data model `python`.
+        data_model: Read its code as in this data model, whatever the document says itself.
+        folder: Where files that it names (`src`) are looked up, and nowhere else; None: they are refused.
 
     Raises:
         ChartSyntaxError: The text is not XML, or holds a document type.
-        ChartDefinitionError: It is no SCXML, or needs a data model; `diagnostics` holds every place.
+        ChartDefinitionError: It is no SCXML, or needs a data model that is not there; `diagnostics` holds every place.
     """
     root = read_xml(text, file)
-    source = Source(root, file)
+    source = Source(root, file, is_trusted=trusted, data_model=data_model, folder=folder)
     chart = _document(source)
     defects = list(source.diagnostics)
     if chart is not None and not source.reader.is_partial:
@@ -64,7 +79,11 @@ def _document(source: Source) -> Chart | None:
         source.report("unknown-key", root, f"the root is <{root.tag}>, no <scxml> in SCXML's namespace")
         return None
     draft = _state(source, root)
-    values = {"name": printable(root.attributes.get("name", draft.name)), "root state": draft}
+    values: dict[str, Any] = {"name": printable(root.attributes.get("name", draft.name)), "root state": draft}
+    if not (source.is_own or root.attributes.get(f"{RAWKO} errors") == "rollback"):
+        values["errors"] = "scxml"
+    if source.is_code:
+        values |= {"data model": PYTHON, "preamble": preamble(source)}
     return assemble(ChartDraft(root.position, values, {}), source.reader)
 
 
@@ -96,16 +115,33 @@ def _check_child(source: Source, element: XmlElement, child: XmlElement) -> None
         source.lost(child, f"foreign element {shown(child.tag)} is left out")
     elif child.tag not in _INSIDE:
         source.report("unknown-key", child, f"<{child.tag}> cannot stand in <{element.tag}>")
+    elif source.is_code and (child.tag == "datamodel" or (child.tag == "script" and element is source.root)):
+        return
     elif child.tag == "script" or (child.tag == "datamodel" and child.children):
-        message = f"<{child.tag}> needs a data model; give the machine its first context as input instead"
-        source.report("needs-data-model", child, message)
+        _refuse_data(source, child)
     elif element.tag == "final" and child.tag in ("transition", "invoke", *STATES):
         source.report("conflicting-keys", child, f"<{child.tag}> cannot stand in <final>")
 
 
+def _refuse_data(source: Source, child: XmlElement) -> None:
+    try:
+        if source.data_model in ("", "null", OWN_DATA_MODEL):
+            message = f"<{child.tag}> needs a data model; give the machine its first context as input instead"
+            source.fail("needs-data-model", child, message)
+        source.needs_data_model(child, f"<{child.tag}>")
+    except Unreadable:
+        return
+
+
 def _block(source: Source, element: XmlElement, tag: str) -> tuple[Action, ...]:
-    """All handlers of one kind, one after the other."""
-    return tuple(action for block in element.of(tag) for action in actions(source, block))
+    """All handlers of one kind; where there are several, each is a block of its own."""
+    handlers = [(handler.position, block(source, handler)) for handler in element.of(tag)]
+    if tag == "onentry" and source.is_code and source.is_late and element is not source.root:
+        handlers.insert(0, (element.position, late_data(source, element)))
+    filled = [(position, found) for position, found in handlers if found]
+    if len(filled) < 2:
+        return filled[0][1] if filled else ()
+    return tuple(BlockAction(found, position) for position, found in filled)
 
 
 def _kind(source: Source, element: XmlElement) -> str | None:
@@ -141,11 +177,13 @@ def _memory(source: Source, element: XmlElement) -> EntryDraft | None:
 def _default(source: Source, element: XmlElement) -> EntryDraft | None:
     """The transition of an initial or a history."""
     for transition in element.of("transition"):
-        return EntryDraft(tuple(source.required(transition, "target").split()), actions(source, transition))
+        return EntryDraft(tuple(source.required(transition, "target").split()), block(source, transition))
     return None
 
 
 def _output(source: Source, element: XmlElement) -> Json:
+    if source.is_code:
+        return computed_output(source, element)
     for donedata in element.of("donedata"):
         for content in donedata.of("content"):
             return _content(source, content)
@@ -182,11 +220,13 @@ def _transition(source: Source, owner: XmlElement, element: XmlElement) -> Trans
         events=tuple(descriptor for event in events for descriptor in _descriptors(source, element, event)),
         targets=targets,
         target_positions=(element.position,) * len(targets),
-        actions=actions(source, element),
+        actions=block(source, element),
         internal=element.attributes.get("type") == "internal" and _keeps(source, owner, targets),
     )
     text = element.attributes.get("cond", "").strip()
-    if text:
+    if text and source.is_code:
+        draft.guard = CodeGuard(expression(text), element.position)
+    elif text:
         draft.guard = condition(text, element.position, allows_names=source.is_own)
         if draft.guard is None:
             source.needs_data_model(element, f"cond {shown(text)}")
@@ -202,27 +242,11 @@ def _keeps(source: Source, owner: XmlElement, targets: tuple[str, ...]) -> bool:
 def _descriptors(source: Source, element: XmlElement, event: str) -> tuple[str, ...]:
     """`a` also means `a.b`; `*` means everything, errors too."""
     name = event.removesuffix("*").removesuffix(".")
-    if event == "*":
+    if event in ("*", ".*"):
         return ("*", "error.*")
     if not name or "*" in name:
         source.fail("invalid-event", element, f"{shown(event)} is no event descriptor: accepted 'a', 'a.*', '*'")
     return (f"{name}.*",)
-
-
-def _invocations(source: Source, element: XmlElement) -> list[InvokeDraft]:
-    found: list[InvokeDraft] = []
-    for place, child in enumerate(element.of("invoke")):
-        extra = [name for name in child.attributes if name not in _INVOKE] + [
-            f"<{each.tag}>" for each in child.children
-        ]
-        if extra:
-            message = f"invoke with {', '.join(extra)} is not read; accepted: {', '.join(sorted(_INVOKE))}"
-            source.fail("unknown-key", child, message)
-        src = printable(source.required(child, "src"))
-        source.lost(child, f"invoke {shown(src)} is no document here: bind an actor of that name")
-        id = printable(child.attributes.get("id", "").strip() or f"{source.name(element)}.invoke.{place}")
-        found.append(InvokeDraft(child.position, src, id, child.position))
-    return found
 
 
 _PARTS = (
@@ -230,6 +254,6 @@ _PARTS = (
     ("initial", _initial),
     ("memory", _memory),
     ("transitions", _transitions),
-    ("invoke", _invocations),
+    ("invoke", invocations),
     ("output", _output),
 )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import NoReturn
 
 from rawko.chart.definition import Json
-from rawko.chart.errors import Diagnostic, shown
+from rawko.chart.errors import ChartFileError, Diagnostic, shown
 from rawko.chart.formats.exchange import Losses
 from rawko.chart.formats.names import free_name, printable
 from rawko.chart.formats.scxml.xml import XmlElement
+from rawko.chart.parse import read_text
+from rawko.chart.reading.behaviour import ALLOW_CODE
 from rawko.chart.reading.reader import Reader, Unreadable
 from rawko.chart.reading.types import READERS
 from rawko.chart.yaml_nodes import Document, ScalarNode
@@ -18,11 +21,36 @@ STATES = ("state", "parallel", "final", "history")
 OWN_DATA_MODEL = "rawko"
 
 
-class Source:
-    """One document being imported."""
+PYTHON = "python"
 
-    def __init__(self, root: XmlElement, file: str) -> None:
+
+class Source:
+    """One document being imported.
+
+    Args:
+        is_trusted: Python code is let in.
+        data_model: Read the document's code in this data model, whatever it says itself.
+        folder: Where files that the document names are looked up; None: they are refused.
+
+    Attributes:
+        is_code: Expressions and scripts are read, as Python.
+        is_own: The document was written here: names in conditions are bound guards.
+    """
+
+    def __init__(
+        self,
+        root: XmlElement,
+        file: str,
+        *,
+        is_trusted: bool = False,
+        data_model: str | None = None,
+        folder: Path | None = None,
+    ) -> None:
         self.root = root
+        self.data_model = data_model or root.attributes.get("datamodel", "").strip()
+        self.is_code = self.data_model == PYTHON and is_trusted
+        self.is_late = root.attributes.get("binding") == "late"
+        self._folder = folder
         # The reader collects findings; the text was read as XML already.
         self.reader = Reader(Document(ScalarNode("", None, None, 1, 1), "", file), READERS, is_trusted=False)
         self.losses = Losses()
@@ -65,8 +93,24 @@ class Source:
     def lost(self, element: XmlElement, message: str) -> None:
         self.losses.add(element.position, message)
 
+    def read(self, element: XmlElement, src: str) -> str:
+        """A file that the document names, from its own folder; no other place is looked at."""
+        path = src.strip().removeprefix("file:")
+        if self._folder is None or not path or "://" in src or path.startswith(("/", "\\")) or ".." in Path(path).parts:
+            where = "beside the document" if self._folder is not None else "where the import is told its folder"
+            self.fail("unreadable-src", element, f"src {shown(src)} is not read: accepted are relative files {where}")
+        try:
+            return read_text(self._folder / path)
+        except ChartFileError as error:
+            self.fail("unreadable-src", element, f"src {shown(src)}: {error.diagnostics[0].message}")
+
     def needs_data_model(self, element: XmlElement, what: str) -> NoReturn:
         """Refuse what only a data model can evaluate."""
+        if self.data_model == PYTHON:
+            self.fail("code-not-trusted", element, f"{what} is Python code. {ALLOW_CODE}")
+        if self.data_model not in ("", "null", OWN_DATA_MODEL):
+            message = f"{what} needs the data model {shown(self.data_model)}; run here is 'python' (trusted code)"
+            self.fail("needs-data-model", element, message)
         message = f"{what} needs a data model; what needs none is imported: name a bound guard or action instead"
         self.fail("needs-data-model", element, message)
 

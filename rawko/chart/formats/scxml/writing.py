@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 from rawko.chart.definition import (
     Action,
     AssignAction,
+    BlockAction,
     CallAction,
     CancelAction,
     Chart,
@@ -33,6 +34,7 @@ from rawko.chart.definition import (
     SendAction,
     State,
     Transition,
+    flat,
 )
 from rawko.chart.expressions import format_call, format_guard
 from rawko.chart.formats.exchange import Exported, Losses
@@ -203,7 +205,7 @@ class _Writer:
         return _element(tag, {}, self._actions(actions)) if actions else []
 
     def _actions(self, actions: Iterable[Action]) -> Lines:
-        return [line for action in actions for line in self._action(action)]
+        return [line for action in flat(actions) for line in self._action(action)]
 
     def _action(self, action: Action) -> Lines:
         match action:
@@ -230,6 +232,8 @@ class _Writer:
                 return _element("cancel", {"sendid": self._send_id(id)}, [])
             case LogAction(message):
                 return _element("log", {"label": _xml(message)}, [])
+            case BlockAction():
+                raise AssertionError("blocks were gone into")
             case _:
                 assert_never(action)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.parsers import expat
+from xml.sax.saxutils import escape, quoteattr
 
 from rawko.chart.definition import Position
 from rawko.chart.errors import ChartSyntaxError, Diagnostic
@@ -17,6 +18,7 @@ RAWKO = "urn:rawko:chart"
 """Namespace of what SCXML has no word for: bound actions, literals into the context, emitted events."""
 
 _MARK = {RAWKO: "rawko:"}
+_XML = "http://www.w3.org/XML/1998/namespace"
 
 
 @dataclass(slots=True)
@@ -26,6 +28,8 @@ class XmlElement:
     Attributes:
         tag: The local name for SCXML's own; `rawko:name` for ours; `{namespace}name` for foreign ones.
         text: All text directly inside.
+        parts: Texts and children in their order.
+        name: Namespace and local name, with a space between.
     """
 
     tag: str
@@ -33,6 +37,8 @@ class XmlElement:
     position: Position
     children: list[XmlElement] = field(default_factory=list)
     text: str = ""
+    parts: list[XmlElement | str] = field(default_factory=list)
+    name: str = ""
 
     def of(self, *tags: str) -> Iterator[XmlElement]:
         """Direct children with these tags."""
@@ -77,9 +83,10 @@ class _XmlReader:
         self._count += 1
         if self._count > MAX_NODES or len(self._open) >= MAX_DEPTH:
             self._fail("too-large", f"more than {MAX_NODES} elements, or {MAX_DEPTH} inside each other")
-        element = XmlElement(_tag(name), attributes, self._position)
+        element = XmlElement(_tag(name), attributes, self._position, name=name)
         if self._open:
             self._open[-1].children.append(element)
+            self._open[-1].parts.append(element)
         else:
             self._root = element
         self._open.append(element)
@@ -89,6 +96,7 @@ class _XmlReader:
 
     def _characters(self, text: str) -> None:
         self._open[-1].text += text
+        self._open[-1].parts.append(text)
 
     def _doctype(self, name: str, system: str | None, public: str | None, has_internal: bool) -> None:
         self._fail("xml-doctype", "a document type is refused: charts hold no entities")
@@ -99,6 +107,28 @@ class _XmlReader:
 
     def _fail(self, code: str, message: str) -> NoReturn:
         raise ChartSyntaxError([Diagnostic(self._position, code, message)])
+
+
+def inner_xml(element: XmlElement) -> str:
+    """What stands inside an element, as XML that stands by itself."""
+    return "".join(escape(part) if isinstance(part, str) else _outer(part, "") for part in element.parts)
+
+
+def _outer(element: XmlElement, default: str) -> str:
+    namespace, _, local = element.name.rpartition(" ")
+    start = [local]
+    if namespace != default:
+        start.append(f"xmlns={quoteattr(namespace)}")
+    for number, (name, value) in enumerate(element.attributes.items()):
+        of, _, key = name.rpartition(" ")
+        if of == _XML:
+            key = f"xml:{key}"
+        elif of:
+            start.append(f"xmlns:n{number}={quoteattr(of)}")
+            key = f"n{number}:{key}"
+        start.append(f"{key}={quoteattr(value)}")
+    inside = "".join(escape(part) if isinstance(part, str) else _outer(part, namespace) for part in element.parts)
+    return f"<{' '.join(start)}>{inside}</{local}>" if inside else f"<{' '.join(start)}/>"
 
 
 def _tag(name: str) -> str:

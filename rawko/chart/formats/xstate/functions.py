@@ -18,6 +18,7 @@ from rawko.chart.definition import (
     And,
     Arguments,
     AssignAction,
+    BlockAction,
     CallAction,
     CancelAction,
     CodeAction,
@@ -37,6 +38,7 @@ from rawko.chart.definition import (
     Position,
     RaiseAction,
     SendAction,
+    flat,
 )
 from rawko.chart.expressions import format_call, format_guard
 from rawko.chart.formats.exchange import Losses
@@ -66,7 +68,7 @@ class Functions:
     # ------------------------------------------------------------ actions
 
     def actions(self, actions: Sequence[Action]) -> list[Any]:
-        return [self._action(action) for action in actions]
+        return [self._action(action) for action in flat(actions)]
 
     def _action(self, action: Action) -> Any:
         match action:
@@ -92,6 +94,8 @@ class Functions:
                 return self._built_in(action, "xstate.cancel", {"id": id})
             case LogAction(message):
                 return self._built_in(action, "xstate.log", {"message": message})
+            case BlockAction():
+                raise AssertionError("blocks were gone into")
             case _:
                 assert_never(action)
 

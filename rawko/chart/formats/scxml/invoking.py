@@ -1,0 +1,126 @@
+"""`<invoke>`: child documents (run by the actor `scxml`) and bound actors.
+
+What the child gets to know is the invocation's input: `content` (its text) or `src` (its file), `data` (values for
+its variables). A file that the document names is read at the import, so that a chart needs no other file.
+"""
+
+from __future__ import annotations
+
+from rawko.chart.definition import CodeValue, Json
+from rawko.chart.errors import shown
+from rawko.chart.formats.names import printable
+from rawko.chart.formats.scxml import python_code
+from rawko.chart.formats.scxml.content import block, parameters
+from rawko.chart.formats.scxml.source import Source
+from rawko.chart.formats.scxml.xml import XmlElement, inner_xml
+from rawko.chart.reading.moves import InvokeDraft
+from rawko.chart.reading.reader import Unreadable
+
+SCXML_ACTOR = "scxml"
+"""The bound actor that runs a document."""
+
+_SCXML_TYPES = frozenset(("scxml", "http://www.w3.org/TR/scxml/", "http://www.w3.org/TR/scxml"))
+_KNOWN = frozenset(("type", "typeexpr", "src", "srcexpr", "id", "idlocation", "namelist", "autoforward"))
+_COMPUTED = ("typeexpr", "srcexpr", "idlocation", "namelist")
+
+
+def invocations(source: Source, element: XmlElement) -> list[InvokeDraft]:
+    """All of a state."""
+    found: list[InvokeDraft] = []
+    for place, child in enumerate(element.of("invoke")):
+        try:
+            found.append(_invocation(source, element, child, place))
+        except Unreadable:
+            continue
+    return found
+
+
+def _invocation(source: Source, owner: XmlElement, element: XmlElement, place: int) -> InvokeDraft:
+    _check(source, element)
+    id = printable(element.attributes.get("id", "").strip() or f"{source.name(owner)}.invoke{place}")
+    src, given = _what(source, element, id)
+    forwarded = element.attributes.get("autoforward", "false").strip()
+    if forwarded not in ("true", "false"):
+        source.fail("invalid-value", element, f"autoforward is 'true' or 'false', found {shown(forwarded)}")
+    draft = InvokeDraft(element.position, src, id, element.position, given, autoforward=forwarded == "true")
+    for finalize in element.of("finalize"):
+        draft.finalize = block(source, finalize)
+        if not finalize.children and source.is_code:
+            draft.finalize = ()
+    return draft
+
+
+def _check(source: Source, element: XmlElement) -> None:
+    extra = [name for name in element.attributes if name not in _KNOWN and " " not in name]
+    extra += [
+        f"<{child.tag}>" for child in element.children
+        if child.tag not in ("param", "content", "finalize") and not child.tag.startswith("{")
+    ]  # fmt: skip
+    if extra:
+        message = f"invoke with {', '.join(extra)} is not read; accepted: {', '.join(sorted(_KNOWN))}"
+        source.fail("unknown-key", element, message)
+    if not source.is_code:
+        for attribute in _COMPUTED:
+            if attribute in element.attributes:
+                source.needs_data_model(element, attribute)
+
+
+def _what(source: Source, element: XmlElement, id: str) -> tuple[str, Json | CodeValue]:
+    """The actor and its input."""
+    if not _is_document(source, element):
+        src = printable(source.required(element, "src"))
+        source.lost(element, f"invoke {shown(src)} is no document here: bind an actor of that name")
+        if source.is_code:
+            data = python_code.fields(source, element)
+            return src, None if data is None else CodeValue(data, element.position)
+        return src, parameters(source, element) or None
+    if not source.is_code:
+        return SCXML_ACTOR, _literal(source, element)
+    return SCXML_ACTOR, CodeValue(f"invoked({', '.join(_arguments(source, element, id))})", element.position)
+
+
+def _is_document(source: Source, element: XmlElement) -> bool:
+    """Whether an SCXML document is invoked."""
+    type = element.attributes.get("type")
+    if type is not None:
+        return type.strip() in _SCXML_TYPES
+    if source.is_code or any(element.of("content")):
+        return True
+    return element.attributes.get("src", "").endswith((".scxml", ".xml"))
+
+
+def _literal(source: Source, element: XmlElement) -> Json:
+    """Input that needs no data model."""
+    found: dict[str, Json] = {}
+    for child in element.of("content"):
+        found["content"] = inner_xml(child).strip()
+    if "src" in element.attributes:
+        found["content"] = source.read(element, element.attributes["src"])
+    data = {child.attributes.get("name", ""): child for child in element.of("param")}
+    if data:
+        found["data"] = {
+            name: source.literal(child, source.required(child, "expr"), "expr") for name, child in data.items()
+        }
+    if "content" not in found:
+        source.fail("missing-key", element, "<invoke> needs 'src' or <content>")
+    return found
+
+
+def _arguments(source: Source, element: XmlElement, id: str) -> list[str]:
+    given = element.attributes
+    found = [repr(id)]
+    if "idlocation" in given:
+        found.append(f"idlocation={given['idlocation']!r}")
+    if "typeexpr" in given:
+        found.append(f"type={python_code.expression(given['typeexpr'])}")
+    if "srcexpr" in given:
+        found.append(f"src={python_code.expression(given['srcexpr'])}")
+    elif "src" in given:
+        found.append(f"content={source.read(element, given['src'])!r}")
+    for child in element.of("content"):
+        written = child.attributes.get("expr")
+        code = python_code.expression(written) if written is not None else repr(inner_xml(child).strip())
+        found.append(f"content={code}")
+    if (data := python_code.fields(source, element)) is not None:
+        found.append(f"data={data}")
+    return found

@@ -1,0 +1,227 @@
+"""Executable content of SCXML's Python data model as Python statements, in the words of `rawko.interpreter.data_model`.
+
+    <assign location="n" expr="n + 1"/>     assign('n', n + 1)
+    <if cond="n > 2">...                    if holds(lambda: n > 2): ...
+    <foreach array="xs" item="x">...        for x in each(xs): ...
+    <send event="e" delay="1s" id="s"/>     send('e', delay='1s', id='s')
+
+An expression that is no Python is an error where the machine reaches it, not before: SCXML has it so.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import textwrap
+from collections.abc import Callable, Iterator
+from keyword import iskeyword
+
+from rawko.chart.errors import shown
+from rawko.chart.formats.scxml.source import Source
+from rawko.chart.formats.scxml.xml import XmlElement, inner_xml
+
+_INDENT = "    "
+
+
+def statements(source: Source, element: XmlElement) -> str:
+    """One element of executable content as Python."""
+    return "\n".join(_lines(source, element))
+
+
+def block(source: Source, parent: XmlElement) -> str:
+    """All content of an element as Python."""
+    return "\n".join(line for child in parent.children for line in _lines(source, child))
+
+
+def expression(text: str) -> str:
+    """An expression as it may stand inside code; what is none becomes an error where it is reached."""
+    text = _one_line(text)
+    try:
+        ast.parse(text, mode="eval")
+        if "#" in text:
+            ast.parse(f"({text})", mode="eval")
+    except (SyntaxError, ValueError, RecursionError):
+        return f"invalid({f'{text} is no Python expression'!r})"
+    return f"({text})" if isinstance(ast.parse(text, mode="eval").body, (ast.Tuple, ast.NamedExpr)) else text
+
+
+def is_expression(text: str) -> bool:
+    return not expression(text).startswith("invalid(")
+
+
+def _one_line(text: str) -> str:
+    """An expression over several lines on one, where that changes nothing."""
+    text = text.strip()
+    if "\n" not in text:
+        return text
+    try:
+        return ast.unparse(ast.parse(f"({text}\n)", mode="eval"))
+    except (SyntaxError, ValueError, RecursionError):
+        return " ".join(text.split())
+
+
+def value_of(source: Source, element: XmlElement) -> str:
+    """What stands inside `<content>`, `<data>` or `<assign>`: XML, JSON, or a text with single spaces."""
+    if element.children:
+        return f"xml({inner_xml(element).strip()!r})"
+    return text_value(element.text)
+
+
+def text_value(text: str) -> str:
+    """A text as a value: JSON where it is an object, an array or a number; XML; else the text with single spaces."""
+    text = text.strip()
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if isinstance(found, (dict, list, int, float)) and not isinstance(found, bool):
+        return repr(found)
+    if text.startswith("<"):
+        return f"xml({text!r})"
+    return repr(" ".join(text.split()))
+
+
+def fields(source: Source, element: XmlElement) -> str | None:
+    """Namelist and params as a display of a dict; None where there is none."""
+    pairs = [(name, expression(name)) for name in element.attributes.get("namelist", "").split()]
+    for child in element.of("param"):
+        name = source.required(child, "name")
+        text = child.attributes.get("expr") or child.attributes.get("location")
+        if text is None:
+            source.fail("missing-key", child, "<param> needs 'expr' or 'location'")
+        pairs.append((name, expression(text)))
+    if not pairs:
+        return None
+    return "{" + ", ".join(f"{name!r}: {value}" for name, value in pairs) + "}"
+
+
+def content(source: Source, element: XmlElement) -> str | None:
+    """The value of `<content>`; None where there is none."""
+    for child in element.of("content"):
+        written = child.attributes.get("expr")
+        return expression(written) if written is not None else value_of(source, child)
+    return None
+
+
+# ---------------------------------------------------------------- one element each
+
+
+def _lines(source: Source, element: XmlElement) -> Iterator[str]:
+    writer = _WRITERS.get(element.tag)
+    if writer is not None:
+        yield from writer(source, element)
+    elif element.tag.startswith("{"):
+        source.lost(element, f"foreign element {shown(element.tag)} is left out")
+    else:
+        source.report("unknown-key", element, f"<{element.tag}> is no executable content")
+
+
+def _raise(source: Source, element: XmlElement) -> Iterator[str]:
+    yield f"raise_({source.required(element, 'event')!r})"
+
+
+def _assign(source: Source, element: XmlElement) -> Iterator[str]:
+    location = source.required(element, "location")
+    written = element.attributes.get("expr")
+    value = expression(written) if written is not None else value_of(source, element)
+    yield f"assign({location!r}, {value})"
+
+
+def _log(source: Source, element: XmlElement) -> Iterator[str]:
+    label, written = element.attributes.get("label", ""), element.attributes.get("expr")
+    yield f"log({label!r})" if written is None else f"log({label!r}, {expression(written)})"
+
+
+def _script(source: Source, element: XmlElement) -> Iterator[str]:
+    yield from script_text(source, element).splitlines()
+
+
+def script_text(source: Source, element: XmlElement) -> str:
+    """The statements of a script; from its file, where it names one."""
+    src = element.attributes.get("src")
+    text = source.read(element, src) if src is not None else element.text
+    first, _, rest = text.strip("\n").partition("\n")
+    code = textwrap.dedent(f"{first}\n{rest}") if first[:1].isspace() else f"{first}\n{rest}"
+    code = code.strip() or "pass"
+    try:
+        ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        return f"invalid({f'script: {error}'!r})"
+    return code
+
+
+def _if(source: Source, element: XmlElement) -> Iterator[str]:
+    body: list[str] = []
+    yield f"if {_condition(source, element)}:"
+    for child in element.children:
+        if child.tag in ("elseif", "else"):
+            yield from _indented(body)
+            body = []
+            yield f"elif {_condition(source, child)}:" if child.tag == "elseif" else "else:"
+        else:
+            body += _lines(source, child)
+    yield from _indented(body)
+
+
+def _condition(source: Source, element: XmlElement) -> str:
+    return f"holds(lambda: {expression(source.required(element, 'cond'))})"
+
+
+def _foreach(source: Source, element: XmlElement) -> Iterator[str]:
+    item, index = source.required(element, "item"), element.attributes.get("index")
+    array = expression(source.required(element, "array"))
+    for name in (item, index):
+        if name is not None and (not name.isidentifier() or iskeyword(name)):
+            yield f"invalid({f'foreach: {name!r} is no name of a variable'!r})"
+            return
+    yield f"for {item} in each({array}):" if index is None else f"for {index}, {item} in enumerate(each({array})):"
+    yield from _indented([line for child in element.children for line in _lines(source, child)])
+
+
+def _indented(lines: list[str]) -> Iterator[str]:
+    yield from (f"{_INDENT}{line}" for line in lines or ["pass"])
+
+
+def _send(source: Source, element: XmlElement) -> Iterator[str]:
+    event = either(source, element, "event", "eventexpr")
+    arguments = [] if event is None else [event]
+    for name, computed in (("target", "targetexpr"), ("type", "typeexpr"), ("delay", "delayexpr")):
+        value = either(source, element, name, computed)
+        if value is not None:
+            arguments.append(f"{name}={value}")
+    for name in ("id", "idlocation"):
+        if name in element.attributes:
+            arguments.append(f"{name}={element.attributes[name]!r}")
+    if (data := fields(source, element)) is not None:
+        arguments.append(f"data={data}")
+    if (value := content(source, element)) is not None:
+        arguments.append(f"content={value}")
+    yield f"send({', '.join(arguments)})"
+
+
+def _cancel(source: Source, element: XmlElement) -> Iterator[str]:
+    id = either(source, element, "sendid", "sendidexpr")
+    if id is None:
+        source.fail("missing-key", element, "<cancel> needs 'sendid' or 'sendidexpr'")
+    yield f"cancel({id})"
+
+
+def either(source: Source, element: XmlElement, literal: str, computed: str) -> str | None:
+    """A literal attribute or the expression of its computed twin; None where there is neither."""
+    if computed in element.attributes:
+        if literal in element.attributes:
+            source.fail("conflicting-keys", element, f"<{element.tag}> has {literal!r} or {computed!r}, not both")
+        return expression(element.attributes[computed])
+    return repr(element.attributes[literal]) if literal in element.attributes else None
+
+
+_WRITERS: dict[str, Callable[[Source, XmlElement], Iterator[str]]] = {
+    "raise": _raise,
+    "assign": _assign,
+    "log": _log,
+    "script": _script,
+    "if": _if,
+    "foreach": _foreach,
+    "send": _send,
+    "cancel": _cancel,
+}

@@ -1,0 +1,98 @@
+"""The W3C's SCXML test documents: each imported as a user would, run as an actor, and passed where it ends in `pass`.
+
+python -m tests.conformance.w3c            # the table per section of the recommendation, and what fails
+python -m tests.conformance.w3c 144 554    # these cases alone
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rawko.chart import ChartError
+from rawko.chart.formats.scxml import import_scxml
+from rawko.interpreter.clocks import SimulatedClock
+from rawko.runtime import Actor
+from rawko.runtime.errors import RuntimeFault
+from rawko.runtime.scxml import scxml_actors
+from tests.conformance.fetch import NotFetched, w3c_folder
+
+LONGEST_S = 10
+"""No document waits longer, on the simulated clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One document.
+
+    Attributes:
+        number: As the W3C numbers it; 403a, 403b and 403c are three.
+        level: "mandatory" or "optional".
+    """
+
+    number: str
+    level: str
+    path: Path
+
+    @property
+    def id(self) -> str:
+        return f"{self.level}-{self.number}"
+
+
+def cases(folder: Path) -> Iterator[Case]:
+    """All documents but those that others invoke."""
+    for level in ("mandatory", "optional"):
+        for path in sorted((folder / level).glob("test*.scxml")):
+            if "sub" not in path.stem:
+                yield Case(path.stem.removeprefix("test"), level, path)
+
+
+def run(case: Case) -> str | None:
+    """None where the document ends in its state `pass`; else what happened."""
+    try:
+        return asyncio.run(_run(case))
+    except ChartError as error:
+        return f"not imported: {error}"
+    except RuntimeFault as error:
+        return f"crashed: {error}"
+
+
+async def _run(case: Case) -> str | None:
+    folder = case.path.parent
+    text = case.path.read_text("utf-8")
+    # Some documents still say `ecmascript`; their expressions are Python all the same.
+    chart = import_scxml(text, file=case.path.name, trusted=True, data_model="python", folder=folder).chart
+    actors = scxml_actors(trusted=True, data_model="python", folder=folder)
+    clock = SimulatedClock()
+    async with Actor(chart, actors, clock=clock, trusted=True, log=lambda level, message, data: None) as actor:
+        await actor.settle()
+        while not actor.is_ended and clock.time < LONGEST_S:
+            await actor.advance(0.25)
+        if actor.error is not None:
+            return f"crashed: {actor.error}"
+        return None if "pass" in actor.configuration else f"ends in {', '.join(actor.configuration)}"
+
+
+def main(wanted: list[str]) -> int:
+    try:
+        folder = w3c_folder()
+    except NotFetched as error:
+        print(f"not fetched: {error}")
+        return 1
+    failed = 0
+    for case in cases(folder):
+        if wanted and case.number not in wanted:
+            continue
+        outcome = run(case)
+        if outcome is not None:
+            failed += 1
+            print(f"{case.id}: {outcome}")
+    print(f"{failed} failed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
