@@ -104,9 +104,12 @@ class Core(SismicInterpreter):
 
     @_configuration.setter
     def _configuration(self, names: set[str]) -> None:
+        if not names:  # how sismic's `run_in_background` stops a machine, from another thread
+            self._is_done = True
+            return
         structure = self._program.structure
-        configuration = frozenset(structure.index[name] for name in names)
-        self._node = self._program.node(configuration) if configuration else None
+        self._node = self._program.node(frozenset(structure.index[name] for name in names))
+        self._is_done = False
 
     def _raise_internal(self, event: Event) -> None:
         """Queue an event before all external ones. Between steps, it gets a macrostep of its own."""
