@@ -150,14 +150,127 @@ Feature: The loop of one agent, tool call by tool call
     Then state "limit" is active
     And the output contains {"outcome": "limit", "reason": "max_tokens", "error": null}
 
-  Scenario: A full context window is a limit (C-35, C-38)
+  # ---------------------------------------------------------------- a conversation that no longer fits (C-35)
+
+  Scenario: Where nothing can be left out, a full context window is a limit (C-35, C-38)
     Given state "thinking" is active
     When actor "stream_agent" fails with {"message": "prompt is too long", "category": "provider_error", "code": "context_window"}
     Then state "limit" is active
     And the output contains {"outcome": "limit", "reason": "context_window"}
 
-  Scenario: An answer that fills the context window is a limit (C-35, C-38)
+  Scenario: Old tool results become pointers first, and the turn is tried again (C-35)
     Given state "thinking" is active
+    And guard can_shorten is true
+    When actor "stream_agent" fails with {"message": "prompt is too long", "category": "provider_error", "code": "context_window"}
+    Then state "thinking" is active
+    And actor "stream_agent" is started
+    And action "shorten_results" is called
+    And context field "compactions_in_a_row" equals 1
+    And event CONVERSATION_COMPACTED is emitted
+
+  Scenario: Then the older part is summarised; the task, the plan and the last turns stay (C-35)
+    Given state "thinking" is active
+    And context field "compactions_in_a_row" is 1
+    And context field "prompt" is "Write fizzbuzz"
+    And context field "messages" is [{"role": "user", "content": [{"type": "text", "text": "Write fizzbuzz"}]}, {"role": "assistant", "content": [{"type": "text", "text": "I look around at length."}]}, {"role": "user", "content": [{"type": "text", "text": "Good."}]}]
+    When actor "stream_agent" fails with {"message": "prompt is too long", "category": "provider_error", "code": "context_window"}
+    Then state "compacting" is active
+    And actor "summarise" is started
+    And the input of actor "summarise" contains {"task": "Write fizzbuzz", "prompt": "Write fizzbuzz", "plan": null, "kept_from": 3}
+    When actor "summarise" is done with {"head": "Task: fizzbuzz. So far: nothing.", "kept_from": 3, "usage": {"input_tokens": 9, "output_tokens": 3, "calls": 1}}
+    Then state "thinking" is active
+    And the input of actor "stream_agent" contains {"messages": [{"role": "user", "content": [{"type": "text", "text": "Task: fizzbuzz. So far: nothing."}]}]}
+    And context field "usage" contains {"input_tokens": 9, "calls": 1}
+    And context field "messages" contains [{"role": "user"}, {"role": "assistant"}, {"role": "user"}]
+    And event CONVERSATION_COMPACTED is emitted
+
+  Scenario: A window that is full again after that is a limit (C-35)
+    Given state "thinking" is active
+    And guard can_shorten is false
+    And context field "compactions_in_a_row" is 2
+    And context field "messages" is [{"role": "user", "content": [{"type": "text", "text": "Go"}]}, {"role": "assistant", "content": [{"type": "text", "text": "Well"}]}, {"role": "user", "content": [{"type": "text", "text": "On"}]}]
+    When actor "stream_agent" fails with {"message": "prompt is too long", "category": "provider_error", "code": "context_window"}
+    Then state "limit" is active
+    And the output contains {"outcome": "limit", "reason": "context_window"}
+
+  Scenario: A turn that comes back whole begins the count anew (C-35)
+    Given state "thinking" is active
+    And context field "compactions_in_a_row" is 2
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "bash", "input": {"command": "ls"}}]},
+       "stop_reason": "tool_use", "usage": {"input_tokens": 100, "cache_read_tokens": 900, "output_tokens": 20}, "model": "m", "context_window": 4000}
+      """
+    Then context field "compactions_in_a_row" equals 0
+    And context field "context_tokens" equals 1020
+    And context field "context_window" equals 4000
+
+  Scenario: A window that is nearly full is emptied before it overflows (C-35)
+    Given state "running_tool" is active
+    And guard is_nearly_full is true
+    And guard can_shorten is true
+    And context field "open_call" is {"call": {"id": "c1", "name": "read", "input": {}}, "is_truncated": false}
+    When actor "execute_tool" is done with {"content": "A", "is_error": false, "is_read_only": true, "touched": []}
+    Then state "thinking" is active
+    And action "answer_turn" is called
+    And action "shorten_results" is called
+
+  Scenario: A window that is nearly full is emptied by a summary where pointers do not help (C-35)
+    Given state "running_tool" is active
+    And guard is_nearly_full is true
+    And guard can_shorten is false
+    And guard can_compact is true
+    And context field "open_call" is {"call": {"id": "c1", "name": "read", "input": {}}, "is_truncated": false}
+    When actor "execute_tool" is done with {"content": "A", "is_error": false, "is_read_only": true, "touched": []}
+    Then state "compacting" is active
+    And action "answer_turn" is called
+
+  Scenario: An answer that the window cuts off goes on after old results are left out (C-35, C-38)
+    Given state "thinking" is active
+    And guard can_shorten is true
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "text", "text": "and so"}]},
+       "stop_reason": "model_context_window_exceeded", "usage": {}, "model": "m"}
+      """
+    Then state "thinking" is active
+    And action "resume_cut_off" is called
+    And action "shorten_results" is called
+
+  Scenario: An answer that the window cuts off goes on after a summary (C-35, C-38)
+    Given state "thinking" is active
+    And guard can_shorten is false
+    And guard can_compact is true
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "text", "text": "and so"}]},
+       "stop_reason": "model_context_window_exceeded", "usage": {}, "model": "m"}
+      """
+    Then state "compacting" is active
+    And action "resume_cut_off" is called
+
+  Scenario: A summary that a rate limit keeps back is asked for again (C-24, C-35)
+    Given state "compacting" is active
+    And context field "is_compacting" is true
+    When actor "summarise" fails with code "rate_limited"
+    Then state "backing_off" is active
+    When I wait 60 seconds
+    Then state "compacting" is active
+    When actor "summarise" fails with code "rate_limited"
+    Then state "backing_off" is active
+    When I send event RETRY
+    Then state "compacting" is active
+
+  Scenario: A summary that cannot be had is a limit (C-35)
+    Given state "compacting" is active
+    When actor "summarise" fails with code "refusal"
+    Then state "limit" is active
+    And the output contains {"outcome": "limit", "reason": "context_window"}
+
+  Scenario: An answer that fills the context window is a limit where nothing helps any more (C-35, C-38)
+    Given state "thinking" is active
+    And guard can_shorten is false
+    And guard can_compact is false
     When actor "stream_agent" is done with
       """
       {"message": {"role": "assistant", "content": [{"type": "text", "text": "and so"}]},
@@ -232,6 +345,34 @@ Feature: The loop of one agent, tool call by tool call
     When actor "capture_snapshot" is done with {"snapshot": {"tree": "t0", "commit": "c0", "label": "bash"}, "changes": []}
     Then state "failed" is active
     And the output contains {"outcome": "failure", "error": {"category": "tool_failure", "tool": "bash"}}
+
+  Scenario: The same call on the same files, again and again, pauses the run and says what it is
+    Given state "running_tool" is active
+    And context field "limits" is {"turns": 10, "tool_steps": 100, "repeats": 2}
+    And context field "recent_calls" is ["c24657c1a1341189", "other"]
+    And context field "current_snapshot" is {"tree": "t0", "commit": "c0"}
+    And context field "open_call" is {"call": {"id": "c2", "name": "read", "input": {"file_path": "a"}}, "is_truncated": false}
+    And context field "pending_calls" is [{"call": {"id": "c3", "name": "read", "input": {"file_path": "b"}}, "is_truncated": false}]
+    When actor "execute_tool" is done with {"content": "A", "is_error": false, "is_read_only": true, "touched": []}
+    Then state "paused" is active
+    And context field "repeated" contains {"kind": "call", "times": 2, "tree": "t0", "call": "read {\"file_path\": \"a\"}"}
+    And context field "reason" equals "repetition"
+    And context field "pending_calls" equals []
+    And event AGENT_PAUSED is emitted
+    When actor "ask_person" is done with null
+    Then event NEEDS_PERSON is emitted
+    When I send event USER_MESSAGE with content="Read b instead"
+    Then state "thinking" is active
+    And context field "repeated" equals null
+    And context field "recent_calls" equals []
+
+  Scenario: The same error, again and again, pauses the run, whatever the calls were
+    Given state "capturing_snapshot" is active
+    And context field "repeated" is {"kind": "error", "call": "bash make", "times": 3, "tree": "t0", "message": "boom"}
+    And context field "current_snapshot" is {"tree": "t0", "commit": "c0"}
+    When actor "capture_snapshot" is done with {"snapshot": {"tree": "t0", "commit": "c0", "label": "bash"}, "changes": []}
+    Then state "paused" is active
+    And context field "question" contains {"kind": "pause"}
 
   Scenario: A tool that is itself broken is a failure (C-13)
     Given state "running_tool" is active
@@ -403,6 +544,78 @@ Feature: The loop of one agent, tool call by tool call
     And context field "is_unattended" equals true
     When I send event USER_MESSAGE with content="Back again"
     Then state "thinking" is active
+
+  Scenario: Who answers is told with the answer
+    Given state "awaiting_clarification" is active
+    And context field "question" is {"kind": "clarify", "text": "Tabs?"}
+    When actor "ask_person" is done with {"text": "Spaces", "who": "ada"}
+    Then state "thinking" is active
+    And event QUESTION_ANSWERED is emitted
+
+  Scenario: In a run that is not to wait, a question that nobody can answer is a failure
+    Given state "awaiting_clarification" is active
+    And context field "question" is {"kind": "clarify", "text": "Tabs?"}
+    When actor "ask_person" fails with {"message": "nobody is there", "category": "unknown", "code": "unattended"}
+    Then state "failed" is active
+    And the output contains {"outcome": "failure", "error": {"code": "unattended"}}
+
+  # ---------------------------------------------------------------- budgets
+
+  Scenario: A turn for which there is no budget waits for a larger one, and nothing is lost
+    Given state "thinking" is active
+    When actor "stream_agent" fails with {"message": "The budget is used up: $1.0010 of $1.", "category": "provider_error", "code": "budget"}
+    Then state "out_of_budget" is active
+    And event OUT_OF_BUDGET is emitted
+    And event AGENT_WAITING is sent
+    When I send event RESUME
+    Then state "thinking" is active
+    And actor "stream_agent" is started
+    And event AGENT_RESUMED is sent
+
+  Scenario: A summary for which there is no budget waits for a larger one
+    Given state "compacting" is active
+    And context field "is_compacting" is true
+    When actor "summarise" fails with code "budget"
+    Then state "out_of_budget" is active
+    When I send event RESUME
+    Then state "compacting" is active
+
+  Scenario: A tool is not begun after the time is used up; it runs when there is more
+    Given state "checking_gate" is active
+    And context field "open_call" is {"call": {"id": "c1", "name": "bash", "input": {"command": "make"}}, "is_truncated": false}
+    When actor "check_gate" fails with code "budget"
+    Then state "out_of_budget" is active
+    When I send event RESUME
+    Then state "checking_gate" is active
+    And actor "check_gate" is started
+
+  Scenario: A run without a budget can be cancelled (C-29)
+    Given state "out_of_budget" is active
+    When I send event CANCEL with who="ada"
+    Then state "cancelling" is active
+
+  # ---------------------------------------------------------------- a run that follows another
+
+  Scenario: A new task goes on with the conversation of a run that has ended
+    Given state "idle" is active
+    When I send event FOLLOW_UP
+      """
+      {"run": "r1", "content": "Now write its tests", "plan": null, "messages": [
+        {"role": "user", "content": [{"type": "text", "text": "Write fizzbuzz"}]},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "bash", "input": {}}]}]}
+      """
+    Then state "thinking" is active
+    And context field "new_messages_from" equals 2
+    And context field "messages" contains [{"role": "user"}, {"role": "assistant"}, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1"}, {"type": "text", "text": "Now write its tests"}]}]
+    And event RUN_CONTINUED is emitted
+
+  Scenario: A conversation that has begun takes over no other
+    Given state "idle" is active
+    And context field "messages" is [{"role": "user", "content": [{"type": "text", "text": "Hello"}]}, {"role": "assistant", "content": [{"type": "text", "text": "Hello"}]}]
+    When I send event FOLLOW_UP with run="r1", content="Next", plan=null, messages=[]
+    Then state "idle" is active
+
+  # ---------------------------------------------------------------- approval
 
   Scenario: The gate may want a person's yes, for this call or from now on (AL-070)
     Given state "checking_gate" is active

@@ -533,3 +533,67 @@ Feature: The orchestrator: an arbiter chooses agents until the task is done
     Then state "failed" is active
     And action "cleanup_session" is called
     And event SESSION_CLEANUP is emitted with session_id="s1"
+
+  # ---------------------------------------------------------------- budgets and follow-ups
+
+  Scenario: An arbiter for which there is no budget is no failure; a larger one lets it be asked
+    Given state "selecting" is active
+    When actor "select_agent" fails with code "budget"
+    Then state "out_of_budget" is active
+    And context field "total_failures" equals 0
+    And event OUT_OF_BUDGET is emitted
+    When I send event RESUME
+    Then state "selecting" is active
+    And actor "select_agent" is started
+
+  Scenario: A judgement for which there is no budget is made up for
+    Given state "evaluating" is active
+    And context field "history" is [{"agent": "developer", "iteration": 1, "started_at": 0, "result": "success"}]
+    When actor "evaluate_progress" fails with code "budget"
+    Then state "out_of_budget" is active
+    When I send event RESUME
+    Then state "evaluating" is active
+    And actor "evaluate_progress" is started
+
+  Scenario: CANCEL while the budget is used up (C-29)
+    Given state "out_of_budget" is active
+    When I send event CANCEL
+    Then state "cancelled" is active
+
+  Scenario: A forced agent may try while the budget is used up (C-28)
+    Given state "out_of_budget" is active
+    And context field "agents" is {"developer": {"name": "developer", "display_name": "", "when_to_use": ""}}
+    When I send event FORCE_AGENT with agent_name="developer"
+    Then state "executing" is active
+
+  Scenario: A step is skipped while the budget is used up (C-28)
+    Given state "out_of_budget" is active
+    And context field "plan" is {"steps": [{"index": 1, "description": "a", "status": "pending"}, {"index": 2, "description": "b", "status": "pending"}], "current_step_index": 0, "is_complete": false}
+    When I send event SKIP_STEP
+    Then state "out_of_budget" is active
+    And context field "plan" contains {"current_step_index": 1}
+
+  Scenario: A task goes on where another run ended
+    Given state "idle" is active
+    When I send event FOLLOW_UP
+      """
+      {"task": "Now write its tests", "run": "r1", "earlier_task": "Write fizzbuzz", "outcome": "success", "summary": "Written.",
+       "agent": "developer", "history": [], "plan": null,
+       "messages": [{"agent": "developer", "iteration": 0, "message": {"role": "user", "content": [{"type": "text", "text": "Write fizzbuzz"}]}}]}
+      """
+    Then state "selecting" is active
+    And context field "task" equals "Now write its tests"
+    And context field "carried_agent" equals "developer"
+    And context field "earlier" equals {"run": "r1", "task": "Write fizzbuzz", "outcome": "success", "summary": "Written."}
+    And context field "messages" contains [{"agent": "developer"}]
+    And event RUN_CONTINUED is emitted
+
+  Scenario: A follow-up without a task is none
+    Given state "idle" is active
+    When I send event FOLLOW_UP with task=" ", run="r1"
+    Then state "idle" is active
+
+  Scenario: A question that nobody is there to answer ends the task, since no other agent could get an answer
+    Given state "executing" is active
+    When actor "execute_agent" fails with {"message": "nobody is there", "category": "unknown", "code": "unattended"}
+    Then state "failed" is active

@@ -1,33 +1,68 @@
-"""A provider that counts: tokens by model, of every try, failed ones included. Wraps any other provider."""
+"""A provider that counts and keeps to the budget: tokens by model, of every try, failed ones included.
+
+Wraps any other provider. Every model call of a run passes here, whichever machine makes it, so this is the one place
+where a budget is kept: a call is refused before it is made, with the code `budget`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rawko.runtime.ports import ModelRequest, Provider, ProviderError, StreamEvent, TurnDone
+from rawko.vocabulary.budget import Budget
 from rawko.vocabulary.usage import Price, Usage
 
 
+def _never() -> int:
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a meter measures against.
+
+    Attributes:
+        prices: By model, under the name that the server answers with or the one it was asked for with.
+        default_price: For models that are not among them; None: their cost is not known.
+        elapsed_ms: How long the run has been at work.
+    """
+
+    budget: Budget = field(default_factory=Budget)
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    default_price: Price | None = None
+    elapsed_ms: Callable[[], int] = _never
+
+
 class MeteredProvider:
-    """Passes calls on and keeps the sums.
+    """Passes calls on, keeps the sums, and refuses a call for which there is no budget.
 
     Args:
         inner: Who answers.
         on_usage: Told of every call's end: (model, its usage).
+        bounds: Of the run; without them nothing is refused.
     """
 
-    def __init__(self, inner: Provider, on_usage: Callable[[str, Usage], None] | None = None) -> None:
+    def __init__(
+        self,
+        inner: Provider,
+        on_usage: Callable[[str, Usage], None] | None = None,
+        *,
+        bounds: Bounds | None = None,
+    ) -> None:
         self._inner = inner
         self._on_usage = on_usage
+        self._bounds = bounds or Bounds()
         self.usage: dict[str, Usage] = {}
         self._asked_as: dict[str, str] = {}
         self.name = inner.name
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+        allowed = self._allowed(request)
         try:
-            async with aclosing(self._inner.stream(request)) as events:  # type: ignore[type-var]
+            async with aclosing(self._inner.stream(allowed)) as events:  # type: ignore[type-var]
                 async for event in events:
                     if isinstance(event, TurnDone):
                         self._count(event.model, event.usage, asked_as=request.model)
@@ -37,8 +72,9 @@ class MeteredProvider:
             raise
 
     async def create(self, request: ModelRequest) -> TurnDone:
+        allowed = self._allowed(request)
         try:
-            done = await self._inner.create(request)
+            done = await self._inner.create(allowed)
         except ProviderError as error:
             self._count(request.model, error.usage, asked_as=request.model)
             raise
@@ -48,6 +84,57 @@ class MeteredProvider:
     async def aclose(self) -> None:
         await self._inner.aclose()
 
+    # ------------------------------------------------------------ the budget
+
+    def _allowed(self, request: ModelRequest) -> ModelRequest:
+        """The request, bounded by the time that is left.
+
+        Raises:
+            ProviderError: With the code `budget`: there is none for it.
+        """
+        if (problem := self.exhausted()) is not None:
+            raise ProviderError(problem, code="budget")
+        most = self._bounds.budget.time_ms
+        if most is None:
+            return request
+        left = max(1, most - self._bounds.elapsed_ms())
+        return replace(request, timeout_ms=left if request.timeout_ms is None else min(left, request.timeout_ms))
+
+    def exhausted(self) -> str | None:
+        """What of the budget is used up, in words for the user; None while there is some left."""
+        return self.out_of_time() or self._out_of_tokens() or self._out_of_money()
+
+    def out_of_time(self) -> str | None:
+        """That the time is used up: the one bound that tools count against, too."""
+        most = self._bounds.budget.time_ms
+        if most is None or (spent := self._bounds.elapsed_ms()) < most:
+            return None
+        return f"The budget is used up: at work for {spent / 1000:.1f} s of {most / 1000:g} s."
+
+    def _out_of_tokens(self) -> str | None:
+        most, spent = self._bounds.budget.tokens, self.total.total_tokens
+        return None if most is None or spent < most else f"The budget is used up: {spent:,} of {most:,} tokens."
+
+    def _out_of_money(self) -> str | None:
+        most = self._bounds.budget.cost_usd
+        if most is None:
+            return None
+        spent = self.cost_usd(self._bounds.prices, default=self._bounds.default_price)
+        if spent is None:
+            unknown = ", ".join(sorted(self._unpriced()))
+            return f"The cost is not known, but bounded to ${most:g}: there is no price for {unknown}."
+        return None if spent < most else f"The budget is used up: ${spent:.4f} of ${most:g}."
+
+    def _unpriced(self) -> list[str]:
+        prices = self._bounds.prices
+        return [
+            model
+            for model, usage in self.usage.items()
+            if usage.total_tokens and model not in prices and self._asked_as[model] not in prices
+        ]
+
+    # ------------------------------------------------------------ the sums
+
     def notes(self) -> dict[str, Any]:
         """What has to be known to go on counting, and answering, from here: JSON."""
         position = getattr(self._inner, "position", None)
@@ -55,10 +142,11 @@ class MeteredProvider:
             "usage": {model: usage.to_json() for model, usage in self.usage.items()},
             "asked_as": dict(self._asked_as),
             "position": None if position is None else position(),
+            "elapsed_ms": self._bounds.elapsed_ms(),
         }
 
     def take_up(self, notes: Mapping[str, Any]) -> None:
-        """Go on counting from what `notes` gave."""
+        """Go on counting from what `notes` gave; the time is whoever's who measures it."""
         self.usage = {model: Usage.model_validate(usage) for model, usage in notes["usage"].items()}
         self._asked_as = dict(notes["asked_as"])
 

@@ -18,6 +18,15 @@ ALIASES: Mapping[str, str] = MappingProxyType(
 """Names that servers no longer know, with the name that is sent instead."""
 
 
+CONTEXT_WINDOW: Mapping[str, int] = MappingProxyType({"claude-": 200_000})
+"""Tokens of models' windows, by the beginning of their names; others say when theirs is full."""
+
+
+def context_window(model: str) -> int | None:
+    """Tokens that a model's window holds, where that is known; `context_window` in the configuration goes over it."""
+    return next((tokens for begin, tokens in CONTEXT_WINDOW.items() if model.startswith(begin)), None)
+
+
 def resolve_model(name: str | None) -> str:
     """The name to send and to write into the run's record; None or "" gives the default.
 

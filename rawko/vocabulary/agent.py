@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from rawko.vocabulary.base import Data
 
@@ -22,11 +22,18 @@ class ToolAccess(Data):
         return tool not in self.blocked and (self.allowed is None or tool in self.allowed)
 
 
+def _can_repeat(times: int) -> int:
+    if times == 1:
+        raise ValueError("a call that is made once is no repetition; accepted: 0 (any number) or at least 2")
+    return times
+
+
 class Limits(Data):
-    """Bounds of one agent run (C-21): model turns and tool calls."""
+    """Bounds of one agent run (C-21): model turns, tool calls, and how often it may do the same again (0: any)."""
 
     turns: Annotated[int, Field(ge=1)] = 10
     tool_steps: Annotated[int, Field(ge=1)] = 100
+    repeats: Annotated[int, Field(ge=0, le=100), AfterValidator(_can_repeat)] = 3
 
 
 class SummaryChars(Data):

@@ -25,8 +25,11 @@ ProviderCode = Literal[
     "context_window",
     "malformed",
     "scenario",
+    "budget",
+    "unattended",
 ]
-"""Codes of a provider_error. `malformed` is an answer that cannot be read; `scenario` a scripted request unforeseen."""
+"""Codes of an error. `malformed` is an answer that cannot be read, `scenario` a scripted request unforeseen, `budget`
+the run's own bound, `unattended` a question that nobody is there to answer."""
 
 RETRYABLE_CODES: frozenset[str] = frozenset(
     {"rate_limited", "overloaded", "server_error", "network_error", "timeout", "malformed"}

@@ -5,17 +5,26 @@
 
 from __future__ import annotations
 
-from rawko.machines.agent_loop import actions, failing, guards, inputs, people
+from rawko.machines.agent_loop import actions, budgets, compacting, convergence, failing, guards, inputs, people
 from rawko.machines.agent_loop.context import AgentLoopContext
 from rawko.machines.agent_loop.inputs import agent_loop_input
 
-ACTORS = ("stream_agent", "check_gate", "execute_tool", "capture_snapshot", "ask_person")
+ACTORS = ("stream_agent", "summarise", "check_gate", "execute_tool", "capture_snapshot", "ask_person")
 """Bound by `actors.actors(ports)`."""
 
 TRANSIENT_EVENTS = frozenset({"TEXT_DELTA"})
 """Pieces of the model's answer as they arrive: the message that they become is journaled, they are not."""
 
-bindings = guards.bindings | actions.bindings | people.bindings | failing.bindings | inputs.bindings
+bindings = (
+    guards.bindings
+    | actions.bindings
+    | compacting.bindings
+    | convergence.bindings
+    | budgets.bindings
+    | people.bindings
+    | failing.bindings
+    | inputs.bindings
+)
 bindings.declare("actor", *ACTORS)
 
 __all__ = ["ACTORS", "TRANSIENT_EVENTS", "AgentLoopContext", "agent_loop_input", "bindings"]

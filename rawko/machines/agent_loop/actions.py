@@ -42,6 +42,8 @@ from rawko.vocabulary.messages import ToolResult
 from rawko.vocabulary.plan import Plan, diff_plans
 from rawko.vocabulary.snapshot import Snapshot
 
+WINDOW_EXCEEDED = "model_context_window_exceeded"
+
 bindings = Bindings()
 
 
@@ -87,6 +89,23 @@ def record_snapshot(context: AgentLoopContext, event: Event, *, is_tools: bool =
     )
 
 
+@bindings.action
+def follow_up(context: AgentLoopContext, event: Event) -> Updates:
+    """Take over the conversation of a run that has ended, and the next task (C-20, C-35).
+
+    The event carries all of it, so that this run can be read and resumed without the other one.
+    """
+    carried = [thaw(message) for message in event.data.get("messages") or ()]
+    left_open = [ToolResult(call_id=id, content=texts.CANCELLED_CALL, is_error=True) for id in unanswered(carried)]
+    message = user_message(left_open, str(event.content))
+    return (
+        tuple(append("messages", kept) for kept in carried),
+        assign(new_messages_from=len(carried), plan=event.data.get("plan"), plan_given=event.data.get("plan")),
+        append("messages", message) if message else None,
+        tell_observers("RUN_CONTINUED", context, run=str(event.run)),
+    )
+
+
 # ---------------------------------------------------------------- the model's turn
 
 
@@ -121,6 +140,9 @@ def record_turn(context: AgentLoopContext, event: Event) -> Updates:
             turns=context.turns + 1,
             usage=spent(context.usage) + spent(done["usage"]),
             model=done["model"],
+            context_tokens=spent(done["usage"]).total_tokens,
+            context_window=done.get("context_window"),
+            compactions_in_a_row=context.compactions_in_a_row if stop_reason == WINDOW_EXCEEDED else 0,
             retries=0,
             last_error=None,
             current_response=[],
@@ -132,7 +154,7 @@ def record_turn(context: AgentLoopContext, event: Event) -> Updates:
 
 def _queued(message: WireMessage, stop_reason: str) -> list[PendingCall]:
     calls = calls_of(message)
-    is_cut = stop_reason in ("max_tokens", "model_context_window_exceeded") and ends_in_call(message)
+    is_cut = stop_reason in ("max_tokens", WINDOW_EXCEEDED) and ends_in_call(message)
     return [
         PendingCall(call=call, is_truncated=is_cut and place == len(calls)) for place, call in enumerate(calls, start=1)
     ]
@@ -254,6 +276,7 @@ def reach_limit(context: AgentLoopContext, event: Event, *, reason: str) -> Upda
             reason=reason,
             question=Question(kind="pause", text=text),
             summary=f"{text} {said}".strip(),
+            is_compacting=False,
         ),
         log(text, "warning", agent=context.agent),
     )

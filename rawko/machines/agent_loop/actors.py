@@ -6,9 +6,9 @@ Each is a thin adapter between a port and the machine: JSON in, JSON out, a port
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
@@ -30,18 +30,26 @@ from rawko.runtime.ports import (
     ThinkingDelta,
     Toolbox,
     TurnDone,
+    Unattended,
     Workspace,
     WorkspaceError,
 )
 from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.errors import ErrorContext
-from rawko.vocabulary.messages import ToolCall
+from rawko.vocabulary.messages import ToolCall, user_text
 from rawko.vocabulary.snapshot import Snapshot
 
 PLACEHOLDERS: Final[Mapping[str, frozenset[str]]] = {
     "system": frozenset({"agent", "can_update_plan", "project_instructions"}),
+    "compact_system": frozenset({"agent"}),
+    "compact": frozenset({"task", "prompt", "plan", "earlier", "entries"}),
+    "compacted": frozenset({"task", "prompt", "plan", "summary"}),
 }
 """Templates of `prompts/agent_loop/`, each with the names that its data has."""
+
+
+MAX_SUMMARY_TOKENS: Final = 4096
+SUMMARY: Final = "a summary of the conversation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +61,8 @@ class AgentLoopPorts:
         model: For agents that name none.
         project_instructions: Text of the project's AGENTS.md or CLAUDE.md, or "".
         max_tokens: Bound of one answer, in tokens.
+        context_window: Tokens of a model's window, where that is known.
+        out_of_time: Why no tool may be begun any more, or None.
     """
 
     provider: Provider
@@ -64,6 +74,8 @@ class AgentLoopPorts:
     model: str
     project_instructions: str = ""
     max_tokens: int = 8192
+    context_window: Callable[[str], int | None] = field(default=lambda _: None)
+    out_of_time: Callable[[], str | None] = field(default=lambda: None)
 
 
 def actors(ports: AgentLoopPorts) -> Bindings:
@@ -75,6 +87,7 @@ def actors(ports: AgentLoopPorts) -> Bindings:
     workspace_in_use = asyncio.Lock()
     bound = Bindings()
     bound.add("actor", "stream_agent", partial(_stream_agent, ports))
+    bound.add("actor", "summarise", partial(_summarise, ports))
     bound.add("actor", "check_gate", partial(_check_gate, ports))
     bound.add("actor", "execute_tool", partial(_execute_tool, ports, workspace_in_use))
     bound.add("actor", "capture_snapshot", partial(_capture_snapshot, ports, workspace_in_use))
@@ -141,8 +154,38 @@ async def _stream_agent(ports: AgentLoopPorts, input: Mapping[str, Any], scope: 
             "stop_reason": done.stop_reason,
             "usage": done.usage.to_json(),
             "model": done.model,
+            "context_window": ports.context_window(request.model),
         }
     )
+
+
+async def _summarise(ports: AgentLoopPorts, input: Mapping[str, Any]) -> dict[str, Any]:
+    """What stands for the older part of the conversation from here on: task, plan and the model's own summary."""
+    config = _config(ports, input["agent"])
+    given = {name: thaw(input[name]) for name in ("task", "prompt", "plan")}
+    if given["prompt"] == given["task"]:
+        given["prompt"] = ""
+    told = ports.prompts.render("compact", **given, earlier=input["earlier"], entries=thaw(input["entries"]))
+    request = ModelRequest(
+        purpose="compact",
+        model=config.model or ports.model,
+        system=ports.prompts.render("compact_system", agent=config.display_name or config.name),
+        messages=(user_text(told),),
+        max_tokens=min(ports.max_tokens, MAX_SUMMARY_TOKENS),
+    )
+    try:
+        done = await ports.provider.create(request)
+    except ProviderError as error:
+        raise ActorFailed(_provider_failure(input["agent"], error, attempted=SUMMARY)) from error
+    summary = done.message.text.strip()
+    if not summary or done.stop_reason == "refusal":
+        lacking = ProviderError("the model gave no summary", code="malformed", usage=done.usage)
+        raise ActorFailed(_provider_failure(input["agent"], lacking, attempted=SUMMARY))
+    return {
+        "head": ports.prompts.render("compacted", **given, summary=summary),
+        "kept_from": input["kept_from"],
+        "usage": done.usage.to_json(),
+    }
 
 
 @asynccontextmanager
@@ -156,10 +199,10 @@ async def _closing(stream: AsyncIterator[StreamEvent]) -> AsyncIterator[AsyncIte
             await aclose()
 
 
-def _provider_failure(agent: str, error: ProviderError) -> dict[str, Any]:
+def _provider_failure(agent: str, error: ProviderError, *, attempted: str = "a turn of the model") -> dict[str, Any]:
     context = ErrorContext(
         agent=agent,
-        attempted="a turn of the model",
+        attempted=attempted,
         message=error.message,
         category=error.category,
         code=error.code,
@@ -186,7 +229,9 @@ def _config(ports: AgentLoopPorts, name: str) -> AgentConfig:
 
 
 async def _check_gate(ports: AgentLoopPorts, input: Mapping[str, Any]) -> dict[str, Any]:
-    """The gate's verdict on the call."""
+    """The gate's verdict on the call; none where the run's time is used up."""
+    if (problem := ports.out_of_time()) is not None:
+        raise ActorFailed(ErrorContext(message=problem, category="timeout", code="budget"))
     verdict = ports.toolbox.check(input["agent"], _call(input))
     return {"decision": verdict.decision, "rule": verdict.rule, "reason": verdict.reason}
 
@@ -254,5 +299,10 @@ async def _ask_person(ports: AgentLoopPorts, input: Mapping[str, Any]) -> dict[s
     """What a person says, or None where nobody is there."""
     call = None if input["call"] is None else _call(input)
     question = Question(kind=input["kind"], text=input["text"], agent=input["agent"], call=call)
-    answer = await ports.people.ask(question)
+    try:
+        answer = await ports.people.ask(question)
+    except Unattended as error:
+        raise ActorFailed(
+            ErrorContext(agent=question.agent, message=str(error), category="unknown", code="unattended")
+        ) from error
     return None if answer is None else {"text": answer.text, "who": answer.who}

@@ -22,7 +22,7 @@ from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.vocabulary.usage import Usage
 
 Outcome = Literal["success", "failure", "limit", "cancelled"]
-Reason = Literal["turns", "tool_steps", "max_tokens", "context_window", "silent_stop", "agent"]
+Reason = Literal["turns", "tool_steps", "max_tokens", "context_window", "silent_stop", "repetition", "agent"]
 Scope = Literal["once", "tool", "always"]
 Count = Annotated[int, Field(ge=0)]
 
@@ -64,10 +64,49 @@ class SnapshotEntry(Data):
 
 
 class Question(Data):
-    """What a person is asked while the machine waits."""
+    """What a person is asked while the machine waits; a used up budget needs a larger one."""
 
-    kind: Literal["clarify", "pause", "approval"]
+    kind: Literal["clarify", "pause", "approval", "budget"]
     text: str
+
+
+class View(Data):
+    """What the model is sent of the conversation, once it no longer fitted into its window (C-35).
+
+    Attributes:
+        head: The message that stands for all before `kept_from`: task, plan and a summary; "" where nothing is cut.
+        kept_from: Index of the first message that is sent as it is.
+        pointers_before: Tool results of messages before that index are sent as pointers.
+    """
+
+    head: str = ""
+    kept_from: Count = 0
+    pointers_before: Count = 0
+
+
+class ErrorStreak(Data):
+    """How often a tool has failed in one way since it last succeeded."""
+
+    tool: str
+    digest: str
+    times: Count
+
+
+class Repetition(Data):
+    """What has been done again and again.
+
+    Attributes:
+        kind: "call": the same tool with the same input on the same tree; "error": a tool failing in the same way.
+        call: Tool and input, abridged.
+        tree: Of the workspace that the last call found.
+        message: The error, abridged; "" of a call that is merely repeated.
+    """
+
+    kind: Literal["call", "error"]
+    call: str
+    times: Count
+    tree: str | None = None
+    message: str = ""
 
 
 class Backoff(Data):
@@ -97,6 +136,12 @@ class AgentLoopContext(Data):
         touched: Paths that the last tool may have written; None: unknown.
         turns, tool_steps: Model answers and tool calls of this run, ever growing; a person's message to an
             interactive agent grants new limits from `turns_from` and `tool_steps_from` on.
+        context_tokens: Size of the conversation at its last turn, as the server counted it.
+        context_window: Of the model, where it is known.
+        compactions: How often the conversation was cut down; `compactions_in_a_row` since the last whole turn, bounded
+            by `max_compactions`; `compacted_at` is the number of turns at the last one.
+        recent_calls: Digests of the last tool calls with the trees they found, bounded; `error_streak` and `repeated`
+            tell what happens again and again.
         reason: Why it paused or stopped at a limit.
         last_error: What went wrong last; None after a good turn.
     """
@@ -112,7 +157,7 @@ class AgentLoopContext(Data):
     max_retries: Count = 4
     max_nudges: Count = 2
     max_continuations: Count = 2
-    max_equal_failures: Annotated[int, Field(ge=1)] = 3
+    max_compactions: Count = 2
     backoff: Backoff = Backoff()
 
     new_messages_from: Count = 0
@@ -137,6 +182,17 @@ class AgentLoopContext(Data):
     retries: Count = 0
     usage: Usage = Usage()
     model: str | None = None
+
+    context_tokens: Count = 0
+    context_window: int | None = None
+    view: View = View()
+    is_compacting: bool = False
+    compactions: Count = 0
+    compactions_in_a_row: Count = 0
+    compacted_at: Count = 0
+    recent_calls: list[str] = Field(default_factory=list)
+    error_streak: ErrorStreak | None = None
+    repeated: Repetition | None = None
 
     plan_given: Plan | None = None
     plan_updates: PlanPatch | None = None

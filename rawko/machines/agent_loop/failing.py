@@ -74,6 +74,14 @@ def fail_workspace(context: AgentLoopContext, event: Event) -> Updates:
 
 
 @bindings.action
+def fail_unattended(context: AgentLoopContext, event: Event) -> Updates:
+    """A question that nobody is there to answer, in a run that is not to wait."""
+    question = context.question.text if context.question is not None else ""
+    error = reported_error(context, event.at_ms, event.error, attempted="a question to a person")
+    return _failed(context, error.model_copy(update={"message": texts.UNATTENDED.format(question=question)}))
+
+
+@bindings.action
 def fail_gate(context: AgentLoopContext, event: Event) -> Updates:
     """The gate could not be asked; a call that it did not judge is not run."""
     return _failed(context, reported_error(context, event.at_ms, event.error, attempted="a question to the gate"))
@@ -81,7 +89,7 @@ def fail_gate(context: AgentLoopContext, event: Event) -> Updates:
 
 def _failed_tool(context: AgentLoopContext, event: Event, words: str) -> Updates:
     entry = context.tool_history[-1]
-    message = words.format(message=abridged(entry.result.content), times=context.max_equal_failures)
+    message = words.format(message=abridged(entry.result.content), times=context.limits.repeats)
     return _failed(context, tool_error(context, event.at_ms, entry, message))
 
 

@@ -28,6 +28,12 @@ def has_prompt(context: AgentLoopContext, event: Event) -> bool:
 
 
 @bindings.guard
+def is_unused(context: AgentLoopContext, event: Event) -> bool:
+    """Nothing has been said yet, so that another run's conversation can be taken over."""
+    return len(context.messages) == 0
+
+
+@bindings.guard
 def is_interactive(context: AgentLoopContext, event: Event) -> bool:
     """Somebody talks with the agent (C-20)."""
     return context.is_interactive
@@ -137,9 +143,9 @@ def tool_is_broken(context: AgentLoopContext, event: Event) -> bool:
 
 @bindings.guard
 def repeats_failure(context: AgentLoopContext, event: Event) -> bool:
-    """The last `max_equal_failures` calls are one call failing in one way: tool, input and error are equal (C-13)."""
-    count = context.max_equal_failures
-    if not last_tool_failed(context, event) or len(context.tool_history) < count:
+    """The last `limits.repeats` calls are one call failing in one way: tool, input and error are equal (C-13)."""
+    count = context.limits.repeats
+    if count == 0 or not last_tool_failed(context, event) or len(context.tool_history) < count:
         return False
     recent = [context.tool_history[-place] for place in range(1, count + 1)]
     return all(_is_same_failure(entry, recent[0]) for entry in recent[1:])

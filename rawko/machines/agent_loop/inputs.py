@@ -8,6 +8,8 @@ from typing import Any
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.events import Event
 from rawko.machines.agent_loop.backoff import backoff_ms
+from rawko.machines.agent_loop.compacting import view_of
+from rawko.machines.agent_loop.compaction import sent_view
 from rawko.machines.agent_loop.context import CANCELLED_LABEL, START_LABEL, AgentLoopContext
 from rawko.vocabulary.agent import AgentConfig, AgentDescription
 from rawko.vocabulary.plan import Plan
@@ -46,10 +48,10 @@ def agent_loop_input(
 
 @bindings.input
 def stream_agent_input(context: AgentLoopContext, event: Event) -> Any:
-    """The conversation so far; shared, not copied."""
+    """The conversation so far; shared, not copied, unless it had to be cut down (C-35)."""
     return {
         "agent": context.agent,
-        "messages": context.messages,
+        "messages": sent_view(context.messages, view_of(context)),
         "can_update_plan": context.can_update_plan,
     }
 
@@ -113,16 +115,21 @@ def retry_delay(context: AgentLoopContext, event: Event) -> int:
 
 @bindings.output
 def agent_output(context: AgentLoopContext, event: Event) -> Any:
-    """What the run came to; `error` only of a failure, `reason` only of a limit (C-13, C-33, C-34, C-48)."""
+    """What the run came to; `error` only of a failure, `reason` only of a limit (C-13, C-33, C-34, C-48).
+
+    `messages` is the conversation as it would go on: where it was compacted (`is_compacted`), what stands for it.
+    """
     history = context.snapshot_history
+    is_compacted = context.view.head != ""
     return {
         "outcome": context.outcome,
         "summary": context.summary,
         "error": context.last_error if context.outcome == "failure" else None,
         "reason": context.reason if context.outcome == "limit" else None,
         "usage": context.usage,
-        "messages": context.messages,
-        "new_messages_from": context.new_messages_from,
+        "messages": sent_view(context.messages, view_of(context)) if is_compacted else context.messages,
+        "new_messages_from": 0 if is_compacted else context.new_messages_from,
+        "is_compacted": is_compacted,
         "plan_updates": context.plan_updates,
         "files_changed": context.files_changed,
         "tree_before": history[0].tree if len(history) else None,

@@ -5,12 +5,15 @@ An answer of the people port becomes the event that could also have come from ou
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.events import Event
 from rawko.interpreter.updates import Updates, append, assign, raise_
 from rawko.machines.agent_loop import texts
 from rawko.machines.agent_loop.calls import ending_text
 from rawko.machines.agent_loop.context import AgentLoopContext, Question, ToolEntry
+from rawko.machines.agent_loop.convergence import forget_repetition, repetition_question
 from rawko.machines.agent_loop.conversation import last_words, user_message
 from rawko.machines.agent_loop.failures import describe_call
 from rawko.machines.agent_loop.turns import (
@@ -79,20 +82,32 @@ def pause_silent(context: AgentLoopContext, event: Event) -> Updates:
     )
 
 
-def answer_event(kind: str, text: str) -> tuple[str, dict[str, str]]:
+@bindings.action
+def pause_repeating(context: AgentLoopContext, event: Event) -> Updates:
+    """The agent does the same again and again: somebody should look, and is told what it is."""
+    question = repetition_question(context.repeated)
+    why_not = texts.NOT_RUN.format(why="the run was paused")
+    return (
+        close_turn(context, why_not=why_not),
+        assign(question=question, reason="repetition", summary=question.text),
+        tell_observers("AGENT_PAUSED", context, reason=question.text, repeated=context.repeated),
+    )
+
+
+def answer_event(kind: str, text: str, who: str = "") -> tuple[str, dict[str, str]]:
     """A person's answer to a question of a kind, as the event that the machine takes: its name and payload."""
     if kind != "approval":
-        return "USER_MESSAGE", {"content": text}
+        return "USER_MESSAGE", {"content": text, "who": who}
     if text in SCOPES:
-        return "APPROVE", {"scope": text}
-    return "DENY", {"reason": "" if text == "deny" else text}
+        return "APPROVE", {"scope": text, "who": who}
+    return "DENY", {"reason": "" if text == "deny" else text, "who": who}
 
 
 @bindings.action
 def raise_answer(context: AgentLoopContext, event: Event) -> Updates:
     """A person's answer, as the event that anybody could have sent from outside."""
     kind = "" if context.question is None else context.question.kind
-    name, data = answer_event(kind, event.output["text"])
+    name, data = answer_event(kind, event.output["text"], event.output.get("who") or "")
     return raise_(name, **data)
 
 
@@ -102,7 +117,11 @@ def report_unattended(context: AgentLoopContext, event: Event) -> Updates:
     question, pending = context.question, context.open_call
     asked = {"kind": question.kind, "text": question.text} if question else {"kind": "pause", "text": ""}
     is_approval = question is not None and question.kind == "approval"
-    told = {**asked, "call": pending.call if pending and is_approval else None}
+    told = {
+        **asked,
+        "call": pending.call if pending and is_approval else None,
+        **({"repeated": context.repeated} if context.repeated is not None else {}),
+    }
     return (
         assign(is_unattended=True),
         tell_observers("NEEDS_PERSON", context, **told),
@@ -112,8 +131,36 @@ def report_unattended(context: AgentLoopContext, event: Event) -> Updates:
 
 @bindings.action
 def report_attended(context: AgentLoopContext, event: Event) -> Updates:
-    """The waiting is over; the parent is told if it was told of the waiting."""
-    return assign(is_unattended=False, question=None), tell("AGENT_RESUMED", context) if context.is_unattended else None
+    """The waiting is over: who answered what is told, and the parent if it was told of the waiting."""
+    return (
+        _answered(context, event),
+        assign(is_unattended=False, question=None),
+        tell("AGENT_RESUMED", context) if context.is_unattended else None,
+    )
+
+
+_ANSWERS: Mapping[str, Callable[[Event], str]] = {
+    "USER_MESSAGE": lambda event: str(event.data.get("content") or ""),
+    "RESUME": lambda event: str(event.data.get("content") or ""),
+    "APPROVE": lambda event: str(event.data.get("scope") or "once"),
+    "DENY": lambda event: f"deny {event.data.get('reason') or ''}".strip(),
+}
+"""Events that answer a question, with what they say."""
+
+
+def _answered(context: AgentLoopContext, event: Event) -> Updates:
+    """Who answered what, for the journal and whoever reads it."""
+    question, says = context.question, _ANSWERS.get(event.name)
+    if question is None or says is None or question.kind == "budget":
+        return None
+    return tell_observers(
+        "QUESTION_ANSWERED",
+        context,
+        kind=question.kind,
+        question=question.text,
+        answer=says(event),
+        who=str(event.data.get("who") or "somebody"),
+    )
 
 
 @bindings.action
@@ -122,7 +169,11 @@ def receive_message(context: AgentLoopContext, event: Event) -> Updates:
     content = str(event.data.get("content") or "")
     said = content if content.strip() else texts.RESUME
     pending = context.open_call
-    fresh = (assign(nudges=0, continuations=0, reason=None, summary="", last_error=None), granted(context))
+    fresh = (
+        assign(nudges=0, continuations=0, reason=None, summary="", last_error=None),
+        forget_repetition(),
+        granted(context),
+    )
     if pending is None:
         return append("messages", user_message((), said)), fresh
     why_not = texts.NOT_RUN.format(why=f"the message ended with {pending.call.name!r}")

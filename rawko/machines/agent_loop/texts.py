@@ -10,6 +10,11 @@ CUT_OFF = (
     "Your last message was cut off by the limit on its length. Go on from where it stopped, in smaller pieces: "
     "write long files in several calls."
 )
+CUT_OFF_BY_WINDOW = (
+    "Your last message was cut off, because the conversation had become too long. Older parts of it have been "
+    "shortened; go on from where your message stopped."
+)
+POINTER = "{begin}... [{chars} characters in all; left out to save room. Make the call again if you need them.]"
 TRUNCATED_CALL = "Not run: the call was cut off by the limit on the length of a message, so its input is incomplete."
 COMPLETED = "Completed."
 PLAN_UPDATED = "Plan updated: {finished} of {total} steps finished, {position}."
@@ -32,6 +37,9 @@ LIMITS: dict[str, str] = {
     "max_tokens": "Stopped: the answer was cut off by its length {limit} times.",
     "context_window": "Stopped: the conversation no longer fits into the model's context window.",
 }
+REPEATED_CALL = "The agent is going in circles: {times} times {call}, and the files were the same each time."
+REPEATED_ERROR = "The agent is going in circles: {times} times the same error, last of {call}: {message}"
+UNATTENDED = "Nobody is there to answer, and the run is set not to wait: {question}"
 UNREPAIRED = "The run ended with an error unrepaired: {message}"
 REPEATED = "The call failed {times} times in the same way: {message}"
 BROKEN = "The tool itself is broken: {message}"

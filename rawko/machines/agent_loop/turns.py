@@ -9,6 +9,7 @@ from rawko.interpreter.updates import Updates, append, assign, emit, send
 from rawko.interpreter.values import thaw
 from rawko.machines.agent_loop import texts
 from rawko.machines.agent_loop.context import AgentLoopContext, ToolEntry
+from rawko.machines.agent_loop.convergence import watched
 from rawko.machines.agent_loop.conversation import user_message
 from rawko.vocabulary.messages import ToolCall, ToolResult
 from rawko.vocabulary.usage import Usage
@@ -56,6 +57,7 @@ def answered(context: AgentLoopContext, entry: ToolEntry) -> Updates:
         append("tool_history", entry),
         append("turn_results", result),
         assign(tool_steps=context.tool_steps + 1, open_call=None, approval=None),
+        watched(context, entry),
         tell_observers("AGENT_TOOL_RESULT", context, **told),
     )
 

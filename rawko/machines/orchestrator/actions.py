@@ -14,7 +14,7 @@ from rawko.interpreter.events import Event
 from rawko.interpreter.updates import Updates, assign, emit, log
 from rawko.interpreter.values import Record, thaw
 from rawko.machines.orchestrator.arbiter.decision import ArbiterDecision
-from rawko.machines.orchestrator.context import Outcome, fresh_run
+from rawko.machines.orchestrator.context import EarlierTask, Outcome, fresh_run
 from rawko.machines.orchestrator.conversation import how_to_start
 from rawko.machines.orchestrator.guards import current_step, output_of
 from rawko.machines.orchestrator.recording import spend
@@ -37,6 +37,26 @@ def start_task(context: Record, event: Event) -> Updates:
 @bindings.action
 def log_task_start(context: Record, event: Event) -> Updates:
     return log(f"[rawko] Starting task: {context.task}")
+
+
+@bindings.action
+def follow_up(context: Record, event: Event) -> Updates:
+    """Take over what a run that has ended leaves to the next task: the conversation of its last agent, what became of
+    it, and for the same task its plan and history too. The event carries all of it.
+    """
+    earlier = EarlierTask(
+        run=event.run, task=event.earlier_task, outcome=event.outcome, summary=event.summary or ""
+    ).to_json()
+    return (
+        assign(
+            earlier=earlier,
+            carried_agent=event.agent or "",
+            messages=thaw(event.messages or ()),
+            history=thaw(event.history or ()),
+            plan=thaw(event.plan),
+        ),
+        emit("RUN_CONTINUED", run=event.run, task=event.task),
+    )
 
 
 # ---------------------------------------------------------------- decisions
@@ -151,6 +171,17 @@ def log_tool_call(context: Record, event: Event) -> Updates:
 
 
 # ---------------------------------------------------------------- bounds
+
+
+@bindings.action
+def run_out(context: Record, event: Event, *, where: str) -> Updates:
+    """The budget is used up: nothing has failed, the question to the arbiter is still to be asked."""
+    text = str(event.error.get("message", ""))
+    return (
+        assign(stopped_in=where),
+        log(f"[rawko] {text}", level="warning"),
+        emit("OUT_OF_BUDGET", kind="budget", text=text, agent="arbiter"),
+    )
 
 
 @bindings.action

@@ -63,6 +63,15 @@ class ConversationEntry(Data):
     message: Message
 
 
+class EarlierTask(Data):
+    """The task that this one follows: of which run, and what became of it."""
+
+    run: str
+    task: str
+    outcome: str
+    summary: str = ""
+
+
 class OrchestratorContext(Data):
     """The context of the chart `rawko`.
 
@@ -72,6 +81,8 @@ class OrchestratorContext(Data):
         messages: Of all agents, in order; what the current agent is told starts at `conversation_start` (C-35).
         conversation_start: Index in `messages` where the conversation of the agent that ran last begins.
         unknown_error_streak: Errors of category `unknown` in a row (C-13).
+        earlier: The task that this one follows up; `carried_agent` is whose conversation was taken over with it.
+        stopped_in: Where the arbiter was refused, while the budget is used up.
         forced_agent: Who runs next once the running agent has stopped; "" lets the arbiter choose.
         seed: Of the jitter, so that a replay waits as long.
         outcome: The verdict, once there is one; the first one stands (C-04).
@@ -95,6 +106,9 @@ class OrchestratorContext(Data):
     provider_name: str = "claude"
     last_arbiter_decision: ArbiterDecision | None = None
     forced_agent: str = ""
+    earlier: EarlierTask | None = None
+    carried_agent: str = ""
+    stopped_in: Literal["", "selecting", "evaluating"] = ""
     max_iterations: Bound = 50
     iteration_count: Count = 0
     max_consecutive_failures: Bound = 3
@@ -131,6 +145,9 @@ FRESH_RUN_FIELDS = (
     "last_error",
     "last_arbiter_decision",
     "forced_agent",
+    "earlier",
+    "carried_agent",
+    "stopped_in",
     "iteration_count",
     "current_started_at",
     "usage",

@@ -16,8 +16,24 @@ Start = Literal["fresh", "resume", "inherit"]
 
 
 def previous_agent(context: Record) -> str | None:
-    """Who ran last."""
-    return context.history[-1].agent if len(context.history) else None
+    """Who ran last; before anybody has, whose conversation a follow-up has taken over."""
+    return context.history[-1].agent if len(context.history) else context.carried_agent or None
+
+
+def told_task(context: Record) -> str:
+    """The task as the arbiter and a fresh agent are told it: with what it follows, where it is a follow-up."""
+    earlier = context.earlier
+    if earlier is None or earlier.task == context.task:
+        return str(context.task)
+    summary = f"\nWhat it came to: {earlier.summary}" if earlier.summary else ""
+    return (
+        f"{context.task}\n\n(It follows an earlier task, which ended with {earlier.outcome}: {earlier.task}{summary})"
+    )
+
+
+def new_task(context: Record) -> str | None:
+    """The task that an agent whose conversation was taken over does not know yet."""
+    return context.task if context.earlier is not None and not len(context.history) else None
 
 
 def tail(context: Record) -> list[Mapping[str, Any]]:

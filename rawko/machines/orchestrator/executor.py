@@ -59,7 +59,8 @@ def _agent_prompt(given: Mapping[str, Any], prompts: Prompts) -> str:
     plan = plan_data(given["plan"])
     if given["start"] == "resume":
         error = error_data(given["last_error"])
-        return prompts.render("agent_continuation", plan=plan, error=error, reason=given["reason"])
+        task = given.get("new_task")
+        return prompts.render("agent_continuation", task=task, plan=plan, error=error, reason=given["reason"])
     runs = [run_data(run) for run in given["handover"]]
     handover = prompts.render("handover", history=runs).strip() if runs else ""
     return prompts.render("agent_initial", task=given["task"], plan=plan, reason=given["reason"], handover=handover)
@@ -69,7 +70,7 @@ class AgentResult(Data):
     """What the machine of an agent answers (S3-025, C-13); all but the outcome may be left out.
 
     Attributes:
-        messages: Only what is new.
+        messages: Only what is new; where `is_compacted`, all that the conversation consists of from now on.
         plan_updates: A PlanPatch as data; whether it fits the plan is the chart's to ask (C-36).
     """
 
@@ -78,13 +79,22 @@ class AgentResult(Data):
     error: dict[str, Any] | None = None
     usage: Usage = Usage()
     messages: tuple[Message, ...] = ()
+    is_compacted: bool = False
     plan_updates: Any = None
     files_changed: tuple[str, ...] = ()
     tree_before: str | None = None
     tree_after: str | None = None
 
 
-_KEPT_OF_A_FAILED_RUN: Final = ("summary", "usage", "messages", "files_changed", "tree_before", "tree_after")
+_KEPT_OF_A_FAILED_RUN: Final = (
+    "summary",
+    "usage",
+    "messages",
+    "is_compacted",
+    "files_changed",
+    "tree_before",
+    "tree_after",
+)
 
 
 def finished_run(output: Any) -> dict[str, Any]:
@@ -97,7 +107,7 @@ def finished_run(output: Any) -> dict[str, Any]:
 
     Raises:
         ActorFailed: The outcome is failure; besides the error's own fields it has `summary`, `usage`, `messages`,
-            `files_changed`, `tree_before` and `tree_after` of the run. Or the output is no such result.
+            `is_compacted`, `files_changed`, `tree_before` and `tree_after` of the run. Or the output is no such result.
 
     Source: C-13, C-31, C-33, C-35, C-48.
     """

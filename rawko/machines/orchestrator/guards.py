@@ -126,6 +126,18 @@ def is_recoverable_error(context: Record, event: Event) -> bool:
 
 
 @bindings.guard
+def is_error_code(context: Record, event: Event, *, code: str) -> bool:
+    """The actor failed with that code."""
+    return bool(event.error.get("code") == code)
+
+
+@bindings.guard
+def stopped_in(context: Record, event: Event, *, state: str) -> bool:
+    """Where the arbiter was refused because the budget was used up."""
+    return bool(context.stopped_in == state)
+
+
+@bindings.guard
 def needs_fallback(context: Record, event: Event) -> bool:
     """C-13."""
     return only_fallback_helps(context.last_error)

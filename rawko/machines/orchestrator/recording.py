@@ -22,14 +22,17 @@ bindings = Bindings()
 
 @bindings.action
 def append_messages(context: Record, event: Event) -> Updates:
-    """Add the run's new messages to the conversations (S3-033, C-35)."""
-    return tuple(
+    """Add the run's new messages to the conversations; a compacted one begins anew with them (S3-033, C-35)."""
+    left = result_of(event)
+    begins = assign(conversation_start=len(context.messages)) if left.get("is_compacted") else None
+    added = tuple(
         append(
             "messages",
             {"agent": context.current_mode, "iteration": context.iteration_count, "message": message},
         )
-        for message in result_of(event).get("messages") or ()
+        for message in left.get("messages") or ()
     )
+    return begins, added
 
 
 @bindings.action

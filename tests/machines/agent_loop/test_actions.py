@@ -11,7 +11,7 @@ import pytest
 from rawko.interpreter import freeze, thaw
 from rawko.interpreter.events import make_event
 from rawko.interpreter.updates import Append, Assign, Emit, Log, Raise, Send, Update, Updates
-from rawko.machines.agent_loop import AgentLoopContext, actions, failing, people, texts
+from rawko.machines.agent_loop import AgentLoopContext, actions, budgets, compacting, failing, people, texts
 
 CALL = {"id": "c1", "name": "bash", "input": {"command": "make"}}
 OPEN = {"call": CALL, "is_truncated": False}
@@ -367,6 +367,82 @@ TABLE = [
         assigns=EMPTY,
         appends=[user(block("c4", texts.CANCELLED_CALL, is_error=True))],
     ),
+    Row(
+        "pause_repeating",
+        {
+            "repeated": {"kind": "error", "call": "bash make", "times": 3, "tree": "t", "message": "boom"},
+            "pending_calls": [NEXT],
+            "turn_results": [RESULT],
+        },
+        assigns={
+            "reason": "repetition",
+            "question": {
+                "kind": "pause",
+                "text": "The agent is going in circles: 3 times the same error, last of bash make: boom",
+            },
+            **EMPTY,
+        },
+        appends=[user(block("c0", "ok"), block("c2", "Not run: the run was paused.", is_error=True))],
+        tells=["emit AGENT_PAUSED"],
+    ),
+    Row(
+        "follow_up",
+        data={
+            "run": "r1",
+            "content": "next",
+            "plan": None,
+            "messages": [{"role": "assistant", "content": [USES]}],
+        },
+        assigns={"new_messages_from": 1, "plan": None},
+        appends=[
+            ("messages", {"role": "assistant", "content": [USES]}),
+            user(block("c1", texts.CANCELLED_CALL, is_error=True), words("next")),
+        ],
+        tells=["emit RUN_CONTINUED"],
+    ),
+    Row(
+        "run_out",
+        data={"error": {"message": "The budget is used up: 9 of 9 tokens."}},
+        assigns={
+            "question": {"kind": "budget", "text": "The budget is used up: 9 of 9 tokens."},
+            "is_unattended": True,
+        },
+        tells=["log", "emit OUT_OF_BUDGET", "send AGENT_WAITING", "emit AGENT_WAITING"],
+    ),
+    Row(
+        "shorten_results",
+        {"messages": [{"role": "assistant", "content": [USES]}] * 3, "turns": 3},
+        assigns={
+            "view": {"head": "", "kept_from": 0, "pointers_before": 1},
+            "compactions": 1,
+            "compactions_in_a_row": 1,
+            "compacted_at": 3,
+        },
+        tells=["log", "emit CONVERSATION_COMPACTED"],
+    ),
+    Row(
+        "begin_compaction",
+        {"compactions": 4, "compactions_in_a_row": 1, "turns": 9},
+        assigns={"is_compacting": True, "compactions": 5, "compactions_in_a_row": 2, "compacted_at": 9},
+    ),
+    Row(
+        "take_summary",
+        {"usage": USAGE, "is_compacting": True, "retries": 2, "view": {"pointers_before": 1}},
+        {"output": {"head": "So far.", "kept_from": 2, "usage": USAGE}},
+        assigns={
+            "view": {"head": "So far.", "kept_from": 2, "pointers_before": 1},
+            "is_compacting": False,
+            "retries": 0,
+            "usage": {name: 2 * count for name, count in USAGE.items()},
+        },
+        tells=["log", "emit CONVERSATION_COMPACTED"],
+    ),
+    Row(
+        "resume_cut_off",
+        {"turn_results": [RESULT]},
+        assigns=EMPTY,
+        appends=[user(block("c0", "ok"), words(texts.CUT_OFF_BY_WINDOW))],
+    ),
     Row("log_capture_failure", data={"error": {"message": "full"}}, tells=["log"]),
     Row(
         "record_turn_error",
@@ -384,11 +460,17 @@ TABLE = [
             ("fail_broken_tool", {"tool_history": [FAILED]}, {}, "The tool itself is broken: boom"),
             ("fail_workspace", {}, {"error": {"message": "full"}}, "The workspace could not be captured: full"),
             ("fail_gate", {}, {"error": {"message": "bad rule"}}, "bad rule"),
+            (
+                "fail_unattended",
+                {"question": {"kind": "clarify", "text": "Tabs?"}},
+                {"error": {"message": "nobody", "code": "unattended"}},
+                "Nobody is there to answer, and the run is set not to wait: Tabs?",
+            ),
         )
     ),
 ]
 
-ACTIONS = actions.bindings | people.bindings | failing.bindings
+ACTIONS = actions.bindings | people.bindings | failing.bindings | compacting.bindings | budgets.bindings
 
 
 def flat(updates: Updates) -> Iterator[Update]:

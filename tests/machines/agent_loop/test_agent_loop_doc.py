@@ -44,7 +44,7 @@ def test_the_tables_name_what_there_is() -> None:
     assert set(MODELS) | RETRYABLE_CODES <= named
     assert all(set(model.model_fields) <= named for model in MODELS.values())
     context = AgentLoopContext()
-    for bound in ("max_retries", "max_nudges", "max_continuations", "max_equal_failures"):
+    for bound in ("max_retries", "max_nudges", "max_continuations", "max_compactions"):
         assert re.search(rf"^\| `{bound}`.*\| {getattr(context, bound)} \|", TEXT, re.MULTILINE)
     assert f"| {context.limits.turns} | `limit`, reason `turns` |" in TEXT
     assert f"| {context.limits.tool_steps} | `limit`, reason `tool_steps`" in TEXT

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rawko.interpreter import Event, Record, freeze
-from rawko.machines.agent_loop import AgentLoopContext, guards
+from rawko.machines.agent_loop import AgentLoopContext, budgets, compacting, convergence, guards
 
 CALL = {"call": {"id": "c1", "name": "bash", "input": {"command": "x"}}, "is_truncated": False}
 CONTROL = {"call": {"id": "c1", "name": "pause", "input": {"reason": "r"}}, "is_truncated": False}
@@ -25,6 +25,26 @@ def entry(command: str = "x", content: str = "boom", *, is_error: bool = True, *
 
 def shot(tree: str, call_id: str | None = None, label: str = "bash") -> dict[str, Any]:
     return {**SNAPSHOT, "tree": tree, "call_id": call_id, "label": label}
+
+
+LONG = [
+    {"role": "user", "content": [{"type": "text", "text": "task"}]},
+    *(
+        message
+        for number in range(4)
+        for message in (
+            {
+                "role": "assistant",
+                "content": [{"type": "tool_use", "id": f"c{number}", "name": "read", "input": {}}],
+            },
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": f"c{number}", "content": "x" * 2000}],
+            },
+        )
+    ),
+]
+FULL = {"context_window": 100, "context_tokens": 99}
 
 
 def context(**fields: Any) -> Record:
@@ -98,11 +118,34 @@ TABLE: list[Row] = [
     ("tool_is_broken", {"tool_history": [entry(is_broken=True)]}, {}, {}, True),
     ("repeats_failure", {"tool_history": [entry()] * 2}, {}, {}, False),
     ("repeats_failure", {"tool_history": [entry()] * 3}, {}, {}, True),
-    ("repeats_failure", {"tool_history": [entry()] * 2, "max_equal_failures": 2}, {}, {}, True),
+    ("repeats_failure", {"tool_history": [entry()] * 2, "limits": {"repeats": 2}}, {}, {}, True),
     ("repeats_failure", {"tool_history": [entry(), entry("y"), entry()]}, {}, {}, False),
     ("repeats_failure", {"tool_history": [entry(), entry(content="other"), entry()]}, {}, {}, False),
     ("repeats_failure", {"tool_history": [entry(is_error=False)] * 3}, {}, {}, False),
     ("repeats_failure", {"tool_history": [entry(is_error=False), entry(), entry()]}, {}, {}, False),
+    ("repeats_failure", {"tool_history": [entry()] * 9, "limits": {"repeats": 0}}, {}, {}, False),
+    ("repeats_itself", {"repeated": {"kind": "call", "call": "bash x", "times": 3}}, {}, {}, True),
+    ("repeats_itself", {}, {}, {}, False),
+    ("is_unused", {}, {}, {}, True),
+    ("is_unused", {"messages": [UNANSWERED]}, {}, {}, False),
+    ("has_open_call", {"open_call": CALL}, {}, {}, True),
+    ("has_open_call", {}, {}, {}, False),
+    ("is_compacting", {"is_compacting": True}, {}, {}, True),
+    ("is_compacting", {}, {}, {}, False),
+    ("is_nearly_full", {"context_window": 100, "context_tokens": 85}, {}, {}, True),
+    ("is_nearly_full", {"context_window": 100, "context_tokens": 84}, {}, {}, False),
+    ("is_nearly_full", {"context_window": None, "context_tokens": 9_999_999}, {}, {}, False),
+    ("is_nearly_full", {**FULL, "compactions": 1, "compacted_at": 4, "turns": 5}, {}, {}, False),
+    ("is_nearly_full", {**FULL, "compactions": 1, "compacted_at": 4, "turns": 6}, {}, {}, True),
+    ("can_shorten", {"messages": LONG}, {}, {}, True),
+    ("can_shorten", {"messages": LONG, "compactions_in_a_row": 1}, {}, {}, False),
+    ("can_shorten", {"messages": LONG, "max_compactions": 0}, {}, {}, False),
+    ("can_shorten", {"messages": LONG[-3:]}, {}, {}, False),
+    ("can_shorten", {}, {}, {}, False),
+    ("can_compact", {"messages": LONG}, {}, {}, True),
+    ("can_compact", {"messages": LONG, "compactions_in_a_row": 2}, {}, {}, False),
+    ("can_compact", {"messages": LONG[:1]}, {}, {}, False),
+    ("can_compact", {"messages": LONG, "view": {"head": "h", "kept_from": len(LONG)}}, {}, {}, False),
     ("is_answered", {}, {"output": {"text": ""}}, {}, True),
     ("is_answered", {}, {"output": None}, {}, False),
     ("is_paired", {}, {}, {}, True),
@@ -128,15 +171,18 @@ TABLE: list[Row] = [
 ]
 
 
+GUARDS = guards.bindings | convergence.bindings | compacting.bindings | budgets.bindings
+
+
 @pytest.mark.parametrize(("name", "fields", "data", "arguments", "expected"), TABLE)
 def test_guard(
     name: str, fields: Mapping[str, Any], data: Mapping[str, Any], arguments: Mapping[str, Any], expected: bool
 ) -> None:
-    guard = guards.bindings.get("guard", name)
+    guard = GUARDS.get("guard", name)
     event = Event("E", **freeze(data))
     assert guard(context(**fields), event, **arguments) is expected
 
 
 def test_every_guard_has_a_row_for_each_answer() -> None:
     rows = {(name, expected) for name, _, _, _, expected in TABLE}
-    assert rows == {(name, answer) for name in guards.bindings.names("guard") for answer in (True, False)}
+    assert rows == {(name, answer) for name in GUARDS.names("guard") for answer in (True, False)}

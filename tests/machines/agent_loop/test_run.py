@@ -350,6 +350,10 @@ def test_a_full_context_window_is_a_limit(how: str) -> None:
         rig.failed("too long", category="provider_error", code="context_window")
     else:
         rig.done(turn(text("a"), use("c1", "update_plan"), stop="model_context_window_exceeded"))
+        assert rig.state == "compacting", "what was said before is worth a summary"
+        rig.done({"head": "So far.", "kept_from": 2, "usage": USAGE})
+        assert rig.state == "thinking"
+        rig.failed("too long", category="provider_error", code="context_window")
     assert (rig.state, rig.output["reason"]) == ("limit", "context_window")
     assert not list(unpaired_calls(rig.output["messages"]))
 
@@ -447,9 +451,12 @@ def test_ending_with_the_last_tool_result_an_error_is_a_failure(way: str) -> Non
 
 def test_three_equal_failing_calls_end_the_run_and_others_between_them_do_not() -> None:
     rig = Rig().started()
-    for number, command in enumerate(("x", "x", "y", "x", "x", "x")):
+    for number, (command, content) in enumerate(
+        [("x", "boom"), ("x", "boom"), ("y", "bang"), ("x", "boom"), ("x", "boom"), ("x", "boom")]
+    ):
         assert rig.state == "thinking"
-        rig.done(turn(use(f"c{number}", "bash", command=command))).ran("t0", content="boom", is_error=True)
+        rig.done(turn(use(f"c{number}", "bash", command=command)))
+        rig.ran(f"t{number}", content=content, is_error=True)
     assert rig.state == "failed"
     assert rig.output["error"]["message"].startswith("The call failed 3 times in the same way: boom")
 
@@ -629,7 +636,9 @@ BLOCKS: st.SearchStrategy[tuple[str, dict[str, Any]]] = st.sampled_from(
         ("pause", {"reason": "r"}),
     ]
 )
-STOPS = st.sampled_from(["tool_use", "end_turn", "max_tokens", "pause_turn", "refusal", "stop_sequence"])
+STOPS = st.sampled_from(
+    ["tool_use", "end_turn", "max_tokens", "pause_turn", "refusal", "stop_sequence", "model_context_window_exceeded"]
+)
 SIGNALS = st.sampled_from(
     ["USER_MESSAGE", "RESUME", "APPROVE", "DENY", "CANCEL", "RETRY", "TEXT_DELTA", "NONSENSE", None, None, None, None]
 )
@@ -654,6 +663,10 @@ class Checked(Rig):
         assert all(one != other for one, other in itertools.pairwise(trees))
         if self.state in ("thinking", "idle", "backing_off") or self.machine.final:
             assert not list(unpaired_calls(self.messages)), "pairing in the conversation"
+        if self.state == "thinking":
+            sent = thaw(self.input)["messages"]
+            assert not list(unpaired_calls(sent)), "pairing in what is sent of it"
+            assert sent[0]["role"] == "user"
         return self
 
 
@@ -661,8 +674,13 @@ def answer(rig: Rig, data: st.DataObject, serial: Sequence[int]) -> None:
     """Let the running actor say something that it could say."""
     match rig.running:
         case "stream_agent" if data.draw(st.booleans()):
-            code = data.draw(st.sampled_from(["overloaded", "authentication", "context_window"]))
+            code = data.draw(st.sampled_from(["overloaded", "authentication", "context_window", "budget"]))
             rig.failed(category="provider_error", code=code)
+        case "summarise" if data.draw(st.booleans()):
+            code = data.draw(st.sampled_from(["overloaded", "authentication", "budget"]))
+            rig.failed(category="provider_error", code=code)
+        case "summarise":
+            rig.done({"head": "So far.", "kept_from": rig.input["kept_from"], "usage": USAGE})
         case "stream_agent":
             calls = data.draw(st.lists(BLOCKS, max_size=3))
             blocks = [use(f"c{serial[0]}-{i}", name, **input) for i, (name, input) in enumerate(calls)]
@@ -672,7 +690,10 @@ def answer(rig: Rig, data: st.DataObject, serial: Sequence[int]) -> None:
         case "execute_tool":
             rig.done(outcome(is_error=data.draw(st.booleans()), is_read_only=data.draw(st.booleans())))
         case "ask_person":
-            said = data.draw(st.sampled_from([None, "once", "deny", "hm"]))
+            said = data.draw(st.sampled_from([None, "once", "deny", "hm", "fail"]))
+            if said == "fail":
+                rig.failed(category="unknown", code="unattended")
+                return
             rig.done(None if said is None else {"text": said, "who": "user"})
         case _:
             rig.captures(data.draw(st.sampled_from(["t0", "t1", "t2"])))
@@ -692,7 +713,8 @@ def test_the_invariants_hold_in_every_run(data: st.DataObject, is_interactive: b
         elif rig.machine.invocations:
             answer(rig, data, [number])
         else:
-            rig.send("RETRY") if rig.state == "backing_off" else rig.send("USER_MESSAGE", content="x")
+            event = {"backing_off": "RETRY", "out_of_budget": "RESUME"}.get(rig.state, "USER_MESSAGE")
+            rig.send(event, content="x")
     if rig.machine.final:
         assert rig.output["outcome"] in ("success", "failure", "limit", "cancelled")
         assert (rig.output["error"] is not None) == (rig.output["outcome"] == "failure")

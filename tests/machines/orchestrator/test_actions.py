@@ -363,6 +363,39 @@ def test_a_refused_decision_is_the_arbiters_failure(act: Act, output: dict[str, 
     assert (error["agent"], error["category"], error["message"]) == ("arbiter", "validation_error", said)
 
 
+# ---------------------------------------------------------------- budgets and follow-ups
+
+
+def test_a_used_up_budget_is_told_and_counted_as_nothing(act: Act) -> None:
+    done = act("run_out", {"error": {"message": "Used up.", "code": "budget"}}, arguments={"where": "evaluating"})
+    assert done.assigned == {"stopped_in": "evaluating"}
+    assert done.logged == [("warning", "[rawko] Used up.")]
+    assert done.emitted == {"OUT_OF_BUDGET": {"kind": "budget", "text": "Used up.", "agent": "arbiter"}}
+
+
+def test_a_follow_up_takes_over_what_the_other_run_left(act: Act) -> None:
+    message = {"agent": "developer", "iteration": 0, "message": {"role": "user", "content": []}}
+    told = {"run": "r1", "task": "next", "earlier_task": "first", "outcome": "limit", "summary": "Half.", "plan": None}
+    done = act("follow_up", {**told, "agent": "developer", "messages": [message], "history": []})
+    assert done.assigned == {
+        "earlier": {"run": "r1", "task": "first", "outcome": "limit", "summary": "Half."},
+        "carried_agent": "developer",
+        "messages": [message],
+        "history": [],
+        "plan": None,
+    }
+    assert done.emitted == {"RUN_CONTINUED": {"run": "r1", "task": "next"}}
+
+
+def test_a_compacted_conversation_stands_for_all_that_was_said_before(act: Act) -> None:
+    """C-35."""
+    said = {"role": "user", "content": []}
+    old = {"agent": "developer", "iteration": 1, "message": said}
+    done = act("append_messages", {"output": {"messages": [said], "is_compacted": True}}, messages=[old, old])
+    assert done.assigned == {"conversation_start": 2}
+    assert len(done.appended) == 1
+
+
 # ---------------------------------------------------------------- the end
 
 

@@ -110,10 +110,11 @@ def test_an_agents_first_message(prompts: Prompts, context: MakeContext, run: Ru
 def test_an_agents_next_message(prompts: Prompts, context: MakeContext, run: Run) -> None:
     """S3-063."""
     state = on_the_way(context, run)
-    text = prompts.render(
-        "agent_continuation", plan=plan_data(state.plan), error=error_data(state.last_error), reason="Repair it"
-    )
-    assert text == golden("agent_continuation.md")
+    data = {"plan": plan_data(state.plan), "error": error_data(state.last_error), "reason": "Repair it"}
+    assert prompts.render("agent_continuation", task=None, **data) == golden("agent_continuation.md")
+    new = prompts.render("agent_continuation", task="Write its tests", **data)
+    assert new.startswith("The user has a new task.")
+    assert "Write its tests" in new
 
 
 @pytest.mark.parametrize(

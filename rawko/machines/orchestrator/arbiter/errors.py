@@ -83,6 +83,8 @@ _OPTIONS: Final[Mapping[Category, tuple[RecoveryOption, ...]]] = {
     "permission_error": (),
     "unknown": (_RETRY_ONCE,),
 }
+_FATAL_CODES: Final = frozenset({"unattended"})
+"""Whatever their category: no agent gets an answer where nobody is there to give one."""
 _RECOVERABLE: Final = frozenset({"tool_failure", "validation_error", "timeout"})
 
 
@@ -194,7 +196,7 @@ def is_recoverable(error: Mapping[str, Any] | None, *, unknown_streak: int = 0) 
 
     Source: S3-044, C-13.
     """
-    if error is None:
+    if error is None or error.get("code") in _FATAL_CODES:
         return False
     category = error["category"]
     if category == "provider_error":

@@ -12,6 +12,7 @@ from rawko.machines.orchestrator.arbiter.history import (
     build_execution_summary,
     performances,
 )
+from rawko.machines.orchestrator.conversation import told_task
 from rawko.vocabulary.agent import AgentDescription, ContextOptions
 from rawko.vocabulary.base import Data
 from rawko.vocabulary.errors import ErrorContext
@@ -80,7 +81,7 @@ def construct_select_agent_input(context: Any, *, now_ms: int) -> SelectAgentInp
     """
     runs = context.history
     return SelectAgentInput(
-        task=context.task,
+        task=told_task(context),
         plan=_plan(context),
         history=build_execution_history(
             runs,
@@ -108,7 +109,7 @@ def construct_evaluate_progress_input(context: Any, *, now_ms: int) -> EvaluateP
         raise ValueError("there is no execution to evaluate: the history is empty")
     options = _options_of_last(context)
     return EvaluateProgressInput(
-        task=context.task,
+        task=told_task(context),
         plan=_plan(context),
         last_execution=build_execution_summary(
             runs[-1],

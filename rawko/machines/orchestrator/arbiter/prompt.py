@@ -19,7 +19,7 @@ PLACEHOLDERS: Final[Mapping[str, frozenset[str]]] = {
     ),
     "reask": frozenset({"problem"}),
     "agent_initial": frozenset({"task", "plan", "reason", "handover"}),
-    "agent_continuation": frozenset({"plan", "error", "reason"}),
+    "agent_continuation": frozenset({"task", "plan", "error", "reason"}),
     "handover": frozenset({"history"}),
 }
 """The templates there are, and what each of them is given."""
