@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from sismic.clock import Clock, SimulatedClock
 from sismic.model import Event as SismicEvent
@@ -268,7 +268,7 @@ class Interpreter(Macrosteps):
 
     def queue(  # type: ignore[override]  # sismic's own, but for parameters that may have any name
         self, event_or_name: str | SismicEvent, /, *event_or_names: str | SismicEvent, **parameters: Any
-    ) -> Any:
+    ) -> Self:
         """Queue events without processing them; sismic's own signature.
 
         A parameter `delay` (seconds) holds the event back, and so does that of a plain sismic event. In an `Event`
@@ -315,7 +315,7 @@ class Interpreter(Macrosteps):
         """Queue an event before all that wait."""
         self._agenda.push_front(self._now(), event)
 
-    def execute(self, max_steps: int = -1) -> Any:
+    def execute(self, max_steps: int = -1) -> list[Step]:
         """Run macrosteps until nothing is due, at most `max_steps` of them if positive; a list of steps."""
         steps: list[Step] = []
         while (step := self.execute_once()) is not None:

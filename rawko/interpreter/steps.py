@@ -90,6 +90,26 @@ class Step(MacroStep):
 
     __slots__ = ("_node", "effects", "following", "receipt", "updates")
 
+    if TYPE_CHECKING:  # sismic's own, which has no types for those who embed us
+
+        @property
+        def event(self) -> Event | None: ...
+
+        @property
+        def time(self) -> float: ...
+
+        @property
+        def entered_states(self) -> list[str]: ...
+
+        @property
+        def exited_states(self) -> list[str]: ...
+
+        @property
+        def transitions(self) -> list[Transition]: ...
+
+        @property
+        def sent_events(self) -> list[Any]: ...
+
     def __init__(
         self,
         time: float,
