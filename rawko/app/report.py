@@ -86,24 +86,26 @@ class Verdict:
     is_bad_input: bool
 
 
-def verdict_of(actor: Actor, *, is_waiting: bool, is_cancelled: bool) -> Verdict:
+def verdict_of(actor: Actor, *, question: Mapping[str, Any] | None, is_cancelled: bool) -> Verdict:
     """Read the verdict from a machine that has ended, or that was left where it stood.
 
     Args:
-        is_waiting: It needs a person, and nobody is there.
+        question: What it waits for: a person who is not there, or a larger budget, which is a limit.
         is_cancelled: Somebody wanted it stopped.
     """
     output = _output(actor)
     error = output.get("error")
     if actor.interpreter.final:
         outcome, problem = _outcome(output)
-    elif is_waiting or is_cancelled:
-        outcome, problem = ("needs_person" if is_waiting else "cancelled"), None
+    elif question is not None or is_cancelled:
+        outcome, problem = _stopped(question), None
     else:
         outcome, problem = "failure", str(actor.error or "the machine stopped before its end")
     if problem is not None:
         error = {"category": "unknown", "message": problem}
     summary = str(output.get("summary") or "")
+    if outcome == "limit" and question is not None and not actor.interpreter.final:
+        summary = str(question.get("text") or "")
     if outcome == "failure" and not summary and error:
         summary = str(error.get("message", ""))
     is_untouched = not actor.context.get("history") and not output.get("tool_steps")
@@ -115,6 +117,13 @@ def verdict_of(actor: Actor, *, is_waiting: bool, is_cancelled: bool) -> Verdict
         error=error,
         is_bad_input=bool(outcome == "failure" and is_untouched and error and error.get("code") in NEVER_STARTED),
     )
+
+
+def _stopped(question: Mapping[str, Any] | None) -> Outcome:
+    """The outcome of a machine that was left where it stood."""
+    if question is None:
+        return "cancelled"
+    return "limit" if question.get("kind") == "budget" else "needs_person"
 
 
 def _output(actor: Actor) -> Mapping[str, Any]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from rawko.app import continuing, mail
 from rawko.app.parts import (
     Machine,
     agent_machines,
@@ -18,11 +19,14 @@ from rawko.app.parts import (
     open_provider,
     open_toolbox,
     open_workspace,
+    running_folder,
     take_up_tools,
     tool_notes,
 )
-from rawko.app.record import forget_report, has_report, write_record, write_report
+from rawko.app.record import change_budget, forget_report, has_report, write_record, write_report
 from rawko.app.report import Report, verdict_of
+from rawko.app.spending import Stopwatch, UntimedPeople, bounds_of, check_prices, default_price
+from rawko.app.standstill import StillProvider, StillToolbox
 from rawko.chart import Chart, find_chart, load_chart
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.bindings import Bindings
@@ -34,12 +38,12 @@ from rawko.machines.orchestrator import actors as orchestrator_actors
 from rawko.machines.orchestrator.arbiter.prompt import PLACEHOLDERS as ORCHESTRATOR_PROMPTS
 from rawko.machines.prompts import PromptError, Prompts
 from rawko.providers.metered import MeteredProvider
-from rawko.providers.models import resolve_model
+from rawko.providers.models import context_window, resolve_model
 from rawko.runtime.actor import Actor
 from rawko.runtime.errors import JournalError
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.journal import Journal
-from rawko.runtime.ports import Answer, People, Question, Toolbox, WorkspaceError
+from rawko.runtime.ports import Answer, People, Provider, Question, Toolbox, Unattended, WorkspaceError
 from rawko.runtime.recorded import Recorded, read_recorded
 from rawko.runtime.replay import ReplayError, replay
 from rawko.runtime.session import LogWriter, Session
@@ -47,10 +51,11 @@ from rawko.tools.leftovers import Leftovers
 from rawko.vocabulary.agent import AgentConfig, describe
 from rawko.vocabulary.documents import accepted
 from rawko.vocabulary.messages import ToolCall
-from rawko.vocabulary.usage import Price, Usage
+from rawko.vocabulary.usage import Usage
 
 CLEANUP_DEADLINE_S: Final = 5.0
 """How long a provider, a toolbox or a workspace may take to close before the run is reported done (C-30)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stores:
@@ -64,14 +69,18 @@ class Stores:
 Prepared = tuple[Chart, Bindings, dict[str, Any]]
 """Chart, bindings and input of the machine to run."""
 
-_FREE: Final = Price(input=0.0, output=0.0)
-
 
 class Nobody:
     """No person is there: questions stay open (C-20: never a made-up answer)."""
 
     async def ask(self, question: Question) -> Answer | None:
         return None
+
+
+def _files_noted(workspace: Any) -> dict[str, Any]:
+    """The snapshot that holds the files as they are known to be, by its commit."""
+    latest = workspace.latest
+    return {} if latest is None else {"snapshot": latest.commit}
 
 
 @dataclass(slots=True)
@@ -82,6 +91,9 @@ class Run:
         agent: Run this agent's loop alone, without an arbiter.
         observe: Called with every event of the inspection stream.
         is_resumed: Go on with the run `id`, from its journal.
+        continues: Id of a run that has ended, whose conversation and plan this one takes over.
+        first_events: What a fresh machine is told once it is idle, instead of the task.
+        is_cancel: Take the run up only to end it: no model is asked, no tool is run.
         log: Where the machine's log lines go.
     """
 
@@ -92,13 +104,18 @@ class Run:
     observe: Callable[[InspectionEvent], None] | None = None
     log: LogWriter | None = None
     is_resumed: bool = False
+    continues: str | None = None
+    first_events: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    is_cancel: bool = False
     id: str = field(default_factory=lambda: f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}")
     _actor: Actor | None = None
     _meter: MeteredProvider | None = None
     _toolbox: Toolbox | None = None
+    _stopwatch: Stopwatch = field(default_factory=Stopwatch)
     _question: dict[str, Any] | None = None
     _asked: asyncio.Event = field(default_factory=asyncio.Event)
     _is_cancelled: bool = False
+    _canceller: str = ""
     _notes: list[str] = field(default_factory=list)
 
     @property
@@ -116,7 +133,13 @@ class Run:
             raise ConfigError('the task is empty; say what is to be done: rawko run "Add a --version option"')
         if self.agent is not None and self.agent not in self.settings.agents:
             raise ConfigError(f"there is no agent {self.agent!r}{accepted(self.settings.agents, found=self.agent)}")
-        agent_machines(self.settings)
+        machines = agent_machines(self.settings)
+        check_prices(self.settings, self.agent)
+        if self.continues is not None:
+            continuing.check_followed(self.settings, self.continues)
+            chart = None if self.agent is None else machines[self.settings.agents[self.agent].chart][0]
+            if chart is not None and continuing.EVENT not in chart.events:
+                raise ConfigError(f"the chart of agent {self.agent!r} does not take the event {continuing.EVENT}")
 
     def reset(self) -> Run:
         """The same task once more, from the start: a new run with a new id; this one stays as it is.
@@ -138,22 +161,25 @@ class Run:
             # A run that goes on is taken hold of before it is read: nobody adds to it any more.
             stores = await self._open_stores(stack) if self.is_resumed else None
             noted = None if stores is None or stores.recorded is None else stores.recorded.notes
-            provider = open_provider(self.settings, noted["position"] if noted else None, is_resumed=self.is_resumed)
+            provider = self._open_provider(noted["position"] if noted else None)
             stack.push_async_callback(self._close, provider.aclose, "provider")
-            self._meter = meter = MeteredProvider(provider)
+            self._meter = meter = MeteredProvider(provider, bounds=bounds_of(self.settings, self._stopwatch))
             if noted:
                 meter.take_up(noted)
-            self._toolbox = toolbox = open_toolbox(self.settings, self._active_states)
+                self._stopwatch.take_up(noted)
+            self._toolbox = toolbox = self._open_toolbox()
             take_up_tools(toolbox, noted)
             stack.push_async_callback(self._close, toolbox.aclose, "tools")
             stores = stores or await self._open_stores(stack)
             workspace = stores.workspace
             actor = await self._make_actor(meter, toolbox, stores)
             if self.is_resumed:  # only now: a run that cannot be resumed is left as it was found
-                await asyncio.to_thread(Leftovers(self.settings.state_dir / "running").end_all)
+                await asyncio.to_thread(Leftovers(running_folder(self.settings, self.id)).end_all)
                 forget_report(self.settings, self.id)
+                change_budget(self.settings, self.id)
+                mail.discard(self.settings, self.id)
             else:
-                write_record(self.settings, self.id, self.task, self.agent)
+                write_record(self.settings, self.id, self.task, self.agent, continues=self.continues)
             before = await self._first(workspace)
             await self._drive(actor)
             after = await self._captured(workspace, "after the run")
@@ -165,6 +191,14 @@ class Run:
         report = self._report(actor, files, diff, int((time.monotonic() - started) * 1000))
         write_report(self.settings, self.id, report.to_json())
         return report
+
+    def _open_provider(self, position: Mapping[str, Any] | None) -> Provider:
+        if self.is_cancel:
+            return StillProvider()
+        return open_provider(self.settings, position, is_resumed=self.is_resumed)
+
+    def _open_toolbox(self) -> Toolbox:
+        return StillToolbox() if self.is_cancel else open_toolbox(self.settings, self._active_states, self.id)
 
     # ------------------------------------------------------------ the machine
 
@@ -213,12 +247,14 @@ class Run:
             provider=provider,
             toolbox=toolbox,
             workspace=workspace,
-            people=self.people,
+            people=UntimedPeople(self.people, self._stopwatch),
             prompts=loop_prompts,
             agents=settings.agents,
             model=self.model,
             project_instructions=settings.project_instructions,
             max_tokens=settings.max_tokens,
+            context_window=lambda model: settings.context_window or context_window(model),
+            out_of_time=lambda: None if self._meter is None else self._meter.out_of_time(),
         )
         machines = agent_machines(settings, agent_loop.bindings | agent_loop_actors.actors(ports))
         check_machines(settings, machines)
@@ -235,7 +271,7 @@ class Run:
             run=self.id,
             log=self.log,
             journal=stores.journal,
-            notes=lambda: {**meter.notes(), **tool_notes(toolbox)},
+            notes=lambda: {**meter.notes(), **tool_notes(toolbox), **_files_noted(stores.workspace)},
             transient=agent_loop.TRANSIENT_EVENTS,
             recorded=stores.recorded,
         )
@@ -254,7 +290,8 @@ class Run:
         """One agent without an arbiter: the bound of the iterations bounds its turns, too."""
         turns = min(config.limits.turns, self.settings.max_iterations)
         limited = config.model_copy(update={"limits": config.limits.model_copy(update={"turns": turns})})
-        return *machine, agent_loop.agent_loop_input(limited, self.task, seed=self._seed())
+        prompt = self.task if self.continues is None and not self.first_events else ""
+        return *machine, agent_loop.agent_loop_input(limited, prompt, seed=self._seed())
 
     def _orchestrator(self, ports: orchestrator_actors.OrchestratorPorts) -> Prepared:
         settings = self.settings
@@ -279,59 +316,110 @@ class Run:
         """Run the machine until it ends, or until it needs a person and nobody is there."""
         self._actor = actor
         async with actor:
-            if self._is_cancelled:
-                actor.send("CANCEL")
-            elif self.agent is None and await self._is_new(actor):
-                actor.send("START_TASK", task=self.task)
+            if self._is_cancelled or self.is_cancel:
+                actor.send("CANCEL", who=self._canceller)
             ended = asyncio.create_task(actor.run())
             asked = asyncio.create_task(self._asked.wait())
-            again = asyncio.create_task(self._ask_again(actor))
+            helpers = [asyncio.create_task(help(actor)) for help in (self._begin, self._ask_again, self._read_mail)]
             try:
                 await asyncio.wait({ended, asked}, return_when=asyncio.FIRST_COMPLETED)
                 if not ended.done():
                     await actor.settle()  # a parent is told after the observers that its agent waits
             finally:
-                for task in (ended, asked, again):
+                for task in (ended, asked, *helpers):
                     task.cancel()
-                await asyncio.gather(ended, asked, again, return_exceptions=True)
+                await asyncio.gather(ended, asked, *helpers, return_exceptions=True)
 
-    async def _is_new(self, actor: Actor) -> bool:
-        """Whether the task has yet to be given; a crash may have come before the machine took it."""
-        if not self.is_resumed:
-            return True
-        await actor.wait_for(lambda a: True)
-        return actor.matches("idle")
+    async def _begin(self, actor: Actor) -> None:
+        """Give the machine its task, unless it has it; a crash may have come before it took it."""
+        has_task = self.agent is not None and self.continues is None and not self.first_events
+        if self._is_cancelled or self.is_cancel or has_task:
+            return
+        await actor.wait_for(lambda a: a.matches("idle") or not self._may_be_new(a))
+        if not self._may_be_new(actor):
+            return
+        if self.first_events:
+            for name, data in self.first_events:
+                actor.put(name, data)
+        elif self.continues is None:
+            actor.send("START_TASK", task=self.task)
+        else:
+            actor.put(continuing.EVENT, await self._legacy(self.continues))
+
+    def _may_be_new(self, actor: Actor) -> bool:
+        """Whether the machine has not been told its task yet."""
+        told = actor.context.get("messages" if self.agent is not None else "task")
+        return not told and not actor.is_ended
+
+    async def _legacy(self, run: str) -> dict[str, Any]:
+        """What the run that this one continues leaves to it."""
+        record = continuing.check_followed(self.settings, run)
+        followed = Run(record.settings, record.task, record.agent, id=run, is_resumed=True, continues=record.continues)
+        legacy = await continuing.legacy_of(followed, record)
+        if self.agent is None:
+            return legacy.told_to_arbiter(self.task)
+        return legacy.told_to_agent(self.agent, self.task)
+
+    async def _read_mail(self, actor: Actor) -> None:
+        """Take in what other processes have to say to this run."""
+        while True:
+            for letter in mail.waiting(self.settings, self.id):
+                if letter.kind == "cancel":
+                    self.cancel(who=letter.who)
+                else:
+                    self._take_answer(actor, letter)
+                letter.burn()
+            await asyncio.sleep(mail.POLL_S)
+
+    def _take_answer(self, actor: Actor, letter: mail.Letter) -> None:
+        """Somebody elsewhere answers what the person here is being asked."""
+        for machine in tuple(actor.session.actors.values()):
+            if "waiting" in machine.configuration and (question := machine.context.get("question")) is not None:
+                name, data = answer_event(question["kind"], letter.text, letter.who)
+                machine.put(name, data)
 
     async def _ask_again(self, actor: Actor) -> None:
         """A resumed agent that waits for a person asked somebody once, in vain: ask whoever is there now."""
-        if not self.is_resumed:
+        if not self.is_resumed or self.is_cancel:
             return
         await actor.settle()
         for machine in tuple(actor.session.actors.values()):
+            if "out_of_budget" in machine.configuration:
+                machine.send("RESUME")
+                continue
             question = machine.context.get("question")
             if question is None or not machine.context.get("is_unattended"):
                 continue
             pending = machine.context.get("open_call")
             call = None if pending is None else ToolCall.model_validate(thaw(pending["call"]))
             asked = Question(question["kind"], question["text"], machine.context.get("agent", ""), call)
-            answer = await self.people.ask(asked)
+            with self._stopwatch.paused():
+                answer = await self._asked_person(asked)
             if answer is None:
                 self._question = {**thaw(question), "agent": asked.agent}
                 self._asked.set()
             else:
-                name, data = answer_event(asked.kind, answer.text)
+                name, data = answer_event(asked.kind, answer.text, answer.who)
                 machine.put(name, data)
 
+    async def _asked_person(self, question: Question) -> Answer | None:
+        """The answer; a question that has been waiting goes on waiting, whatever the policy for new ones."""
+        try:
+            return await self.people.ask(question)
+        except Unattended:
+            return None
+
     def _watch(self, event: InspectionEvent) -> None:
-        if event["type"] == "emit" and event["event"] == "NEEDS_PERSON":
+        if event["type"] == "emit" and event["event"] in ("NEEDS_PERSON", "OUT_OF_BUDGET"):
             self._question = dict(event["data"])
             self._asked.set()
 
-    def cancel(self) -> None:
+    def cancel(self, who: str = "") -> None:
         """Stop through the machine: tools are stopped, the workspace captured, the run recorded as cancelled."""
         self._is_cancelled = True
+        self._canceller = who
         if self._actor is not None and not self._actor.is_ended:
-            self._actor.send("CANCEL")
+            self._actor.send("CANCEL", who=who)
 
     async def kill_tools(self) -> None:
         """Kill every process of a tool at once; for somebody who cannot wait for `cancel`."""
@@ -342,7 +430,7 @@ class Run:
         """Tokens so far and what they cost, in US dollars (None: unknown)."""
         if self._meter is None:
             return Usage(), None
-        default = _FREE if self.settings.provider == "scripted" else None
+        default = default_price(self.settings)
         return self._meter.total, self._meter.cost_usd(self.settings.prices, default=default)
 
     # ------------------------------------------------------------ closing and reporting
@@ -383,7 +471,7 @@ class Run:
         return tuple(change.path for change in changes), diff
 
     def _report(self, actor: Actor, files: tuple[str, ...], diff: str, duration_ms: int) -> Report:
-        verdict = verdict_of(actor, is_waiting=self._question is not None, is_cancelled=self._is_cancelled)
+        verdict = verdict_of(actor, question=self._question, is_cancelled=self._is_cancelled)
         usage, cost = self.usage()
         return Report(
             run=self.id,

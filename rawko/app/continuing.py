@@ -1,0 +1,155 @@
+"""A run that goes on where another has ended: what the new one takes over, as the data of the event FOLLOW_UP.
+
+The event carries all of it, so that the new run's journal says what it followed and needs the other one no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from rawko.app.parts import open_journal
+from rawko.app.record import RunRecord, read_record
+from rawko.config import ConfigError, Settings
+from rawko.interpreter.values import freeze
+from rawko.machines.agent_loop.compaction import sent_view
+from rawko.machines.agent_loop.context import View
+from rawko.runtime.errors import JournalError
+from rawko.runtime.replay import ReplayError, replay
+
+if TYPE_CHECKING:
+    from rawko.app.run import Run
+
+EVENT: Final = "FOLLOW_UP"
+ENDED: Final = ("success", "failure", "limit", "cancelled")
+"""Outcomes of runs that can be followed; a run that waits is answered or cancelled first."""
+
+GO_ON: Final = "Go on with the task where you stopped: the limit was raised."
+OTHER_AGENT: Final = "It follows an earlier task, which ended with {outcome}: {task}{summary}"
+
+
+@dataclass(frozen=True, slots=True)
+class Legacy:
+    """What a run leaves behind.
+
+    Attributes:
+        agent: Whose conversation `messages` is: the last one that worked.
+        messages: As wire messages, oldest first.
+        history: The orchestrator's executions; empty of an agent that ran alone.
+        plan: None where there is none, or nothing left of it to do.
+    """
+
+    record: RunRecord
+    agent: str
+    messages: list[dict[str, Any]]
+    history: list[dict[str, Any]]
+    plan: dict[str, Any] | None
+
+    @property
+    def summary(self) -> str:
+        return str((self.record.report or {}).get("summary") or "")
+
+    def told_to_arbiter(self, task: str) -> dict[str, Any]:
+        """The payload for the orchestrator; the same task keeps its plan and history."""
+        is_same = task == self.record.task
+        return {
+            "task": task,
+            "run": self.record.run,
+            "earlier_task": self.record.task,
+            "outcome": self.record.outcome,
+            "summary": self.summary,
+            "agent": self.agent,
+            "messages": [{"agent": self.agent, "iteration": 0, "message": message} for message in self.messages],
+            "history": self.history if is_same else [],
+            "plan": self.plan if is_same else None,
+        }
+
+    def told_to_agent(self, agent: str, task: str) -> dict[str, Any]:
+        """The payload for one agent alone; another agent is told in words what was done."""
+        is_same_task, is_same_agent = task == self.record.task, agent == self.agent
+        content = GO_ON if is_same_task and is_same_agent else task
+        if not is_same_agent:
+            summary = f"\nWhat it came to: {self.summary}" if self.summary else ""
+            earlier = OTHER_AGENT.format(outcome=self.record.outcome, task=self.record.task, summary=summary)
+            content = f"{task}\n\n({earlier})"
+        return {
+            "run": self.record.run,
+            "content": content,
+            "messages": self.messages if is_same_agent else [],
+            "plan": self.plan if is_same_task else None,
+        }
+
+
+def check_followed(settings: Settings, run: str) -> RunRecord:
+    """The record of a run that is to be followed.
+
+    Raises:
+        ConfigError: There is none, or it has not ended.
+    """
+    record = read_record(run, settings)
+    if record.outcome in ENDED and not is_parked(record):
+        return record
+    if record.outcome == "limit":
+        raise ConfigError(f"run {run!r} has only used up its budget; go on with: rawko resume {run} --max-cost ...")
+    remedy = f"go on with: rawko resume {run}; or end it with: rawko cancel {run}"
+    raise ConfigError(f"run {run!r} has not ended ({record.outcome}); {remedy}")
+
+
+def is_parked(record: RunRecord) -> bool:
+    """Whether a run's machine waits in its journal, whatever its outcome says so far."""
+    return record.outcome == "needs_person" or (record.report or {}).get("state") == "out_of_budget"
+
+
+async def legacy_of(followed: Run, record: RunRecord) -> Legacy:
+    """What a run leaves behind, from its journal.
+
+    Raises:
+        ConfigError: Its journal cannot be read, or holds nothing of it.
+    """
+    chart, bindings, given = followed.machine()
+    journal = open_journal(followed.settings)
+    try:
+        snapshot = (await replay(journal, followed.id, chart, bindings, input=given)).snapshot
+    except (ReplayError, JournalError) as error:
+        raise ConfigError(f"run {followed.id!r} cannot be continued: {error}") from error
+    finally:
+        await journal.aclose()
+    if snapshot is None:
+        raise ConfigError(f"run {followed.id!r} cannot be continued: its journal holds nothing of it")
+    return legacy_at(record, snapshot)
+
+
+def legacy_at(record: RunRecord, snapshot: Mapping[str, Any], at_work: Mapping[str, Any] | None = None) -> Legacy:
+    """What a run would leave behind at some step.
+
+    Args:
+        snapshot: Of its machines at that step.
+        at_work: Context of the agent that the orchestrator had at work then, whose conversation is the latest.
+    """
+    context = snapshot["context"]
+    if record.agent is not None:
+        return _of_agent(record, context)
+    found = _of_orchestrator(record, context)
+    if at_work is None:
+        return found
+    return replace(_of_agent(record, at_work), agent=str(at_work.get("agent") or ""), history=found.history)
+
+
+def _of_agent(record: RunRecord, context: Mapping[str, Any]) -> Legacy:
+    view = View.model_validate(context.get("view") or {})
+    messages = [dict(message) for message in context.get("messages") or ()]
+    if view.head:
+        messages = [dict(message) for message in sent_view(messages, view)]
+    return Legacy(record, record.agent or "", messages, [], _open(context.get("plan")))
+
+
+def _of_orchestrator(record: RunRecord, context: Mapping[str, Any]) -> Legacy:
+    history = list(context["history"])
+    agent = history[-1]["agent"] if history else str(context.get("carried_agent") or "")
+    messages = [dict(entry["message"]) for entry in context["messages"][context["conversation_start"] :]]
+    return Legacy(record, agent, messages, history, _open(context["plan"]))
+
+
+def _open(plan: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if plan is None or plan["is_complete"] else dict(freeze(plan, "plan"))

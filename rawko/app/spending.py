@@ -1,0 +1,93 @@
+"""What a run is allowed and has used: time at work, and the prices that a bound on money needs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+from rawko.config import ConfigError, Settings
+from rawko.providers.metered import Bounds
+from rawko.providers.models import resolve_model
+from rawko.runtime.ports import Answer, People, Question
+from rawko.vocabulary.usage import Price
+
+FREE: Final = Price(input=0.0, output=0.0)
+
+
+class Stopwatch:
+    """How long a run has been at work, in all processes together; it stands still while a person is asked."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._before_ms = 0
+        self._since: float | None = clock()
+        self._pauses = 0
+
+    def take_up(self, notes: Mapping[str, Any]) -> None:
+        """Go on from what an earlier process has noted."""
+        self._before_ms += int(notes.get("elapsed_ms") or 0)
+
+    def elapsed_ms(self) -> int:
+        running = 0.0 if self._since is None else self._clock() - self._since
+        return self._before_ms + round(running * 1000)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Nothing in here counts."""
+        self._before_ms, self._since = self.elapsed_ms(), None
+        self._pauses += 1
+        try:
+            yield
+        finally:
+            self._pauses -= 1
+            if not self._pauses:
+                self._since = self._clock()
+
+
+class UntimedPeople:
+    """People whose time to think is not the run's."""
+
+    def __init__(self, people: People, watch: Stopwatch) -> None:
+        self._people = people
+        self._watch = watch
+
+    async def ask(self, question: Question) -> Answer | None:
+        with self._watch.paused():
+            return await self._people.ask(question)
+
+
+def default_price(settings: Settings) -> Price | None:
+    """Of models without a price of their own: a script costs nothing, a real model's cost is not known."""
+    return FREE if settings.provider == "scripted" else None
+
+
+def bounds_of(settings: Settings, watch: Stopwatch) -> Bounds:
+    """What the run's meter measures against."""
+    return Bounds(settings.budget, settings.prices, default_price(settings), watch.elapsed_ms)
+
+
+def check_prices(settings: Settings, agent: str | None) -> None:
+    """Refuse a bound on the cost that could not be kept, because a model's price is not known.
+
+    Args:
+        agent: The one that runs alone; None for all of them and the arbiter.
+
+    Raises:
+        ConfigError: Says which models have no price, and how to give them one.
+    """
+    if settings.budget.cost_usd is None or default_price(settings) is not None:
+        return
+    chosen = settings.agents.values() if agent is None else (settings.agents[agent],)
+    names = {config.model or settings.model for config in chosen}
+    if agent is None:
+        names.add(settings.model)
+    models = {name or "": resolve_model(name) for name in names}
+    unknown = sorted({sent for asked, sent in models.items() if not {asked, sent} & set(settings.prices)})
+    if unknown:
+        raise ConfigError(
+            f"the cost is bounded to ${settings.budget.cost_usd:g}, but there is no price for {', '.join(unknown)}; "
+            "give it in .rawko/config.yaml, in US dollars per million tokens:\n"
+            f"  prices:\n    {unknown[0]}: {{input: ..., output: ..., cache_read: ..., cache_write: ...}}"
+        )

@@ -1,0 +1,58 @@
+"""A world in which nothing is begun: for a run that is only taken up to be cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import NoReturn
+
+from rawko.runtime.ports import (
+    ApprovalScope,
+    GateVerdict,
+    ModelRequest,
+    StreamEvent,
+    ToolOutcome,
+    ToolSpec,
+    TurnDone,
+)
+from rawko.vocabulary.messages import ToolCall
+
+
+async def _never() -> NoReturn:
+    await asyncio.Event().wait()
+    raise AssertionError("nobody sets the event")
+
+
+class StillProvider:
+    """Asks no model: calls wait until they are stopped."""
+
+    name = "none"
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+        await _never()
+        yield  # type: ignore[unreachable]  # makes it a generator
+
+    async def create(self, request: ModelRequest) -> TurnDone:
+        return await _never()
+
+    async def aclose(self) -> None:
+        """Nothing is held open."""
+
+
+class StillToolbox:
+    """Runs no tool: calls wait until they are stopped."""
+
+    def specs(self, agent: str) -> Sequence[ToolSpec]:
+        return ()
+
+    def check(self, agent: str, call: ToolCall) -> GateVerdict:
+        return GateVerdict("deny", "cancelled", "the run is being cancelled")
+
+    def approve(self, agent: str, call: ToolCall, scope: ApprovalScope) -> None:
+        """Nothing will be run."""
+
+    async def run(self, agent: str, call: ToolCall) -> ToolOutcome:
+        return await _never()
+
+    async def aclose(self) -> None:
+        """Nothing is held open."""
