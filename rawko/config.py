@@ -78,6 +78,7 @@ class ProjectConfig(Data):
     headless: Headless = "park"
     default_answers: DefaultAnswers = DefaultAnswers()
     bash: BashOptions = BashOptions()
+    sandbox: bool = False
     prompts: str | None = None
 
 
@@ -95,6 +96,7 @@ class Flags:
     budget: Budget = field(default_factory=Budget)
     cassette: Path | None = None
     record: Path | None = None
+    sandbox: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,7 @@ class Settings:
         headless: What becomes of questions when nobody is there; `default_answers` are those of "default".
         cassette: The file that the provider of this name plays.
         record: The file that everything the provider answers is recorded into.
+        sandbox: Run what tools start in a sandbox; a machine that has none is told before the task starts.
         environ: The environment that they were read from; keys and what commands may see come from it.
     """
 
@@ -138,6 +141,7 @@ class Settings:
     default_answers: DefaultAnswers = field(default_factory=DefaultAnswers)
     cassette: Path | None = None
     record: Path | None = None
+    sandbox: bool = False
     environ: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -188,6 +192,7 @@ def load_settings(workspace: Path, flags: Flags, environ: Mapping[str, str]) -> 
         default_answers=config.default_answers,
         cassette=cassette if provider == "cassette" else None,
         record=record,
+        sandbox=config.sandbox if flags.sandbox is None else flags.sandbox,
         environ=dict(environ),
     )
 

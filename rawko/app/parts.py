@@ -177,9 +177,10 @@ def open_toolbox(settings: Settings, active_states: Callable[[], Collection[str]
     """All tools of a run behind the gate.
 
     Raises:
-        ConfigError: A rule is malformed.
+        ConfigError: A rule is malformed; a sandbox is asked for, and this machine has none.
     """
     from rawko.tools.bash import BashSettings
+    from rawko.tools.sandbox import SandboxError
     from rawko.tools.toolbox import build_toolbox
 
     try:
@@ -198,7 +199,10 @@ def open_toolbox(settings: Settings, active_states: Callable[[], Collection[str]
             environ=settings.environ,
             active_states=active_states,
             known_states=partial(_known_states, settings),
+            is_confined=settings.sandbox,
         )
+    except SandboxError as error:
+        raise ConfigError(f"--sandbox: {error}") from error
     except ValueError as error:  # a RuleError among them
         raise ConfigError(f"{settings.workspace / '.rawko' / 'config.yaml'}: rules: {error}") from error
     except OSError as error:

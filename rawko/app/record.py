@@ -24,7 +24,7 @@ from rawko.vocabulary.budget import Budget
 from rawko.vocabulary.usage import Price
 
 FORMAT = 1
-_RUN, _REPORT = "run.json", "report.json"
+_RUN, _REPORT, _BEGIN = "run.json", "report.json", "begin.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,7 @@ class RunRecord:
         charts: Hash of each chart by its name, and `tools` the names of each agent's tools, when the run began.
         continues: The run that has ended whose conversation it has taken over.
         rewinds: Rows of the journal in which the run was set back, each with the step that it went to.
+        first_events: What its machine is told first, of a fork that begins with a task.
     """
 
     run: str
@@ -62,6 +63,7 @@ class RunRecord:
     tools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rewinds: tuple[tuple[int, int], ...] = ()
     continues: str | None = None
+    first_events: tuple[tuple[str, Mapping[str, Any]], ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -133,6 +135,7 @@ def write_record(
             "default_answers": settings.default_answers.to_json(),
             "cassette": None if settings.cassette is None else str(settings.cassette),
             "record": None if settings.record is None else str(settings.record),
+            "sandbox": settings.sandbox,
         },
     }
     write_file(runs_folder(settings.state_dir) / run / _RUN, data)
@@ -195,8 +198,22 @@ def read_record(run: str, current: Settings) -> RunRecord:
         charts=data.get("charts") or {},
         tools={name: tuple(found) for name, found in (data.get("tools") or {}).items()},
         rewinds=tuple((row, step) for row, step in data.get("rewinds") or ()),
+        first_events=_first_events(folder / _BEGIN),
         continues=data.get("continues"),
     )
+
+
+def _first_events(path: Path) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    return tuple((name, data) for name, data in _read(path)["events"]) if path.is_file() else ()
+
+
+def write_first_events(settings: Settings, run: str, events: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+    """Remember what the machine of a run is told first.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    write_file(runs_folder(settings.state_dir) / run / _BEGIN, {"events": list(events)})
 
 
 def is_name(run: str) -> bool:
@@ -318,6 +335,7 @@ def _settings(data: Mapping[str, Any], current: Settings) -> Settings:
         default_answers=DefaultAnswers.model_validate(data.get("default_answers") or {}),
         cassette=Path(data["cassette"]) if data.get("cassette") else None,
         record=Path(data["record"]) if data.get("record") else None,
+        sandbox=bool(data.get("sandbox")),
     )
 
 

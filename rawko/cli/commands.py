@@ -98,6 +98,12 @@ def run(
         Optional[Path],  # noqa: UP045
         typer.Option(metavar="FILE", help="Record what the model is asked and answers into a new cassette."),
     ] = None,
+    sandbox: Annotated[
+        Optional[bool],  # noqa: UP045
+        typer.Option(
+            "--sandbox/--no-sandbox", show_default=False, help="Commands write the workspace only, without a network."
+        ),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Allow every tool call that rules do not deny.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No live output; only the summary.")] = False,
@@ -121,6 +127,7 @@ def run(
         headless,
         cassette,
         record,
+        sandbox,
     )
     raise typer.Exit(run_command(options))
 

@@ -70,6 +70,7 @@ class RunOptions:
     headless: str | None = None
     cassette: Path | None = None
     record: Path | None = None
+    sandbox: bool | None = None
 
 
 def run_command(options: RunOptions) -> int:
@@ -86,6 +87,7 @@ def run_command(options: RunOptions) -> int:
             budget=options.bounds.budget(),
             cassette=options.cassette,
             record=options.record,
+            sandbox=options.sandbox,
         )
         settings = load_settings(current_folder(), flags, os.environ)
         run = Run(settings, _as_text(options.task), agent=options.agent)

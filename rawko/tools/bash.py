@@ -1,7 +1,8 @@
 """The `bash` tool: one command in one process group, the folder carried over. Touches nobody knows what.
 
-A command is not confined to the workspace. Each call is a bash of its own: shell variables and functions do not last,
-the folder does (per agent), reported by an EXIT trap to a private descriptor, so that `exit 3` and `set -e` keep it.
+Without a sandbox a command is not confined to the workspace. Each call is a bash of its own: shell variables and
+functions do not last, the folder does (per agent), reported by an EXIT trap to a private descriptor, so that `exit 3`
+and `set -e` keep it.
 A command that sets an EXIT trap of its own, or ends in `exec`, leaves the folder where it was.
 """
 
@@ -19,6 +20,7 @@ from rawko.runtime.ports import ToolOutcome, ToolSpec
 from rawko.tools.base import Arguments, CommandSubject, Run, Tool, ToolFailure, object_schema
 from rawko.tools.group import Ending, Group
 from rawko.tools.leftovers import Leftovers
+from rawko.tools.sandbox import ENVIRONMENT, Sandbox
 from rawko.tools.spool import Output, Spool
 from rawko.tools.text import printed, size
 
@@ -64,15 +66,26 @@ class Bash(Tool):
         outputs: Folder for whole outputs, outside of the workspace.
         leftovers: Where running commands are noted.
         env: What commands see, whole.
+        sandbox: What commands run in; None: in nothing.
     """
 
     pattern_kind = "command"
 
     def __init__(
-        self, root: Path, *, outputs: Path, leftovers: Leftovers, env: Mapping[str, str], settings: BashSettings
+        self,
+        root: Path,
+        *,
+        outputs: Path,
+        leftovers: Leftovers,
+        env: Mapping[str, str],
+        settings: BashSettings,
+        sandbox: Sandbox | None = None,
     ) -> None:
-        self.spec = _spec(settings)
+        self.spec = _spec(settings, is_confined=sandbox is not None)
         self._root, self._env, self._settings = root, dict(env), settings
+        self._sandbox = sandbox
+        if sandbox is not None:
+            self._env |= ENVIRONMENT
         self._spool = Spool(outputs, max_bytes=settings.max_output_bytes, max_total_bytes=settings.max_spool_bytes)
         self._folders: dict[str, str] = {}
         self._running: set[Group] = set()
@@ -111,8 +124,10 @@ class Bash(Tool):
 
         gate, go = os.pipe()
         try:
+            wrapper = _WRAPPER.format(gate=gate, script=script, report=report)
+            argv = [bash, "--noprofile", "--norc", "-c", wrapper, "bash"]
             group = Group(
-                [bash, "--noprofile", "--norc", "-c", _WRAPPER.format(gate=gate, script=script, report=report), "bash"],
+                argv if self._sandbox is None else self._sandbox.command(argv, folder=folder),
                 cwd=folder,
                 env=self._env | {"PWD": folder},
                 pass_fds=(gate, script, report),
@@ -176,13 +191,20 @@ class Bash(Tool):
         )
 
 
-def _spec(settings: BashSettings) -> ToolSpec:
+_CONFINED = (
+    " It runs in a sandbox: everything can be read, only the workspace (but .git) and /tmp can be written, what is in "
+    "/tmp is gone with the command, and there is no network."
+)
+
+
+def _spec(settings: BashSettings, *, is_confined: bool) -> ToolSpec:
     return ToolSpec(
         name="bash",
         description=(
             "Run a bash command in the workspace; returns its output (both streams) and exit code. Each call is a "
             "new shell: only the current folder carries over. Nothing can be typed into it, and processes left in "
             "the background are ended with it. Long output is cut in the middle."
+            f"{_CONFINED if is_confined else ''}"
         ),
         input_schema=object_schema(
             {

@@ -6,6 +6,7 @@ from rawko.runtime.ports import ToolOutcome, ToolSpec
 from rawko.tools.base import Arguments, PathSubject, Run, Tool, ToolFailure, object_schema
 from rawko.tools.globs import PatternError, glob_regex
 from rawko.tools.paths import Folder
+from rawko.tools.sandbox import Sandbox
 from rawko.tools.search import Request, search
 from rawko.tools.text import visible
 
@@ -33,8 +34,8 @@ class Glob(Tool):
         is_read_only=True,
     )
 
-    def __init__(self, folder: Folder, *, timeout_ms: int) -> None:
-        self._folder, self._timeout_ms = folder, timeout_ms
+    def __init__(self, folder: Folder, *, timeout_ms: int, sandbox: Sandbox | None = None) -> None:
+        self._folder, self._timeout_ms, self._sandbox = folder, timeout_ms, sandbox
 
     def subject(self, arguments: Arguments) -> PathSubject:
         return self._folder.subject(arguments.get("path", "."))
@@ -52,7 +53,7 @@ class Glob(Tool):
             hidden=run.hidden,
             max_items=MAX_PATHS,
         )
-        found = await search(self._folder, request, timeout_ms=self._timeout_ms)
+        found = await search(self._folder, request, timeout_ms=self._timeout_ms, sandbox=self._sandbox)
         if not found.items:
             hint = "" if ignored else "; ignored files are not listed (include_ignored lists them)"
             return ToolOutcome(f"no file matches {pattern!r}{hint}", touched=())

@@ -10,6 +10,7 @@ from rawko.runtime.ports import ToolOutcome, ToolSpec
 from rawko.tools.base import Arguments, PathSubject, Run, Tool, ToolFailure, object_schema
 from rawko.tools.globs import PatternError, glob_regex
 from rawko.tools.paths import Folder
+from rawko.tools.sandbox import Sandbox
 from rawko.tools.search import Found, Request, search
 from rawko.tools.text import counted, visible
 
@@ -51,14 +52,14 @@ class Grep(Tool):
         is_read_only=True,
     )
 
-    def __init__(self, folder: Folder, *, timeout_ms: int) -> None:
-        self._folder, self._timeout_ms = folder, timeout_ms
+    def __init__(self, folder: Folder, *, timeout_ms: int, sandbox: Sandbox | None = None) -> None:
+        self._folder, self._timeout_ms, self._sandbox = folder, timeout_ms, sandbox
 
     def subject(self, arguments: Arguments) -> PathSubject:
         return self._folder.subject(arguments.get("path", "."))
 
     async def run(self, run: Run) -> ToolOutcome:
-        found = await search(self._folder, _request(run), timeout_ms=self._timeout_ms)
+        found = await search(self._folder, _request(run), timeout_ms=self._timeout_ms, sandbox=self._sandbox)
         if not found.items:
             return ToolOutcome(_nothing(run.arguments, found), touched=())
         shown = _counts(found) if run.arguments.get("files_only") else _lines(found)

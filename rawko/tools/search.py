@@ -20,6 +20,7 @@ from typing import Any
 
 from rawko.tools.base import ToolFailure
 from rawko.tools.paths import Folder
+from rawko.tools.sandbox import Sandbox
 
 _PROGRAM = str(Path(__file__).with_name("_search.py"))
 _STDERR_CHARS = 2000
@@ -69,8 +70,8 @@ class Found:
     too_large: int = 0
 
 
-async def search(folder: Folder, request: Request, *, timeout_ms: int) -> Found:
-    """Search below a path of the workspace.
+async def search(folder: Folder, request: Request, *, timeout_ms: int, sandbox: Sandbox | None = None) -> Found:
+    """Search below a path of the workspace, in a sandbox if there is one.
 
     Raises:
         ToolFailure: The start is not there or outside; the time is over (code "timeout").
@@ -92,17 +93,16 @@ async def search(folder: Folder, request: Request, *, timeout_ms: int) -> Found:
         "timeout_s": math.ceil(timeout_ms / 1000) + 1,
     }
     try:
-        answer = await _ask(json.dumps(asked).encode(), root_fd, timeout_ms)
+        answer = await _ask(json.dumps(asked).encode(), root_fd, timeout_ms, sandbox)
     finally:
         os.close(root_fd)
     return Found(**json.loads(answer))
 
 
-async def _ask(asked: bytes, root_fd: int, timeout_ms: int) -> bytes:
+async def _ask(asked: bytes, root_fd: int, timeout_ms: int, sandbox: Sandbox | None) -> bytes:
+    argv = [sys.executable, "-I", _PROGRAM]
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-I",
-        _PROGRAM,
+        *(argv if sandbox is None else sandbox.command(argv, folder="/", is_writing=False)),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

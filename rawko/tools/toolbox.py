@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -22,6 +23,7 @@ from rawko.tools.leftovers import Leftovers
 from rawko.tools.paths import Folder
 from rawko.tools.read import Read
 from rawko.tools.rules import parse_rules
+from rawko.tools.sandbox import find_sandbox
 from rawko.tools.schema import InputCheck
 from rawko.tools.text import visible
 from rawko.tools.write import Write
@@ -44,6 +46,7 @@ def build_toolbox(
     active_states: Callable[[], Collection[str]] | None = None,
     known_states: Callable[[], Collection[str]] | None = None,
     extra_tools: Sequence[Tool] = (),
+    is_confined: bool = False,
 ) -> Tools:
     """The ordinary tools (read, write, edit, glob, grep, bash) for one workspace.
 
@@ -61,23 +64,28 @@ def build_toolbox(
         active_states: The machine's active states, for rules that name states.
         known_states: All states of the session's machines, to check such rules with.
         extra_tools: Further tools behind the same gate.
+        is_confined: Run what starts processes in a sandbox (`rawko.tools.sandbox`).
 
     Raises:
         RuleError: A malformed rule.
         OSError: The workspace is not an existing folder.
         ValueError: Two tools of one name; a rule that names states without `active_states`.
+        SandboxError: There is no sandbox on this machine.
     """
     folder, settings = Folder(workspace_root), bash or BashSettings()
     environment = command_environment(os.environ if environ is None else environ, settings.extra_env)
     outputs = Path(state_dir).absolute() / "outputs"
     leftovers = Leftovers(Path(running or Path(state_dir) / "running").absolute())
+    # The interpreter and this package are what searches run; they may lie in a folder that a sandbox hides.
+    shown = [Path(state_dir).absolute(), Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parent]
+    sandbox = find_sandbox(folder.root, shown=shown) if is_confined else None
     tools: list[Tool] = [
         Read(folder),
         Write(folder),
         Edit(folder),
-        Glob(folder, timeout_ms=search_timeout_ms),
-        Grep(folder, timeout_ms=search_timeout_ms),
-        Bash(folder.root, outputs=outputs, leftovers=leftovers, env=environment, settings=settings),
+        Glob(folder, timeout_ms=search_timeout_ms, sandbox=sandbox),
+        Grep(folder, timeout_ms=search_timeout_ms, sandbox=sandbox),
+        Bash(folder.root, outputs=outputs, leftovers=leftovers, env=environment, settings=settings, sandbox=sandbox),
         *extra_tools,
     ]
     memory = approvals if approvals is not None else Approvals()
