@@ -75,7 +75,7 @@ _WORDS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "PROGRAM_GONE": lambda event: "the program is gone; it is launched anew",
     "SCREEN": _screen,
     "SETTLED": lambda event: "" if event["is_quiet"] else "it does not get quiet",
-    "DECIDED": lambda event: f"{event['gist']} ({_by(event)}){': ' if event['reason'] else ''}{event['reason']}",
+    "DECIDED": lambda event: f"{event['gist']}{_by(event)}{': ' if event['reason'] else ''}{event['reason']}",
     "DEAD_END": lambda event: f"dead end: {event['why']}",
     "STOPPED": lambda event: "the program was ended" if event["was_running"] else "the program had ended",
     "ATTEMPT_INTERRUPTED": lambda event: f"interrupted: {event['reason']}",
@@ -83,7 +83,7 @@ _WORDS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
 
 
 def _by(event: Mapping[str, Any]) -> str:
-    return "the model" if event["by"] == "model" else f"rule {event['rule']}"
+    return {"model": " (the model)", "rule": f" (rule {event['rule']})"}.get(event["by"], "")
 
 
 # ---------------------------------------------------------------- HTML

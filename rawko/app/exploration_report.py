@@ -29,7 +29,8 @@ class ExplorationReport:
         state, reason: Final state of the node engine, and why it ended there.
         exit_status: Of the program, as a shell tells it; None where it never ended by itself or was never launched.
         attempts: Of nodes.
-        decisions: {by, rule, gist, reason, hash}, in order, those before dead ends included.
+        decisions: {by, rule, gist, reason, hash}, in order, those before dead ends included; `by` is rule, model, or
+            default: a program has ended, or the policy says what is done where no rule fits.
         screen: The last one, as text.
         is_bad_input: The settings are at fault, and nothing was decided.
     """

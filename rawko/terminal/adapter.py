@@ -13,7 +13,7 @@ from rawko.machines.node_engine.explore.ports import TerminalError
 from rawko.machines.node_engine.explore.screen import Screen
 from rawko.terminal.emulator import Emulator
 from rawko.terminal.keys import keys_bytes, paste_bytes
-from rawko.terminal.process import PtyProcess
+from rawko.terminal.process import WRITE_TIMEOUT_S, PtyProcess
 
 DRAIN_S: Final = 0.2
 """How long the last words of a program that has ended are waited for, where a child of it holds the terminal open."""
@@ -29,6 +29,7 @@ class PtyTerminal:
     Args:
         command: The program and its arguments.
         size: (columns, lines).
+        write_timeout_s: So long a program may leave unread what is typed.
         on_group: Told of every process group that begins, and (as False) of its end.
     """
 
@@ -40,12 +41,14 @@ class PtyTerminal:
         env: Mapping[str, str],
         size: tuple[int, int] = (80, 24),
         on_group: Callable[[int, bool], None] = lambda group, is_there: None,
+        write_timeout_s: float = WRITE_TIMEOUT_S,
     ) -> None:
         self._command = tuple(command)
         self._cwd = cwd
         self._env = terminal_environment(env)
         self._size = size
         self._on_group = on_group
+        self._write_timeout_s = write_timeout_s
         self._process: PtyProcess | None = None
         self._emulator = Emulator(*size)
         self._written = asyncio.Event()
@@ -77,6 +80,7 @@ class PtyTerminal:
             env=self._env,
             size=self._size,
             on_output=take,
+            write_timeout_s=self._write_timeout_s,
         )
         self._process = process
         self._on_group(process.pid, True)

@@ -185,9 +185,20 @@ class _Grid(pyte.Screen):
     # ------------------------------------------------------------ what is shown
 
     def line(self, y: int) -> str:
-        """A line without the blanks at its end. A wide character's second cell is empty, and says nothing."""
+        """A line without the blanks at its end."""
         row = self.buffer.get(y)
-        return "" if row is None else "".join(row[x].data for x in range(self.columns)).rstrip()
+        return "" if row is None else "".join(self._texts(row)).rstrip()
+
+    def _texts(self, row: Any) -> list[str]:
+        """What each cell shows: a wide character's second cell nothing, half of a wide character a blank."""
+        texts = [row[x].data for x in range(self.columns)]
+        for x, text in enumerate(texts):
+            if not text:
+                if x == 0 or wcwidth(texts[x - 1][:1] or " ") != 2:
+                    texts[x] = " "
+            elif not text.isascii() and wcwidth(text[0]) == 2 and (x + 1 == self.columns or texts[x + 1]):
+                texts[x] = " "
+        return texts
 
     def highlights(self) -> Iterator[Highlight]:
         """Stretches in reverse video or on a colour of their own: how programs mark what is selected."""
@@ -195,13 +206,14 @@ class _Grid(pyte.Screen):
             row = self.buffer.get(y)
             if row is None or not any(_is_marked(row[x]) for x in row):
                 continue
+            texts = self._texts(row)
             start: int | None = None
             for x in range(self.columns + 1):
                 is_marked = x < self.columns and _is_marked(row[x])
                 if is_marked and start is None:
                     start = x
                 elif not is_marked and start is not None:
-                    text = "".join(row[i].data for i in range(start, x)).strip()
+                    text = "".join(texts[start:x]).strip()
                     if text:
                         yield Highlight(y, start, text)
                     start = None

@@ -37,10 +37,13 @@ class PtyProcess:
         pid: Of the program, which leads its session and process group.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], master: int, on_output: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], master: int, on_output: Callable[[bytes], None], write_timeout_s: float
+    ) -> None:
         self._process = process
         self._master = master
         self._on_output = on_output
+        self._write_timeout_s = write_timeout_s
         self._loop = asyncio.get_running_loop()
         self.pid = process.pid
         os.set_blocking(master, False)
@@ -55,18 +58,20 @@ class PtyProcess:
         env: Mapping[str, str],
         size: tuple[int, int],
         on_output: Callable[[bytes], None],
+        write_timeout_s: float = WRITE_TIMEOUT_S,
     ) -> PtyProcess:
         """Start a program.
 
         Args:
             size: (columns, lines).
             on_output: Called with each piece of output.
+            write_timeout_s: So long a program may leave unread what is typed.
 
         Raises:
             TerminalError: It cannot be executed, or there is no terminal to be had.
         """
         process, master, report = _start(command, cwd, env, size)
-        started = cls(process, master, on_output)
+        started = cls(process, master, on_output, write_timeout_s)
         try:
             await started._require_executed(report, command[0])
         except BaseException:
@@ -118,15 +123,15 @@ class PtyProcess:
         Raises:
             TerminalError: The terminal is closed, or the program leaves what was typed before unread.
         """
-        until = self._loop.time() + WRITE_TIMEOUT_S
+        until = self._loop.time() + self._write_timeout_s
         while data:
             written = self._write(data)
             data = data[written:]
             if written:
-                until = self._loop.time() + WRITE_TIMEOUT_S
+                until = self._loop.time() + self._write_timeout_s
             elif self._loop.time() > until:
                 raise TerminalError(
-                    f"the program takes no input: {len(data)} bytes were left after {WRITE_TIMEOUT_S:g} s"
+                    f"the program takes no input: {len(data)} bytes were left after {self._write_timeout_s:g} s"
                 )
             else:
                 await asyncio.sleep(_POLL_S)

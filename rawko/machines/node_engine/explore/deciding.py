@@ -20,8 +20,8 @@ SHOWN_DECISIONS: Final = 12
 ADVICE_RETRIES: Final = 3
 """How often a model that fails is asked again."""
 
-MODEL: Final = ""
-"""The rule of a decision that a model made."""
+NO_RULE: Final = ""
+"""The rule of a decision that no rule made: a model did, or nobody had to."""
 
 
 class Memory(Data):
@@ -106,6 +106,7 @@ class Deciding:
         self._data: dict[str, Any] = {}
         self._events: list[Mapping[str, Any]] = []
         self._tokens = 0
+        self._by = "default"
 
     async def outcome(self) -> NodeOutcome:
         """What comes of it."""
@@ -122,7 +123,7 @@ class Deciding:
             return self._unadvised(error)
         if decision is None:
             return self._dead_end("no rule fits the screen")
-        return await self._carried_out(decision, MODEL if rule is None or rule.ask else rule.name)
+        return await self._carried_out(decision, NO_RULE if rule is None or rule.ask else rule.name)
 
     # ------------------------------------------------------------ deciding
 
@@ -143,6 +144,7 @@ class Deciding:
 
     async def _advice(self) -> Decision:
         here = self._view.screen.hash
+        self._by = "model"
         refused = tuple(choice for hash, choice in self._memory.dead_ends if hash == here)
         done = tuple(Decision.model_validate(event["decision"]).gist for event in self._trail[-SHOWN_DECISIONS:])
         advice = await self._call.port(ADVISOR).advise(
@@ -184,7 +186,7 @@ class Deciding:
         event = {
             "type": told.DECIDED,
             "hash": self._view.screen.hash,
-            "by": "model" if rule == MODEL else "rule",
+            "by": "rule" if rule else self._by,
             "rule": rule,
             "decision": decision.to_json(),
             "gist": decision.gist,
@@ -212,7 +214,7 @@ class Deciding:
             self._ways[decision.action], data=self._data, events=[*self._events, event], tokens=self._tokens
         )
 
-    def _dead_end(self, why: str, rule: str = MODEL) -> NodeOutcome:
+    def _dead_end(self, why: str, rule: str = NO_RULE) -> NodeOutcome:
         """Nothing leads on from here: the last choice is not made again at its screen. Without one, it ends."""
         last = self._trail[-1] if self._trail else None
         event = {
