@@ -97,7 +97,7 @@ def test_a_command_that_outlives_its_rawko_is_ended_and_run_again(rawko: Shell) 
         notes: list[Path] = []
         while not (notes and (rawko.folder / "log.txt").exists()) and time.monotonic() < until:
             time.sleep(0.01)
-            notes = list(rawko.state.glob("*/running/*"))
+            notes = list(rawko.state.glob("*/running/*/*"))
         process.send_signal(signal.SIGKILL)
     (note,) = notes
     left = psutil.Process(int(note.name))

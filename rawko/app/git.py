@@ -1,0 +1,93 @@
+"""The user's own git repository, through the user's own git: so that filters, ignore rules and settings are the user's.
+
+What runs here never touches the user's index, work tree or HEAD: an index of its own, a work tree of its own, no hooks.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rawko.config import ConfigError
+
+_QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.sparseCheckout=false")
+
+
+class GitError(ConfigError):
+    """git refused; its own words are in the message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository around a folder.
+
+    Attributes:
+        git_dir: Of the work tree that the folder is in (a linked work tree has one of its own).
+        top: The top folder of that work tree.
+        prefix: The folder's path in it, "" or ending in "/".
+    """
+
+    git_dir: Path
+    top: Path
+    prefix: str
+    environ: Mapping[str, str]
+
+    def git(
+        self, *words: str, work_tree: Path | None = None, index: Path | None = None, given: bytes | None = None
+    ) -> bytes:
+        """What a git command prints.
+
+        Args:
+            work_tree, index: In the place of the user's own.
+            given: Its standard input.
+
+        Raises:
+            GitError: It failed.
+        """
+        environ = {name: value for name, value in self.environ.items() if not name.startswith("GIT_")}
+        environ |= {"GIT_DIR": str(self.git_dir), "GIT_WORK_TREE": str(work_tree or self.top), "LC_ALL": "C"}
+        if index is not None:
+            environ["GIT_INDEX_FILE"] = str(index)
+        return _run(["git", *_QUIET, *words], work_tree or self.top, environ, given)
+
+
+def repository_around(folder: Path, environ: Mapping[str, str]) -> Repository | None:
+    """The repository that a folder lies in; None where it lies in none, or where there is no git program."""
+    clean = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
+    try:
+        asked = ("--absolute-git-dir", "--show-toplevel", "--show-prefix")
+        told = _run(["git", "rev-parse", *asked], folder, {**clean, "LC_ALL": "C"}).decode(errors="surrogateescape")
+    except GitError:
+        return None
+    git_dir, top, prefix = told.split("\n")[:3]
+    return Repository(Path(git_dir), Path(top), prefix, dict(environ))
+
+
+def head_of(folder: Path, environ: Mapping[str, str]) -> str | None:
+    """The commit that HEAD is at, as a run remembers it; None outside of repositories and before the first commit."""
+    repository = repository_around(folder, environ)
+    if repository is None:
+        return None
+    try:
+        return repository.git("rev-parse", "--verify", "--quiet", "HEAD^{commit}").decode().strip() or None
+    except GitError:
+        return None
+
+
+def _run(words: Sequence[str], folder: Path, environ: Mapping[str, str], given: bytes | None = None) -> bytes:
+    try:
+        stdin = subprocess.DEVNULL if given is None else None
+        done = subprocess.run(
+            words, cwd=folder, env=dict(environ), input=given, stdin=stdin, capture_output=True, check=False
+        )
+    except FileNotFoundError:
+        raise GitError("there is no program 'git' on the PATH") from None
+    except OSError as error:
+        raise GitError(f"git cannot be started in {os.fspath(folder)!r}: {error.strerror}") from error
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip() or f"exit code {done.returncode}"
+        raise GitError(f"git {words[-1] if len(words) < 3 else next(w for w in words[1:] if w[0] != '-')}: {said}")
+    return done.stdout
