@@ -13,7 +13,7 @@ from rawko.interpreter.contracts import condition_text
 from rawko.interpreter.events import Event
 from rawko.interpreter.plans import domain_of
 from rawko.interpreter.program import CodeGuardCall, Node
-from rawko.interpreter.values import Record
+from rawko.interpreter.values import Method, Record
 
 if TYPE_CHECKING:
     from rawko.interpreter.interpreter import Interpreter
@@ -60,14 +60,20 @@ class _Recording(Record):
         object.__setattr__(self, "reads", reads)
 
     def __getitem__(self, key: str) -> Any:
-        value = self._fields[key]
+        value = self.__dict__[key]
         self.reads[key] = value
         return value
 
-    def __getattr__(self, name: str) -> Any:
-        value = super().__getattr__(name)
-        self.reads[name] = value
+    def __getattribute__(self, name: str) -> Any:
+        value = super().__getattribute__(name)
+        fields = super().__getattribute__("__dict__")
+        if name in fields and fields[name] is value:  # and not a method of that name
+            self.reads[name] = value
         return value
+
+
+for _name in ("get", "items", "values"):  # through `__getitem__`, which notes
+    setattr(_Recording, _name, Method(getattr(Mapping, _name)))
 
 
 @contextmanager

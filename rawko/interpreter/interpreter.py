@@ -249,8 +249,8 @@ class Interpreter(Macrosteps):
             or self._is_done
         ):
             return None
-        rows = node.rows.get(name)
-        if rows is None or (plan := rows.plan) is None:
+        plan = node.plain.get(name)
+        if plan is None:
             return None
         self._time = now = self._now()
         self._seq += 1

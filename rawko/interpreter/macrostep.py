@@ -107,12 +107,12 @@ class Macrosteps(Recovery):
         next_of = self._agenda.next
         while (taken := next_of(now)) is not None:
             if observation is None and taken.__class__ is Event:
-                rows = node.rows.get(taken.name)
-                if rows is not None and (plan := rows.plan) is not None:
+                plan = node.plain.get(taken.name)
+                if plan is not None:
                     return self._take_plain(now, taken, plan)
             elif observation is not None and observation.is_listening_only and taken.__class__ is Event:
-                rows = node.rows.get(taken.name)
-                if rows is not None and (plan := rows.plan) is not None and not observation.binds(plan):
+                plan = node.plain.get(taken.name)
+                if plan is not None and not observation.binds(plan):
                     return self._take_told(now, taken, plan, observation)
             step = self._fire(now, taken) if isinstance(taken, Timer) else self._consume(now, taken)
             if step is not None:
@@ -120,7 +120,7 @@ class Macrosteps(Recovery):
         return None
 
     def _take_plain(self, now: float, event: Event, plan: Plan) -> Step:
-        """A step that nothing can come between: see `Rows.plan`."""
+        """A step that nothing can come between: see `Node.plain`."""
         event.at_ms = int(now * 1000)
         self._event = event
         self._idle_choice = None
@@ -247,8 +247,8 @@ class Macrosteps(Recovery):
             plan = node.plans.get(chosen)
             if plan.__class__ is not Plan:
                 plan = program.plan(node, chosen, self._history)
-            if not rows.is_checked:
-                program.note_plain(node, rows, plan)
+            if rows.fixed is not None and key not in node.plain:
+                program.note_plain(node, key, plan)
             self._microstep(plan, event, steps)
             return Receipt.TAKEN
         steps.append(MicroStep(None, event, []))
@@ -345,7 +345,7 @@ class Macrosteps(Recovery):
             plan = self._program.plan(node, chosen, self._history)
         before = self._traces()
         self._microstep(plan, None, steps)
-        is_idle = not (plan.exited or plan.entered or plan.has_code) and self._traces() == before
+        is_idle = plan.is_still and self._traces() == before
         self._idle_choice = chosen if is_idle else None
 
     def find_idle_choice(self, then: float) -> None:
@@ -362,7 +362,7 @@ class Macrosteps(Recovery):
         finally:
             self._work = self._internal = None  # what a guard's failure has raised: it is raised again, too
             self._time = now
-        if plan is not None and not (plan.exited or plan.entered or plan.has_code):
+        if plan is not None and plan.is_still:
             self._idle_choice = chosen
 
     def _traces(self) -> tuple[int, int, int, int]:

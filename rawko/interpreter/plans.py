@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from rawko.interpreter.structure import Structure
 
@@ -18,8 +18,7 @@ History: TypeAlias = Mapping[int, tuple[int, ...]]
 Recall: TypeAlias = Callable[[int], tuple[int, ...] | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One state to enter.
 
     Attributes:
@@ -34,8 +33,7 @@ class Entry:
     done: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(NamedTuple):
     """A plan without code: which states and transitions, in which order."""
 
     exits: tuple[int, ...]

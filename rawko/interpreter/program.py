@@ -8,11 +8,9 @@ bound.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from itertools import count
-from typing import Any, Final, TypeAlias
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 from rawko.chart import definition as d
 from rawko.chart.definition import Chart
@@ -20,7 +18,6 @@ from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.code import (
     CompiledAction,
     CompiledGuard,
-    GuardFunction,
     compile_action,
     compile_actions,
     compile_delay,
@@ -31,9 +28,29 @@ from rawko.interpreter.code import (
 )
 from rawko.interpreter.errors import BindingError
 from rawko.interpreter.meta import StateEvents
-from rawko.interpreter.plans import Configuration, Outline, describe, domain_of, initial_outline, outline
+from rawko.interpreter.plans import Configuration, Entry, Outline, domain_of, initial_outline, outline
 from rawko.interpreter.steps import Receipt
 from rawko.interpreter.structure import Structure, structure_of
+from rawko.interpreter.tables import (
+    ACTION,
+    DONE,
+    INVOKE,
+    LEAVE,
+    NO_ROWS,
+    TIMERS,
+    Block,
+    Blocks,
+    Candidate,
+    EventKey,
+    HistoryBranch,
+    Node,
+    Operation,
+    Part,
+    Plan,
+    Row,
+    Rows,
+    Where,
+)
 
 MAX_NODES = 4096
 """Configurations kept per chart, or as many as it has states, if that is more: a chart without parallel states has
@@ -42,176 +59,24 @@ no more of them. When full, all tables are dropped and built anew as needed."""
 MAX_PARTS = 65_536
 """Parts of plans kept per chart; they hold no configuration alive."""
 
-ACTION: Final = 0
-LEAVE: Final = 1
-TIMERS: Final = 2
-INVOKE: Final = 3
-DONE: Final = 4
-Operation: TypeAlias = tuple[int, Any, Any]
-"""(ACTION, CompiledAction, where) (LEAVE, state, -) (TIMERS, timers, state) (INVOKE, state, -) (DONE, name, output)."""
+__all__ = [  # what plans are made of is read together with programs
+    "ACTION",
+    "DONE",
+    "INVOKE",
+    "LEAVE",
+    "TIMERS",
+    "Block",
+    "CodeGuardCall",
+    "Node",
+    "Operation",
+    "Plan",
+    "Program",
+    "Rows",
+    "Where",
+    "program_of",
+]
 
-Candidate: TypeAlias = tuple[GuardFunction | None, int]
-Row: TypeAlias = tuple[int, frozenset[int], tuple[Candidate, ...]]
 CompiledTimer: TypeAlias = tuple[d.After, Callable[[Any, Any], float]]
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """The chart element that an action or a condition belongs to, for errors and trusted code."""
-
-    text: str
-    role: str
-    element: int
-
-
-@dataclass(slots=True)
-class Block:
-    """Everything of one exited or entered state, or of one transition, for the observed way."""
-
-    element: int
-    operations: tuple[Operation, ...]
-
-
-class Plan:
-    """An outline with its code.
-
-    Attributes:
-        operations: What there is to run, in order; empty for most transitions.
-        has_code: Trusted Python code runs, of which nobody knows what it changes.
-        is_bound: A contract has a word about something that it leaves, takes or enters.
-    """
-
-    __slots__ = (
-        "entered",
-        "entries",
-        "exited",
-        "exits",
-        "finished_by",
-        "has_code",
-        "is_bound",
-        "operations",
-        "outline",
-        "structure",
-        "target",
-        "transitions",
-        "writes",
-    )
-
-    structure: Structure
-    outline: Outline
-    exits: tuple[Block, ...]
-    transitions: tuple[Block, ...]
-    entries: tuple[Block, ...]
-    operations: tuple[Operation, ...]
-    exited: tuple[str, ...]
-    entered: tuple[str, ...]
-    writes: tuple[tuple[int, tuple[int, ...]], ...]
-    finished_by: int
-    target: Node
-    has_code: bool
-    is_bound: bool
-
-    def __init__(self, program: Program, outline_: Outline, target: Node) -> None:
-        structure = program.structure
-        self.target = target
-        self.structure = structure
-        self.outline = outline_
-        self.exits = tuple(Block(s, program.exit_operations(s)) for s in outline_.exits)
-        self.transitions = tuple(Block(t, program.transition_operations(t)) for t in outline_.transitions)
-        self.entries = tuple(
-            Block(e.state, program.entry_operations(e.state, e.is_default, e.history, e.done)) for e in outline_.entries
-        )
-        self.operations = tuple(
-            operation for block in (*self.exits, *self.transitions, *self.entries) for operation in block.operations
-        )
-        self.exited = tuple(structure.names[s] for s in outline_.exits)
-        self.entered = tuple(structure.names[e.state] for e in outline_.entries)
-        self.writes = outline_.writes
-        self.finished_by = outline_.finished_by
-        self.has_code = any(kind == ACTION and what.code is not None for kind, what, _ in self.operations)
-        self.is_bound = program.has_contracts and program.binds(outline_)
-
-    def towards(self, target: Node) -> Plan:
-        """The same plan where more states are active, which it does not touch."""
-        plan = Plan.__new__(Plan)
-        for name in Plan.__slots__:
-            setattr(plan, name, getattr(self, name))
-        plan.target = target
-        return plan
-
-
-NOWHERE: Any = None
-"""The target of a part: only the whole has one."""
-
-
-class HistoryBranch:
-    """Plans of one choice that depend on history records: which record to look at, and where each value leads."""
-
-    __slots__ = ("history", "ways")
-
-    def __init__(self, history: int) -> None:
-        self.history = history
-        self.ways: dict[tuple[int, ...] | None, Plan | HistoryBranch] = {}
-
-
-class Rows:
-    """The candidates of one event in one configuration, in the order in which they are asked.
-
-    Attributes:
-        receipt: What the sender is told where no candidate is taken.
-        fixed: The choice, where no guard has a say; else None.
-        plan: The plan of the fixed choice, once built, if it just goes from one stable configuration to another:
-            no code, no timers, no history to look up, nothing eventless to follow. Such a step cannot fail.
-        is_checked: Whether that has been found out.
-    """
-
-    __slots__ = ("fixed", "is_checked", "plan", "receipt", "rows")
-
-    def __init__(self, rows: tuple[Row, ...], receipt: Receipt) -> None:
-        self.rows = rows
-        self.receipt = receipt
-        self.plan: Plan | None = None
-        self.is_checked = False
-        self.fixed: tuple[int, ...] | None = None
-        if all(candidates[0][0] is None for _, _, candidates in rows):
-            chosen: list[int] = []
-            passed: set[int] = set()
-            for state, ancestors, candidates in rows:
-                if state not in passed:
-                    chosen.append(candidates[0][1])
-                    passed |= ancestors
-            self.fixed = tuple(chosen)
-
-
-class Node:
-    """One configuration with everything known about it."""
-
-    __slots__ = ("__weakref__", "_names", "_names_set", "_structure", "configuration", "plans", "rows")
-
-    def __init__(self, structure: Structure, configuration: Configuration) -> None:
-        self.configuration = configuration
-        self._structure = structure
-        self._names: tuple[str, ...] | None = None
-        self._names_set: frozenset[str] | None = None
-        self.rows: dict[str | tuple[str, ...] | None, Rows] = {}
-        self.plans: dict[tuple[int, ...], Plan | HistoryBranch] = {}
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Active states by depth and name, as sismic lists them."""
-        if self._names is None:
-            self._names = describe(self._structure, self.configuration)
-        return self._names
-
-    @property
-    def names_set(self) -> frozenset[str]:
-        """Names of the active states."""
-        if self._names_set is None:
-            self._names_set = frozenset(self._structure.names[s] for s in self.configuration)
-        return self._names_set
-
-    def __repr__(self) -> str:
-        return f"Node({', '.join(self.names)})"
 
 
 class Program:
@@ -225,14 +90,20 @@ class Program:
         self.structure = structure
         self.max_nodes = max(MAX_NODES, len(structure.states))
         self.nodes: dict[Configuration, Node] = {}
-        self._living: WeakValueDictionary[int, Node] = WeakValueDictionary()
-        self._count = count()
+        self._strays: list[Node] = []
+        self._generation = 0
         self.uses_parts = structure.has_parallel
-        self._parts: dict[tuple[int, Configuration], Plan | None] = {}
+        self._has_eventless = any(not t.events for t in structure.transitions)
+        self._rows_asked: dict[tuple[EventKey, Configuration], Rows] = {}
+        self._parts: dict[tuple[int, Configuration], Part | None] = {}
         self._domains: dict[int, int] = {}
         self._initial: Plan | None = None
         self.exit_events = StateEvents("state exited", structure.names)
         self.entry_events = StateEvents("state entered", structure.names)
+        self.exit_blocks: Blocks[int] = Blocks(self._exit_block)
+        self.transition_blocks: Blocks[int] = Blocks(self._transition_block)
+        self.entry_blocks: Blocks[Entry] = Blocks(self._entry_block)
+        self.has_code = structure.chart.has_code
         self._compile(bindings)
 
     # ------------------------------------------------------------ compiling
@@ -347,6 +218,16 @@ class Program:
     def _actions(self, actions: tuple[CompiledAction, ...], state: int, role: str) -> tuple[Operation, ...]:
         return in_blocks(actions, lambda: Where(f"state {self.structure.names[state]!r} ({role})", role, state))
 
+    def _exit_block(self, state: int) -> Block:
+        return Block(state, self.exit_operations(state))
+
+    def _transition_block(self, transition: int) -> Block:
+        operations = self.transition_operations(transition) if self.actions[transition] else ()
+        return Block(transition, operations)
+
+    def _entry_block(self, entry: Entry) -> Block:
+        return Block(entry.state, self.entry_operations(entry.state, entry.is_default, entry.history, entry.done))
+
     # ------------------------------------------------------------ the automaton
 
     def node(self, configuration: Configuration) -> Node:
@@ -355,39 +236,52 @@ class Program:
         if found is None:
             if len(self.nodes) >= self.max_nodes:
                 self._forget()
-            found = self.nodes[configuration] = Node(self.structure, configuration)
-            self._living[next(self._count)] = found
+            found = self.nodes[configuration] = Node(self.structure, configuration, self._generation)
         return found
 
     def _forget(self) -> None:
-        """Drop all tables; nodes that are in use stay valid, and empty.
-
-        Also those of nodes dropped before: in use, they were filled again, and would keep others alive.
-        """
-        for reference in self._living.valuerefs():  # a list: other threads may be adding nodes
-            if (node := reference()) is not None:
-                node.rows.clear()
-                node.plans.clear()
+        """Drop all tables; nodes that are in use stay valid, and empty."""
+        for node in [*list(self.nodes.values()), *self._strays]:  # lists: other threads may be adding nodes
+            node.forget()
         self.nodes.clear()
+        self._strays = []
+        self._rows_asked.clear()
+        self._generation += 1
         self._initial = None
 
-    def rows(self, node: Node, key: str | tuple[str, ...] | None) -> Rows:
+    def _keep(self, node: Node) -> None:
+        """Know a node that is about to be filled: one that was dropped while in use would keep others alive."""
+        if node.generation != self._generation:
+            node.generation = self._generation
+            self._strays.append(node)
+
+    def rows(self, node: Node, key: EventKey) -> Rows:
         """The candidates of an event key in a configuration."""
+        if key is None and not self._has_eventless:
+            return NO_ROWS
         found = node.rows.get(key)
         if found is None:
+            self._keep(node)
             found = node.rows[key] = self._make_rows(node, key)
         return found
 
-    def _make_rows(self, node: Node, key: str | tuple[str, ...] | None) -> Rows:
-        sources = self.structure.sources(key)
-        asked = node.configuration & sources.keys()
+    def _make_rows(self, node: Node, key: EventKey) -> Rows:
+        """Where few states are asked, most configurations ask the same ones: these share their rows."""
+        structure = self.structure
+        sources = structure.sources(key)
+        asked = node.configuration.intersection(sources)
+        found = self._rows_asked.get((key, asked))
+        if found is not None:
+            return found
         rows: list[Row] = []
-        if asked:
-            for state in self.structure.post_order(asked):
-                if candidates := self._candidates(node, sources[state]):
-                    rows.append((state, frozenset(self.structure.ancestors[state]), candidates))
+        for state in structure.post_order(asked):
+            if candidates := self._candidates(node, sources[state]):
+                rows.append((state, frozenset(structure.ancestors[state]), candidates))
         receipt = Receipt.DENIED if asked else Receipt.NOT_HANDLED if sources else Receipt.UNKNOWN
-        return Rows(tuple(rows), receipt)
+        found = Rows(tuple(rows), receipt)
+        if not any(t in self._guard_makers for state in asked for t in sources[state]):
+            self._rows_asked[key, asked] = found
+        return found
 
     def _candidates(self, node: Node, transitions: tuple[int, ...]) -> tuple[Candidate, ...]:
         found: list[Candidate] = []
@@ -423,18 +317,16 @@ class Program:
             return self._make_plan(node, chosen, history)
         return found  # type: ignore[return-value]
 
-    def note_plain(self, node: Node, rows: Rows, plan: Plan) -> None:
-        """Remember the plan of a fixed choice at its rows, if nothing can come between."""
-        rows.is_checked = True
-        if (
-            rows.fixed is not None
-            and node.plans.get(rows.fixed) is plan
+    def note_plain(self, node: Node, key: EventKey, plan: Plan) -> None:
+        """Remember the plan of a choice without guards, if nothing can come between: see `Node.plain`."""
+        is_plain = (
+            node.plans.get(plan.outline.transitions) is plan
             and not plan.operations
             and plan.finished_by < 0
             and not self.passes_on
             and not self.rows(plan.target, None).rows
-        ):
-            rows.plan = plan
+        )
+        node.plain[key] = plan if is_plain else None
 
     def _make_plan(self, node: Node, chosen: tuple[int, ...], history: dict[int, tuple[int, ...]]) -> Plan:
         consulted: dict[int, tuple[int, ...] | None] = {}
@@ -442,6 +334,7 @@ class Program:
         def recall(state: int) -> tuple[int, ...] | None:
             return consulted.setdefault(state, history.get(state))
 
+        self._keep(node)
         plan = self._join(node, chosen) if self.uses_parts else None
         if plan is None:
             drawn = outline(self.structure, node.configuration, chosen, recall)
@@ -469,38 +362,35 @@ class Program:
 
         Configurations of many regions hardly ever come again, but what a region does, does.
         """
-        found: list[Plan] = []
+        found: list[Part] = []
         for transition in chosen:
             part = self._part(node.configuration, transition)
             if part is None:
                 return None
             found.append(part)
-        exits = [state for part in found for state in part.outline.exits]
+        if len(found) == 1:
+            (part,) = found
+            return part.plan.towards(self.node((node.configuration - part.exited) | part.entered))
+        exits = [state for part in found for state in part.plan.outline.exits]
         exited = frozenset(exits)
         if len(exited) != len(exits):
             return None  # a conflict
-        entered = [entry for part in found for entry in part.outline.entries]
-        configuration = (node.configuration - exited).union(entry.state for entry in entered)
-        target = self.node(configuration)
-        if len(found) == 1:
-            return found[0].towards(target)
+        configuration = (node.configuration - exited).union(*[part.entered for part in found])
         drawn = Outline(
             exits=tuple(sorted(exits, reverse=True)),
             transitions=chosen,
-            entries=tuple(sorted(entered, key=lambda entry: entry.state)),
-            writes=tuple(sorted(write for part in found for write in part.outline.writes)),
+            entries=tuple(sorted(entry for part in found for entry in part.plan.outline.entries)),
+            writes=tuple(sorted(write for part in found for write in part.plan.outline.writes)),
             configuration=configuration,
             finished_by=-1,
         )
-        return Plan(self, drawn, target)
+        return Plan(self, drawn, self.node(configuration))
 
-    def _part(self, configuration: Configuration, transition: int) -> Plan | None:
+    def _part(self, configuration: Configuration, transition: int) -> Part | None:
         """What a transition does, by the active states in its domain. None if that is not all that it looks at:
         history, or final states, whose parents may be done with others."""
-        structure = self.structure
         domain = self._domain(transition)
-        last = structure.last[domain] if domain >= 0 else -1
-        inside = frozenset(state for state in configuration if domain < state <= last)
+        inside = configuration & self.structure.inside(domain)
         key = (transition, inside)
         part = self._parts.get(key)
         if part is None and key not in self._parts:
@@ -518,7 +408,7 @@ class Program:
             self._domains[transition] = domain = -2 if consulted else domain
         return domain
 
-    def _make_part(self, transition: int, domain: int, inside: Configuration) -> Plan | None:
+    def _make_part(self, transition: int, domain: int, inside: Configuration) -> Part | None:
         if domain == -2:
             return None
         consulted: list[int] = []
@@ -526,7 +416,7 @@ class Program:
         drawn = outline(self.structure, inside.union(around), (transition,), consulted.append)
         if consulted or any(self.structure.is_final[entry.state] for entry in drawn.entries):
             return None
-        return Plan(self, drawn, NOWHERE)
+        return Part(Plan(self, drawn, None))
 
     def initial_plan(self) -> Plan:
         """The entry of the first configuration."""
@@ -578,7 +468,9 @@ def program_of(chart: Chart, bindings: Bindings) -> Program:
     Raises:
         BindingError: See `Program`.
     """
-    programs = _PROGRAMS.setdefault(chart, WeakKeyDictionary())
+    programs = _PROGRAMS.get(chart)
+    if programs is None:
+        programs = _PROGRAMS.setdefault(chart, WeakKeyDictionary())
     program = programs.get(bindings)
     if program is None:
         program = programs[bindings] = Program(structure_of(chart), bindings)

@@ -71,11 +71,11 @@ class MicroStep(SismicMicroStep):
 
     @property
     def entered_states(self) -> list[str]:  # type: ignore[override]
-        return [] if self._plan is None else list(self._plan.entered)
+        return [] if self._plan is None else self._plan.entered
 
     @property
     def exited_states(self) -> list[str]:  # type: ignore[override]
-        return [] if self._plan is None else list(self._plan.exited)
+        return [] if self._plan is None else self._plan.exited
 
 
 class Step(MacroStep):

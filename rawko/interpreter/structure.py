@@ -67,6 +67,7 @@ class Structure:
         self.has_parallel = any(self.is_parallel)
         self._places = self._post_order()
         self._sources: dict[str | tuple[str, ...] | None, dict[int, tuple[int, ...]]] = {}
+        self._insides: dict[int, frozenset[int]] = {-2: frozenset(), -1: frozenset()}
 
     def _ancestors(self) -> tuple[tuple[int, ...], ...]:
         found: list[tuple[int, ...]] = []
@@ -98,6 +99,13 @@ class Structure:
     def is_inside(self, state: int, ancestor: int) -> bool:
         """Whether `state` is a proper descendant of `ancestor`."""
         return ancestor < state <= self.last[ancestor]
+
+    def inside(self, state: int) -> frozenset[int]:
+        """All proper descendants of a state; none of what is not a state."""
+        found = self._insides.get(state)
+        if found is None:
+            found = self._insides[state] = frozenset(range(state + 1, self.last[state] + 1))
+        return found
 
     def event_key(self, name: str) -> str | tuple[str, ...]:
         """What selection depends on: the name where the chart spells it out, else the wildcards that match it."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
+from types import MethodType
 from typing import Any, overload
 
 from rawko.interpreter.errors import NotJsonError
@@ -18,20 +19,22 @@ class Record(Mapping[str, Any]):
     Methods of mappings (`keys`, `items`, `get` ...) win over fields of these names: read such fields by key.
     """
 
-    __slots__ = ("_fields",)
-    _fields: dict[str, Any]
+    # The fields are the instance's own dictionary: `record.field` is Python's ordinary look-up, which is seven times as
+    # fast as `__getattr__`. What the class itself needs by name is protected below.
+    __slots__ = ("__dict__",)
 
     def __init__(self, fields: dict[str, Any]) -> None:
-        object.__setattr__(self, "_fields", fields)
+        _set_fields(self, fields)
+
+    @property
+    def _fields(self) -> dict[str, Any]:
+        return self.__dict__
 
     def __getitem__(self, key: str) -> Any:
-        return self._fields[key]
+        return self.__dict__[key]
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return self._fields[name]
-        except KeyError:
-            raise AttributeError(f"no field {name!r}; fields: {', '.join(map(repr, self._fields))}") from None
+        raise AttributeError(f"no field {name!r}; fields: {', '.join(map(repr, self.__dict__))}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"read-only: return assign({name}=...) from an action instead")
@@ -40,34 +43,70 @@ class Record(Mapping[str, Any]):
         raise AttributeError("read-only: return assign(...) from an action instead")
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._fields)
+        return iter(self.__dict__)
 
     def __len__(self) -> int:
-        return len(self._fields)
+        return len(self.__dict__)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._fields
+        return key in self.__dict__
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Record):
-            return self._fields == other._fields
+            return self.__dict__ == other.__dict__
         if isinstance(other, Mapping):
-            return self._fields == other
+            return self.__dict__ == other
         return NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Record({self._fields!r})"
+        return f"Record({self.__dict__!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Record, (self._fields,)
+        return Record, (self.__dict__,)
 
     def __copy__(self) -> Record:
         return self
 
     def __deepcopy__(self, memo: object) -> Record:
         return self
+
+
+_new = object.__new__
+_set_fields = Record.__dict__["__dict__"].__set__
+
+
+class Method:
+    """A method of records that no field of the same name hides."""
+
+    __slots__ = ("_function",)
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    def __get__(self, record: Record | None, owner: type) -> Any:
+        return self._function if record is None else MethodType(self._function, record)
+
+    def __set__(self, record: Record, value: Any) -> None:
+        raise AttributeError("read-only: return assign(...) from an action instead")
+
+
+class _DictMethod(Method):
+    """The dictionary's own method, for reading."""
+
+    __slots__ = ()
+
+    def __get__(self, record: Record | None, owner: type) -> Any:
+        if record is None:
+            return self._function
+        return getattr(record.__dict__, self._function.__name__)
+
+
+for _name in ("keys", "items", "values", "get"):
+    setattr(Record, _name, _DictMethod(getattr(Record, _name)))
+for _name in ("__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__"):  # asked of the object, not of its class
+    setattr(Record, _name, Method(getattr(Record, _name)))
 
 
 class Vector(Sequence[Any]):
@@ -165,7 +204,9 @@ def freeze(value: Any, where: str = "value", _depth: int = 0) -> Any:
             if type(key) is not str:
                 raise NotJsonError(where, key, "string keys")
             fields[key] = item if type(item) in _FROZEN else freeze(item, f"{where}.{key}", _depth + 1)
-        return Record(fields)
+        record = _new(Record)
+        _set_fields(record, fields)
+        return record
     to_json = getattr(value, "to_json", None)
     if callable(to_json) and not isinstance(value, type):
         return freeze(to_json(), where, _depth + 1)
@@ -187,3 +228,12 @@ def thaw(value: Any) -> Any:
     elif kind is not dict and not isinstance(value, Mapping):
         return [thaw(item) for item in value] if isinstance(value, (list, tuple)) else value
     return {key: item if type(item) in _FLAT else thaw(item) for key, item in value.items()}
+
+
+def freeze_fields(data: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """A payload's fields, frozen, in a dictionary of their own.
+
+    Raises:
+        NotJsonError: As `freeze`.
+    """
+    return {key: item if type(item) in _FROZEN else freeze(item, f"{where}.{key}", 1) for key, item in data.items()}

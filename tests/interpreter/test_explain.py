@@ -95,6 +95,15 @@ def test_a_guard_that_denied_names_what_it_saw(machine: Interpreter) -> None:
     assert str(second) == "a1 -> a2: guard [is_rich(price=event.price)] with money=5"
 
 
+def test_what_a_guard_reads_is_seen_however_it_reads() -> None:
+    bindings = Bindings()
+    bindings.add("guard", "look", lambda context, event: context.get("n") + context["m"] + context.k > 9)
+    chart = chart_of("name: r\ntransitions: [{event: E, guard: look}]")
+    machine = Interpreter(chart, bindings, input={"n": 1, "m": 2, "k": 3, "get": 4})
+    machine.start()
+    assert dict(machine.why_not("E")[0].reads) == {"n": 1, "m": 2, "k": 3}
+
+
 def test_an_error_is_told(machine: Interpreter) -> None:
     (refusal,) = machine.why_not("BAD")
     assert (refusal.reason, refusal.transition) == ("error", 4)

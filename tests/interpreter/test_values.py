@@ -113,6 +113,25 @@ def test_records_are_read_only() -> None:
     assert Record({}) != 5
 
 
+HOSTILE = """
+keys items values get to_json _fields __dict__ __class__ __len__ __reduce__ __reduce_ex__ __copy__ __deepcopy__
+__getitem__ __iter__ __eq__
+""".split()
+
+
+def test_fields_of_any_name_are_read_by_key_and_hide_no_method() -> None:
+    given = dict.fromkeys(HOSTILE, 1)
+    record: Any = freeze(given)
+    assert dict(record) == dict(record.items()) == thaw(record) == given
+    assert list(record) == list(record.keys()) == HOSTILE
+    assert (list(record.values()), record.get("keys"), record.get("none", 2)) == ([1] * len(HOSTILE), 1, 2)
+    assert copy.copy(record) is copy.deepcopy(record) is freeze(record) is record
+    assert pickle.loads(pickle.dumps(record)) == record == given
+    assert isinstance(record, Record)
+    with pytest.raises(AttributeError, match="read-only"):
+        setattr(record, "get", 5)  # noqa: B010 - as a type checker would not let it
+
+
 # ---------------------------------------------------------------- the context
 
 
