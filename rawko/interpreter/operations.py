@@ -242,6 +242,8 @@ class Operations(Core):
         if update.delay_ms < 0:
             raise ValueError(f"delay {update.delay_ms!r} is negative; accepted: milliseconds >= 0")
         data = freeze(update.data, update.event)
+        if update.id is not None and self._observation is not None and self._observation.has_data_model:
+            data = Record({**data, ENVELOPE: Record({"sendid": update.id, **data.get(ENVELOPE, {})})})
         self._seq += 1
         if update.delay_ms or (update.id is not None and update.to is None):
             delay = update.delay_ms / 1000

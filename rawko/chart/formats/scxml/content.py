@@ -6,8 +6,10 @@ become code (`python_code`).
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
+from math import isfinite
 
 from rawko.chart.definition import (
     Action,
@@ -101,17 +103,40 @@ def _is_plain(element: XmlElement) -> bool:
         case "send":
             target = given.get("target", "#_internal")
             return (
-                given.keys() <= {"event", "delay", "target"}
-                and not element.children
+                given.keys() <= {"event", "delay", "target", "id"}
+                and all(map(_is_literal, element.children))
                 and _is_name(given.get("event", ""))
                 and target.startswith("#_")
                 and len(target) > 2
                 and not target.startswith("#_scxml_")
-                and not (target == _INTERNAL and "target" in given and "delay" in given)
+                and not (target == _INTERNAL and "target" in given and ("delay" in given or "id" in given))
+                and given.get("id", "x").strip() == printable(given.get("id", "x"))
                 and is_time(given.get("delay", ""))
             )
         case tag:
             return tag.startswith("rawko:")
+
+
+def _is_literal(child: XmlElement) -> bool:
+    """Whether a child of a send is a literal by name."""
+    return child.tag == "param" and child.attributes.keys() == {"name", "expr"} and is_literal(child.attributes["expr"])
+
+
+def is_literal(code: str) -> bool:
+    """Whether code is a literal that JSON can hold."""
+    try:
+        return is_json(ast.literal_eval(code.strip()))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return False
+
+
+def is_json(found: object) -> bool:
+    """Whether a literal of Python's is JSON as it stands."""
+    if isinstance(found, dict):
+        return all(isinstance(key, str) and is_json(item) for key, item in found.items())
+    if isinstance(found, list):
+        return all(map(is_json, found))
+    return found is None or isinstance(found, (str, bool, int)) or (isinstance(found, float) and isfinite(found))
 
 
 def _is_name(event: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from rawko.chart.definition import Action, CodeAction, CodeValue, Json
 from rawko.chart.formats.scxml import python_code
+from rawko.chart.formats.scxml.content import is_json
 from rawko.chart.formats.scxml.source import STATES, Source
 from rawko.chart.formats.scxml.xml import XmlElement
 from rawko.chart.reading.reader import Unreadable
@@ -57,15 +58,7 @@ def value(code: str, element: XmlElement) -> Json | CodeValue:
         found = ast.literal_eval(code)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return CodeValue(code, element.position)
-    return found if _is_json(found) and not isinstance(found, str) else CodeValue(code, element.position)
-
-
-def _is_json(found: object) -> bool:
-    if isinstance(found, dict):
-        return all(isinstance(key, str) and _is_json(item) for key, item in found.items())
-    if isinstance(found, list):
-        return all(map(_is_json, found))
-    return isinstance(found, (str, bool, int)) or (isinstance(found, float) and abs(found) < float("inf"))
+    return found if is_json(found) and not isinstance(found, str) else CodeValue(code, element.position)
 
 
 def _declarations(element: XmlElement, *, inside: bool = True) -> Iterator[tuple[XmlElement, XmlElement]]:

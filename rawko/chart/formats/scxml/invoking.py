@@ -7,12 +7,13 @@ its variables). A file that the document names is read at the import, so that a 
 from __future__ import annotations
 
 from rawko.chart.definition import CodeValue, Json
-from rawko.chart.errors import shown
+from rawko.chart.errors import ChartSyntaxError, shown
 from rawko.chart.formats.names import printable
 from rawko.chart.formats.scxml import python_code
 from rawko.chart.formats.scxml.content import block, parameters
+from rawko.chart.formats.scxml.data import value
 from rawko.chart.formats.scxml.source import Source
-from rawko.chart.formats.scxml.xml import XmlElement, inner_xml
+from rawko.chart.formats.scxml.xml import XmlElement, inner_xml, outer_xml, read_xml
 from rawko.chart.reading.moves import InvokeDraft
 from rawko.chart.reading.reader import Unreadable
 
@@ -72,7 +73,7 @@ def _what(source: Source, element: XmlElement, id: str) -> tuple[str, Json | Cod
         source.lost(element, f"invoke {shown(src)} is no document here: bind an actor of that name")
         if source.is_code:
             data = python_code.fields(source, element)
-            return src, None if data is None else CodeValue(data, element.position)
+            return src, None if data is None else value(data, element)
         return src, parameters(source, element) or None
     if not source.is_code:
         return SCXML_ACTOR, _literal(source, element)
@@ -95,7 +96,7 @@ def _literal(source: Source, element: XmlElement) -> Json:
     for child in element.of("content"):
         found["content"] = inner_xml(child).strip()
     if "src" in element.attributes:
-        found["content"] = source.read(element, element.attributes["src"])
+        found["content"] = _document(source, element, element.attributes["src"])
     data = {child.attributes.get("name", ""): child for child in element.of("param")}
     if data:
         found["data"] = {
@@ -104,6 +105,14 @@ def _literal(source: Source, element: XmlElement) -> Json:
     if "content" not in found:
         source.fail("missing-key", element, "<invoke> needs 'src' or <content>")
     return found
+
+
+def _document(source: Source, element: XmlElement, src: str) -> str:
+    """A file's document as text."""
+    try:
+        return outer_xml(read_xml(source.read(element, src), src))
+    except ChartSyntaxError as error:
+        source.fail("unreadable-src", element, f"src {shown(src)}: {error}")
 
 
 def _arguments(source: Source, element: XmlElement, id: str) -> list[str]:
@@ -116,7 +125,7 @@ def _arguments(source: Source, element: XmlElement, id: str) -> list[str]:
     if "srcexpr" in given:
         found.append(f"src={python_code.expression(given['srcexpr'])}")
     elif "src" in given:
-        found.append(f"content={source.read(element, given['src'])!r}")
+        found.append(f"content={_document(source, element, given['src'])!r}")
     for child in element.of("content"):
         written = child.attributes.get("expr")
         code = python_code.expression(written) if written is not None else repr(inner_xml(child).strip())

@@ -13,12 +13,13 @@ from __future__ import annotations
 import ast
 import json
 import textwrap
+import warnings
 from collections.abc import Callable, Iterator
 from keyword import iskeyword
 
-from rawko.chart.errors import shown
+from rawko.chart.errors import ChartSyntaxError, shown
 from rawko.chart.formats.scxml.source import Source
-from rawko.chart.formats.scxml.xml import XmlElement, inner_xml
+from rawko.chart.formats.scxml.xml import XmlElement, inner_xml, outer_xml, read_xml
 
 _INDENT = "    "
 
@@ -37,12 +38,13 @@ def expression(text: str) -> str:
     """An expression as it may stand inside code; what is none becomes an error where it is reached."""
     text = _one_line(text)
     try:
-        ast.parse(text, mode="eval")
-        if "#" in text:
-            ast.parse(f"({text})", mode="eval")
-    except (SyntaxError, ValueError, RecursionError):
+        with warnings.catch_warnings():  # of what is Python by accident
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text, mode="eval").body
+            ast.parse(f"({text})", mode="eval")  # no comment that would hide what follows
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return f"invalid({f'{text} is no Python expression'!r})"
-    return f"({text})" if isinstance(ast.parse(text, mode="eval").body, (ast.Tuple, ast.NamedExpr)) else text
+    return f"({text})" if isinstance(tree, (ast.Tuple, ast.NamedExpr)) else text
 
 
 def is_expression(text: str) -> bool:
@@ -77,7 +79,10 @@ def text_value(text: str) -> str:
     if isinstance(found, (dict, list, int, float)) and not isinstance(found, bool):
         return repr(found)
     if text.startswith("<"):
-        return f"xml({text!r})"
+        try:
+            return f"xml({outer_xml(read_xml(text, '<content>'))!r})"
+        except ChartSyntaxError:
+            pass
     return repr(" ".join(text.split()))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rawko.chart.assemble import assemble
-from rawko.chart.definition import Action, BlockAction, Chart, CodeGuard, Json, Transition
+from rawko.chart.definition import Action, BlockAction, Chart, CodeGuard, Constant, Json, Transition
 from rawko.chart.errors import ChartDefinitionError, shown
 from rawko.chart.formats.exchange import Imported
 from rawko.chart.formats.names import printable
@@ -21,6 +21,7 @@ from rawko.chart.formats.scxml.invoking import invocations
 from rawko.chart.formats.scxml.python_code import expression
 from rawko.chart.formats.scxml.source import OWN_DATA_MODEL, PYTHON, STATES, Source
 from rawko.chart.formats.scxml.xml import RAWKO, XmlElement, read_xml
+from rawko.chart.grammar import ERROR_POLICIES
 from rawko.chart.lint.legality import legality
 from rawko.chart.reading.moves import EntryDraft, TransitionDraft
 from rawko.chart.reading.reader import Unreadable
@@ -80,8 +81,10 @@ def _document(source: Source) -> Chart | None:
         return None
     draft = _state(source, root)
     values: dict[str, Any] = {"name": printable(root.attributes.get("name", draft.name)), "root state": draft}
-    if not (source.is_own or root.attributes.get(f"{RAWKO} errors") == "rollback"):
-        values["errors"] = "scxml"
+    errors = root.attributes.get(f"{RAWKO} errors", "rollback" if source.is_own else "scxml")
+    if errors not in ERROR_POLICIES:
+        source.report("invalid-value", root, f"errors is one of {', '.join(ERROR_POLICIES)}, found {shown(errors)}")
+    values["errors"] = errors
     if source.is_code:
         values |= {"data model": PYTHON, "preamble": preamble(source)}
     return assemble(ChartDraft(root.position, values, {}), source.reader)
@@ -225,7 +228,9 @@ def _transition(source: Source, owner: XmlElement, element: XmlElement) -> Trans
     )
     text = element.attributes.get("cond", "").strip()
     if text and source.is_code:
-        draft.guard = CodeGuard(expression(text), element.position)
+        is_constant = text.lower() in ("true", "false")
+        code = CodeGuard(expression(text), element.position)
+        draft.guard = Constant(text.lower() == "true") if is_constant else code
     elif text:
         draft.guard = condition(text, element.position, allows_names=source.is_own)
         if draft.guard is None:

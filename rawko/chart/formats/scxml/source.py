@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from pathlib import Path
 from typing import NoReturn
@@ -129,6 +130,11 @@ class Source:
     def literal(self, element: XmlElement, text: str, what: str) -> Json:
         """A literal expression: JSON, or a text in single quotes; all else needs a data model."""
         text = text.strip()
+        if self.is_code:
+            try:
+                return ast.literal_eval(text)
+            except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+                self.fail("invalid-expression", element, f"{what} {shown(text)} is no literal")
         if len(text) > 1 and text[0] == text[-1] == "'" and "'" not in text[1:-1] and "\\" not in text:
             return text[1:-1]
         try:

@@ -6,48 +6,37 @@ there are any: other engines need them provided, `import_scxml` reads them back.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, assert_never
-from xml.sax.saxutils import escape, quoteattr
+from typing import Any
+from xml.sax.saxutils import escape
 
 from rawko.chart.definition import (
     Action,
-    AssignAction,
     BlockAction,
-    CallAction,
     CancelAction,
     Chart,
-    CodeAction,
+    CodeGuard,
+    CodeValue,
     Constant,
-    Delay,
-    EmitAction,
-    FixedDelay,
     Guard,
     InState,
-    Json,
-    LogAction,
-    NamedDelay,
-    Position,
-    RaiseAction,
+    Invoke,
     SendAction,
     State,
     Transition,
-    flat,
 )
-from rawko.chart.expressions import format_call, format_guard
-from rawko.chart.formats.exchange import Exported, Losses
+from rawko.chart.errors import ChartSyntaxError
+from rawko.chart.expressions import format_guard
+from rawko.chart.formats.exchange import Exported
 from rawko.chart.formats.names import free_name
+from rawko.chart.formats.scxml import code_elements
 from rawko.chart.formats.scxml.domains import differs_in_domain, is_internal, stays
-from rawko.chart.formats.scxml.source import OWN_DATA_MODEL
-from rawko.chart.formats.scxml.xml import RAWKO, SCXML
-from rawko.chart.formats.yaml_writer import delay_text
+from rawko.chart.formats.scxml.invoking import SCXML_ACTOR
+from rawko.chart.formats.scxml.markup import Lines, element, literal, params, token, xml
+from rawko.chart.formats.scxml.source import OWN_DATA_MODEL, PYTHON
+from rawko.chart.formats.scxml.writing_content import ContentWriter
+from rawko.chart.formats.scxml.xml import RAWKO, SCXML, inline_xml
 from rawko.chart.lint.walk import leaves
-
-_NOT_ID = re.compile(r"[^\w.-]+")
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-Lines = list[str]
 
 
 def export_scxml(chart: Chart) -> Exported:
@@ -57,12 +46,9 @@ def export_scxml(chart: Chart) -> Exported:
     return Exported(text + "\n", writer.losses.sorted)
 
 
-class _Writer:
+class _Writer(ContentWriter):
     def __init__(self, chart: Chart) -> None:
-        self._chart = chart
-        self.losses = Losses()
-        self._ids: dict[str, str] = {}
-        self._own_events: dict[str, str] = {}
+        super().__init__(chart)
         for state in chart:
             id = self._ids[state.name] = self._id(state)
             self._own_events[f"done.state.{state.name}"] = f"done.state.{id}"
@@ -72,15 +58,18 @@ class _Writer:
         chart = self._chart
         root = chart[chart.root]
         self._tell()
-        body = self._inside(root) if self._is_bare(root) else self._state(root)
+        body = code_elements.data_elements(chart.preamble) if self.is_python else []
+        body += self._inside(root) if self._is_bare(root) else self._state(root)
         initial = self._initial_attribute(root) if self._is_bare(root) else {"initial": self._ids[root.name]}
-        attributes = {"xmlns": SCXML, "version": "1.0", "name": _xml(chart.name), **initial}
-        text = "\n".join(body)
-        if "<rawko:" in text:
+        attributes = {"xmlns": SCXML, "version": "1.0", "name": xml(chart.name), **initial}
+        has_own = any(line.lstrip().startswith("<rawko:") for line in body)
+        is_own = not self.is_python and (has_own or self.has_named_delay or self._has_names())
+        errors = {} if chart.errors == ("rollback" if is_own else "scxml") else {"rawko:errors": chart.errors}
+        if has_own or errors:
             attributes["xmlns:rawko"] = RAWKO
-        needs_us = "<rawko:" in text or 'delayexpr="' in text or self._has_names()
-        attributes["datamodel"] = OWN_DATA_MODEL if needs_us else "null"
-        return ['<?xml version="1.0" encoding="UTF-8"?>', *_element("scxml", attributes, body)]
+        attributes |= errors
+        attributes["datamodel"] = PYTHON if self.is_python else OWN_DATA_MODEL if is_own else "null"
+        return ['<?xml version="1.0" encoding="UTF-8"?>', *element("scxml", attributes, body)]
 
     def _is_bare(self, root: State) -> bool:
         """Whether the root says nothing that <scxml> cannot."""
@@ -98,7 +87,7 @@ class _Writer:
     def _state(self, state: State) -> Lines:
         tag, more = _TAGS.get(state.kind, ("state", {}))
         attributes = {"id": self._ids[state.name], **more, **self._initial_attribute(state)}
-        return _element(tag, attributes, self._inside(state))
+        return element(tag, attributes, self._inside(state))
 
     def _initial_attribute(self, state: State) -> dict[str, str]:
         if state.kind != "compound" or state.initial_actions or not state.initial:
@@ -108,16 +97,16 @@ class _Writer:
     def _inside(self, state: State) -> Lines:
         lines: Lines = []
         if state.initial_actions:
-            lines += _element("initial", {}, self._default(state.initial, state.initial_actions))
+            lines += element("initial", {}, self._default(state.initial, state.initial_actions))
         if state.is_history:
             targets = state.memory or self._instead_of_memory(state)
             return self._default(targets, state.memory_actions)
-        lines += self._block("onentry", (*state.on_entry, *self._timers(state)))
-        lines += self._block("onexit", (*state.on_exit, *(CancelAction(timer.event) for timer in state.after)))
+        lines += self._handlers("onentry", state.on_entry, tuple(self._timers(state)))
+        lines += self._handlers("onexit", state.on_exit, tuple(CancelAction(timer.event) for timer in state.after))
         for transition in sorted(state.transitions, key=lambda each: -each.priority):
             lines += self._transition(transition)
         for invoke in state.invoke:
-            lines += _element("invoke", {"type": "rawko", "id": _token(invoke.id), "src": _xml(invoke.src)}, [])
+            lines += self._invoke(invoke)
         lines += self._donedata(state)
         for child in state.children:
             lines += self._state(self._chart[child])
@@ -131,7 +120,7 @@ class _Writer:
         return parent.initial
 
     def _default(self, targets: Sequence[str], actions: Sequence[Action]) -> Lines:
-        return _element("transition", {"target": self._names(targets)}, self._actions(actions))
+        return element("transition", {"target": self._names(targets)}, self.actions(actions))
 
     def _timers(self, state: State) -> Iterator[Action]:
         for timer in state.after:
@@ -143,8 +132,79 @@ class _Writer:
         if isinstance(state.output, str):
             self._lose(state.position, f"output {state.output!r} of {state.name!r} is left out: it is a bound function")
             return []
-        content = _element("content", {}, [escape(_xml(json.dumps(_json(state.output))))])
-        return _element("donedata", {}, content)
+        if isinstance(state.output, CodeValue):
+            if self.is_python:
+                return code_elements.output_elements(state.output.code)
+            self._lose(state.position, f"output of {state.name!r} is left out: it is Python code in sismic's words")
+            return []
+        text = xml(literal(state.output, is_python=self.is_python))
+        if self.is_python:
+            return element("donedata", {}, element("content", {"expr": text}, []))
+        return element("donedata", {}, element("content", {}, [escape(text)]))
+
+    # ------------------------------------------------------------ handlers and invocations
+
+    def _handlers(self, tag: str, actions: tuple[Action, ...], timers: tuple[Action, ...]) -> Lines:
+        """Each block of its own is a handler of its own."""
+        groups: list[tuple[Action, ...]] = []
+        for action in actions:
+            if isinstance(action, BlockAction):
+                groups.append(action.actions)
+            elif groups and not isinstance(actions[actions.index(action) - 1], BlockAction):
+                groups[-1] += (action,)
+            else:
+                groups.append((action,))
+        if any(isinstance(each, BlockAction) for each in actions):
+            plain = [each for each in actions if not isinstance(each, BlockAction)]
+            if plain:
+                self._lose(plain[0].position, "actions before and after a block stand in handlers of their own")
+        if timers and (not groups or self._chart.errors == "rollback"):
+            groups = [*groups[:-1], (*(groups[-1] if groups else ()), *timers)]
+        elif timers:
+            groups.append(timers)
+        return [line for group in groups for line in element(tag, {}, self.actions(group))]
+
+    def _invoke(self, invoke: Invoke) -> Lines:
+        found = self._invoked(invoke)
+        if found is None:
+            attributes: dict[str, str] = {"type": "rawko", "src": xml(invoke.src)}
+            body: Lines = []
+            if isinstance(invoke.input, CodeValue) and self.is_python:
+                body = self._param_elements(invoke, invoke.input.code)
+            elif isinstance(invoke.input, Mapping):
+                body = params(invoke.input.items(), is_python=self.is_python)
+            elif invoke.input is not None:
+                self._lose(invoke.position, f"input of invoke {invoke.id!r} is left out: it is bound, or code")
+        else:
+            attributes, body = found
+        attributes = {"id": token(invoke.id), **attributes}
+        if invoke.autoforward:
+            attributes["autoforward"] = "true"
+        if invoke.finalize:
+            body = [*body, *element("finalize", {}, self.actions(invoke.finalize))]
+        return element("invoke", attributes, body)
+
+    def _invoked(self, invoke: Invoke) -> tuple[dict[str, str], Lines] | None:
+        """A document that is invoked; None for other actors."""
+        if invoke.src != SCXML_ACTOR:
+            return None
+        if isinstance(invoke.input, CodeValue):
+            return code_elements.invocation_elements(invoke.input.code) if self.is_python else None
+        if not isinstance(invoke.input, Mapping) or not isinstance(invoke.input.get("content"), str):
+            return None
+        data = params(invoke.input.get("data", {}).items(), is_python=self.is_python)
+        try:
+            return {"type": "scxml"}, [*data, f"<content>{inline_xml(invoke.input['content'])}</content>"]
+        except ChartSyntaxError:
+            return None
+
+    def _param_elements(self, invoke: Invoke, code: str) -> Lines:
+        found = code_elements.output_elements(code)
+        inside = [line.removeprefix("  ") for line in found[1:-1]]
+        if not all(line.startswith("<param ") for line in inside):
+            self._lose(invoke.position, f"input of invoke {invoke.id!r} is left out: it is no list of fields")
+            return []
+        return inside
 
     # ------------------------------------------------------------ transitions
 
@@ -166,7 +226,7 @@ class _Writer:
             self._lose(transition.position, f"{_of(transition)}: SCXML leaves and enters its source again")
         if differs_in_domain(self._chart, transition):
             self._lose(transition.position, f"{_of(transition)}: SCXML leaves the parallel state around it, too")
-        return _element("transition", attributes, self._actions(transition.actions))
+        return element("transition", attributes, self.actions(transition.actions))
 
     def _is_of_the_root(self, transition: Transition) -> bool:
         """The root is never left; in SCXML it is an ordinary state, which `internal` keeps."""
@@ -184,78 +244,17 @@ class _Writer:
             self._lose(transition.position, f"{_of(transition)}: {event!r} takes {longer!r} in SCXML, too")
         return self._event(event, transition.position)
 
-    def _event(self, event: str, place: Position) -> str:
-        """SCXML's lists of events are separated by spaces; states keep their ids in events."""
-        if event in self._own_events:
-            return self._own_events[event]
-        found = _token(event)
-        if found != event:
-            self._lose(place, f"event {event!r} is called {found!r}: SCXML's names hold no spaces")
-        return found
-
     def _condition(self, guard: Guard) -> str:
+        if isinstance(guard, CodeGuard):
+            if not self.is_python:
+                self._lose(guard.position, f"condition {guard.code!r} is Python code in sismic's words")
+            return xml(guard.code)
+        if self.is_python and isinstance(guard, Constant):
+            return str(guard.value)
         for leaf in leaves(guard):
             if not isinstance(leaf, InState):
                 self._lose(leaf.position, f"guard {leaf.name!r} must be provided: SCXML's conditions are expressions")
-        return _xml(_in(guard, self._ids))
-
-    # ------------------------------------------------------------ actions
-
-    def _block(self, tag: str, actions: Sequence[Action]) -> Lines:
-        return _element(tag, {}, self._actions(actions)) if actions else []
-
-    def _actions(self, actions: Iterable[Action]) -> Lines:
-        return [line for action in flat(actions) for line in self._action(action)]
-
-    def _action(self, action: Action) -> Lines:
-        match action:
-            case CallAction(name, arguments, position):
-                self._lose(position, f"action {name!r} must be provided: it stands as <rawko:call>")
-                return _element("rawko:call", {"action": _xml(format_call(name, arguments))}, [])
-            case CodeAction(code, position):
-                self._lose(position, "Python code is left out")
-                return [f"<!-- {_xml(code).replace('--', '- -')} -->"]
-            case AssignAction(values, position):
-                self._lose(position, "literals into the context stand as <rawko:assign>")
-                return _element("rawko:assign", {}, _params(values))
-            case EmitAction(event, data, position):
-                self._lose(position, f"event {event!r} for observers stands as <rawko:emit>")
-                return _element("rawko:emit", {"event": self._event(event, position)}, _params(data))
-            case RaiseAction(event, (), position):
-                return _element("raise", {"event": self._event(event, position)}, [])
-            case RaiseAction(event, data, position):
-                attributes = {"event": self._event(event, position), "target": "#_internal"}
-                return _element("send", attributes, _params(data))
-            case SendAction():
-                return self._send(action)
-            case CancelAction(id):
-                return _element("cancel", {"sendid": self._send_id(id)}, [])
-            case LogAction(message):
-                return _element("log", {"label": _xml(message)}, [])
-            case BlockAction():
-                raise AssertionError("blocks were gone into")
-            case _:
-                assert_never(action)
-
-    def _send(self, action: SendAction) -> Lines:
-        attributes = {"event": self._event(action.event, action.position)}
-        if action.to is not None:
-            attributes["target"] = f"#_{_token(action.to)}"
-        if action.delay is not None:
-            attributes |= self._delay(action.delay, action.position)
-        if action.id is not None:
-            attributes["id"] = self._send_id(action.id)
-        return _element("send", attributes, _params(action.data))
-
-    def _send_id(self, id: str) -> str:
-        return self._own_events.get(id) or _token(id)
-
-    def _delay(self, delay: Delay, place: Position) -> dict[str, str]:
-        if isinstance(delay, NamedDelay):
-            self._lose(place, f"delay {delay.name!r} must be provided: it stands as 'delayexpr'")
-            return {"delayexpr": delay.name}
-        assert isinstance(delay, FixedDelay)
-        return {"delay": _css_time(delay.milliseconds)}
+        return xml(_in(guard, self._ids))
 
     # ------------------------------------------------------------ names and losses
 
@@ -264,16 +263,13 @@ class _Writer:
         return (event for row in self._chart.transitions for event in row.events)
 
     def _id(self, state: State) -> str:
-        found = free_name(_token(state.name), set(self._ids.values()))
+        found = free_name(token(state.name), set(self._ids.values()))
         if found != state.name:
             self._lose(state.position, f"state {state.name!r} has the id {found!r}: ids hold no spaces")
         return found
 
     def _names(self, names: Iterable[str]) -> str:
         return " ".join(self._ids[name] for name in names)
-
-    def _lose(self, place: Position, message: str) -> None:
-        self.losses.once(place, message)
 
     def _tell(self) -> None:
         chart = self._chart
@@ -287,8 +283,8 @@ class _Writer:
             "tags": lambda state: state.tags,
             "meta": lambda state: state.meta,
             "contracts": lambda state: state.contract or any(row.contract for row in state.transitions),
-            "inputs, timeouts and 'on restore' of invocations": lambda state: any(
-                row.input is not None or row.timeout or row.on_restore != "restart" for row in state.invoke
+            "timeouts and 'on restore' of invocations": lambda state: any(
+                row.timeout or row.on_restore != "restart" for row in state.invoke
             ),
             "'on restore' of timers": lambda state: any(row.on_restore != "original" for row in state.after),
         }
@@ -309,30 +305,6 @@ _TAGS: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 
-def _element(tag: str, attributes: dict[str, str], body: Lines) -> Lines:
-    start = "".join(f" {name}={quoteattr(value)}" for name, value in attributes.items())
-    if not body:
-        return [f"<{tag}{start}/>"]
-    return [f"<{tag}{start}>", *(f"  {line}" for line in body), f"</{tag}>"]
-
-
-def _params(data: Iterable[tuple[str, Json]]) -> Lines:
-    """Literals as <param>, in JSON."""
-    return [
-        line
-        for name, value in data
-        for line in _element(
-            "param", {"name": _xml(name), "expr": _xml(json.dumps(_json(value), ensure_ascii=False))}, []
-        )
-    ]
-
-
-def _json(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _json(item) for key, item in value.items()}
-    return [_json(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
 def _in(guard: Guard, ids: dict[str, str]) -> str:
     """A guard with SCXML's `In('id')` for `in_state('name')`."""
     text = format_guard(guard)
@@ -342,23 +314,5 @@ def _in(guard: Guard, ids: dict[str, str]) -> str:
     return text
 
 
-def _css_time(milliseconds: float) -> str:
-    text = delay_text(milliseconds)
-    return text if text.endswith("s") else f"{int(milliseconds // 1000)}s"
-
-
-def _token(name: str) -> str:
-    """The nearest name without spaces, for ids and events."""
-    wildcard = ".*" if name.endswith(".*") else ""
-    if name == "*":
-        return name
-    return (_NOT_ID.sub("_", name.removesuffix(".*")).strip(".") or "_") + wildcard
-
-
 def _of(transition: Transition) -> str:
     return f"transition of {transition.source!r}"
-
-
-def _xml(text: str) -> str:
-    """Text without characters that XML cannot hold."""
-    return _NOT_XML.sub("\ufffd", text)

@@ -114,6 +114,20 @@ def inner_xml(element: XmlElement) -> str:
     return "".join(escape(part) if isinstance(part, str) else _outer(part, "") for part in element.parts)
 
 
+def outer_xml(element: XmlElement) -> str:
+    """An element as XML that stands by itself."""
+    return _outer(element, "")
+
+
+def inline_xml(text: str) -> str:
+    """XML that stands by itself as it stands inside an SCXML document.
+
+    Raises:
+        ChartSyntaxError: It is no XML.
+    """
+    return _outer(read_xml(text, "<content>"), SCXML)
+
+
 def _outer(element: XmlElement, default: str) -> str:
     namespace, _, local = element.name.rpartition(" ")
     start = [local]

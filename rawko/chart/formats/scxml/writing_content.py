@@ -1,0 +1,120 @@
+"""Actions as SCXML's executable content. Names, ids and losses of the document are kept here, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from rawko.chart.definition import (
+    Action,
+    AssignAction,
+    BlockAction,
+    CallAction,
+    CancelAction,
+    Chart,
+    CodeAction,
+    Delay,
+    EmitAction,
+    FixedDelay,
+    Json,
+    LogAction,
+    NamedDelay,
+    Position,
+    RaiseAction,
+    SendAction,
+    flat,
+)
+from rawko.chart.expressions import format_call
+from rawko.chart.formats.exchange import Losses
+from rawko.chart.formats.scxml import code_elements
+from rawko.chart.formats.scxml.markup import Lines, css_time, element, params, token, xml
+from rawko.chart.formats.scxml.source import PYTHON
+
+
+class ContentWriter:
+    """Writes the actions of one chart.
+
+    Attributes:
+        is_python: The document's data model is Python's.
+        has_named_delay: A delay stands by its name, which only documents of our own may hold.
+    """
+
+    def __init__(self, chart: Chart) -> None:
+        self._chart = chart
+        self.losses = Losses()
+        self.is_python = chart.data_model == PYTHON
+        self.has_named_delay = False
+        self._ids: dict[str, str] = {}
+        self._own_events: dict[str, str] = {}
+
+    def actions(self, actions: Iterable[Action]) -> Lines:
+        """All, in order."""
+        return [line for action in flat(actions) for line in self._action(action)]
+
+    def _action(self, action: Action) -> Lines:
+        match action:
+            case CallAction(name, arguments, position):
+                self._lose(position, f"action {name!r} must be provided: it stands as <rawko:call>")
+                return element("rawko:call", {"action": xml(format_call(name, arguments))}, [])
+            case CodeAction(code, position):
+                if self.is_python:
+                    return code_elements.elements(code)
+                self._lose(position, "Python code is left out: it is in sismic's words")
+                return [f"<!-- {xml(code).replace('--', '- -')} -->"]
+            case AssignAction(values, position):
+                self._lose(position, "literals into the context stand as <rawko:assign>")
+                return element("rawko:assign", {}, self._params(values))
+            case EmitAction(event, data, position):
+                self._lose(position, f"event {event!r} for observers stands as <rawko:emit>")
+                return element("rawko:emit", {"event": self._event(event, position)}, self._params(data))
+            case RaiseAction(event, (), position):
+                return element("raise", {"event": self._event(event, position)}, [])
+            case RaiseAction(event, data, position):
+                attributes = {"event": self._event(event, position), "target": "#_internal"}
+                return element("send", attributes, self._params(data))
+            case SendAction():
+                return self._send(action)
+            case CancelAction(id):
+                return element("cancel", {"sendid": self._send_id(id)}, [])
+            case LogAction(message):
+                return element("log", {"label": xml(message)}, [])
+            case BlockAction():
+                raise AssertionError("blocks were gone into")
+            case _:
+                assert_never(action)
+
+    def _params(self, data: Iterable[tuple[str, Json]]) -> Lines:
+        return params(data, is_python=self.is_python)
+
+    def _send(self, action: SendAction) -> Lines:
+        attributes = {"event": self._event(action.event, action.position)}
+        if action.to is not None:
+            attributes["target"] = f"#_{token(action.to)}"
+        if action.delay is not None:
+            attributes |= self._delay(action.delay, action.position)
+        if action.id is not None:
+            attributes["id"] = self._send_id(action.id)
+        return element("send", attributes, self._params(action.data))
+
+    def _send_id(self, id: str) -> str:
+        return self._own_events.get(id) or token(id)
+
+    def _delay(self, delay: Delay, place: Position) -> dict[str, str]:
+        if isinstance(delay, NamedDelay):
+            self._lose(place, f"delay {delay.name!r} must be provided: it stands as 'delayexpr'")
+            self.has_named_delay = True
+            return {"delayexpr": delay.name}
+        assert isinstance(delay, FixedDelay)
+        return {"delay": css_time(delay.milliseconds)}
+
+    def _event(self, event: str, place: Position) -> str:
+        """SCXML's lists of events are separated by spaces; states keep their ids in events."""
+        if event in self._own_events:
+            return self._own_events[event]
+        found = token(event)
+        if found != event:
+            self._lose(place, f"event {event!r} is called {found!r}: SCXML's names hold no spaces")
+        return found
+
+    def _lose(self, place: Position, message: str) -> None:
+        self.losses.once(place, message)
