@@ -255,14 +255,27 @@ def _headless(flags: Flags, environ: Mapping[str, str], config: ProjectConfig) -
     found: Headless = config.headless
     for source, value in (("RAWKO_HEADLESS", environ.get("RAWKO_HEADLESS")), ("--headless", flags.headless)):
         if value:
-            if value not in HEADLESS:
-                raise ConfigError(f"{source}: {value!r}{accepted(HEADLESS, found=value)}")
-            found = value
+            found = checked_headless(source, value)
     if found == "default" and config.default_answers == DefaultAnswers():
         raise ConfigError(
             "headless 'default' needs answers: set default_answers (clarify, pause, approval) in .rawko/config.yaml"
         )
     return found
+
+
+def checked_headless(source: str, value: str) -> Headless:
+    """A policy, as somebody has written it.
+
+    Args:
+        source: Where it was written.
+
+    Raises:
+        ConfigError: There is no such policy.
+    """
+    for known in HEADLESS:
+        if known == value:
+            return known
+    raise ConfigError(f"{source}: {value!r}{accepted(HEADLESS, found=value)}")
 
 
 def _number(environ: Mapping[str, str], name: str) -> int | None:

@@ -107,14 +107,7 @@ async def legacy_of(followed: Run, record: RunRecord) -> Legacy:
     Raises:
         ConfigError: Its journal cannot be read, or holds nothing of it.
     """
-    chart, bindings, given = followed.machine()
-    journal = open_journal(followed.settings)
-    try:
-        snapshot = (await replay(journal, followed.id, chart, bindings, input=given)).snapshot
-    except (ReplayError, JournalError) as error:
-        raise ConfigError(f"run {followed.id!r} cannot be continued: {error}") from error
-    finally:
-        await journal.aclose()
+    snapshot = await last_snapshot(followed)
     if snapshot is None:
         raise ConfigError(f"run {followed.id!r} cannot be continued: its journal holds nothing of it")
     return legacy_at(record, snapshot)
@@ -134,6 +127,22 @@ def legacy_at(record: RunRecord, snapshot: Mapping[str, Any], at_work: Mapping[s
     if at_work is None:
         return found
     return replace(_of_agent(record, at_work), agent=str(at_work.get("agent") or ""), history=found.history)
+
+
+async def last_snapshot(run: Run) -> dict[str, Any] | None:
+    """The tree of machines as a run's journal knows it last; None where nothing was committed. Nothing is started.
+
+    Raises:
+        ConfigError: Its journal cannot be read.
+    """
+    chart, bindings, given = run.machine()
+    journal = open_journal(run.settings)
+    try:
+        return (await replay(journal, run.id, chart, bindings, input=given)).snapshot
+    except (ReplayError, JournalError) as error:
+        raise ConfigError(f"run {run.id!r} cannot be read: {error}") from error
+    finally:
+        await journal.aclose()
 
 
 def _of_agent(record: RunRecord, context: Mapping[str, Any]) -> Legacy:

@@ -104,6 +104,10 @@ def run(
             "--sandbox/--no-sandbox", show_default=False, help="Commands write the workspace only, without a network."
         ),
     ] = None,
+    continues: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--continue", metavar="RUN", help="Go on with the conversation of this run, which has ended."),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Allow every tool call that rules do not deny.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No live output; only the summary.")] = False,
@@ -128,6 +132,7 @@ def run(
         cassette,
         record,
         sandbox,
+        continues=continues,
     )
     raise typer.Exit(run_command(options))
 
@@ -135,14 +140,38 @@ def run(
 @app.command()
 def resume(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run; see `rawko runs`.", show_default=False)],
+    max_cost: MaxCost = None,
+    max_tokens: MaxTokens = None,
+    max_time: MaxTime = None,
+    max_iterations: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, metavar="N", help="After that limit: so many agent runs more."),
+    ] = None,
+    headless: HeadlessOption = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Allow every tool call that rules do not deny.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No live output; only the summary.")] = False,
 ) -> None:
-    """Go on with a run that was interrupted, killed, or waits for a person."""
+    """Go on with a run that was interrupted or killed, waits for a person, or has reached a limit."""
+    from rawko.cli.run import Bounds
     from rawko.cli.sessions import resume_command
 
-    raise typer.Exit(resume_command(run, answer=None, yes=yes, as_json=json, quiet=quiet))
+    bounds = Bounds(max_cost, max_tokens, max_time)
+    code = resume_command(
+        run, yes=yes, as_json=json, quiet=quiet, bounds=bounds, max_iterations=max_iterations, headless=headless
+    )
+    raise typer.Exit(code)
+
+
+@app.command()
+def cancel(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run; see `rawko runs`.", show_default=False)],
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
+) -> None:
+    """End a run, whether it is at work in another process, waits for a person, or was interrupted."""
+    from rawko.cli.cancelling import cancel_command
+
+    raise typer.Exit(cancel_command(run, as_json=json))
 
 
 @app.command()
@@ -152,9 +181,9 @@ def answer(
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
 ) -> None:
     """Answer the question of a run, and go on with it."""
-    from rawko.cli.sessions import resume_command
+    from rawko.cli.sessions import WORDS, answer_command
 
-    raise typer.Exit(resume_command(run, answer=text, yes=False, as_json=json, quiet=False))
+    raise typer.Exit(answer_command(run, text, WORDS, as_json=json))
 
 
 @app.command()
@@ -176,9 +205,9 @@ def deny(
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
 ) -> None:
     """Refuse the tool call that a run asks about, and go on with it."""
-    from rawko.cli.sessions import resume_command
+    from rawko.cli.sessions import APPROVAL, answer_command
 
-    raise typer.Exit(resume_command(run, answer=reason or "deny", yes=False, as_json=json, quiet=False))
+    raise typer.Exit(answer_command(run, reason or "deny", APPROVAL, as_json=json))
 
 
 @app.command()

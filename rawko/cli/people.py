@@ -61,7 +61,7 @@ class TerminalPeople:
                     return None
                 answer = _understood(question, line)
                 if answer is not None:
-                    return Answer(answer, who=_user())
+                    return Answer(answer, who=user())
                 print(_AGAIN[question.kind], file=sys.stderr)
 
     def _print(self, question: Question) -> None:
@@ -140,5 +140,6 @@ def _understood(question: Question, line: str) -> str | None:
     return text if len(text.split()) > 1 else None
 
 
-def _user() -> str:
+def user() -> str:
+    """Who sits at the terminal, for the journal."""
     return os.environ.get("USER") or os.environ.get("LOGNAME") or "user"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rawko.app import Report, Run
+from rawko.app.continuing import check_followed
 from rawko.app.headless import Headless
 from rawko.cli.live import LiveOutput
 from rawko.cli.logs import RunLog
@@ -52,6 +53,9 @@ class Bounds:
         return Budget(tokens=self.tokens, cost_usd=self.cost_usd, time=self.time)
 
 
+NO_BOUNDS = Bounds()
+
+
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """What the command line says."""
@@ -66,11 +70,12 @@ class RunOptions:
     yes: bool
     json: bool
     quiet: bool
-    bounds: Bounds = Bounds()
+    bounds: Bounds = NO_BOUNDS
     headless: str | None = None
     cassette: Path | None = None
     record: Path | None = None
     sandbox: bool | None = None
+    continues: str | None = None
 
 
 def run_command(options: RunOptions) -> int:
@@ -90,7 +95,10 @@ def run_command(options: RunOptions) -> int:
             sandbox=options.sandbox,
         )
         settings = load_settings(current_folder(), flags, os.environ)
-        run = Run(settings, _as_text(options.task), agent=options.agent)
+        agent = options.agent
+        if options.continues is not None and agent is None:
+            agent = check_followed(settings, options.continues).agent
+        run = Run(settings, _as_text(options.task), agent=agent, continues=options.continues)
     except ConfigError as error:
         return complain(str(error))
     return execute(run, as_json=options.json, quiet=options.quiet, is_headless=options.headless is not None)

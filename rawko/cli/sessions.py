@@ -5,21 +5,29 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 
 from rawko.app import Run
+from rawko.app.asking import Asked, open_question
+from rawko.app.continuing import ENDED, is_parked
 from rawko.app.history import steps_of
+from rawko.app.mail import is_at_work, leave
 from rawko.app.record import RunRecord, list_records, read_record
 from rawko.cli.output import complain, visible
-from rawko.cli.run import current_folder, execute
-from rawko.config import ConfigError, Flags, Settings, load_settings
+from rawko.cli.people import user
+from rawko.cli.run import NO_BOUNDS, Bounds, current_folder, execute
+from rawko.cli.summary import how_to_answer
+from rawko.config import ConfigError, Flags, Settings, checked_headless, load_settings
 from rawko.runtime.journal import StepRecord
 from rawko.runtime.ports import Answer, Question
 from rawko.vocabulary.documents import accepted
 
 _SCOPES = ("once", "tool", "always")
 _TASK_CHARS = 60
+WORDS = ("clarify", "pause")
+APPROVAL = ("approval",)
+"""Kinds of questions: those that are answered in words, and those that want a yes or no."""
 
 
 class _OneAnswer:
@@ -30,28 +38,66 @@ class _OneAnswer:
 
     async def ask(self, question: Question) -> Answer | None:
         text, self._text = self._text, None
-        return None if text is None else Answer(text, who=os.environ.get("USER") or "user")
+        return None if text is None else Answer(text, who=user())
 
 
-def resume_command(run: str, *, answer: str | None, yes: bool, as_json: bool, quiet: bool) -> int:
-    """Go on with a run; `answer` is for the question that it asks. Returns the exit code."""
+def resume_command(
+    run: str,
+    *,
+    yes: bool,
+    as_json: bool,
+    quiet: bool,
+    bounds: Bounds = NO_BOUNDS,
+    max_iterations: int | None = None,
+    headless: str | None = None,
+) -> int:
+    """Go on with a run that was interrupted, that waits, or that has reached a limit. Returns the exit code."""
     try:
         record = read_record(run, _settings(yes=yes))
+        settings = _changed(record.settings, bounds, max_iterations, headless)
     except ConfigError as error:
         return complain(str(error))
-    problem = _why_not(record, answer)
-    if problem:
-        return complain(problem)
-    going = Run(record.settings, record.task, agent=record.agent, id=record.run, is_resumed=True)
-    people = None if answer is None else _OneAnswer(answer)
-    return execute(going, as_json=as_json, quiet=quiet, people=people)
+    if record.outcome == "limit" and not is_parked(record):
+        return execute(
+            Run(settings, record.task, agent=record.agent, continues=record.run),
+            as_json=as_json,
+            quiet=quiet,
+            is_headless=headless is not None,
+        )
+    if record.outcome in ENDED and not is_parked(record):
+        return complain(
+            f"run {run!r} has ended ({record.outcome}); go on from there with a new task: "
+            f'rawko run "..." --continue {run}'
+        )
+    going = _taken_up(record, settings)
+    return execute(going, as_json=as_json, quiet=quiet, is_headless=headless is not None)
+
+
+def answer_command(run: str, text: str, kinds: tuple[str, ...], *, as_json: bool) -> int:
+    """Answer the question of a run, which is of one of these kinds, and go on with it.
+
+    A run that some process has at work right now gets the answer there.
+    """
+    if not text.strip():
+        return complain("the answer is empty")
+    try:
+        record = read_record(run, _settings())
+        going = _taken_up(record, record.settings)
+        problem = _why_not(record, asyncio.run(open_question(going)), kinds)
+        if problem is None and is_at_work(record.settings, run):
+            leave(record.settings, run, "answer", who=user(), text=text)
+            print(f"told the process that has run {run} at work")
+            return 0
+    except ConfigError as error:
+        return complain(str(error))
+    return complain(problem) if problem else execute(going, as_json=as_json, quiet=False, people=_OneAnswer(text))
 
 
 def approve_command(run: str, scope: str, *, as_json: bool) -> int:
     """Say yes to the call that a run asks about."""
     if scope not in _SCOPES:
         return complain(f"--scope: {scope!r}{accepted(_SCOPES, found=scope)}")
-    return resume_command(run, answer=scope, yes=False, as_json=as_json, quiet=False)
+    return answer_command(run, scope, APPROVAL, as_json=as_json)
 
 
 def _settings(*, yes: bool = False) -> Settings:
@@ -60,16 +106,34 @@ def _settings(*, yes: bool = False) -> Settings:
     return load_settings(current_folder(), Flags(assume_yes=yes), environ)
 
 
-def _why_not(record: RunRecord, answer: str | None) -> str:
-    if record.outcome not in ("interrupted", "needs_person"):
-        return f"run {record.run!r} has ended ({record.outcome}); start a new one"
-    if answer is None:
-        return ""
-    if not answer.strip():
-        return "the answer is empty"
-    if record.outcome != "needs_person":
-        return f"run {record.run!r} asks nothing (it was interrupted); go on with: rawko resume {record.run}"
-    return ""
+def _taken_up(record: RunRecord, settings: Settings) -> Run:
+    return Run(settings, record.task, agent=record.agent, id=record.run, is_resumed=True, continues=record.continues)
+
+
+def _changed(settings: Settings, bounds: Bounds, max_iterations: int | None, headless: str | None) -> Settings:
+    """The settings that a run was started with, and what the command line changes of them.
+
+    Raises:
+        ConfigError: An option that cannot be used.
+    """
+    return replace(
+        settings,
+        budget=bounds.budget().over(settings.budget),
+        max_iterations=max_iterations or settings.max_iterations,
+        headless=settings.headless if headless is None else checked_headless("--headless", headless),
+    )
+
+
+def _why_not(record: RunRecord, asked: Asked | None, kinds: tuple[str, ...]) -> str | None:
+    """Why an answer of these kinds cannot be given."""
+    run = record.run
+    if record.outcome in ENDED and not is_parked(record):
+        return f"run {run!r} has ended ({record.outcome}); it asks nothing"
+    if asked is None:
+        return f"run {run!r} asks nothing; go on with: rawko resume {run}"
+    if asked.kind not in kinds:
+        return f"run {run!r} waits for something else: {visible(asked.text)}\n{how_to_answer(asked.kind, run)}"
+    return None
 
 
 def runs_command(*, as_json: bool) -> int:

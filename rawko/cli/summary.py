@@ -26,11 +26,17 @@ _REMEDIES = {
     "billing": "Check the account's balance and limits.",
 }
 _HOW_TO_ANSWER = {
-    "approval": "Nobody is there to allow it: run again with --yes, on a terminal, or with a rule in "
-    ".rawko/config.yaml.",
-    "clarify": "Nobody is there to answer: run again on a terminal, or with the answer in the task.",
-    "pause": "Nobody is there to look: run again on a terminal.",
+    "approval": "Nobody is there to allow it: rawko approve {run}, or rawko deny {run}; "
+    "or run again with --yes or a rule in .rawko/config.yaml.",
+    "clarify": 'Nobody is there to answer: rawko answer {run} "..."',
+    "pause": 'Nobody is there to look: rawko answer {run} "how to go on"; or rawko cancel {run}',
+    "budget": "Go on with a larger budget: rawko resume {run} --max-cost USD (or --max-tokens N, --max-time 1h)",
 }
+
+
+def how_to_answer(kind: str, run: str) -> str:
+    """What a person may type to answer a question of a kind."""
+    return _HOW_TO_ANSWER.get(kind, "").format(run=run)
 
 
 def print_report(report: Report, *, as_json: bool) -> None:
@@ -49,7 +55,9 @@ def _print_summary(report: Report, stream: TextIO, *, with_diff: bool) -> None:
     if report.summary:
         print(visible(report.summary), file=stream)
     if report.question is not None:
-        _print_question(report.question, stream)
+        _print_question(report.question, report.run, stream)
+    if report.outcome == "limit":
+        print(_how_to_go_on(report), file=stream)
     if report.is_bad_input and report.error is not None:
         print(_REMEDIES.get(str(report.error.get("code")), ""), file=stream)
     print(_counts(report), file=stream)
@@ -76,9 +84,16 @@ def _counts(report: Report) -> str:
     )
 
 
-def _print_question(question: Mapping[str, Any], stream: TextIO) -> None:
+def _print_question(question: Mapping[str, Any], run: str, stream: TextIO) -> None:
     print(visible(str(question.get("text") or "")), file=stream)
-    print(_HOW_TO_ANSWER.get(str(question.get("kind")), ""), file=stream)
+    print(how_to_answer(str(question.get("kind")), run), file=stream)
+
+
+def _how_to_go_on(report: Report) -> str:
+    """A limit keeps all work; how to go on depends on what was used up."""
+    if report.state == "out_of_budget":
+        return how_to_answer("budget", report.run)
+    return f"Go on with a new limit: rawko resume {report.run} --max-iterations N"
 
 
 def _print_files(paths: tuple[str, ...], stream: TextIO, paint: Painter) -> None:
