@@ -243,10 +243,10 @@ class Past:
             )
 
 
-def run_of(record: RunRecord) -> Run:
-    """The recorded run, ready to go on."""
+def run_of(record: RunRecord, settings: Settings | None = None) -> Run:
+    """The recorded run, ready to go on, with its own settings or others."""
     return Run(
-        record.settings,
+        settings or record.settings,
         record.task,
         agent=record.agent,
         id=record.run,

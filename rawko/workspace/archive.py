@@ -19,7 +19,7 @@ from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.workspace import diff
 from rawko.workspace.history import History, snapshot_of
 from rawko.workspace.locks import FileLock
-from rawko.workspace.mirror import Folder
+from rawko.workspace.mirror import Folder, Mirror
 from rawko.workspace.names import check_run, to_text
 from rawko.workspace.objects import MODE_FOLDER, Objects
 from rawko.workspace.plan import plan
@@ -92,6 +92,18 @@ class Archive:
         """Unified diff, as git prints it; bytes that are not UTF-8 appear as `\\xNN`."""
         with self._held():
             return diff.unified(self._repository, before, after).decode("utf-8", "backslashreplace")
+
+    def count(self, snapshot: Snapshot) -> int:
+        """How many files and links a snapshot holds.
+
+        Raises:
+            WorkspaceError: A part of it is missing.
+        """
+        with self._held():
+            try:
+                return sum(1 for _ in Mirror.load(self._objects, bytes.fromhex(snapshot.tree)))
+            except KeyError as error:
+                raise WorkspaceError(f"snapshot {snapshot.commit[:12]} is damaged: {error}") from error
 
     def missing(self, snapshot: Snapshot) -> list[str]:
         """Paths of a snapshot whose contents, or whose list of contents, are not in the store; "." for all of it."""

@@ -1,0 +1,244 @@
+"""Going on with a recorded run: what is checked before, and what would happen.
+
+Everything that can stand in the way is looked at before anything is touched: the outcome, the workspace, the charts,
+the tools, the journal. `plan_resume` says what a resume would do and leaves everything as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from rawko.app import continuing
+from rawko.app.attaching import attach, check_attachable
+from rawko.app.meanwhile import RESET, edits_since, is_read_only, machines_in
+from rawko.app.parts import agent_machines, open_toolbox
+from rawko.app.past import Past, open_past
+from rawko.app.record import RunRecord, read_record
+from rawko.app.rewinding import finish_rewind, question_of
+from rawko.chart import find_chart, load_chart
+from rawko.config import ConfigError, Settings
+from rawko.runtime.ports import Toolbox, WorkspaceError
+from rawko.runtime.replay import ReplayTree
+from rawko.vocabulary.snapshot import FileChange
+from rawko.workspace.archive import user_of
+
+_POLICIES: Final[Mapping[str, str]] = {
+    "resume": "goes on where it was",
+    "ask": "waits until it is released",
+    "fail": "is reported as lost",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """Something that was at work, and what becomes of it."""
+
+    actor: str
+    id: str
+    src: str
+    attempt: int
+    what: str
+    resets_workspace: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class ResumePlan:
+    """What a resume would do.
+
+    Attributes:
+        step: The one that it would go on from; `state` is where the machine stands then.
+        problems: Why it would be refused; empty where it would not.
+        restarts: What was at work.
+        edits: Files that differ from the last snapshot; `is_reset`: they would be set back (and kept as a snapshot),
+            else the run would go on with them.
+        question: What a person is asked.
+    """
+
+    run: str
+    step: int
+    state: tuple[str, ...]
+    outcome: str
+    problems: tuple[str, ...] = ()
+    charts: Mapping[str, str] | None = None
+    tools: Mapping[str, Sequence[str]] | None = None
+    restarts: tuple[Restart, ...] = ()
+    edits: tuple[FileChange, ...] = ()
+    is_reset: bool = False
+    question: Mapping[str, Any] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "run": self.run,
+            "step": self.step,
+            "state": list(self.state),
+            "outcome": self.outcome,
+            "can_resume": not self.problems,
+            "problems": list(self.problems),
+            "charts": dict(self.charts or {}),
+            "tools": {agent: list(names) for agent, names in (self.tools or {}).items()},
+            "restarts": [restart.to_json() for restart in self.restarts],
+            "edits": [change.to_json() for change in self.edits],
+            "is_reset": self.is_reset,
+            "question": None if self.question is None else dict(self.question),
+        }
+
+
+# ---------------------------------------------------------------- going on
+
+
+async def prepare(run: str, current: Settings, *, workspace: Path | None = None) -> RunRecord:
+    """A recorded run that may go on, as far as its workspace, its charts and its tools are concerned.
+
+    Args:
+        workspace: Where its workspace has moved to.
+
+    Raises:
+        ConfigError: It cannot go on; nothing was changed (but that a rewind that was interrupted is finished).
+    """
+    if workspace is not None:
+        current = attach(run, workspace, current)
+    await finish_rewind(run, current)
+    record = read_record(run, current)
+    for problem in (*_workspace_problems(record), *changed_since(record)):
+        raise ConfigError(problem)
+    return record
+
+
+def _has_ended(record: RunRecord) -> str:
+    if record.outcome not in continuing.ENDED or continuing.is_parked(record):
+        return ""
+    return f"run {record.run!r} has ended ({record.outcome}); go back in it with: rawko rewind {record.run}@K"
+
+
+def _workspace_problems(record: RunRecord) -> Iterator[str]:
+    workspace = record.settings.workspace
+    if not workspace.is_dir():
+        yield (
+            f"the workspace {str(workspace)!r} of run {record.run!r} is not there any more; if it has moved, say where "
+            f"to: rawko resume {record.run} --workspace DIR"
+        )
+
+
+def changed_since(record: RunRecord) -> Iterator[str]:
+    """What a run needs that is not as it was when it began: charts, tools."""
+    if not record.settings.workspace.is_dir():
+        return
+    now = charts_of(record.settings, record.agent)
+    for name, found in record.charts.items():
+        if name in now and now[name] != found:
+            yield (
+                f"run {record.run!r} cannot be resumed: the chart {name!r} has changed since it began; bring the old "
+                f"one back, or begin anew on its files: rawko fork {record.run}@last --task ..."
+            )
+    have = tools_of(record.settings)
+    for agent, names in record.tools.items():
+        gone = [name for name in names if name not in have.get(agent, ())]
+        if gone:
+            yield (
+                f"run {record.run!r} cannot be resumed: agent {agent!r} had tools that are gone "
+                f"({', '.join(gone)}): use the version of rawko that it began with"
+            )
+
+
+def charts_of(settings: Settings, agent: str | None) -> dict[str, str]:
+    """Hash of each chart of a run, by its name.
+
+    Raises:
+        ConfigError: A chart cannot be loaded.
+    """
+    machines = agent_machines(settings)
+    chosen = machines.values() if agent is None else [machines[settings.agents[agent].chart]]
+    charts = [chart for chart, _ in chosen]
+    if agent is None:
+        charts.append(load_chart(find_chart("orchestrator")))
+    return {chart.name: chart.hash for chart in charts}
+
+
+def tools_of(settings: Settings, toolbox: Toolbox | None = None) -> dict[str, list[str]]:
+    """Names of the tools of each agent, sorted.
+
+    Raises:
+        ConfigError: The tools cannot be set up.
+    """
+    found = toolbox or open_toolbox(settings, frozenset)
+    return {agent: sorted(spec.name for spec in found.specs(agent)) for agent in settings.agents}
+
+
+def read_only_tools(settings: Settings, toolbox: Toolbox | None = None) -> frozenset[str]:
+    """Names of the tools that only read."""
+    found = toolbox or open_toolbox(settings, frozenset)
+    return frozenset(spec.name for agent in settings.agents for spec in found.specs(agent) if spec.is_read_only)
+
+
+# ---------------------------------------------------------------- what would happen
+
+
+async def plan_resume(run: str, current: Settings, *, workspace: Path | None = None) -> ResumePlan:
+    """What a resume would do; nothing is touched.
+
+    Raises:
+        ConfigError: There is no such run, or it cannot be read.
+    """
+    if workspace is not None:
+        current = check_attachable(run, workspace, current).settings
+    record = read_record(run, current)
+    async with open_past(run, current) as past:
+        step = past.step(None)
+        base = ResumePlan(run, step, (), record.outcome)
+        problems = [problem for problem in (_has_ended(record), _at_work(record)) if problem]
+        folder = workspace or record.settings.workspace
+        if workspace is None:
+            problems += _workspace_problems(record)
+        if not folder.is_dir():
+            return replace(base, problems=tuple(problems))
+        problems += changed_since(record)
+        try:
+            tree = await past.machines_at(step)
+        except ConfigError as error:
+            return replace(base, problems=(*problems, str(error)))
+        return replace(base, problems=tuple(problems), **_would(past, tree, folder))
+
+
+def _at_work(record: RunRecord) -> str:
+    process = user_of(record.settings.state_dir / "snapshots", record.run)
+    if process is None:
+        return ""
+    return f"run {record.run!r} is at work in process {process or 'unknown'}; wait for it to end, or stop it"
+
+
+def _would(past: Past, tree: ReplayTree, folder: Path) -> dict[str, Any]:
+    settings = past.record.settings
+    snapshot = tree.root.snapshot()
+    restarts = tuple(_restarts(tree, read_only_tools(settings)))
+    last = past.archive.snapshots(past.record.run)[-1:]
+    try:
+        edits = edits_since(settings, last[0], folder) if last else ()
+    except WorkspaceError as error:
+        raise ConfigError(f"the workspace cannot be looked at: {error.message}") from error
+    charts = {machine["chart"]["name"]: machine["chart"]["hash"] for machine in machines_in(snapshot)}
+    return {
+        "state": tuple(tree.root.interpreter.configuration),
+        "charts": charts,
+        "tools": tools_of(settings),
+        "restarts": restarts,
+        "edits": edits,
+        "is_reset": any(restart.resets_workspace for restart in restarts),
+        "question": question_of(tree),
+    }
+
+
+def _restarts(tree: ReplayTree, read_only: frozenset[str]) -> Iterator[Restart]:
+    for path, machine in tree.root.walk():
+        for invocation in machine.interpreter.invocations.values():
+            resets = invocation.policy == RESET and not is_read_only(invocation.input, read_only)
+            what = _POLICIES.get(invocation.policy, "is begun again")
+            if resets:
+                what = "is run again, on the files as they were before it"
+            attempt = invocation.attempt + (invocation.policy not in _POLICIES)
+            yield Restart(path, invocation.id, invocation.src, attempt, what, resets)
