@@ -307,7 +307,10 @@ def has_report(settings: Settings, run: str) -> bool:
 
 def forget_report(settings: Settings, run: str) -> None:
     """A run goes on: what became of it is open again."""
-    (runs_folder(settings.state_dir) / run / _REPORT).unlink(missing_ok=True)
+    folder = runs_folder(settings.state_dir) / run
+    (folder / _REPORT).unlink(missing_ok=True)
+    for half in folder.glob(f".{_REPORT}.*"):  # of a process that was killed while it wrote
+        half.unlink(missing_ok=True)
 
 
 def _settings(data: Mapping[str, Any], current: Settings) -> Settings:
