@@ -29,7 +29,7 @@ from rawko.machines.node_engine.explore.nodes import LAUNCH
 from rawko.machines.node_engine.explore.ports import Advisor
 from rawko.machines.node_engine.leases import JournalLeases
 from rawko.machines.node_engine.setup import RunSetup, set_up
-from rawko.machines.node_engine.worker import Worker
+from rawko.machines.node_engine.worker import Worker, is_at_work
 from rawko.machines.prompts import PromptError, Prompts
 from rawko.providers.metered import MeteredProvider
 from rawko.providers.models import resolve_model
@@ -173,26 +173,31 @@ class Exploration:
 
     async def _drive(self, setup: RunSetup, journal: Any) -> RunReport:
         leases = JournalLeases(journal, ttl_ms=LEASE_MS)
-        self._worker = worker = Worker(leases, driver=self.plan.driver, journal=journal, ttl_ms=LEASE_MS, log=self.log)
+        work = partial(Worker, leases, driver=self.plan.driver, journal=journal, ttl_ms=LEASE_MS, log=self.log)
         setup = replace(setup, ports=replace(setup.ports, should_stop=self._should_stop(setup)))
         try:
-            return await self._under_lease(worker, setup)
+            return await self._under_lease(work, setup)
         except (LeaseTaken, ReplayError, JournalError) as error:
             raise ConfigError(f"exploration {self.id!r} cannot be gone on with: {error}") from error
         except ActorCrashed as error:
             raise ConfigError(f"exploration {self.id!r} broke off: {error.error}") from error
 
-    async def _under_lease(self, worker: Worker, setup: RunSetup) -> RunReport:
-        """Run it; a lease that a killed process has left behind runs out soon."""
+    async def _under_lease(self, work: Callable[..., Worker], setup: RunSetup) -> RunReport:
+        """Run it. A lease that a killed process of this machine has left behind is taken over at once, another's when
+        it has run out."""
         until = time.monotonic() + 2 * LEASE_MS / 1000
+        self._worker = worker = work()
         while True:
             try:
                 return await worker.run(setup)
             except LeaseTaken as taken:
-                left_s = taken.expires_at_ms / 1000 - time.time()
-                if not self.is_resumed or self._stop_reason is not None or time.monotonic() + left_s > until:
+                is_alive = is_at_work(taken.owner)
+                if not self.is_resumed or is_alive or self._stop_reason is not None or time.monotonic() > until:
                     raise
-                await asyncio.sleep(min(max(left_s, 0.0) + 0.05, 1.0))
+                if is_alive is None:
+                    await asyncio.sleep(LEASE_MS / 20_000)
+                else:
+                    self._worker = worker = work(name=taken.owner)
 
     def _should_stop(self, setup: RunSetup) -> Callable[[], Any]:
         asked = setup.ports.should_stop

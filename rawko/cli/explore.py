@@ -98,6 +98,8 @@ def _exploration(options: ExploreOptions) -> Exploration:
         raise ConfigError("which program? accepted: rawko explore COMMAND [ARGUMENTS]")
     policy = _policy(options)
     uses_model = _uses_model(options, policy)
+    if uses_model and "otherwise" not in policy.model_fields_set:
+        policy = policy.model_copy(update={"otherwise": "ask"})
     flags = Flags(provider=options.provider, scenario=options.scenario, model=options.model)
     settings = load_settings(folder, flags if uses_model else _NOBODY, os.environ)
     try:

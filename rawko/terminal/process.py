@@ -1,7 +1,7 @@
 """A program in a session of its own, on a pseudo-terminal that is its controlling one.
 
-Bytes out are handed over as they come, one piece for each turn of the loop, so that a program that floods waits for us
-and everybody else gets a turn; bytes in are written as far as the program takes them.
+Bytes out are handed over as they come, in small pieces, so that a program that floods waits for us and everybody else
+in the loop gets a turn; bytes in are written as far as the program takes them.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from typing import Final
 from rawko.machines.node_engine.explore.ports import TerminalError
 
 CHUNK_BYTES: Final = 8_192
+PAUSE_FROM_S: Final = 0.002
+"""Output that takes longer to look at is a flood: then we rest as long, so that others in the loop get their turn."""
 GRACE_S: Final = 0.5
 """Between HUP, TERM and KILL."""
 WRITE_TIMEOUT_S: Final = 5.0
@@ -99,10 +101,19 @@ class PtyProcess:
             return
         except OSError:  # Linux says so of a terminal that nobody holds open any more
             data = b""
-        if data:
-            self._on_output(data)
-        else:
+        if not data:
             self._hang_up()
+            return
+        started = self._loop.time()
+        self._on_output(data)
+        elapsed = self._loop.time() - started
+        if elapsed > PAUSE_FROM_S:
+            self._loop.remove_reader(self._master)
+            self._loop.call_later(elapsed, self._go_on)
+
+    def _go_on(self) -> None:
+        if self._master >= 0:
+            self._loop.add_reader(self._master, self._read)
 
     @property
     def is_hung_up(self) -> bool:

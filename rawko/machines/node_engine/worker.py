@@ -34,6 +34,20 @@ def worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
 
 
+def is_at_work(name: str) -> bool | None:
+    """Whether the process of a worker with a name by `worker_name` is alive; None if that cannot be told from here."""
+    host, _, rest = name.rpartition(":")[0].rpartition(":")
+    if host != socket.gethostname() or not rest.isdecimal():
+        return None
+    try:
+        os.kill(int(rest), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 class Worker:
     """Runs runs, each under a lease that it renews while the run goes on (NE-011).
 

@@ -130,10 +130,10 @@ class Deciding:
     async def _decision(self, rule: Rule | None) -> Decision | None:
         if rule is not None:
             return await self._advice() if rule.ask else rule.decision
-        if self._view.exit_status is not None:
+        if self._view.exit_status is not None and self._policy.otherwise != "ask":
             return _of_the_end(self._view.exit_status)
         match self._policy.otherwise:
-            case "ask" | None:
+            case "ask":
                 return await self._advice()
             case "wait":
                 return Decision(action="wait", reason="no rule fits the screen")

@@ -82,9 +82,9 @@ async def launch_or_attach(call: NodeCall) -> NodeOutcome:
 async def _until_ready(terminal: Terminal, policy: ExplorePolicy) -> str | None:
     """What keeps the program from being ready, in words; None where it is. One that ends well is done, not broken."""
     launch = policy.launch
-    is_shown = await terminal.until_shown(launch.expect, launch.within_ms)
+    is_shown = await terminal.until_shown(launch.expect, launch.within_ms if launch.expect else launch.silent_ms)
     if not launch.expect:  # something is there: now it may still turn out that the program has given up
-        await terminal.until_quiet(policy.quiet_ms, launch.within_ms)
+        await terminal.until_quiet(policy.quiet_ms, policy.cap_ms)
     status = terminal.exit_status
     if status:
         last = next((line for line in reversed(terminal.screen().lines) if line.strip()), "")

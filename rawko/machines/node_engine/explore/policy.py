@@ -34,7 +34,7 @@ class When(Data):
         exited: Whether the program has ended.
         exit_status: With what.
         unchanged: At least so many decisions have changed nothing.
-        after: The last decision was made by the rule of this name ("" before the first).
+        after: What was typed last was typed by the rule of this name; "": nothing was, since the launch.
         is_alternate: Whether the program draws on the alternate screen.
     """
 
@@ -107,12 +107,14 @@ class LaunchPolicy(Data):
 
     Attributes:
         expect: It is ready when this is shown; "" is anything at all.
-        within_ms: So long it may take; without `expect` a silent program is ready then.
+        within_ms: So long that may take.
+        silent_ms: Without `expect`, a program that has shown nothing for so long is ready all the same.
         retries, backoff_ms: A launch that fails is tried again, after a wait that doubles.
     """
 
     expect: str = ""
     within_ms: Milliseconds = 5_000
+    silent_ms: Milliseconds = 1_000
     retries: Annotated[int, Field(ge=0, le=100)] = 3
     backoff_ms: Count = 200
 
@@ -122,7 +124,7 @@ class ExplorePolicy(Data):
 
     Attributes:
         goal: What a model is asked to reach.
-        otherwise: Where no rule fits: ask the model (the default with one), a dead end (without), wait, or stop.
+        otherwise: Where no rule fits: ask a model (the default of `rawko explore` with one), a dead end, wait, or stop.
         quiet_ms: A screen counts as settled when so long nothing was written, or after `cap_ms`.
         stuck_after: So many decisions in a row that change nothing are a dead end.
         max_backtracks: Ways back from dead ends; one more ends the run.
@@ -132,7 +134,7 @@ class ExplorePolicy(Data):
     policy: str = "model"
     goal: str = ""
     rules: tuple[Rule, ...] = ()
-    otherwise: Otherwise | None = None
+    otherwise: Otherwise = "back"
     quiet_ms: Milliseconds = 300
     cap_ms: Milliseconds = 5_000
     launch: LaunchPolicy = LaunchPolicy()
@@ -190,7 +192,6 @@ def choose(
 
 def _fits(when: When, view: View, trail: Sequence[Mapping[str, Any]]) -> bool:
     text = view.screen.text
-    last = trail[-1]["rule"] if trail else ""
     return (
         all(wanted in text for wanted in when.screen)
         and not any(unwanted in text for unwanted in when.without)
@@ -198,6 +199,10 @@ def _fits(when: When, view: View, trail: Sequence[Mapping[str, Any]]) -> bool:
         and (when.exited is None or when.exited == (view.exit_status is not None))
         and (when.exit_status is None or when.exit_status == view.exit_status)
         and view.unchanged >= when.unchanged
-        and (when.after is None or when.after == last)
+        and (when.after is None or _is_after(when.after, trail))
         and (when.is_alternate is None or when.is_alternate == view.screen.is_alternate)
     )
+
+
+def _is_after(name: str, trail: Sequence[Mapping[str, Any]]) -> bool:
+    return bool(trail and trail[-1]["rule"] == name) if name else not trail
