@@ -19,6 +19,14 @@ Feature: A walk over nodes, attempt by attempt
     And event ATTEMPT_STARTED is emitted with node_name="launch", step_ordinal=1
     And the log contains "Attempt 1 of 'launch'"
 
+  Scenario: A run without a seed fails before it does anything (C-67)
+    Given state "idle" is active
+    And context field "seed" is ""
+    When I send event START
+    Then state "failed" is active
+    And actor "check_stop" is not started
+    And the output contains {"outcome": "failed", "reason": "missing_input", "error": {"message": "the input lacks 'seed'; accepted: the name of a node, and an integer or a text as the seed"}}
+
   Scenario: An attempt is kept first, then told of (NE-006)
     Given state "executing" is active
     When actor "run_once" is done with {"outcome": "SUCCESS", "next_node": "perceive", "retry_delay_ms": null, "backtracked": false, "events": [{"type": "LAUNCHED"}], "data": {"pid": 7}, "tokens": 3, "is_retryable": true, "error": null}

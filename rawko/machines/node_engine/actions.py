@@ -138,6 +138,12 @@ def stop_out_of_time(context: NodeEngineContext, event: Event) -> Updates:
 
 
 @bindings.action
+def fail_input(context: NodeEngineContext, event: Event) -> Updates:
+    """The run was not given what it cannot begin without."""
+    return _failed("missing_input", notes.input_failure(context))
+
+
+@bindings.action
 def fail_node(context: NodeEngineContext, event: Event) -> Updates:
     """The node failed, and nothing is left to try."""
     return _failed("node_failed", notes.node_failure(context))

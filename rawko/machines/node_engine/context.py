@@ -17,6 +17,7 @@ from rawko.vocabulary.errors import ErrorContext
 NodeResult: TypeAlias = Literal["SUCCESS", "FAILURE"]
 Ending: TypeAlias = Literal["finished", "failed", "stopped"]
 FailureReason: TypeAlias = Literal[
+    "missing_input",
     "node_failed",
     "undecidable_result",
     "backtrack_limit",
@@ -85,6 +86,7 @@ class RunState(Data):
     """Where a walk stands; what `on_persist` is given, and what a run can go on from.
 
     Attributes:
+        node_name: "" is what a run has that was given none; it fails before its first attempt.
         step_ordinal: Attempts begun so far, so the number of the current one.
         retries: Retries of the current node since it was entered.
         backtracks: Ways back taken in the whole run.
@@ -97,7 +99,7 @@ class RunState(Data):
             before anything else.
     """
 
-    node_name: Name
+    node_name: str = ""
     step_ordinal: Count = 0
     retries: Count = 0
     backtracks: Count = 0
@@ -115,7 +117,8 @@ STATE_FIELDS: tuple[str, ...] = tuple(RunState.model_fields)
 class NodeEngineContext(RunState):
     """Input and memory of one run.
 
-    `node_name` and `seed` have no default: a walk must know where it begins, and what its chance comes from (C-67).
+    A walk must know where it begins and what its chance comes from (C-67): a run without `node_name` or `seed` fails
+    when it is started. Their defaults are for those who look at the machine and do not run it: lint, paths, tests.
 
     Attributes:
         policy: Who decides on retry, backoff and backtrack: the engine, or the chart (NE-020).
@@ -129,7 +132,7 @@ class NodeEngineContext(RunState):
         error: What it failed with.
     """
 
-    seed: int | str
+    seed: int | str = ""
     run_id: Name = "run"
     policy: Literal["engine", "chart"] = "engine"
     policies: Policies = Policies()

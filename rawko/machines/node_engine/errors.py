@@ -4,6 +4,7 @@ NodeEngineError
 ├── UnknownNode     no node of that name is registered
 ├── DuplicateNode   two nodes with one name
 ├── MissingPort     a node needs a port that no adapter is bound to
+├── MissingInput    a run has no seed, or no first node
 ├── UnknownDriver   AGENT_DRIVER names no driver
 ├── LeaseTaken      another worker has the run
 └── LeaseLost       the run belongs to another worker now
@@ -47,6 +48,15 @@ class MissingPort(NodeEngineError):
         super().__init__(f"port {port!r}{whose} has no adapter{accepted(sorted(bound), found=port, label='bound')}")
         self.port = port
         self.node = node
+
+
+class MissingInput(NodeEngineError):
+    """`names` of the context have no value, and no run can begin without."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = tuple(names)
+        lacking = " and no ".join(map(repr, self.names))
+        super().__init__(f"the context has no {lacking}; accepted: NodeEngineContext(node_name=..., seed=...)")
 
 
 class UnknownDriver(NodeEngineError):

@@ -15,6 +15,12 @@ bindings = Bindings()
 
 
 @bindings.guard
+def lacks_input(context: NodeEngineContext, event: Event) -> bool:
+    """There is no first node, or no seed (C-67)."""
+    return bool(walk.missing_input(context))
+
+
+@bindings.guard
 def has_result(context: NodeEngineContext, event: Event) -> bool:
     """The last attempt has a result."""
     return context.result is not None

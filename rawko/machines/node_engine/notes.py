@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from rawko.interpreter.values import thaw
 from rawko.machines.node_engine.context import EngineResult, FailureReason, NodeEngineContext
+from rawko.machines.node_engine.walk import missing_input
 from rawko.vocabulary.errors import ErrorContext
 
 MODULE: Final = "agent"
@@ -98,6 +99,13 @@ def run_ended(context: NodeEngineContext) -> Note:
 
 
 UNDECIDABLE: Final = "the engine's result says neither success nor failure"
+
+
+def input_failure(context: NodeEngineContext) -> ErrorContext:
+    """Names what the run was not given."""
+    names = " and ".join(map(repr, missing_input(context)))
+    message = f"the input lacks {names}; accepted: the name of a node, and an integer or a text as the seed"
+    return ErrorContext(message=message, category="validation_error", attempted="start")
 
 
 def node_failure(context: NodeEngineContext) -> ErrorContext:

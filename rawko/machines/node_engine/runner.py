@@ -81,6 +81,9 @@ class AgentRunner:
             return self._end(ended.outcome)
 
     async def _walk(self) -> NoReturn:
+        if walk.missing_input(self._context):
+            self._assign(reason="missing_input", error=notes.input_failure(self._context))
+            raise _Ended("failed")
         self._assign(**walk.started(self._context, self._now_ms()))
         self._tell(notes.run_started(self._context))
         if self._context.result is not None:  # a persisted attempt, on which nothing was decided

@@ -8,8 +8,10 @@ from typing import Any, Protocol, TypeAlias
 
 from rawko.machines.node_engine.context import REQUESTED, NodeEngineContext, RunReport
 from rawko.machines.node_engine.engine import NodeEngine
+from rawko.machines.node_engine.errors import MissingInput
 from rawko.machines.node_engine.nodes import Adapters, NodeRegistry
 from rawko.machines.node_engine.ports import Callbacks, NoCallbacks, NodeEnginePorts, ShouldStop, never_stop
+from rawko.machines.node_engine.walk import missing_input
 from rawko.runtime.session import LogWriter
 
 Observer: TypeAlias = Callable[[str, Mapping[str, Any]], None]
@@ -56,10 +58,13 @@ def set_up(
     """A run over registered nodes, checked before it begins; the context says by what policies, and who decides.
 
     Raises:
+        MissingInput: The context has no seed, or no first node.
         UnknownNode: The first node, or one that a policy names, is not registered.
         MissingPort: A node needs a port that no adapter is bound to.
     """
     engine = NodeEngine(nodes, context.policies, policy=context.policy)
+    if missing := missing_input(context):
+        raise MissingInput(missing)
     nodes.get(context.node_name, "the first node")
     bound = adapters or Adapters()
     nodes.require_ports(bound)

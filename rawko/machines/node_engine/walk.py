@@ -10,6 +10,11 @@ from rawko.machines.node_engine.context import PATH_LIMIT, BudgetReason, NodeEng
 Changes = Mapping[str, Any]
 
 
+def missing_input(context: NodeEngineContext) -> tuple[str, ...]:
+    """What a run cannot begin without, and was not given."""
+    return tuple(name for name in ("node_name", "seed") if getattr(context, name) == "")
+
+
 def started(context: NodeEngineContext, now_ms: int) -> Changes:
     """The run begins; one that goes on keeps its start, since its budget of time does."""
     return {"started_at_ms": now_ms if context.started_at_ms is None else context.started_at_ms}

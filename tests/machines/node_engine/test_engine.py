@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rawko.chart import find_chart, load_chart
+from rawko.interpreter.interpreter import Interpreter
 from rawko.machines.node_engine import (
     Adapters,
     EngineResult,
@@ -22,14 +24,19 @@ from rawko.machines.node_engine import (
     Port,
     RetryPolicy,
     RunState,
+    StopCheck,
+    bindings,
     failed,
     parse_policies,
     succeeded,
 )
+from rawko.machines.node_engine.drivers import DRIVERS, DriverName, make_driver
 from rawko.machines.node_engine.engine import NodeEngine
-from rawko.machines.node_engine.errors import DuplicateNode, MissingPort, UnknownNode
+from rawko.machines.node_engine.errors import DuplicateNode, MissingInput, MissingPort, UnknownNode
 from rawko.machines.node_engine.policies import applied, backoff_delay_ms
-from rawko.machines.node_engine.setup import set_up
+from rawko.machines.node_engine.ports import NodeEnginePorts
+from rawko.machines.node_engine.setup import RunSetup, set_up
+from rawko.testing.actor import create_test_actor
 from rawko.vocabulary.documents import DocumentError
 
 STATE = RunState(node_name="perceive", step_ordinal=4, data={"seen": 1}, path=("launch",))
@@ -278,10 +285,36 @@ def context(**fields: Any) -> NodeEngineContext:
     return NodeEngineContext.model_validate({"seed": 1, "node_name": "launch", **fields})
 
 
-def test_a_run_without_a_seed_or_a_first_node_is_refused() -> None:
-    for missing in ("seed", "node_name"):
-        with pytest.raises(ValueError, match=missing):
-            NodeEngineContext.model_validate({"seed": 1, "node_name": "launch"} | {missing: None})
+@pytest.mark.parametrize("missing", ["seed", "node_name"])
+def test_a_run_without_a_seed_or_a_first_node_is_refused(missing: str) -> None:
+    given = {name: value for name, value in {"seed": 1, "node_name": "launch"}.items() if name != missing}
+    with pytest.raises(MissingInput, match=f"the context has no '{missing}'; accepted"):
+        set_up(registry(raises), NodeEngineContext.model_validate(given))
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+async def test_a_run_without_a_seed_fails_before_it_does_anything(driver: DriverName) -> None:
+    calls: list[str] = []
+
+    async def should_stop() -> StopCheck:
+        calls.append("should_stop")
+        return StopCheck()
+
+    told: list[str] = []
+    ports = NodeEnginePorts(NodeEngine(registry(raises)), should_stop=should_stop)
+    unseeded = RunSetup(NodeEngineContext(node_name="launch"), ports, observe=lambda event, data: told.append(event))
+    report = await make_driver(unseeded, driver).run()
+    assert (report.outcome, report.reason, calls, told) == ("failed", "missing_input", [], ["RUN_ENDED"])
+    assert report.error is not None
+    assert report.error.message.startswith("the input lacks 'seed'; accepted")
+
+
+def test_the_machine_can_be_looked_at_without_input() -> None:
+    chart = load_chart(find_chart("node_engine"))
+    machine = Interpreter(chart, bindings)
+    machine.start()
+    assert machine.matches("idle")
+    assert create_test_actor(chart, bindings).matches("idle")
 
 
 def test_a_run_that_begins_nowhere_is_refused() -> None:
