@@ -198,7 +198,7 @@ def _context_changes(record: StepRecord, before: Mapping[str, Any]) -> list[Cont
             known = found.get(name)
             old = thaw(before.get(name)) if known is None or known.appended else known.before
             found[name] = ContextChange(name, old, value)
-    return list(found.values())
+    return [change for change in found.values() if change.appended or change.before != change.after]
 
 
 def _started(record: StepRecord, effects: Any) -> list[dict[str, Any]]:

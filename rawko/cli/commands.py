@@ -24,6 +24,9 @@ BindingsOption = Annotated[
     typer.Option("--bindings", metavar="MODULE", help="Python module whose `bindings` the chart's names stand for."),
 ]
 TrustCode = Annotated[bool, typer.Option("--trust-code", help="Allow Python code in plain sismic charts.")]
+StepAddress = Annotated[
+    str, typer.Argument(metavar="RUN@K", help="Step K of a run, as `rawko log` prints it.", show_default=False)
+]
 Output = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option("-o", "--output", metavar="FILE", help="Write there instead of to standard output."),
@@ -148,6 +151,11 @@ def resume(
         typer.Option(min=1, metavar="N", help="After that limit: so many agent runs more."),
     ] = None,
     headless: HeadlessOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen, and touch nothing.")] = False,
+    workspace: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="DIR", help="Where the run's workspace has moved to."),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Allow every tool call that rules do not deny.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No live output; only the summary.")] = False,
@@ -156,9 +164,19 @@ def resume(
     from rawko.cli.run import Bounds
     from rawko.cli.sessions import resume_command
 
-    bounds = Bounds(max_cost, max_tokens, max_time)
+    if dry_run:
+        from rawko.cli.travel import dry_run_command
+
+        raise typer.Exit(dry_run_command(run, workspace, as_json=json))
     code = resume_command(
-        run, yes=yes, as_json=json, quiet=quiet, bounds=bounds, max_iterations=max_iterations, headless=headless
+        run,
+        yes=yes,
+        as_json=json,
+        quiet=quiet,
+        bounds=Bounds(max_cost, max_tokens, max_time),
+        max_iterations=max_iterations,
+        headless=headless,
+        workspace=workspace,
     )
     raise typer.Exit(code)
 
@@ -215,7 +233,7 @@ def runs(
     json: Annotated[bool, typer.Option("--json", help="One JSON object per run.")] = False,
 ) -> None:
     """List the runs of the current folder, oldest first."""
-    from rawko.cli.sessions import runs_command
+    from rawko.cli.history import runs_command
 
     raise typer.Exit(runs_command(as_json=json))
 
@@ -224,12 +242,107 @@ def runs(
 def log(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run; see `rawko runs`.", show_default=False)],
     whole: Annotated[bool, typer.Option("--all", "-a", help="Also the pieces of text as they arrived.")] = False,
+    last: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("-n", "--last", min=1, metavar="N", help="The latest N steps alone."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Every step whole, one JSON object each.")] = False,
 ) -> None:
-    """Show what happened in a run, step by step: event, machine, states."""
-    from rawko.cli.sessions import log_command
+    """Show what happened in a run, step by step: event, machine, states. `~` marks steps that a rewind left behind."""
+    from rawko.cli.history import log_command
 
-    raise typer.Exit(log_command(run, is_whole=whole, as_json=json))
+    raise typer.Exit(log_command(run, is_whole=whole, as_json=json, last=last))
+
+
+@app.command()
+def show(
+    address: Annotated[
+        str, typer.Argument(metavar="RUN[@K]", help="A run, or step K as `rawko log` prints it.", show_default=False)
+    ],
+    json: Annotated[bool, typer.Option("--json", help="Everything, as one JSON object.")] = False,
+) -> None:
+    """Show a step: what happened, why it went where it went, what it changed and cost; or a run on one page."""
+    from rawko.cli.history import show_command
+
+    raise typer.Exit(show_command(address, as_json=json))
+
+
+@app.command()
+def diff(
+    run: Annotated[str, typer.Argument(metavar="RUN[@A]", help="A run, or the first step.", show_default=False)],
+    places: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Argument(metavar="A [B]", help="Steps of that run; or RUN@B of another one.", show_default=False),
+    ] = None,
+    files: Annotated[bool, typer.Option("--files", help="The files alone.")] = False,
+    conversation: Annotated[bool, typer.Option("--conversation", help="The messages alone.")] = False,
+    machine: Annotated[bool, typer.Option("--machine", help="States and context alone.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Everything, as one JSON object.")] = False,
+) -> None:
+    """Compare two steps, of one run (`diff RUN A B`) or of two (`diff RUN1@A RUN2@B`): files, conversation, machine."""
+    from rawko.cli.travel import diff_command
+
+    asked = {"files": files, "conversation": conversation, "machine": machine}
+    parts = [name for name, is_asked in asked.items() if is_asked]
+    raise typer.Exit(diff_command(run, places or [], parts, as_json=json))
+
+
+@app.command()
+def rewind(
+    address: StepAddress,
+    files: Annotated[bool, typer.Option("--files", help="Restore the files alone; the machine stays.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+) -> None:
+    """Set a run back to a step: machine, conversation and files. Later steps stay, and edits are kept."""
+    from rawko.cli.travel import rewind_command
+
+    raise typer.Exit(rewind_command(address, files_only=files, as_json=json))
+
+
+@app.command()
+def fork(
+    address: StepAddress,
+    task: Annotated[Optional[str], typer.Option(help="A new task, with what was said and done so far.")] = None,  # noqa: UP045
+    agent: Annotated[Optional[str], typer.Option(metavar="NAME", help="Who works next.")] = None,  # noqa: UP045
+    model: Annotated[Optional[str], typer.Option(help="Model to ask from there on.")] = None,  # noqa: UP045
+    into: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="DIR", help="Folder of the fork; one beside the workspace by default."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print what was made as JSON.")] = False,
+) -> None:
+    """Make a run of its own from a step, in a folder of its own; the original stays as it is."""
+    from rawko.cli.travel import fork_command
+
+    raise typer.Exit(fork_command(address, task, agent, model, into, as_json=json))
+
+
+@app.command()
+def branch(
+    address: StepAddress,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the branch.", show_default=False)],
+    message: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("-m", "--message", help="Of the commit; the run's task by default."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Move a branch of that name that is there already.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
+) -> None:
+    """Write the files of a step as a branch of your git repository: one commit; your work tree is not touched."""
+    from rawko.cli.travel import branch_command
+
+    raise typer.Exit(branch_command(address, name, message, is_forced=force, as_json=json))
+
+
+@app.command()
+def replay(
+    address: Annotated[str, typer.Argument(metavar="RUN[@K]", help="A run, or a step to stop at.", show_default=False)],
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Step through a recorded run once more, with no model and no tool, and check that it comes out as recorded."""
+    from rawko.cli.travel import replay_command
+
+    raise typer.Exit(replay_command(address, as_json=json))
 
 
 @app.command()
@@ -395,6 +508,25 @@ def explore(
         quiet,
     )
     raise typer.Exit(explore_command(options))
+
+
+@app.command()
+def pin(
+    step: Annotated[
+        str, typer.Argument(metavar="RUN@K", help="A step as `rawko log RUN` numbers it.", show_default=False)
+    ],
+    output: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("-o", "--output", metavar="FILE", help="Append it to this .feature, beside its chart."),
+    ] = None,
+    guards: Annotated[
+        bool, typer.Option("--guards", help="Say how guards come out, instead of giving the context they read.")
+    ] = False,
+) -> None:
+    """Tell a recorded step as a scenario of a contract, which `rawko test` runs."""
+    from rawko.cli.pin import pin_command
+
+    raise typer.Exit(pin_command(step, output=output, gives_guards=guards))
 
 
 @app.command()

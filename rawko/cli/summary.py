@@ -107,12 +107,13 @@ def _print_files(paths: tuple[str, ...], stream: TextIO, paint: Painter) -> None
 def _print_diff(diff: str, stream: TextIO, paint: Painter) -> None:
     lines = diff.splitlines()
     for line in lines[:MAX_DIFF_LINES]:
-        print(paint(visible(line), *_diff_style(line)), file=stream)
+        print(paint(visible(line), *diff_style(line)), file=stream)
     if len(lines) > MAX_DIFF_LINES:
         print(paint(f"… {len(lines) - MAX_DIFF_LINES} more lines", "dim"), file=stream)
 
 
-def _diff_style(line: str) -> tuple[str, ...]:
+def diff_style(line: str) -> tuple[str, ...]:
+    """How a line of a unified diff is painted."""
     if line.startswith(("+++", "---", "diff ")):
         return ("bold",)
     return {"+": ("green",), "-": ("red",), "@": ("cyan",)}.get(line[:1], ())

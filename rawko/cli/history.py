@@ -1,0 +1,171 @@
+"""`runs`, `log` and `show`: what there is, and what happened."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import datetime
+
+from rawko.app.history import last_steps, steps_of
+from rawko.app.past import Address, open_past
+from rawko.app.record import RunRecord, list_records, read_record
+from rawko.app.rewinding import finish_rewind
+from rawko.app.rows import Line, cause_of
+from rawko.cli.output import Painter, complain, nobody_reads, visible
+from rawko.cli.settings import settings_here
+from rawko.config import ConfigError, Settings
+from rawko.runtime.journal import StepRecord
+from rawko.runtime.jumps import jump_of
+
+_TASK_CHARS = 60
+
+
+def runs_command(*, as_json: bool) -> int:
+    """One line per run, with where it comes from and where it went."""
+    try:
+        current = settings_here()
+        records = list_records(current)
+    except ConfigError as error:
+        return complain(str(error))
+    try:
+        for record in records:
+            print(json.dumps(_run_json(record, records), ensure_ascii=False) if as_json else _run_line(record, current))
+    except BrokenPipeError:
+        return nobody_reads()
+    if not records and not as_json:
+        print("no runs of this folder yet")
+    return 0
+
+
+def _run_json(record: RunRecord, records: Sequence[RunRecord]) -> dict[str, object]:
+    forks = [other.run for other in records if other.parent is not None and other.parent.run == record.run]
+    return {
+        "run": record.run,
+        "outcome": record.outcome,
+        "agent": record.agent,
+        "task": record.task,
+        "workspace": str(record.settings.workspace),
+        "parent": None if record.parent is None else record.parent.to_json(),
+        "forks": forks,
+        "continues": record.continues,
+        "rewinds": [{"row": row, "step": step} for row, step in record.rewinds],
+    }
+
+
+def _run_line(record: RunRecord, current: Settings) -> str:
+    told = list(_relations(record))
+    if record.settings.workspace != current.workspace:
+        told.append(f"in {record.settings.workspace}")
+    more = f"  ({'; '.join(told)})" if told else ""
+    return f"{record.run}  {record.outcome:<12}  {_short(record.task)}{visible(more)}"
+
+
+def _relations(record: RunRecord) -> Iterator[str]:
+    if record.parent is not None:
+        yield f"fork of {record.parent.run}@{record.parent.step}"
+    if record.continues is not None:
+        yield f"continues {record.continues}"
+    if record.rewinds:
+        times = f", {len(record.rewinds)} times" if len(record.rewinds) > 1 else ""
+        yield f"rewound to {record.rewinds[-1][1]}{times}"
+
+
+# ---------------------------------------------------------------- log
+
+
+def log_command(run: str, *, is_whole: bool, as_json: bool, last: int | None = None) -> int:
+    """One line per committed step."""
+    try:
+        asyncio.run(_print_log(run, is_whole=is_whole, as_json=as_json, last=last))
+    except ConfigError as error:
+        return complain(str(error))
+    except BrokenPipeError:
+        return nobody_reads()
+    return 0
+
+
+async def _print_log(run: str, *, is_whole: bool, as_json: bool, last: int | None) -> None:
+    current = settings_here()
+    await tell_finished(run, current)
+    record = read_record(run, current)
+    line = Line(record.rewinds)
+    paint = Painter(sys.stdout)
+    async for step in steps_of(record.settings, run) if last is None else last_steps(record.settings, run, last):
+        is_left = line.leaves_behind(step.seq)
+        if as_json:
+            print(json.dumps({**_without_machines(step), "is_left_behind": is_left}, ensure_ascii=False))
+        elif is_whole or not _is_talk(step):
+            print(paint(_line(step, is_left), "dim") if is_left else _line(step, is_left))
+
+
+def _without_machines(step: StepRecord) -> dict[str, object]:
+    """The row; what a rewind holds of the machines is not for reading."""
+    told = asdict(step)
+    if jump_of(step) is not None:
+        told["event"]["data"].pop("snapshot", None)
+    return told
+
+
+def _is_talk(step: StepRecord) -> bool:
+    """Text as it arrives, step by step: the message that it becomes says the same."""
+    return step.event is not None and step.event["name"] == "TEXT_DELTA"
+
+
+def _line(step: StepRecord, is_left: bool) -> str:
+    receipt = "" if step.receipt in (None, "taken") else f"  ({step.receipt})"
+    when = datetime.fromtimestamp(step.time).strftime("%H:%M:%S")
+    states = " ".join(step.configuration[1:])
+    mark = "~" if is_left else " "
+    jump = jump_of(step)
+    kept = f"  before: snapshot {jump.safety[:7]}" if jump is not None and jump.safety else ""
+    return visible(f"{step.seq:>5}{mark} {when}  {step.actor:<20}  {cause_of(step):<28}  {states}{receipt}{kept}")
+
+
+async def tell_finished(run: str, current: Settings) -> None:
+    """Finish a rewind that a killed process has begun, and say so."""
+    done = await finish_rewind(run, current)
+    if done is not None:
+        print(f"rawko: finished the rewind of run {run} to step {done.step}, which was interrupted", file=sys.stderr)
+
+
+def _short(task: str) -> str:
+    line = visible(" ".join(task.split()))
+    return line if len(line) <= _TASK_CHARS else line[: _TASK_CHARS - 1] + "…"
+
+
+# ---------------------------------------------------------------- show
+
+
+def show_command(address: str, *, as_json: bool) -> int:
+    """A step with everything about it; a run's summary where no step is named."""
+    from rawko.app.explaining import explain
+    from rawko.app.overview import overview
+    from rawko.cli.show import print_explanation, print_overview
+
+    async def show() -> None:
+        place = Address.parse(address)
+        current = settings_here()
+        await tell_finished(place.run, current)
+        async with open_past(place.run, current) as past:
+            if place.place is None:
+                told = await overview(past)
+                print(json.dumps(told.to_json(), ensure_ascii=False)) if as_json else print_overview(told)
+                return
+            if place.is_snapshot:
+                raise ConfigError(f"{place.place!r} is a snapshot; see what is in it with: rawko diff --files")
+            explanation = await explain(past, past.step(place.place))
+            if as_json:
+                print(json.dumps(explanation.to_json(), ensure_ascii=False))
+            else:
+                print_explanation(explanation, sys.stdout)
+
+    try:
+        asyncio.run(show())
+    except ConfigError as error:
+        return complain(str(error))
+    except BrokenPipeError:
+        return nobody_reads()
+    return 0
