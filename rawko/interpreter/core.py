@@ -157,8 +157,8 @@ def init_event(input: Mapping[str, Any]) -> Event:
 INIT_EVENT = make_event(INIT, {})
 
 
-def invocation_event(name: str, data: Any, invocation: Invocation, *, is_end: bool) -> InvocationEvent:
+def invocation_event(name: str, data: Any, id: str, number: int, *, is_end: bool) -> InvocationEvent:
     event = make_event(name, data, InvocationEvent)
     assert isinstance(event, InvocationEvent)
-    event.id, event.number, event.is_end = invocation.id, invocation.number, is_end
+    event.id, event.number, event.is_end = id, number, is_end
     return event

@@ -358,27 +358,37 @@ class Interpreter(Macrosteps):
 
     # ------------------------------------------------------------ invocations
 
-    def complete_invocation(self, id: str, number: int, output: Any = None) -> bool:
-        """An actor has finished: queue `done.invoke.<id>`. False if that invocation is over: then it is dropped."""
-        return self._from_actor(id, number, f"done.invoke.{id}", {"output": output}, is_end=True)
+    def complete_invocation(self, id: str, number: int, output: Any = None, *, was_running: bool = False) -> bool:
+        """An actor has finished: queue `done.invoke.<id>`. False if that invocation is over: then it is dropped.
 
-    def fail_invocation(self, id: str, number: int, error: Any) -> bool:
+        Args:
+            was_running: It came while the invocation was running, and is to be heard though it is over now.
+        """
+        name = f"done.invoke.{id}"
+        return self._from_actor(id, number, name, {"output": output}, is_end=True, was_running=was_running)
+
+    def fail_invocation(self, id: str, number: int, error: Any, *, was_running: bool = False) -> bool:
         """An actor has failed: queue `error.invoke.<id>` with `error`. False if that invocation is over.
 
         With `errors: scxml` the event is SCXML's: `error.communication`.
         """
         name = "error.communication" if self._program.errors_are_events else f"error.invoke.{id}"
-        return self._from_actor(id, number, name, {"error": error}, is_end=True)
+        return self._from_actor(id, number, name, {"error": error}, is_end=True, was_running=was_running)
 
-    def deliver(self, id: str, number: int, event: str, data: Mapping[str, Any]) -> bool:
+    def deliver(
+        self, id: str, number: int, event: str, data: Mapping[str, Any], *, was_running: bool = False
+    ) -> bool:
         """Queue an event from an actor (C-25). False if that invocation is over."""
-        return self._from_actor(id, number, event, data, is_end=False)
+        return self._from_actor(id, number, event, data, is_end=False, was_running=was_running)
 
-    def _from_actor(self, id: str, number: int, name: str, data: Mapping[str, Any], *, is_end: bool) -> bool:
+    def _from_actor(
+        self, id: str, number: int, name: str, data: Mapping[str, Any], *, is_end: bool, was_running: bool
+    ) -> bool:
         invocation = self._invocations.get(id)
-        if invocation is None or invocation.number != number or self._is_done:
+        is_running = invocation is not None and invocation.number == number
+        if self._is_done or not (is_running or was_running):
             return False
-        self._push(invocation_event(name, freeze(data, name), invocation, is_end=is_end))
+        self._push(invocation_event(name, freeze(data, name), id, number, is_end=is_end))
         return True
 
     # ------------------------------------------------------------ asking

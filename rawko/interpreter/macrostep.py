@@ -174,7 +174,8 @@ class Macrosteps(Recovery):
             "code": "timeout",
             "message": f"actor {invocation.id!r} did not finish within {timer.delay:g} s",
         }
-        event = invocation_event(f"error.invoke.{invocation.id}", {"error": Record(error)}, invocation, is_end=True)
+        name = f"error.invoke.{invocation.id}"
+        event = invocation_event(name, {"error": Record(error)}, invocation.id, timer.number, is_end=True)
         return self._macrostep(now, event, None, invocation, is_timeout=True)
 
     def _consume(self, now: float, event: Event) -> Step | None:
@@ -182,7 +183,9 @@ class Macrosteps(Recovery):
             return self._macrostep(now, event)
         invocation = self._invocations.get(event.id)
         if invocation is None or invocation.number != event.number:
-            return None  # of an invocation that has ended
+            if not self._program.errors_are_events:
+                return None  # of an invocation that has ended
+            return self._macrostep(now, event)  # SCXML: what came while it was running is heard
         return self._macrostep(now, event, None, invocation if event.is_end else None)
 
     def _macrostep(

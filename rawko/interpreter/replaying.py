@@ -77,5 +77,5 @@ def _made(machine: Interpreter, name: str, data: Mapping[str, Any]) -> Event:
         if name.startswith(prefix):
             invocation = machine.invocations.get(name.removeprefix(prefix))
             if invocation is not None:
-                return invocation_event(name, freeze(data, name), invocation, is_end=True)
+                return invocation_event(name, freeze(data, name), invocation.id, invocation.number, is_end=True)
     return make_event(name, freeze(data, name))

@@ -85,6 +85,8 @@ class Actor:
         self.path = path
         self.system_id = system_id
         self._snapshot = snapshot
+        self._hears_late = chart.errors == "scxml"
+        self._ends_heard: set[int] = set()
         self._children: Mapping[str, Any] = {} if snapshot is None else snapshot.get("children", {})
         self._inbox = Inbox(path, inbox_limit)
         self._wake = asyncio.Event()
@@ -244,6 +246,8 @@ class Actor:
         self._waiters.check()
         await self.session.checkpoint_if_due()
 
+        if self.interpreter.final:
+            self._effects.tell_end(self.interpreter.output)
     async def _sleep(self) -> None:
         """Wait for an event or for what is due next."""
         due = self.interpreter.next_due()
@@ -288,7 +292,7 @@ class Actor:
             session=self.session,
             snapshot=snapshot,
             path=f"{self.path}/{effect.id}",
-            parent=Parent(self, effect.id, effect.number),
+            parent=Parent(self, effect.id, effect.number, hears_end=self._hears_late and machine.output is None),
             trusted=machine.trusted,
         )
 
@@ -350,15 +354,31 @@ class Actor:
 
     def deliver(self, id: str, number: int, event: str, data: Mapping[str, Any]) -> None:
         """Queue an event from an invoked actor."""
-        self._enqueue(lambda: self.interpreter.deliver(id, number, event, data))
+        if not self._hears_late:
+            self._enqueue(lambda: self.interpreter.deliver(id, number, event, data))
+        elif self.invokes(id, number):
+            self._enqueue(lambda: self.interpreter.deliver(id, number, event, data, was_running=True))
 
     def completed(self, id: str, number: int, output: Any) -> None:
         """An invoked actor has finished."""
-        self._enqueue(lambda: self.interpreter.complete_invocation(id, number, output))
+        if not self._hears_late:
+            self._enqueue(lambda: self.interpreter.complete_invocation(id, number, output))
+        elif self._is_end_new(id, number):
+            self._enqueue(lambda: self.interpreter.complete_invocation(id, number, output, was_running=True))
 
     def failed(self, id: str, number: int, error: Mapping[str, Any]) -> None:
         """An invoked actor has failed."""
-        self._enqueue(lambda: self.interpreter.fail_invocation(id, number, error))
+        if not self._hears_late:
+            self._enqueue(lambda: self.interpreter.fail_invocation(id, number, error))
+        elif self._is_end_new(id, number):
+            self._enqueue(lambda: self.interpreter.fail_invocation(id, number, error, was_running=True))
+
+    def _is_end_new(self, id: str, number: int) -> bool:
+        """SCXML hears what came while an actor was running, even if its state was left meanwhile; its end once."""
+        if number in self._ends_heard or not self.invokes(id, number):
+            return False
+        self._ends_heard.add(number)
+        return True
 
     def tell(self, event: str, data: Mapping[str, Any]) -> None:
         """Queue an event of the runtime's own, whatever the inbox's bound."""

@@ -22,11 +22,16 @@ UNDELIVERED = "error.communication"
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """The machine that invoked an actor, under which id and number."""
+    """The machine that invoked an actor, under which id and number.
+
+    Attributes:
+        hears_end: It is told of the end by the last step itself, right after what that has sent.
+    """
 
     actor: Actor
     id: str
     number: int
+    hears_end: bool = False
 
 
 class Effects:
@@ -38,6 +43,11 @@ class Effects:
         self._parent = parent
         events = (event for t in owner.interpreter.chart.transitions for event in t.events)
         self._hears_undelivered = any(descriptor_matches(event, UNDELIVERED) for event in events)
+
+    def tell_end(self, output: Any) -> None:
+        """The machine has finished: a parent in SCXML hears of it with what was sent last."""
+        if self._parent is not None and self._parent.hears_end:
+            self._parent.actor.completed(self._parent.id, self._parent.number, output)
 
     def can_reach(self, to: str) -> bool:
         """Whether an event could be delivered now."""
