@@ -68,6 +68,8 @@ def repository_around(folder: Path, environ: Mapping[str, str]) -> Repository | 
 
 def head_of(folder: Path, environ: Mapping[str, str]) -> str | None:
     """The commit that HEAD is at, as a run remembers it; None outside of repositories and before the first commit."""
+    if not any((above / ".git").exists() for above in (folder, *folder.parents)):
+        return None  # without starting a program
     repository = repository_around(folder, environ)
     if repository is None:
         return None

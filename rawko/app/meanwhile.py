@@ -15,6 +15,8 @@ from rawko.workspace.store import SnapshotStore
 
 RESET: Final = "reset workspace"
 """The policy of an invocation that is run again on the files as they were before it."""
+CAPTURE: Final = "capture_snapshot"
+"""The actor whose result is a snapshot of the workspace."""
 MAX_NAMED: Final = 5
 
 
@@ -80,6 +82,11 @@ def needs_reset(snapshot: Mapping[str, Any], read_only: Collection[str]) -> bool
         for machine in machines_in(snapshot)
         for invocation in machine["invocations"]
     )
+
+
+def is_capturing(snapshot: Mapping[str, Any]) -> bool:
+    """Whether machines that go on from a snapshot capture the workspace first, with all that is in it."""
+    return any(i["src"] == CAPTURE for machine in machines_in(snapshot) for i in machine["invocations"])
 
 
 def is_read_only(given: Any, read_only: Collection[str]) -> bool:

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
+from rawko.app.meanwhile import CAPTURE
 from rawko.app.parts import open_journal
 from rawko.app.record import RunRecord, read_record
 from rawko.app.run import Prepared, Run
@@ -27,8 +28,6 @@ from rawko.workspace.archive import MIN_PREFIX, Archive
 Result = TypeVar("Result")
 
 LAST: Final = "last"
-CAPTURE: Final = "capture_snapshot"
-"""The actor whose result is a snapshot of the workspace."""
 LOOK_AHEAD: Final = 200
 """Rows after a tool's end among which its snapshot is."""
 PAGE: Final = 500

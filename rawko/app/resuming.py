@@ -14,13 +14,12 @@ from typing import Any, Final
 from rawko.app import continuing
 from rawko.app.attaching import attach, check_attachable
 from rawko.app.meanwhile import RESET, edits_since, is_read_only, machines_in
-from rawko.app.parts import agent_machines, open_toolbox
+from rawko.app.needs import charts_of, read_only_tools, tools_of
 from rawko.app.past import Past, open_past
 from rawko.app.record import RunRecord, read_record
 from rawko.app.rewinding import finish_rewind, question_of
-from rawko.chart import find_chart, load_chart
 from rawko.config import ConfigError, Settings
-from rawko.runtime.ports import Toolbox, WorkspaceError
+from rawko.runtime.ports import WorkspaceError
 from rawko.runtime.replay import ReplayTree
 from rawko.vocabulary.snapshot import FileChange
 from rawko.workspace.archive import user_of
@@ -144,36 +143,6 @@ def changed_since(record: RunRecord) -> Iterator[str]:
                 f"run {record.run!r} cannot be resumed: agent {agent!r} had tools that are gone "
                 f"({', '.join(gone)}): use the version of rawko that it began with"
             )
-
-
-def charts_of(settings: Settings, agent: str | None) -> dict[str, str]:
-    """Hash of each chart of a run, by its name.
-
-    Raises:
-        ConfigError: A chart cannot be loaded.
-    """
-    machines = agent_machines(settings)
-    chosen = machines.values() if agent is None else [machines[settings.agents[agent].chart]]
-    charts = [chart for chart, _ in chosen]
-    if agent is None:
-        charts.append(load_chart(find_chart("orchestrator")))
-    return {chart.name: chart.hash for chart in charts}
-
-
-def tools_of(settings: Settings, toolbox: Toolbox | None = None) -> dict[str, list[str]]:
-    """Names of the tools of each agent, sorted.
-
-    Raises:
-        ConfigError: The tools cannot be set up.
-    """
-    found = toolbox or open_toolbox(settings, frozenset)
-    return {agent: sorted(spec.name for spec in found.specs(agent)) for agent in settings.agents}
-
-
-def read_only_tools(settings: Settings, toolbox: Toolbox | None = None) -> frozenset[str]:
-    """Names of the tools that only read."""
-    found = toolbox or open_toolbox(settings, frozenset)
-    return frozenset(spec.name for agent in settings.agents for spec in found.specs(agent) if spec.is_read_only)
 
 
 # ---------------------------------------------------------------- what would happen

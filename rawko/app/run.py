@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rawko.app import continuing, mail
+from rawko.app.git import head_of
+from rawko.app.meanwhile import is_capturing, keep_edits, needs_reset
+from rawko.app.needs import charts_of, read_only_tools, tools_of
 from rawko.app.parts import (
     Machine,
     agent_machines,
@@ -116,6 +119,7 @@ class Run:
     _asked: asyncio.Event = field(default_factory=asyncio.Event)
     _is_cancelled: bool = False
     _canceller: str = ""
+    _resumed_from: Mapping[str, Any] | None = None
     _notes: list[str] = field(default_factory=list)
 
     @property
@@ -175,11 +179,21 @@ class Run:
             actor = await self._make_actor(meter, toolbox, stores)
             if self.is_resumed:  # only now: a run that cannot be resumed is left as it was found
                 await asyncio.to_thread(Leftovers(running_folder(self.settings, self.id)).end_all)
+                await self._keep_edits(workspace, toolbox)
                 forget_report(self.settings, self.id)
                 change_budget(self.settings, self.id)
                 mail.discard(self.settings, self.id)
             else:
-                write_record(self.settings, self.id, self.task, self.agent, continues=self.continues)
+                write_record(
+                    self.settings,
+                    self.id,
+                    self.task,
+                    self.agent,
+                    continues=self.continues,
+                    head=await asyncio.to_thread(head_of, self.settings.workspace, self.settings.environ),
+                    charts=charts_of(self.settings, self.agent),
+                    tools=tools_of(self.settings, toolbox),
+                )
             before = await self._first(workspace)
             await self._drive(actor)
             after = await self._captured(workspace, "after the run")
@@ -224,6 +238,17 @@ class Run:
         if not recorded.last_seq and has_report(self.settings, self.id):
             raise ConfigError(f"run {self.id!r} cannot be resumed: the journal holds nothing of it any more")
         return Stores(workspace, journal, recorded)
+
+    async def _keep_edits(self, workspace: Any, toolbox: Toolbox) -> None:
+        """What was edited since the last snapshot is kept, and told, before anything writes again."""
+        at_work = self._resumed_from
+        if at_work is None or self.is_cancel or is_capturing(at_work):
+            return
+        try:
+            is_reset = needs_reset(at_work, read_only_tools(self.settings, toolbox))
+            self._notes += await keep_edits(workspace, is_reset=is_reset)
+        except WorkspaceError as error:
+            raise ConfigError(f"run {self.id!r} cannot be resumed: {error.message}") from error
 
     async def _first(self, workspace: Any) -> str | None:
         """The tree of before the run: its first snapshot."""
@@ -284,6 +309,7 @@ class Run:
                 snapshot = (await replay(stores.recorded, self.id, chart, bindings, input=given)).snapshot
             except ReplayError as error:
                 raise ConfigError(f"run {self.id!r} cannot be resumed: {error}") from error
+        self._resumed_from = snapshot
         return Actor(chart, bindings, input=given, session=session, snapshot=snapshot)
 
     def _agent_alone(self, config: AgentConfig, machine: Machine) -> Prepared:
