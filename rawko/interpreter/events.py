@@ -79,6 +79,15 @@ class InvocationEvent(Event):
         self.name, self.data, self.at_ms, self.id, self.number, self.is_end = state
 
 
+def own_event(name: str, data: dict[str, Any]) -> Event:
+    """An event that keeps this very dictionary: nobody else may."""
+    event = Event.__new__(Event)
+    event.name = name
+    event.data = data
+    event.at_ms = 0
+    return event
+
+
 def make_event(name: str, data: Mapping[str, Any], kind: type[Event] = Event) -> Event:
     """An event with any payload, also with fields that are called `name` or `data`."""
     event = kind.__new__(kind)

@@ -22,13 +22,13 @@ from rawko.interpreter.agenda import Timer
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.core import invocation_event
 from rawko.interpreter.errors import NotRunningError
-from rawko.interpreter.events import Event, InternalEvent, make_event
+from rawko.interpreter.events import Event, InternalEvent, make_event, own_event
 from rawko.interpreter.explain import Refusal, can, why_not
 from rawko.interpreter.macrostep import Macrosteps
 from rawko.interpreter.observed import BoundListener, Observation, property_listener
 from rawko.interpreter.snapshots import release, restore_into, take_snapshot
 from rawko.interpreter.steps import Receipt, Step
-from rawko.interpreter.values import Record, freeze
+from rawko.interpreter.values import Record, freeze, freeze_fields
 from rawko.interpreter.work import Invocation
 
 NOT_KEPT = frozenset(
@@ -208,21 +208,47 @@ class Interpreter(Macrosteps):
         Raises:
             ActionError: A guard, action or contract failed and the machine does not handle `error.execution`.
         """
-        if data:
-            data = self._payload(name, data)  # type: ignore[assignment]  # a mapping of the same fields
-        step = self._send_plain(name, data)
-        if step is not None:
-            return step
+        fields = self._payload(name, data) if data else data
+        event = own_event(name, fields)
+        node, agenda, observation = self._node, self._agenda, self._observation
+        if node is None or agenda._queue or agenda._heap or self._internal or self._is_busy or self._is_done:
+            return self._send_queued(event)
+        # Nothing waits: the event need not go through the queue.
+        if observation is None:
+            self._time = now = self._now()
+            self._seq += 1
+            plan = node.plain.get(name)
+            step = self._macrostep(now, event) if plan is None else self._take_plain(now, event, plan)
+        elif observation.is_listening_only and not observation.is_open:
+            self._time = now = self._now()
+            self._seq += 1
+            step = self._execute_observed(now, observation, event)
+        else:
+            return self._send_queued(event)
+        assert step is not None
+        if self._subscribers:
+            self._tell_subscribers(step)
+        if step._steps[0].event is not event:  # a listener has put something before it
+            return self._run_to(event, [step])
+        if self._may_go_on():
+            step.following = tuple(self.execute())
+        return step
+
+    def _send_queued(self, event: Event) -> Step:
+        """Send an event to a machine that may have to start, or to do something else first."""
         self._require_idle()
-        event = make_event(name, data)
         before: list[Step] = []
         if self._node is None:
             before.append(self.start())
-        found: Step | None = None
-        following: list[Step] = []
         if not self._is_done:
             self._push(event)
-        while not self._is_done and (step := self.execute_once()) is not None:
+        return self._run_to(event, before)
+
+    def _run_to(self, event: Event, before: list[Step]) -> Step:
+        """Run until nothing is due; the step of the event, which is queued, with what came before it."""
+        found: Step | None = None
+        following: list[Step] = []
+        while not self._is_done and self._may_go_on() and (step := self.execute_once()) is not None:
             if found is not None:
                 following.append(step)
             elif step._steps[0].event is event:
@@ -236,35 +262,18 @@ class Interpreter(Macrosteps):
         found.following = tuple(following)
         return found
 
-    def _send_plain(self, name: str, data: Mapping[str, Any]) -> Step | None:
-        """The step where nothing waits, nobody listens and the plan is known to be plain; else None."""
-        node, agenda = self._node, self._agenda
-        if (
-            node is None
-            or self._observation is not None
-            or agenda._queue
-            or agenda._heap
-            or self._internal
-            or self._is_busy
-            or self._is_done
-        ):
-            return None
-        plan = node.plain.get(name)
-        if plan is None:
-            return None
-        self._time = now = self._now()
-        self._seq += 1
-        step = self._take_plain(now, make_event(name, data), plan)
-        if self._subscribers:
-            self._tell_subscribers(step)
-        return step
+    def _may_go_on(self) -> bool:
+        """Whether something waits, or code must be asked that looks at the time."""
+        agenda, observation = self._agenda, self._observation
+        return bool(agenda._queue or agenda._heap or self._internal) or (
+            observation is not None and not observation.is_listening_only
+        )
 
-    def _payload(self, name: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _payload(self, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
         """A payload as the machine keeps it: frozen JSON, but for trusted code, which takes any value."""
         if not data or (self._observation is not None and self._observation.has_evaluator):
-            return data
-        frozen: Mapping[str, Any] = freeze(data, name)
-        return frozen
+            return dict(data)
+        return freeze_fields(data, name)
 
     def queue(  # type: ignore[override]  # sismic's own, but for parameters that may have any name
         self, event_or_name: str | SismicEvent, /, *event_or_names: str | SismicEvent, **parameters: Any
@@ -375,9 +384,7 @@ class Interpreter(Macrosteps):
         name = "error.communication" if self._program.errors_are_events else f"error.invoke.{id}"
         return self._from_actor(id, number, name, {"error": error}, is_end=True, was_running=was_running)
 
-    def deliver(
-        self, id: str, number: int, event: str, data: Mapping[str, Any], *, was_running: bool = False
-    ) -> bool:
+    def deliver(self, id: str, number: int, event: str, data: Mapping[str, Any], *, was_running: bool = False) -> bool:
         """Queue an event from an actor (C-25). False if that invocation is over."""
         return self._from_actor(id, number, event, data, is_end=False, was_running=was_running)
 

@@ -19,9 +19,10 @@ from rawko.interpreter.errors import EventlessCycleError, InvocationError
 from rawko.interpreter.events import Event, InvocationEvent, make_event
 from rawko.interpreter.observed import Observation
 from rawko.interpreter.program import ACTION, CodeGuardCall, Plan, Rows, Where, in_blocks
-from rawko.interpreter.recovery import Recovery
+from rawko.interpreter.recovery import Marks, Recovery
 from rawko.interpreter.steps import MicroStep, Receipt, Step
 from rawko.interpreter.structure import Structure
+from rawko.interpreter.tables import EventKey
 from rawko.interpreter.values import Record
 from rawko.interpreter.work import Failed, Invocation
 
@@ -68,10 +69,14 @@ class Macrosteps(Recovery):
         if failure is not None:
             raise failure
 
-    def _execute_observed(self, now: float, observation: Observation) -> Step | None:
+    def _execute_observed(self, now: float, observation: Observation, event: Event | None = None) -> Step | None:
+        """A macrostep that is listened to; for the event, if one is given, as if it had been queued."""
         try:
-            observation.step_started(now)
-            step = self._execute_next(now)
+            if event is None:
+                observation.step_started(now)
+                step = self._execute_next(now)
+            else:
+                step = self._execute_sent(now, event, observation)
             if step is None and self._node is not None and not self._is_done:
                 self._check_idle(observation)
             observation.step_ended()
@@ -79,6 +84,23 @@ class Macrosteps(Recovery):
             observation.step_failed()
             raise
         return step
+
+    def _execute_sent(self, now: float, event: Event, observation: Observation) -> Step | None:
+        seq, node = self._seq, self._node
+        assert node is not None
+        is_next = False
+        try:
+            observation.step_started(now)
+            is_next = not self._internal
+        finally:
+            if not is_next:  # a listener has raised, or put something before it
+                self._agenda.push(now, seq, event)
+        if not is_next:
+            return self._execute_next(now)
+        plan = node.plain.get(event.name)
+        if plan is not None and not observation.binds(plan):
+            return self._take_told(now, event, plan, observation)
+        return self._macrostep(now, event)
 
     def _check_idle(self, observation: Observation) -> None:
         """Invariants also hold where nothing happens: time may have passed (sismic's rule)."""
@@ -131,8 +153,9 @@ class Macrosteps(Recovery):
 
     def _take_told(self, now: float, event: Event, plan: Plan, observation: Observation) -> Step:
         """The same, with listeners: nothing can fail but they, and they may queue events."""
-        marks = self._mark()
+        before = self._node, self._history, self._event
         steps: list[SismicMicroStep] = [MicroStep(plan, event, [])]
+        marks: Marks | None = None
         self._is_busy = True
         self._work = None
         try:
@@ -141,11 +164,13 @@ class Macrosteps(Recovery):
             self._idle_choice = None
             if plan.writes:
                 self._history = {**self._history, **dict(plan.writes)}
-            observation.event_consumed(event)
             observation.tell(plan, event)
             self._node = plan.target
-            if self._internal:
-                self._stabilise(steps)
+            if not self._internal:
+                observation.step_ended()
+                return Step(now, steps, Receipt.TAKEN, (), (), plan.target)
+            marks = self._mark(*before)
+            self._stabilise(steps)
             step = self._commit(now, steps, Receipt.TAKEN)
             assert step is not None
             return step
@@ -153,7 +178,7 @@ class Macrosteps(Recovery):
             failure = error
         finally:
             self._is_busy = False
-        return self._recover(now, event, failure, marks, None, is_timeout=False)
+        return self._recover(now, event, failure, marks or self._mark(*before), None, is_timeout=False)
 
     def _fire(self, now: float, timer: Timer) -> Step | None:
         """A delayed event is due: ours is processed, another's becomes an effect."""
@@ -204,7 +229,7 @@ class Macrosteps(Recovery):
             ended: The invocation whose end the event tells.
             is_timeout: It has not told it itself, and must be stopped.
         """
-        marks = self._mark()
+        marks = self._marks_now()
         steps: list[SismicMicroStep] = []
         self._is_busy = True
         self._work = None
@@ -238,9 +263,12 @@ class Macrosteps(Recovery):
         assert node is not None
         program = self._program
         structure = program.structure
-        name = event.name
-        key = name if name in structure.written else structure.event_key(name)
-        rows = node.rows.get(key) or program.rows(node, key)
+        name: str = event.name
+        key: EventKey = name
+        rows = node.rows.get(name)
+        if rows is None:
+            key = structure.event_key(name)
+            rows = program.rows(node, key)
         chosen = rows.fixed
         if chosen is None:
             chosen = self._select(rows, event)
@@ -320,11 +348,13 @@ class Macrosteps(Recovery):
     def _stabilise(self, steps: list[SismicMicroStep]) -> None:
         """Eventless transitions, else the first internal event, until there is neither."""
         program = self._program
+        if not (program.has_eventless or self._internal):
+            return
         count = 0
         while not self._is_done:
             node = self._node
             assert node is not None
-            rows = node.rows.get(None) or program.rows(node, None)
+            rows = program.rows(node, None)
             chosen = rows.fixed
             if chosen is None:
                 chosen = self._select(rows, None)

@@ -195,25 +195,37 @@ class Observation:
         return plan.is_bound and bool(self.conditions)
 
     def tell(self, plan: Plan, event: Event | None) -> None:
-        """The meta-events of a microstep that runs no code and is bound by no contract."""
+        """The meta-events of a macrostep that runs no code and is bound by no contract."""
         if not self._current:
             return
+        try:
+            self._tell_plan(plan, event)
+        except Exception as error:
+            raise ListenerFailed(error) from error
+        self._told = None
+
+    def _tell_plan(self, plan: Plan, event: Event | None) -> None:
         program, outline = self.program, plan.outline
         exit_events, entry_events = program.exit_events, program.entry_events
+        told = meta_event("event consumed", {"event": event})
+        for listener in self._current:  # looked up each time: a listener may leave
+            listener(told)
         self._told, count = plan, 0  # what is active meanwhile is worked out for those who ask
         for state in outline.exits:
-            count += 1
-            self._told_count = count
-            self._tell(exit_events[state])
+            self._told_count = count = count + 1
+            told = exit_events[state]
+            for listener in self._current:
+                listener(told)
         for transition in outline.transitions:
-            count += 1
-            self._told_count = count
-            self._tell(self._processed(transition, event))
+            self._told_count = count = count + 1
+            told = self._processed(transition, event)
+            for listener in self._current:
+                listener(told)
         for entry in outline.entries:
-            count += 1
-            self._told_count = count
-            self._tell(entry_events[entry.state])
-        self._told = None
+            self._told_count = count = count + 1
+            told = entry_events[entry[0]]
+            for listener in self._current:
+                listener(told)
 
     def _exit(self, block: Block, live: set[int]) -> None:
         name = self.program.structure.names[block.element]

@@ -12,6 +12,7 @@ from sismic.model import Event as SismicEvent
 
 from rawko.interpreter.agenda import Timer
 from rawko.interpreter.code import CodeCall, CompiledAction
+from rawko.interpreter.context_model import FREE
 from rawko.interpreter.core import Core
 from rawko.interpreter.effects import EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
 from rawko.interpreter.errors import ContextError, InterpreterError
@@ -36,8 +37,9 @@ from rawko.interpreter.updates import (
     Spawn,
     Stop,
     Update,
+    assigned,
 )
-from rawko.interpreter.values import Record, Vector, freeze
+from rawko.interpreter.values import FROZEN, Record, Vector, freeze
 from rawko.interpreter.work import MISSING, Failed, Invocation, ListenerFailed, Work
 
 
@@ -192,14 +194,16 @@ class Operations(Core):
             )
 
     def _assign(self, update: Assign) -> None:
-        work, fields, check = self._begin_work(), self._fields, self._model.field
+        work, fields, model = self._begin_work(), self._fields, self._model
+        is_free = model is FREE
         changed: dict[str, Any] = {}
         for name, value in update.fields.items():
-            value = check(name, value)
+            if not (is_free and type(value) in FROZEN):
+                value = model.field(name, value)
             changed[name] = value
             work.undo.append((name, fields.get(name, MISSING)))
             fields[name] = value
-        work.updates.append(Assign(changed))
+        work.updates.append(assigned(changed))
 
     def _apply_other(self, update: Update) -> None:
         work = self._begin_work()

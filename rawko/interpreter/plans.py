@@ -156,7 +156,9 @@ def outline(structure: Structure, configuration: Configuration, chosen: tuple[in
     for transition, _ in kept:
         domain = domain_of(structure, transition, recall_now)
         for target in structure.targets[transition]:
-            entry_set.add_descendants(target)
+            # A leaf's internal transition to itself enters nothing, also where another transition leaves the leaf.
+            if target != domain or structure.children[target]:
+                entry_set.add_descendants(target)
         for target in effective_targets(structure, structure.targets[transition], recall_now):
             entry_set.add_ancestors(target, domain)
         if domain >= 0 and structure.is_parallel[domain]:

@@ -93,7 +93,7 @@ class Program:
         self._strays: list[Node] = []
         self._generation = 0
         self.uses_parts = structure.has_parallel
-        self._has_eventless = any(not t.events for t in structure.transitions)
+        self.has_eventless = any(not t.events for t in structure.transitions)
         self._rows_asked: dict[tuple[EventKey, Configuration], Rows] = {}
         self._parts: dict[tuple[int, Configuration], Part | None] = {}
         self._domains: dict[int, int] = {}
@@ -257,7 +257,7 @@ class Program:
 
     def rows(self, node: Node, key: EventKey) -> Rows:
         """The candidates of an event key in a configuration."""
-        if key is None and not self._has_eventless:
+        if key is None and not self.has_eventless:
             return NO_ROWS
         found = node.rows.get(key)
         if found is None:

@@ -21,7 +21,7 @@ from rawko.interpreter.work import MISSING, Failed, Invocation, ListenerFailed
 if TYPE_CHECKING:
     from sismic.model import MicroStep as SismicMicroStep
 
-    from rawko.interpreter.program import Plan, Rows
+    from rawko.interpreter.program import Node, Plan, Rows
 
 Marks: TypeAlias = tuple[Any, ...]
 """A machine as it was: see `Recovery._mark`."""
@@ -43,17 +43,21 @@ class Recovery(Operations):
         def _stabilise(self, steps: list[SismicMicroStep]) -> None: ...
         def _commit(self, now: float, steps: list[SismicMicroStep], receipt: Receipt | None) -> Step | None: ...
 
-    def _mark(self) -> Marks:
+    def _marks_now(self) -> Marks:
         """Where the machine stands; the context is undone from the `Work` of the macrostep."""
+        return self._mark(self._node, self._history, self._event)
+
+    def _mark(self, node: Node | None, history: dict[int, tuple[int, ...]], event: Event) -> Marks:
+        """The same, where these three have changed already."""
         observation = self._observation
         return (
-            self._node,
-            self._history,
+            node,
+            history,
             self._invocations,
             self._number,
             self._seq,
             self._olds,
-            self._event,
+            event,
             None if observation is None else observation.mark(),
         )
 
@@ -117,7 +121,7 @@ class Recovery(Operations):
         rows = self._program.rows(node, self._program.structure.event_key("error.execution"))
         if not rows.rows:
             return None
-        marks = self._mark()
+        marks = self._marks_now()
         self._is_busy = True
         try:
             return self._process_error(now, event, failure, rows, ended, is_timeout=is_timeout)

@@ -17,6 +17,16 @@ class Assign:
     fields: Mapping[str, Any]
 
 
+_set_fields = Assign.__dict__["fields"].__set__  # the slot's own setter
+
+
+def assigned(fields: Mapping[str, Any]) -> Assign:
+    """An `Assign`, made in half the time: machines make one or two for most events."""
+    update = Assign.__new__(Assign)
+    _set_fields(update, fields)
+    return update
+
+
 @dataclass(frozen=True, slots=True)
 class Append:
     """Add one item at the end of a context field that holds a list."""
@@ -91,7 +101,7 @@ Updates: TypeAlias = Update | tuple["Updates", ...] | list["Updates"] | None
 
 def assign(**fields: Any) -> Assign:
     """Set context fields: `assign(count=0, last_error=None)`."""
-    return Assign(fields)
+    return assigned(fields)
 
 
 def append(field: str, item: Any) -> Append:

@@ -169,7 +169,8 @@ class Vector(Sequence[Any]):
 
 
 _SCALARS = frozenset({str, int, bool, type(None)})
-_FROZEN = _SCALARS | {Record, Vector}
+FROZEN = _SCALARS | {Record, Vector}
+"""Classes of values that `freeze` gives back as they are."""
 _FLAT = _SCALARS | {float}
 _MAX_DEPTH = 200
 
@@ -184,7 +185,7 @@ def freeze(value: Any, where: str = "value", _depth: int = 0) -> Any:
         NotJsonError: Something in it is not JSON; says where and what.
     """
     kind = type(value)
-    if kind in _FROZEN:
+    if kind in FROZEN:
         return value
     if kind is float:
         if isfinite(value):
@@ -195,7 +196,7 @@ def freeze(value: Any, where: str = "value", _depth: int = 0) -> Any:
     if kind is list or kind is tuple:
         # Where it stands is spelled out only for what is looked into: most of what comes in is scalar.
         items = [
-            item if type(item) in _FROZEN else freeze(item, f"{where}[{i}]", _depth + 1) for i, item in enumerate(value)
+            item if type(item) in FROZEN else freeze(item, f"{where}[{i}]", _depth + 1) for i, item in enumerate(value)
         ]
         return Vector(items)
     if kind is dict or isinstance(value, Mapping):
@@ -203,7 +204,7 @@ def freeze(value: Any, where: str = "value", _depth: int = 0) -> Any:
         for key, item in value.items():
             if type(key) is not str:
                 raise NotJsonError(where, key, "string keys")
-            fields[key] = item if type(item) in _FROZEN else freeze(item, f"{where}.{key}", _depth + 1)
+            fields[key] = item if type(item) in FROZEN else freeze(item, f"{where}.{key}", _depth + 1)
         record = _new(Record)
         _set_fields(record, fields)
         return record
@@ -236,4 +237,4 @@ def freeze_fields(data: Mapping[str, Any], where: str) -> dict[str, Any]:
     Raises:
         NotJsonError: As `freeze`.
     """
-    return {key: item if type(item) in _FROZEN else freeze(item, f"{where}.{key}", 1) for key, item in data.items()}
+    return {key: item if type(item) in FROZEN else freeze(item, f"{where}.{key}", 1) for key, item in data.items()}

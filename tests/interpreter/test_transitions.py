@@ -616,3 +616,26 @@ def test_configuration_is_listed_by_depth_and_name() -> None:
     interpreter = machine("name: p\nparallel states: [{name: z, initial: y, states: [name: y]}, {name: a}]")
     interpreter.start()
     assert interpreter.configuration == ["p", "a", "z", "y"]
+
+
+def test_an_internal_transition_of_a_leaf_to_itself_beside_one_that_leaves_it() -> None:
+    interpreter = machine(
+        """
+name: r
+parallel states:
+- name: p
+  parallel states:
+  - {name: a, transitions: [{event: E, target: a, internal: true}]}
+  - {name: b}
+- name: q
+  initial: c
+  states: [{name: c}, {name: h, type: shallow history}]
+- {name: z, transitions: [{event: E, target: h}]}
+"""
+    )
+    log = Log(interpreter)
+    interpreter.start()
+    log()
+    interpreter.send("E")
+    assert log() == "-z -c -q -b -a -p >a >z +p +a +b +q +c +z"
+    assert leaves(interpreter) == "a b c z"

@@ -116,7 +116,7 @@ def test_records_are_read_only() -> None:
 HOSTILE = """
 keys items values get to_json _fields __dict__ __class__ __len__ __reduce__ __reduce_ex__ __copy__ __deepcopy__
 __getitem__ __iter__ __eq__
-""".split()
+""".split()  # noqa: SIM905
 
 
 def test_fields_of_any_name_are_read_by_key_and_hide_no_method() -> None:
