@@ -430,11 +430,20 @@ def import_(
         Optional[str],  # noqa: UP045
         typer.Option("--from", metavar="FORMAT", help="xstate or scxml; by default what the file's ending says."),
     ] = None,
+    trust_code: Annotated[
+        bool, typer.Option("--trust-code", help="Let in the Python code of an SCXML document.")
+    ] = False,
+    data_model: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--data-model", metavar="NAME", help="python: read SCXML's code as Python, whatever it says itself."
+        ),
+    ] = None,
 ) -> None:
     """Write a machine of another format as a chart in YAML; what is lost is told."""
     from rawko.cli.formats import import_command
 
-    raise typer.Exit(import_command(source, kind, output))
+    raise typer.Exit(import_command(source, kind, output, trusted=trust_code, data_model=data_model))
 
 
 @app.command(context_settings={"allow_interspersed_args": False})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from rawko.chart import Chart, ChartError
@@ -12,15 +13,21 @@ from rawko.chart.formats.exchange import Exported, Imported
 from rawko.chart.parse import read_text
 from rawko.cli.output import complain, visible, write_out
 
+DATA_MODELS = ("null", "python")
 
-def import_command(path: Path, source: str | None, output: Path | None) -> int:
+
+def import_command(
+    path: Path, source: str | None, output: Path | None, *, trusted: bool = False, data_model: str | None = None
+) -> int:
     """Write a file of another format as a chart in YAML. `source` names the format; by default the file's ending."""
     kind = source or _ENDINGS.get(path.suffix.lower(), "")
     if kind not in _IMPORTS:
         wanted = f"--from {source!r}" if source else f"{path}: the ending {path.suffix!r}"
         return complain(f"{wanted} is not known; accepted: {', '.join(_IMPORTS)}")
+    if data_model is not None and data_model not in DATA_MODELS:
+        return complain(f"--data-model {data_model!r} is not known; accepted: {', '.join(DATA_MODELS)}")
     try:
-        imported = _IMPORTS[kind](read_text(path), str(path))
+        imported = _IMPORTS[kind](read_text(path), path, Reading(trusted, data_model))
     except ChartError as error:
         tell(error.diagnostics)
         return 1
@@ -53,17 +60,27 @@ def _told(exported: Exported) -> str:
     return exported.text
 
 
-def _from_xstate(text: str, file: str) -> Imported:
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How code in a source is read."""
+
+    trusted: bool
+    data_model: str | None
+
+
+def _from_xstate(text: str, path: Path, reading: Reading) -> Imported:
     from rawko.chart.formats.xstate import import_xstate
 
-    return import_xstate(text, file=file)
+    return import_xstate(text, file=str(path))
 
 
-def _from_scxml(text: str, file: str) -> Imported:
+def _from_scxml(text: str, path: Path, reading: Reading) -> Imported:
     from rawko.chart.formats.scxml import import_scxml
 
-    return import_scxml(text, file=file)
+    return import_scxml(
+        text, file=str(path), trusted=reading.trusted, data_model=reading.data_model, folder=path.parent
+    )
 
 
-_IMPORTS: Mapping[str, Callable[[str, str], Imported]] = {"xstate": _from_xstate, "scxml": _from_scxml}
+_IMPORTS: Mapping[str, Callable[[str, Path, Reading], Imported]] = {"xstate": _from_xstate, "scxml": _from_scxml}
 _ENDINGS = {".json": "xstate", ".scxml": "scxml", ".xml": "scxml"}

@@ -200,7 +200,7 @@ def _action(action: Action) -> Any:
         case LogAction(message):
             return {"log": message}
         case CodeAction(code):
-            return {"python": code}
+            return Block({"python": code}) if "\n" in code else {"python": code}
         case BlockAction(actions):
             return [_action(each) for each in actions]
         case _:

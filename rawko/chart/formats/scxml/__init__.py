@@ -1,4 +1,4 @@
-"""SCXML (W3C, 2015), in (`import_scxml`) and out (`export_scxml`), as far as it needs no data model."""
+"""SCXML (W3C, 2015), in (`import_scxml`) and out (`export_scxml`): without a data model, or with Python's."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """An SCXML document to a `Chart`: states, transitions, defaults, invocations. Content is `content`.
 
-Where the two differ in meaning (SCXML's transition domain is the nearest *compound* ancestor), it is told.
+Where the two differ in meaning (SCXML's transition domain is the nearest *compound* ancestor), it is told. What a
+document does is read by `content`, its data by `data`, what it invokes by `invoking`.
 """
 
 from __future__ import annotations

@@ -110,7 +110,10 @@ class Source:
         if self.data_model == PYTHON:
             self.fail("code-not-trusted", element, f"{what} is Python code. {ALLOW_CODE}")
         if self.data_model not in ("", "null", OWN_DATA_MODEL):
-            message = f"{what} needs the data model {shown(self.data_model)}; run here is 'python' (trusted code)"
+            message = (
+                f"{what} needs the data model {shown(self.data_model)}, which is not run here; to read it as Python, "
+                "import it with data_model='python' and trusted=True (command line: --data-model python --trust-code)"
+            )
             self.fail("needs-data-model", element, message)
         message = f"{what} needs a data model; what needs none is imported: name a bound guard or action instead"
         self.fail("needs-data-model", element, message)
