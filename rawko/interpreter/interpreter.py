@@ -365,6 +365,17 @@ class Interpreter(Macrosteps):
                 return timed
         return due
 
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing would come of a step now: nothing waits, and nobody has to look (invariants, timed guards)."""
+        observation = self._observation
+        return (
+            not self._is_done
+            and not self._internal
+            and (observation is None or not observation.looks_when_idle)
+            and self._agenda.peek(self.clock.time) is None
+        )
+
     # ------------------------------------------------------------ invocations
 
     def complete_invocation(self, id: str, number: int, output: Any = None, *, was_running: bool = False) -> bool:

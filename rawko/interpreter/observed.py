@@ -296,6 +296,11 @@ class Observation:
 
     # ------------------------------------------------------------ contracts
 
+    @property
+    def looks_when_idle(self) -> bool:
+        """Whether something is to be looked at though nothing has happened."""
+        return self.has_evaluator or self._has_invariants
+
     def check_invariants(self, event: Event | None) -> None:
         """The `always` conditions of all active states, outer ones first. No event: nothing happened, time passed."""
         if self._has_invariants:

@@ -90,6 +90,7 @@ class Actor:
         self._children: Mapping[str, Any] = {} if snapshot is None else snapshot.get("children", {})
         self._inbox = Inbox(path, inbox_limit)
         self._wake = asyncio.Event()
+        self._alarm: asyncio.TimerHandle | None = None
         self._idle = asyncio.Event()
         self._invocations = Invocations(self)
         self._effects = Effects(self, self._invocations, parent)
@@ -166,6 +167,8 @@ class Actor:
             await self._close()
 
     async def _close(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
         await self._invocations.close()
         self._publish_end()
         self._ended.set()
@@ -200,7 +203,9 @@ class Actor:
                 steps += 1
                 if steps % STEPS_IN_A_ROW == 0:
                     await asyncio.sleep(0)
-            elif not self._inbox:
+                if self._inbox or not self.interpreter.is_at_rest:
+                    continue
+            if not self._inbox:
                 await self._sleep()
 
     async def _begin(self) -> None:
@@ -257,15 +262,26 @@ class Actor:
             timeout = max(due - clock.time, 0.0)
         if not self._wake.is_set():
             self._idle.set()
-        # A timer that wakes is all it takes: asyncio.timeout would cancel the task and catch that again.
-        alarm = None if timeout is None else asyncio.get_running_loop().call_later(timeout, self._wake.set)
-        try:
-            await self._wake.wait()
-        finally:
-            if alarm is not None:
-                alarm.cancel()
+        if timeout is not None:
+            self._set_alarm(timeout)
+        await self._wake.wait()
         self._idle.clear()
         self._wake.clear()
+
+    def _set_alarm(self, seconds: float) -> None:
+        """Wake up then, at the latest. One that is set for an earlier time stays: most timers are set to be cancelled,
+        and to wake up in vain every now and then costs less than to set it anew with every step."""
+        loop = asyncio.get_running_loop()
+        at, alarm = loop.time() + seconds, self._alarm
+        if alarm is not None:
+            if loop.time() <= alarm.when() <= at:
+                return
+            alarm.cancel()
+        self._alarm = loop.call_at(at, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self._wake.set()
 
     def wake_up(self) -> None:
         """Let it look at its inbox and at what is due."""

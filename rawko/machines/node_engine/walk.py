@@ -1,4 +1,4 @@
-"""The steps of a walk: for each, which fields of the state change. Pure; both drivers go by them."""
+"""The steps of a walk: for each, which fields of the state change, and no others. Pure; both drivers go by them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,12 @@ def begun(context: NodeEngineContext) -> Changes:
 
 def attempted(context: NodeEngineContext, result: Any) -> Changes:
     """An attempt has a result: what the node knows and has used counts, whatever follows. `result`: EngineResult."""
-    changes = {"result": result, "tokens": context.tokens + result.tokens}
-    return {**changes, "data": {**context.data, **result.data}} if len(result.data) else changes
+    changes: dict[str, Any] = {"result": result}
+    if result.tokens:
+        changes["tokens"] = context.tokens + result.tokens
+    if len(result.data):
+        changes["data"] = {**context.data, **result.data}
+    return changes
 
 
 def retried(context: NodeEngineContext) -> Changes:
@@ -38,13 +42,12 @@ def retried(context: NodeEngineContext) -> Changes:
 
 def moved(context: NodeEngineContext, target: str) -> Changes:
     """On to another node; after a failure the run is degraded from here on (C-60)."""
-    is_failure = context.result is not None and context.result.outcome == "FAILURE"
-    return {
-        "node_name": target,
-        "retries": 0,
-        "path": [*context.path, context.node_name][-PATH_LIMIT:],
-        "is_degraded": context.is_degraded or is_failure,
-    }
+    changes: dict[str, Any] = {"node_name": target, "path": [*context.path, context.node_name][-PATH_LIMIT:]}
+    if context.retries:
+        changes["retries"] = 0
+    if context.result is not None and context.result.outcome == "FAILURE":
+        changes["is_degraded"] = True
+    return changes
 
 
 def went_back(context: NodeEngineContext, target: str) -> Changes:
