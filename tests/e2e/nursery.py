@@ -1,0 +1,244 @@
+"""A warm process whose children each play one run and may be killed at an exact moment of it.
+
+Starting Python and importing rawko takes longer than a short run. The nursery has done both: it forks a child per
+order, before any thread or event loop is there, and tells what became of it. Orders and answers are JSON lines.
+
+A moment is something that the child is just about to do to the world, as Python's audit hooks tell it: to open a file
+for writing, to rename, to remove, to start a process; to commit a transaction; or that a step has just been committed
+and its effects have not begun.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import mmap
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+_CHANGES = frozenset(
+    {
+        "os.chmod",
+        "os.link",
+        "os.mkdir",
+        "os.remove",
+        "os.rename",
+        "os.rmdir",
+        "os.symlink",
+        "os.truncate",
+        "os.utime",
+        "sqlite3.connect",
+        "subprocess.Popen",
+    }
+)
+COMMIT, COMMITTED = "commit", "committed"
+_SHARED = struct.Struct("=qqq")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One run for a child to play.
+
+    Attributes:
+        base: Holds `project`, `state`, `home` and `scenario.json`.
+        kill_at: The moment at which it is killed, from 1; None for never.
+        kill_after_ms: When it is killed, whatever it does; None for never.
+        kinds: Moments that count; all by default.
+        is_resumed: Go on with the run instead of beginning it.
+    """
+
+    base: str
+    run: str
+    kill_at: int | None = None
+    kill_after_ms: float | None = None
+    kinds: tuple[str, ...] = ()
+    is_resumed: bool = False
+    agent: str | None = "developer"
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of a child.
+
+    Attributes:
+        signal: That ended it; 0 where it ended by itself.
+        code: Its exit code then.
+        moments: That it lived through.
+        acknowledged: Number of the latest row that it knew to be committed.
+        took_ms: From birth to death.
+    """
+
+    signal: int
+    code: int
+    moments: int
+    acknowledged: int
+    took_ms: float
+    words: str = ""
+
+
+class Nursery:
+    """The warm process, from the test's side."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.e2e.nursery"],
+            cwd=Path(__file__).parents[2],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def play(self, order: Order) -> Fate:
+        """Let a child play a run, to its end or to its death."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps(asdict(order)) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        assert answer, "the nursery itself has ended"
+        return Fate(**json.loads(answer))
+
+    def __enter__(self) -> Nursery:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait(30)
+
+
+# ---------------------------------------------------------------- inside the warm process
+
+
+class _Moments:
+    """Counts what the child does, and kills it when its time has come. The counts are shared with the parent."""
+
+    def __init__(self, order: Order, shared: mmap.mmap) -> None:
+        self._order, self._shared = order, shared
+        self._count = self._acknowledged = 0
+        self.is_watching = False
+
+    def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if not self.is_watching:
+            return
+        if event in _CHANGES or (event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITES):
+            self.pass_by(event)
+
+    def pass_by(self, kind: str) -> None:
+        """A moment has come."""
+        if self._order.kinds and kind not in self._order.kinds:
+            return
+        self._count += 1
+        self._tell()
+        if self._count == self._order.kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def observe(self, event: Mapping[str, Any]) -> None:
+        """The inspection stream tells of committed steps only."""
+        if event["type"] == "step" and event["row"] is not None:
+            self._acknowledged = event["row"]
+            self._tell()
+            self.pass_by(COMMITTED)
+
+    def _tell(self) -> None:
+        _SHARED.pack_into(self._shared, 0, self._count, self._acknowledged, 0)
+
+
+def _play(order: Order, moments: _Moments) -> int:
+    """In the child: one run, as the command line would begin it or resume it."""
+    from sqlalchemy import Engine, event
+
+    from rawko.app import Run
+    from rawko.app.record import read_record
+    from rawko.config import Flags, load_settings
+
+    base = Path(order.base)
+    environ = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(base / "home"),
+        "LANG": "C.UTF-8",
+        "RAWKO_STATE_DIR": str(base / "state"),
+        **({} if order.is_resumed else {"RAWKO_SCENARIO": str(base / "scenario.json")}),
+    }
+    if "RAWKO_JOURNAL_URL" in os.environ:
+        environ["RAWKO_JOURNAL_URL"] = os.environ["RAWKO_JOURNAL_URL"]
+    settings = load_settings(base / "project", Flags(assume_yes=True), environ)
+    task, agent = "Write the log", order.agent
+    if order.is_resumed:
+        record = read_record(order.run, settings)
+        settings, task, agent = record.settings, record.task, record.agent
+    run = Run(settings, task, agent, observe=moments.observe, id=order.run, is_resumed=order.is_resumed)
+    event.listen(Engine, "commit", lambda connection: moments.pass_by(COMMIT))
+    sys.addaudithook(moments.audit)
+    moments.is_watching = True
+    report = asyncio.run(run.execute())
+    moments.is_watching = False
+    return 0 if report.outcome == "success" else 3
+
+
+def _bear(order: Order) -> Fate:
+    shared = mmap.mmap(-1, _SHARED.size)
+    said = Path(order.base) / "said.txt"
+    born = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = _play(order, _Moments(order, shared))
+        except BaseException:  # noqa: BLE001 - whatever it is, the child must not go on as a second nursery
+            said.write_text(traceback.format_exc(), encoding="utf-8")
+        finally:
+            os._exit(code)
+    if order.kill_after_ms is not None:
+        time.sleep(order.kill_after_ms / 1000)
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    took_ms = (time.monotonic() - born) * 1000
+    count, acknowledged, _ = _SHARED.unpack_from(shared, 0)
+    shared.close()
+    words = said.read_text(encoding="utf-8") if said.exists() else ""
+    said.unlink(missing_ok=True)
+    killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    return Fate(killed, 0 if killed else os.WEXITSTATUS(status), count, acknowledged, took_ms, words)
+
+
+_WARM = (
+    "rawko.app.run",
+    "rawko.cli.run",
+    "rawko.journal",
+    "rawko.providers.scenario_file",
+    "rawko.providers.scripted",
+    "rawko.tools.bash",
+    "rawko.tools.toolbox",
+    "rawko.workspace",
+    "sqlalchemy.dialects.postgresql",
+    "sqlalchemy.dialects.sqlite",
+)
+"""Everything that a run imports; nothing of it starts a thread."""
+
+
+def main() -> None:
+    for name in _WARM:
+        import_module(name)
+    for line in sys.stdin:
+        given = json.loads(line)
+        order = Order(**{**given, "kinds": tuple(given["kinds"])})
+        print(json.dumps(asdict(_bear(order))), flush=True)
+
+
+if __name__ == "__main__":
+    main()
