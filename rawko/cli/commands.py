@@ -477,7 +477,7 @@ def explore(
     ] = None,
     max_attempts: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=1, metavar="N", help="Attempts of nodes at most, four a decision; 1000 by default."),
+        typer.Option(min=1, metavar="N", help="Attempts of nodes at most, three a decision; 1000 by default."),
     ] = None,
     max_tokens: MaxTokens = None,
     timeout: Annotated[
