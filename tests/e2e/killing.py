@@ -120,7 +120,7 @@ class Bed:
 
     def left_behind(self) -> list[str]:
         """What should not be there after the end: notes of commands and of restores, half-written files."""
-        patterns = ("state/*/running/*/*", "state/*/snapshots/*.restore*", "state/*/runs/*/.*", "state/**/*.tmp")
+        patterns = ("state/*/running/*/*", "state/*/snapshots/*.restore*", "state/*/runs/*/.report*", "state/**/*.tmp")
         return [str(path.relative_to(self.base)) for pattern in patterns for path in self.base.glob(pattern)]
 
 

@@ -164,6 +164,7 @@ def _play(order: Order, moments: _Moments) -> int:
 
     from rawko.app import Run
     from rawko.app.record import read_record
+    from rawko.cli.logs import RunLog
     from rawko.config import Flags, load_settings
 
     base = Path(order.base)
@@ -181,7 +182,8 @@ def _play(order: Order, moments: _Moments) -> int:
     if order.is_resumed:
         record = read_record(order.run, settings)
         settings, task, agent = record.settings, record.task, record.agent
-    run = Run(settings, task, agent, observe=moments.observe, id=order.run, is_resumed=order.is_resumed)
+    log = RunLog(base / "log")
+    run = Run(settings, task, agent, observe=moments.observe, log=log.write, id=order.run, is_resumed=order.is_resumed)
     event.listen(Engine, "commit", lambda connection: moments.pass_by(COMMIT))
     sys.addaudithook(moments.audit)
     moments.is_watching = True
