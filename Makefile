@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST_ARGS ?= -n auto
 
-.PHONY: help setup lint types imports unit test demo bench docs format clean
+.PHONY: help setup lint types imports unit test demo bench conformance docs format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -39,6 +39,10 @@ bench: setup ## the interpreter's speed beside its peers, then the node engine a
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,bench]'
 	$(BIN)/python -m tests.bench --page $(BENCH_ARGS)
 	$(BIN)/pytest tests/bench --benchmark-only --benchmark-group-by=group --benchmark-columns=median,iqr,rounds -p no:xdist
+
+conformance: setup ## the public suites on every engine that is here, into docs/conformance.md
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,bench]'
+	$(BIN)/python -m tests.conformance.compare
 
 docs: setup ## draw the shipped machines into docs/machines
 	$(BIN)/python -m rawko.render.docs

@@ -1,0 +1,29 @@
+"""Our column of docs/conformance.md is what the suites say now; the others' columns come from `make conformance`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.conformance.compare import PAGE, Column, failures, own_column, part, table
+from tests.conformance.fetch import NotFetched
+from tests.conformance.table import Row, scion_rows, w3c_rows
+
+
+@pytest.mark.parametrize(("name", "rows_of"), [("scion", scion_rows), ("w3c", w3c_rows)])
+def test_our_column_is_up_to_date(name: str, rows_of: Callable[[], dict[str, Row]]) -> None:
+    try:
+        ours = Column("rawko", rows_of())
+    except NotFetched as error:
+        pytest.skip(f"the suite is not here: {error}")
+    page = PAGE.read_text("utf-8")
+    assert own_column(part(page, name)) == own_column(table([ours])), "run make conformance"
+    assert part(page, f"{name} failures") == failures(ours)
+
+
+def test_other_engines_stand_beside() -> None:
+    page = PAGE.read_text("utf-8")
+    for name, engines in (("scion", 4), ("w3c", 3)):
+        head = part(page, name).splitlines()[0]
+        assert head.count("|") == engines + 2 and "sismic 1.6" in head and "python-statemachine 3" in head
