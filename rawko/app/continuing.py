@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from rawko.app.parts import open_journal
+from rawko.app.journals import open_journal
 from rawko.app.record import RunRecord, read_record
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.values import freeze

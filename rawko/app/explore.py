@@ -17,7 +17,8 @@ from typing import Any, Final
 
 from rawko.app.exploration_record import ExplorationPlan, ExplorationRecord, explorations_folder
 from rawko.app.exploration_report import ExplorationReport, report_of
-from rawko.app.parts import open_journal, open_provider
+from rawko.app.journals import open_journal
+from rawko.app.parts import open_provider
 from rawko.config import ConfigError, Settings
 from rawko.machines.node_engine import Adapters, NodeEngineContext
 from rawko.machines.node_engine.context import EngineResult, RunReport, RunState, context_from

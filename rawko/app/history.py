@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from rawko.app.parts import open_journal
+from rawko.app.journals import open_journal
 from rawko.config import ConfigError, Settings
 from rawko.runtime.errors import JournalError
 from rawko.runtime.journal import StepRecord

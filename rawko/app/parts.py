@@ -17,7 +17,7 @@ from rawko.interpreter.errors import ContextError
 from rawko.interpreter.interpreter import Interpreter
 from rawko.machines import agent_loop
 from rawko.providers.endpoint import ANTHROPIC_URL, Endpoint, endpoint_from_env
-from rawko.runtime.errors import BindingsNotFound, JournalError
+from rawko.runtime.errors import BindingsNotFound
 from rawko.runtime.ports import Provider, Toolbox, WorkspaceError
 from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.documents import accepted
@@ -134,22 +134,6 @@ def _check_key(name: str, key: str) -> None:
     """A key travels in a header; what cannot stand in one would fail in the middle of the first call."""
     if not key.isascii() or not key.isprintable() or key != key.strip():
         raise ConfigError(f"{name} holds characters that no key has (a line break, a blank, or a letter beyond ASCII)")
-
-
-def open_journal(settings: Settings) -> Any:
-    """The journal of all runs of the workspace, in the state folder.
-
-    Raises:
-        ConfigError: It cannot be opened.
-    """
-    from rawko.journal import SqlJournal
-
-    path = settings.state_dir / "journal.db"
-    try:
-        return SqlJournal(path)
-    except JournalError as error:
-        remedy = "; move the file away to begin a new journal (runs in the old one can then not be resumed)"
-        raise ConfigError(f"{error}{remedy if path.is_file() else ''}") from error
 
 
 async def open_workspace(settings: Settings, run: str) -> Any:

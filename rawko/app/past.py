@@ -12,8 +12,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
+from rawko.app.journals import open_journal
 from rawko.app.meanwhile import CAPTURE
-from rawko.app.parts import open_journal
 from rawko.app.record import RunRecord, read_record
 from rawko.app.run import Prepared, Run
 from rawko.config import ConfigError, Settings

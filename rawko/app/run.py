@@ -12,13 +12,13 @@ from typing import Any, Final
 
 from rawko.app import continuing, mail
 from rawko.app.git import head_of
+from rawko.app.journals import begin_journal, open_journal, set_aside
 from rawko.app.meanwhile import is_capturing, keep_edits, needs_reset
 from rawko.app.needs import charts_of, read_only_tools, tools_of
 from rawko.app.parts import (
     Machine,
     agent_machines,
     check_machines,
-    open_journal,
     open_provider,
     open_toolbox,
     open_workspace,
@@ -202,8 +202,14 @@ class Run:
         if actor.interpreter.final and unused is not None and (left := unused()):
             what = "cassette" if self.settings.provider == "cassette" else "scenario"
             self._notes.append(f"the {what} has {len(left)} replies that nobody asked for, the first: {left[0]}")
+        is_cut_off = isinstance(actor.error, JournalError)
+        if is_cut_off:  # what was committed stands: it can go on from there
+            self._notes.append(
+                f"nothing that was done is lost; when that is mended, go on with: rawko resume {self.id}"
+            )
         report = self._report(actor, files, diff, int((time.monotonic() - started) * 1000))
-        write_report(self.settings, self.id, report.to_json())
+        if not is_cut_off:
+            write_report(self.settings, self.id, report.to_json())
         return report
 
     def _open_provider(self, position: Mapping[str, Any] | None) -> Provider:
@@ -227,8 +233,10 @@ class Run:
     async def _open_stores(self, stack: AsyncExitStack) -> Stores:
         workspace = await open_workspace(self.settings, self.id)
         stack.push_async_callback(self._close, workspace.aclose, "workspace")
-        journal = open_journal(self.settings)
+        journal, told = (open_journal(self.settings), None) if self.is_resumed else begin_journal(self.settings)
         stack.push_async_callback(self._close, journal.aclose, "journal")
+        if told:
+            self._notes.append(told)
         if not self.is_resumed:
             return Stores(workspace, journal)
         try:
@@ -236,7 +244,8 @@ class Run:
         except JournalError as error:
             raise ConfigError(f"run {self.id!r} cannot be resumed: {error}") from error
         if not recorded.last_seq and has_report(self.settings, self.id):
-            raise ConfigError(f"run {self.id!r} cannot be resumed: the journal holds nothing of it any more")
+            aside = "".join(f"; it may be in {str(path)!r}, which is damaged" for path in set_aside(self.settings)[-1:])
+            raise ConfigError(f"run {self.id!r} cannot be resumed: the journal holds nothing of it any more{aside}")
         return Stores(workspace, journal, recorded)
 
     async def _keep_edits(self, workspace: Any, toolbox: Toolbox) -> None:

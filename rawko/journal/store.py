@@ -28,6 +28,9 @@ from rawko.runtime.journal import StepRecord
 
 Result = TypeVar("Result")
 
+_PROBE = "~probe"
+"""Stands behind all runs, where a new one is written, too."""
+
 _TAKE_TURN = (
     update(runs)
     .where(runs.c.run == bindparam("of"), runs.c.epoch == bindparam("by"), runs.c.last_seq == bindparam("after"))
@@ -107,7 +110,32 @@ class SqlJournal:
             raise JournalError(f"the journal {self.name} is closed", is_retryable=False)
         return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._thread, call))
 
+    def dispose(self) -> None:
+        """`aclose` where no loop runs."""
+        self._is_closed = True
+        self._thread.shutdown(wait=True)
+        self._engine.dispose()
+
     # ------------------------------------------------------------ besides the port
+
+    def probe(self) -> None:
+        """Find out, before anything depends on it, whether a new run can be written; nothing is kept of it.
+
+        Raises:
+            JournalError: It cannot; `is_damaged` where the store is broken.
+        """
+
+        def write(connection: Connection) -> None:
+            nested = connection.begin_nested()
+            self._begin(connection, _PROBE)
+            row, packed = packed_step(
+                StepRecord(_PROBE, 1, 1, "root", 0.0, None, None, ({"text": _PROBE * 100},), (), ())
+            )
+            self._keep(connection, _PROBE, packed)
+            connection.execute(insert(steps), row)
+            nested.rollback()
+
+        self._written(write)
 
     async def runs(self) -> Sequence[str]:
         """Ids of all runs, sorted."""

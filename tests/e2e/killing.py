@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from rawko.app import Run
-from rawko.app.parts import open_journal
+from rawko.app.journals import open_journal
 from rawko.app.record import RunRecord, read_record
 from rawko.config import Flags, load_settings
 from rawko.runtime.replay import replay

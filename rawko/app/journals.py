@@ -1,0 +1,125 @@
+"""The journal of a workspace: where it is, how it is opened, and what becomes of one that is damaged.
+
+A file in the state folder, or the database that the environment names. A damaged file is never written, and never
+removed: a new run sets it aside under another name and begins a new one; what goes on with a recorded run is refused.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rawko.config import ConfigError, Settings
+from rawko.runtime.errors import JournalError
+
+if TYPE_CHECKING:
+    from rawko.journal import SqlJournal
+
+URL_VARIABLE: Final = "RAWKO_JOURNAL_URL"
+"""Only the environment names a database: whoever writes a repository could have runs sent to one of his own."""
+_DAMAGED: Final = ".damaged-"
+
+
+def journal_of(settings: Settings) -> Path | str:
+    """The file, or the database's URL."""
+    return settings.environ.get(URL_VARIABLE) or settings.state_dir / "journal.db"
+
+
+def open_journal(settings: Settings) -> SqlJournal:
+    """The journal, to read or to go on with.
+
+    Raises:
+        ConfigError: It cannot be opened; nothing was touched.
+    """
+    try:
+        return _open(journal_of(settings))
+    except JournalError as error:
+        raise ConfigError(f"{error}{_remedy(settings, error)}") from error
+
+
+def begin_journal(settings: Settings) -> tuple[SqlJournal, str | None]:
+    """The journal for a new run, and what is to be told: a damaged file is set aside first.
+
+    Raises:
+        ConfigError: It cannot be opened or written.
+    """
+    where = journal_of(settings)
+    try:
+        try:
+            return _writable(where), None
+        except JournalError as error:
+            if not error.is_damaged or isinstance(where, str):
+                raise
+            aside = _set_aside(where)
+            return _writable(where), _told(error, aside)
+    except JournalError as error:
+        raise ConfigError(f"{error}{_remedy(settings, error)}") from error
+    except OSError as error:
+        raise ConfigError(
+            f"the journal {str(where)!r} is damaged, and cannot be set aside: {error.strerror}"
+        ) from error
+
+
+def set_aside(settings: Settings) -> list[Path]:
+    """Damaged files that were set aside, oldest first."""
+    where = journal_of(settings)
+    if isinstance(where, str):
+        return []
+    found = where.parent.glob(f"{where.name}{_DAMAGED}*")
+    return sorted(path for path in found if not path.name.endswith(("-wal", "-shm")))
+
+
+def _open(where: Path | str) -> SqlJournal:
+    from rawko.journal import SqlJournal
+
+    return SqlJournal(where)
+
+
+def _writable(where: Path | str) -> SqlJournal:
+    journal = _open(where)
+    try:
+        journal.probe()
+    except JournalError:
+        journal.dispose()
+        raise
+    return journal
+
+
+def _set_aside(file: Path) -> Path | None:
+    """Rename the file and its log; None where another process has just done it."""
+    with (file.parent / "journal.aside.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            _writable(file).dispose()
+        except JournalError as error:
+            if not error.is_damaged:
+                raise
+        else:
+            return None
+        stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+        aside = file.with_name(f"{file.name}{_DAMAGED}{stamp}")
+        while aside.exists():
+            aside = aside.with_name(f"{aside.name}x")
+        # The log first: a log without its file is nothing, but beside a new file it would be taken for that one's.
+        for ending in ("-wal", "-shm", ""):
+            if (old := file.with_name(file.name + ending)).exists():
+                os.replace(old, aside.with_name(aside.name + ending))  # noqa: PTH105 - names of one folder
+        return aside
+
+
+def _told(error: JournalError, aside: Path | None) -> str | None:
+    if aside is None:
+        return None
+    return (
+        f"the journal was damaged ({error}); it is kept as {str(aside)!r}, and a new one was begun: "
+        "runs that are recorded in the old one cannot be resumed"
+    )
+
+
+def _remedy(settings: Settings, error: JournalError) -> str:
+    if not error.is_damaged or isinstance(journal_of(settings), str):
+        return ""
+    return "; nothing was touched. A new run (`rawko run`) sets the file aside under another name and begins a new one"
