@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from operator import attrgetter
 from typing import Any
 
 from rawko.chart.definition import Chart, Json, State, Transition
@@ -60,11 +61,11 @@ def _transition(transition: Transition) -> Json:
 def _given(value: Any, skip: Iterable[str] = ()) -> dict[str, Json]:
     """Fields of a dataclass that differ from their default."""
     found: dict[str, Json] = {}
-    for name, default in _fields(type(value)):
-        item = getattr(value, name)
-        if name in skip or item is default or (item == default and type(item) is type(default)):
+    fields_, read = _fields(type(value))
+    for (name, default), item in zip(fields_, read(value), strict=True):
+        if item is default or name in skip or (item == default and type(item) is type(default)):
             continue
-        found[name] = _plain(item)
+        found[name] = item if type(item) in _LEAVES else _plain(item)
     return found
 
 
@@ -73,20 +74,21 @@ def _plain(value: Any) -> Json:
     if kind in _LEAVES:
         return value
     if kind is tuple or kind is list:
-        return [_plain(item) for item in value]
-    if isinstance(value, Mapping):
+        return [item if type(item) in _LEAVES else _plain(item) for item in value]
+    if kind not in _FIELDS and isinstance(value, Mapping):  # asking an abstract class takes longer than the rest
         return {key: _plain(item) for key, item in value.items()}
     return {"is": kind.__name__, **_given(value)}
 
 
-def _fields(kind: type) -> tuple[tuple[str, Any], ...]:
-    """Names of the fields that carry meaning, with their defaults (MISSING where there is none)."""
+def _fields(kind: type) -> tuple[tuple[tuple[str, Any], ...], Callable[[Any], tuple[Any, ...]]]:
+    """Names of the fields that carry meaning, with their defaults (MISSING where there is none); and their reader."""
     known = _FIELDS.get(kind)
     if known is None:
-        rows = fields(kind)
-        known = tuple((row.name, row.default) for row in rows if row.compare and row.name not in _SILENT)
-        _FIELDS[kind] = known
+        rows = [row for row in fields(kind) if row.compare and row.name not in _SILENT]
+        names = [row.name for row in rows]
+        read = attrgetter(*names) if len(names) > 1 else lambda value: tuple(getattr(value, name) for name in names)
+        known = _FIELDS[kind] = tuple((row.name, row.default) for row in rows), read
     return known
 
 
-_FIELDS: dict[type, tuple[tuple[str, Any], ...]] = {}
+_FIELDS: dict[type, tuple[tuple[tuple[str, Any], ...], Callable[[Any], tuple[Any, ...]]]] = {}

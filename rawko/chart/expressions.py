@@ -18,9 +18,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from keyword import iskeyword
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal, NamedTuple, TypeVar
 
 from rawko.chart.definition import (
     And,
@@ -39,6 +38,7 @@ from rawko.chart.definition import (
     Reference,
 )
 from rawko.chart.errors import shown
+from rawko.chart.short_calls import short_call
 
 MAX_NESTING = 24
 MAX_LENGTH = 10_000
@@ -87,6 +87,9 @@ def parse_guard(text: str, locate: Locate) -> Guard:
     """
     if _is_plain_name(text):
         return GuardCall(text, (), locate(0))
+    short = short_call(text)
+    if short is not None and _is_plain_name(short[0]):
+        return GuardCall(*short, locate(text.index(short[0])))
     parser = _Parser(text, locate)
     return parser.whole(parser.guard)
 
@@ -99,6 +102,9 @@ def parse_call(text: str, locate: Locate) -> CallAction:
     """
     if _is_plain_name(text):
         return CallAction(text, (), locate(0))
+    short = short_call(text)
+    if short is not None and _is_plain_name(short[0]):
+        return CallAction(*short, locate(text.index(short[0])))
     parser = _Parser(text, locate)
     return parser.whole(parser.action)
 
@@ -160,8 +166,7 @@ def _format_literal(value: Json) -> str:
     return json.dumps(value)
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(NamedTuple):
     kind: str
     text: str
     offset: int

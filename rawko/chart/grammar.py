@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
@@ -90,6 +91,11 @@ class Element:
     doc: str
     keys: Mapping[str, Key] = field(repr=False)
     is_choice: bool = False
+
+    @cached_property
+    def required(self) -> tuple[Key, ...]:
+        """Keys that must stand in it."""
+        return tuple(key for key in self.keys.values() if key.is_required)
 
 
 def _element(name: str, doc: str, *keys: Key, is_choice: bool = False) -> Element:

@@ -93,7 +93,7 @@ class _OpenStatechart(Statechart):
 
 
 def _compound(chart: Chart, state: State) -> StateMixin:
-    return CompoundState(state.name, _first(state.initial), *_hooks(state))
+    return CompoundState(state.name, _initial_child(chart, state), *_hooks(state))
 
 
 def _shallow(chart: Chart, state: State) -> StateMixin:
@@ -122,6 +122,14 @@ def _state(chart: Chart, state: State) -> StateMixin:
 
 def _hooks(state: State) -> tuple[str | None, str | None]:
     return actions_text(state.on_entry), actions_text(state.on_exit)
+
+
+def _initial_child(chart: Chart, state: State) -> str | None:
+    """The child in which the initial lies: sismic knows no initial further inside."""
+    name = _first(state.initial)
+    while name is not None and name not in state.children:
+        name = chart[name].parent
+    return name
 
 
 def _first(names: Iterable[str]) -> str | None:
@@ -188,6 +196,10 @@ def _state_losses(chart: Chart) -> Iterator[Diagnostic]:
             yield _loss(timer.position, f"timer of {state.name!r}: sismic sets none; send {timer.event!r} yourself")
         if len(state.initial) > 1:
             yield _loss(state.position, f"initial of {state.name!r}: sismic enters the first of several targets")
+        if (child := _initial_child(chart, state)) != _first(state.initial):
+            yield _loss(
+                state.position, f"initial of {state.name!r}: sismic enters {child!r}, which holds it, by default"
+            )
         if state.initial_actions or state.memory_actions:
             yield _loss(state.position, f"actions on the default entry of {state.name!r}: sismic has none there")
         if state.is_history and parent is not None and parent.kind == "parallel":

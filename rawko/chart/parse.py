@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from rawko.chart.assemble import assemble
@@ -13,6 +16,7 @@ from rawko.chart.reading.reader import Reader, Unreadable
 from rawko.chart.reading.types import READERS
 from rawko.chart.yaml_nodes import MAX_CHARS, Document, compose, decode
 
+_LARGE = 20_000
 _MAX_BYTES = 4 * MAX_CHARS
 
 
@@ -29,15 +33,30 @@ def parse_chart(text: str, *, file: str = "<chart>", trusted: bool = False) -> C
         ChartSyntaxError: The text is no YAML that a chart may be written in.
         ChartDefinitionError: It defines no chart; `diagnostics` holds every defect.
     """
-    document = compose(text, file)
-    reader = Reader(document, READERS, is_trusted=trusted)
-    chart = _read(document, reader)
-    defects = list(reader.diagnostics)
-    if chart is not None and not reader.is_partial:
-        defects += legality(chart)
+    with _uncollected(text):
+        document = compose(text, file)
+        reader = Reader(document, READERS, is_trusted=trusted)
+        chart = _read(document, reader)
+        defects = list(reader.diagnostics)
+        if chart is not None and not reader.is_partial:
+            defects += legality(chart)
     if chart is None or defects:
         raise ChartDefinitionError(sorted(defects))
     return chart
+
+
+@contextmanager
+def _uncollected(text: str) -> Iterator[None]:
+    """No search for cycles while a large text is read: tens of thousands of objects, none of them garbage before the
+    end, make Python look through all that the process has, again and again: a third of the time."""
+    pauses = len(text) > _LARGE and gc.isenabled()
+    if pauses:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if pauses:
+            gc.enable()
 
 
 def load_chart(path: str | Path, *, trusted: bool = False) -> Chart:

@@ -255,7 +255,13 @@ class _Composer:
         return Document(self._root, self._text, self._file, self._diagnostics)
 
     def run(self) -> None:
-        events: Iterator[Any] = yaml.parse(self._text, Loader=_LOADER)
+        loader = _LOADER(self._text)
+        try:
+            self._read(iter(loader.get_event, None))
+        finally:
+            loader.dispose()
+
+    def _read(self, events: Iterator[Any]) -> None:
         for event in events:
             kind = type(event)
             if kind is yaml.ScalarEvent:
@@ -289,7 +295,21 @@ class _Composer:
         node = ScalarNode(event.value, style, tag, mark.line + 1, mark.column + 1)
         if event.anchor is not None:
             self._anchors[event.anchor] = node
-        self._add(node, 1, event)
+        key = self._keys[-1] if self._keys else None
+        if key is None or key.text == "<<":
+            self._add(node, 1, event)
+            return
+        # The value of a key, as half of all scalars are: `_add` and `_add_to_mapping`, without the calls.
+        parent = self._stack[-1]
+        assert isinstance(parent, MappingNode)
+        self._count += 1
+        if self._count > MAX_NODES or key.text in parent.entries:
+            self._count -= 1
+            self._add(node, 1, event)
+            return
+        parent.size += 1
+        self._keys[-1] = None
+        parent.entries[key.text] = (key, node)
 
     def _open(self, node: SequenceNode | MappingNode, event: Any, core: str) -> None:
         if event.tag not in (None, "!", _CORE + core):

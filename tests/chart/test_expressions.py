@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +25,7 @@ from rawko.chart.definition import (
 from rawko.chart.expressions import (
     KEYWORDS,
     ExpressionError,
+    _Parser,
     format_call,
     format_guard,
     parse_call,
@@ -175,3 +178,36 @@ def test_any_text_is_a_guard_or_an_expression_error(text: str) -> None:
         parse_guard(text, at)
     except ExpressionError as error:
         assert 0 <= error.offset <= len(text)
+
+
+WORDS = st.sampled_from(
+    ["has", "agent", "event", "context", "true", "false", "null", "not", "and", "in_state", "class", "π", "(", ")", "=",
+     ",", ".", "1", "-2", "0", "007", "3.5", "1e9", "'a'", '"b c"', "'d\\n'", " ", "  ", "\n", "[", "]", "{", "9" * 20]
+)  # fmt: skip
+CALLS = st.builds(
+    lambda name, pairs, space: f"{name}({(',' + space).join(pairs)})",
+    st.sampled_from(["has", "is_ready", "true", "in_state", "not"]),
+    st.lists(
+        st.builds("{}{}{}".format, st.sampled_from("abc"), st.sampled_from(["=", " = "]), WORDS), min_size=1, max_size=3
+    ),
+    st.sampled_from(["", " "]),
+)  # fmt: skip
+
+
+@given(st.one_of(CALLS, st.lists(WORDS, max_size=9).map("".join)))
+def test_short_calls_are_what_the_parser_reads(text: str) -> None:
+    """Most calls are read by a regular expression: it must give what the parser gives, or leave the text to it."""
+
+    def read(parse: Any) -> Any:
+        try:
+            found = parse()
+        except ExpressionError as error:
+            return (error.message, error.offset, error.looks_like_code)
+        return found, repr(found)  # with its position, and 1 is not true
+
+    def whole(rule: str) -> Any:
+        parser = _Parser(text, at)
+        return parser.whole(getattr(parser, rule))
+
+    assert read(lambda: parse_guard(text, at)) == read(lambda: whole("guard"))
+    assert read(lambda: parse_call(text, at)) == read(lambda: whole("action"))

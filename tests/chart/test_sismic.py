@@ -223,3 +223,18 @@ def test_the_private_names_that_are_used_still_exist() -> None:
     assert list(private["_states"]) == ["r", "p", "q", "left", "right"]
     assert private["_parent"]["left"] == "p"
     assert private["_children"]["p"] == ["left", "right"]
+
+
+def test_an_initial_further_inside_becomes_the_child_that_holds_it() -> None:
+    chart = parse_chart(
+        """
+statechart:
+  name: c
+  root state:
+    name: r
+    initial: inner
+    states: [{name: a}, {name: b, initial: other, states: [{name: other}, {name: inner}]}]
+"""
+    )
+    assert to_statechart(chart).state_for("r").initial == "b"
+    assert [each.message for each in losses(chart)] == ["initial of 'r': sismic enters 'b', which holds it, by default"]

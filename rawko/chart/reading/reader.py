@@ -133,8 +133,8 @@ class Reader:
         return values
 
     def _check_required(self, node: MappingNode, element: Element) -> None:
-        for row in element.keys.values():
-            if row.is_required and row.name not in node.entries:
+        for row in element.required:
+            if row.name not in node.entries:
                 self.report("missing-key", node, _missing(row, element))
         if element.is_choice and len(node.entries) != 1:
             found = f"{len(node.entries)} keys: {listed(node.entries)}" if node.entries else "none"

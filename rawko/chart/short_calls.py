@@ -1,0 +1,51 @@
+"""Calls with short arguments, `name(key=1, other=event.task)`, read by one regular expression.
+
+Most expressions of large charts are of this form. What is not is for the parser in `expressions`, which reads all
+of the language and says what is wrong with a text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final, Literal
+
+from rawko.chart.definition import Argument, Arguments, LiteralArgument, Reference
+
+MAX_LENGTH = 500
+
+_NAME = r"[^\W\d]\w*"
+_VALUE = rf"""(?:-?(?:0|[1-9][0-9]{{0,17}})(?![\w.])|'[^'\\\n]*'|"[^"\\\n]*"|{_NAME}(?:\.{_NAME})*)"""
+_ARGUMENT = rf"{_NAME}\ *=\ *{_VALUE}"
+_CALL = re.compile(rf"\ *({_NAME})\(\ *({_ARGUMENT}(?:\ *,\ *{_ARGUMENT})*)\ *\)\ *")
+_PAIR = re.compile(rf"({_NAME})\ *=\ *({_VALUE})")
+_ROOTS: Final[Mapping[str, Literal["event", "context"]]] = {"event": "event", "context": "context"}
+_WORDS: Final = {"true": True, "false": False, "null": None}
+
+
+@lru_cache(maxsize=4096)
+def short_call(text: str) -> tuple[str, Arguments] | None:
+    """Name and arguments of a call; None where the text is not so short a call, or none at all."""
+    found = _CALL.fullmatch(text) if len(text) <= MAX_LENGTH else None
+    if found is None:
+        return None
+    arguments: dict[str, Argument] = {}
+    for key, value in _PAIR.findall(found[2]):
+        argument = _argument(value)
+        if argument is None or key in arguments:
+            return None
+        arguments[key] = argument
+    return found[1], tuple(arguments.items())
+
+
+def _argument(text: str) -> Argument | None:
+    first = text[0]
+    if first in "'\"":
+        return LiteralArgument(text[1:-1])
+    if first in "-0123456789":
+        return LiteralArgument(int(text))
+    root, *path = text.split(".")
+    if root in _ROOTS:
+        return Reference(_ROOTS[root], tuple(path))
+    return LiteralArgument(_WORDS[root]) if root in _WORDS and not path else None
