@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any, Final
 
 from rawko.app.conversation import Said, conversation_of
@@ -71,15 +73,14 @@ class Difference:
 
     Attributes:
         diff: The files' unified diff, as git prints it.
-        removed, added: Messages of the first place alone, and of the second.
+        conversation: Messages that only one of them has, in order: each "removed" (of the first) or "added".
     """
 
     before: Place
     after: Place
     files: tuple[FileChange, ...] | None = None
     diff: str = ""
-    removed: tuple[Said, ...] | None = None
-    added: tuple[Said, ...] | None = None
+    conversation: tuple[tuple[str, Said], ...] | None = None
     fields: tuple[FieldChange, ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -87,9 +88,8 @@ class Difference:
         found: dict[str, Any] = {"before": self.before.to_json(), "after": self.after.to_json()}
         if self.files is not None:
             found |= {"files": [change.to_json() for change in self.files], "diff": self.diff}
-        if self.added is not None and self.removed is not None:
-            removed, added = ([said.to_json() for said in part] for part in (self.removed, self.added))
-            found |= {"conversation": {"removed": removed, "added": added}}
+        if self.conversation is not None:
+            found["conversation"] = [{"change": kind, **said.to_json()} for kind, said in self.conversation]
         if self.fields is not None:
             found |= {"machine": [change.to_json() for change in self.fields]}
         return found
@@ -118,7 +118,7 @@ async def compare(before: Address, after: Address, current: Settings, parts: Seq
             found |= _files(one, left[0].files, right[0].files)
         if left[1] is not None and right[1] is not None:
             if "conversation" in parts:
-                found |= _conversation(left[1], right[1])
+                found["conversation"] = tuple(_conversation(left[1], right[1]))
             if "machine" in parts:
                 found["fields"] = tuple(_fields(left[1], right[1]))
     return Difference(difference.before, difference.after, **found)
@@ -142,13 +142,14 @@ def _files(past: Past, before: Snapshot, after: Snapshot) -> dict[str, Any]:
         raise ConfigError(f"the files cannot be compared: {error.message}") from error
 
 
-def _conversation(before: ReplayTree, after: ReplayTree) -> dict[str, Any]:
-    """The messages after those that both have."""
+def _conversation(before: ReplayTree, after: ReplayTree) -> Iterator[tuple[str, Said]]:
+    """The messages that only one side has. Runs of one line differ at their end; a fork may say the same later on."""
     old, new = conversation_of(before), conversation_of(after)
-    same = 0
-    while same < min(len(old), len(new)) and old[same] == new[same]:
-        same += 1
-    return {"removed": tuple(old[same:]), "added": tuple(new[same:])}
+    one, two = ([json.dumps(said.to_json(), sort_keys=True) for said in side] for side in (old, new))
+    for kind, start, end, first, last in SequenceMatcher(None, one, two, autojunk=False).get_opcodes():
+        if kind != "equal":
+            yield from (("removed", said) for said in old[start:end])
+            yield from (("added", said) for said in new[first:last])
 
 
 def _fields(before: ReplayTree, after: ReplayTree) -> list[FieldChange]:

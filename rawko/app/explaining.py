@@ -22,6 +22,7 @@ from rawko.runtime.replay import ReplayError, ReplayTree
 from rawko.vocabulary.snapshot import FileChange, Snapshot
 
 _ENDS: Final = ("done.invoke.", "error.invoke.")
+MAX_SEEN_ITEMS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ class Explanation:
             "receipt": record.receipt,
             "before": list(self.before),
             "after": list(self.after),
-            "choices": [asdict(choice) for choice in self.choices],
+            "choices": [_choice_json(choice) for choice in self.choices],
             "context": [change.to_json() for change in self.context],
             "effects": [*self.started, *(e for e in record.effects if e["type"] != "start")],
             "ended": None if self.ended is None else {**asdict(self.ended), "usage": self.ended.usage},
@@ -112,6 +113,25 @@ class Explanation:
             "files": [change.to_json() for change in self.changes],
             "problem": self.problem,
         }
+
+
+def _choice_json(choice: Choice) -> dict[str, Any]:
+    candidates = [
+        {
+            **asdict(replace(candidate, reads={})),
+            "reads": {name: _seen(value) for name, value in candidate.reads.items()},
+        }
+        for candidate in choice.candidates
+    ]
+    return {"event": choice.event, "configuration": list(choice.configuration), "candidates": candidates}
+
+
+def _seen(value: Any) -> Any:
+    """What a guard read; of a long list its length and its end, since a guard may read the whole conversation."""
+    told = thaw(value)
+    if isinstance(told, list) and len(told) > MAX_SEEN_ITEMS:
+        return {"items": len(told), "last": told[-1]}
+    return told
 
 
 async def explain(past: Past, step: int) -> Explanation:

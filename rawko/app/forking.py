@@ -19,8 +19,8 @@ from typing import Any, Final
 from rawko.app import continuing
 from rawko.app.conversation import agent_at_work
 from rawko.app.past import Address, Past, open_past
-from rawko.app.record import Parent, RunRecord, write_first_events, write_record
-from rawko.app.rewinding import finish_rewind, notes_after
+from rawko.app.record import Parent, RunRecord, write_first_events, write_record, write_report
+from rawko.app.rewinding import finish_rewind, notes_after, question_of
 from rawko.app.run import Run
 from rawko.config import ConfigError, Settings, share_state
 from rawko.runtime.errors import JournalError
@@ -31,6 +31,8 @@ from rawko.vocabulary.documents import accepted
 from rawko.vocabulary.snapshot import Snapshot
 
 FORCE: Final = "FORCE_AGENT"
+FORKED: Final = "forked"
+"""Outcome of a fork that has not gone on yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ async def fork(
         folder = _folder(past.record, made.id, into)
         plan = _plan(past.record, tree, changes)
         _fill(past, files, folder)
-        return await _begin(past, made, folder, step, files, plan)
+        return await _begin(past, made, folder, tree, files, plan)
 
 
 # ---------------------------------------------------------------- what it is
@@ -228,8 +230,8 @@ def _fill(past: Past, files: Snapshot, folder: Path) -> None:
         raise ConfigError(f"the folder {str(folder)!r} cannot be filled: {error.message}") from error
 
 
-async def _begin(past: Past, made: Run, folder: Path, step: int, files: Snapshot, plan: _Plan) -> Forked:
-    record = past.record
+async def _begin(past: Past, made: Run, folder: Path, tree: ReplayTree, files: Snapshot, plan: _Plan) -> Forked:
+    record, step = past.record, tree.seq
     settings = replace(made.settings, workspace=folder)
     parent = Parent(record.run, step)
     try:
@@ -251,6 +253,7 @@ async def _begin(past: Past, made: Run, folder: Path, step: int, files: Snapshot
             charts=record.charts,
             tools=record.tools,
         )
+        write_report(settings, made.id, {"run": made.id, "outcome": FORKED, "question": question_of(tree)})
     except (WorkspaceError, JournalError, ConfigError) as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise ConfigError(f"run {record.run!r} cannot be forked: {error}") from error

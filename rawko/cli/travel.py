@@ -101,12 +101,11 @@ def _print_difference(told: Difference) -> None:
             print(f"  {visible(file_line(change))}")
         for line in told.diff.splitlines():
             print(paint(visible(line), *diff_style(line)))
-    if told.added is not None and told.removed is not None:
-        print(paint("\nconversation" if told.added or told.removed else "\nconversation: the same", "bold"))
-        for sign, colour, part in (("-", "red", told.removed), ("+", "green", told.added)):
-            for said in part:
-                for line in _said_lines(said, sign):
-                    print(paint(visible(line), colour))
+    if told.conversation is not None:
+        print(paint("\nconversation" if told.conversation else "\nconversation: the same", "bold"))
+        for kind, said in told.conversation:
+            for line in _said_lines(said, "+" if kind == "added" else "-"):
+                print(paint(visible(line), "green" if kind == "added" else "red"))
     if told.fields is not None:
         _print_machine(told, told.fields, paint)
 
