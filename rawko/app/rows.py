@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from rawko.runtime.journal import StepRecord
 from rawko.runtime.jumps import jump_of
 
+SHORT_CHARS = 40
+"""Of an answer in a line about it."""
+
 
 def cause_of(record: StepRecord) -> str:
     """What a row is about: its event, where the run went, or why there is neither."""
@@ -22,6 +25,33 @@ def cause_of(record: StepRecord) -> str:
     if record.effects and all(effect["type"] == "send" for effect in record.effects):
         return "(a delayed send)"
     return "(start)"
+
+
+def decision_of(record: StepRecord) -> str:
+    """Who decided what in a row, shortly: the gate with its rule, a person with an answer; "" where nobody did."""
+    if record.event is None:
+        return ""
+    name, data = record.event["name"], record.event["data"]
+    match name:
+        case "done.invoke.check_gate":
+            verdict = data["output"]
+            return f"{verdict['decision']} by {verdict['rule']}"
+        case "done.invoke.ask_person":
+            answer = data["output"]
+            return "nobody there" if answer is None else f"{answer['who']}: {_short(answer['text'])}"
+        case "APPROVE":
+            return f"{data.get('who') or 'somebody'}: {data.get('scope') or 'once'}"
+        case "DENY":
+            return f"{data.get('who') or 'somebody'}: {_short(data.get('reason') or 'deny')}"
+        case "USER_MESSAGE":
+            return f"{data.get('who') or 'somebody'}: {_short(data.get('content') or '')}"
+        case _:
+            return ""
+
+
+def _short(text: object) -> str:
+    line = " ".join(str(text).split())
+    return line if len(line) <= SHORT_CHARS else line[: SHORT_CHARS - 1] + "…"
 
 
 _JUMPS = {
