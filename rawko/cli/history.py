@@ -13,7 +13,7 @@ from rawko.app.history import last_steps, steps_of
 from rawko.app.past import Address, open_past
 from rawko.app.record import RunRecord, list_records, read_record
 from rawko.app.rewinding import finish_rewind
-from rawko.app.rows import Line, cause_of
+from rawko.app.rows import Line, cause_of, decision_of
 from rawko.cli.output import Painter, complain, nobody_reads, visible
 from rawko.cli.settings import settings_here
 from rawko.config import ConfigError, Settings
@@ -121,7 +121,8 @@ def _line(step: StepRecord, is_left: bool) -> str:
     mark = "~" if is_left else " "
     jump = jump_of(step)
     kept = f"  before: snapshot {jump.safety[:7]}" if jump is not None and jump.safety else ""
-    return visible(f"{step.seq:>5}{mark} {when}  {step.actor:<20}  {cause_of(step):<28}  {states}{receipt}{kept}")
+    decided = f"  [{decision}]" if (decision := decision_of(step)) else ""
+    return visible(f"{step.seq:>5}{mark} {when}  {step.actor:<20}  {cause_of(step):<28}  {states}{receipt}{decided}{kept}")
 
 
 async def tell_finished(run: str, current: Settings) -> None:
