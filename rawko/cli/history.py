@@ -121,8 +121,8 @@ def _line(step: StepRecord, is_left: bool) -> str:
     mark = "~" if is_left else " "
     jump = jump_of(step)
     kept = f"  before: snapshot {jump.safety[:7]}" if jump is not None and jump.safety else ""
-    decided = f"  [{decision}]" if (decision := decision_of(step)) else ""
-    return visible(f"{step.seq:>5}{mark} {when}  {step.actor:<20}  {cause_of(step):<28}  {states}{receipt}{decided}{kept}")
+    told = f"{receipt}  [{decision}]{kept}" if (decision := decision_of(step)) else f"{receipt}{kept}"
+    return visible(f"{step.seq:>5}{mark} {when}  {step.actor:<20}  {cause_of(step):<28}  {states}{told}")
 
 
 async def tell_finished(run: str, current: Settings) -> None:
