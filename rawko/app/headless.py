@@ -8,6 +8,8 @@ from rawko.runtime.ports import Answer, Question, Unattended
 
 CONFIGURED = "default answer"
 """Who the journal names as the one who gave a configured answer."""
+NOBODY = "nobody there"
+"""Who the journal names where a call is denied because nobody could allow it."""
 
 
 class Headless:
@@ -15,7 +17,7 @@ class Headless:
 
     Args:
         policy: "fail" ends the run, "park" leaves the question open, "default" gives the configured answer; a kind
-            of question that has none is left open.
+            of question that has none is left open, but for an approval: what nobody allows is denied.
 
     Source: S3-093, Q63, Q64.
     """
@@ -27,5 +29,9 @@ class Headless:
     async def ask(self, question: Question) -> Answer | None:
         if self._policy == "fail":
             raise Unattended(question)
-        text = self._answers.answer_to(question.kind) if self._policy == "default" else None
+        if self._policy == "park":
+            return None
+        text = self._answers.answer_to(question.kind)
+        if text is None and question.kind == "approval":
+            return Answer("deny", who=NOBODY)
         return None if text is None else Answer(text, who=CONFIGURED)

@@ -175,7 +175,7 @@ def test_a_killed_recording_is_gone_on_with_and_plays_back(rawko: Shell, tape: P
     run = killed(third, ("run", TASK, "--agent", "developer", "--cassette", str(tape), "--yes"))
     resumed = third("resume", run, "--json")
     assert resumed.code == 0, resumed.text
-    assert resumed.report["notes"] == []
+    assert not any("cassette" in note for note in resumed.report["notes"])
     assert third.read("log.txt") == rawko.read("log.txt") == "0\n1\n2\n3\n4\n5\n"
 
 
