@@ -72,13 +72,20 @@ def _wide(width: int, is_inline: bool) -> int:
 
 
 def _text(text: str) -> tuple[yaml.Node, int]:
-    if "\n" in text and all(line.isprintable() and line == line.strip() for line in text.split("\n")):
+    if "\n" in text and _stands_as_block(text.split("\n")):
         return yaml.ScalarNode(f"{_TAG}str", text, style="|"), MAX_INLINE + 1
     style = None if _reads_as_text(text) else "'"
     if "'" in text and _SPLITS.search(text):
         style = '"'  # quoted on one line anyway; doubled apostrophes are hard to read
     # Escaped, what does not show: PyYAML would write some of it raw, and readers take it for line breaks.
     return yaml.ScalarNode(f"{_TAG}str", text, style=style if text.isprintable() else '"'), len(text)
+
+
+def _stands_as_block(lines: list[str]) -> bool:
+    """Whether lines can be written as they are; a first line that is indented or empty would need a word about it."""
+    if not all(line.isprintable() and line == line.rstrip() for line in lines):
+        return False
+    return all(line == line.lstrip() for line in lines) or (lines[0] != "" and lines[0] == lines[0].lstrip())
 
 
 def _reads_as_text(text: str) -> bool:

@@ -106,9 +106,7 @@ def _is_plain(element: XmlElement) -> bool:
                 given.keys() <= {"event", "delay", "target", "id"}
                 and all(map(_is_literal, element.children))
                 and _is_name(given.get("event", ""))
-                and target.startswith("#_")
-                and len(target) > 2
-                and not target.startswith("#_scxml_")
+                and target in (_INTERNAL, "#_parent")  # code learns at once that another machine is not there
                 and not (target == _INTERNAL and "target" in given and ("delay" in given or "id" in given))
                 and given.get("id", "x").strip() == printable(given.get("id", "x"))
                 and is_time(given.get("delay", ""))

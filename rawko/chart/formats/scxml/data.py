@@ -25,7 +25,7 @@ def preamble(source: Source) -> str:
             continue
     for script in source.root.of("script"):
         try:
-            lines.append(python_code.script_text(source, script))
+            lines.append(python_code.checked_script(source, script))
         except Unreadable:
             continue
     return "\n".join(lines)

@@ -25,7 +25,9 @@ _INDENT = "    "
 
 
 def statements(source: Source, element: XmlElement) -> str:
-    """One element of executable content as Python."""
+    """One element of executable content as Python. A script stands as it is: what is no Python fails when it runs."""
+    if element.tag == "script":
+        return script_text(source, element)
     return "\n".join(_lines(source, element))
 
 
@@ -44,7 +46,15 @@ def expression(text: str) -> str:
             ast.parse(f"({text})", mode="eval")  # no comment that would hide what follows
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return f"invalid({f'{text} is no Python expression'!r})"
-    return f"({text})" if isinstance(tree, (ast.Tuple, ast.NamedExpr)) else text
+    return f"({text})" if isinstance(tree, (ast.Tuple, ast.NamedExpr)) and not _is_enclosed(text) else text
+
+
+def _is_enclosed(text: str) -> bool:
+    """Whether one pair of parentheses holds it all."""
+    try:
+        return text[0] == "(" and bool(ast.parse(text[1:-1].strip(), mode="eval"))
+    except SyntaxError:
+        return False
 
 
 def is_expression(text: str) -> bool:
@@ -138,7 +148,17 @@ def _log(source: Source, element: XmlElement) -> Iterator[str]:
 
 
 def _script(source: Source, element: XmlElement) -> Iterator[str]:
-    yield from script_text(source, element).splitlines()
+    yield from checked_script(source, element).splitlines()
+
+
+def checked_script(source: Source, element: XmlElement) -> str:
+    """A script as it may stand among other code: what is no Python is an error where it is reached."""
+    code = script_text(source, element)
+    try:
+        ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        return f"invalid({f'script: {error}'!r})"
+    return code
 
 
 def script_text(source: Source, element: XmlElement) -> str:
@@ -147,12 +167,7 @@ def script_text(source: Source, element: XmlElement) -> str:
     text = source.read(element, src) if src is not None else element.text
     first, _, rest = text.strip("\n").partition("\n")
     code = textwrap.dedent(f"{first}\n{rest}") if first[:1].isspace() else f"{first}\n{rest}"
-    code = code.strip() or "pass"
-    try:
-        ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError) as error:
-        return f"invalid({f'script: {error}'!r})"
-    return code
+    return code.strip() or "pass"
 
 
 def _if(source: Source, element: XmlElement) -> Iterator[str]:

@@ -121,6 +121,10 @@ def _check_child(source: Source, element: XmlElement, child: XmlElement) -> None
         source.report("unknown-key", child, f"<{child.tag}> cannot stand in <{element.tag}>")
     elif source.is_code and (child.tag == "datamodel" or (child.tag == "script" and element is source.root)):
         return
+    elif child.tag == "script" and source.is_code:
+        source.report(
+            "unknown-key", child, f"<script> cannot stand in <{element.tag}>; accepted: in <scxml>, in content"
+        )
     elif child.tag == "script" or (child.tag == "datamodel" and child.children):
         _refuse_data(source, child)
     elif element.tag == "final" and child.tag in ("transition", "invoke", *STATES):
