@@ -16,6 +16,7 @@ from rawko.interpreter.effects import Effect
 from rawko.interpreter.events import Event, InternalEvent
 from rawko.interpreter.updates import Update
 
+NONE_FAILED: frozenset[int] = frozenset()
 MISSING: Any = object()
 """The old value of a context field that did not exist."""
 
@@ -102,7 +103,7 @@ class Work:
         self.sent: list[Any] = []
         self.starting: dict[int, Event] = {}
         self.outputs: dict[int, Any] = {}
-        self.failed: frozenset[int] = frozenset()
+        self.failed = NONE_FAILED
 
     def stage_timer(self, timer: Timer) -> None:
         self.staged.append(lambda agenda: agenda.set(timer))
