@@ -39,7 +39,7 @@ class Looker:
 
     Args:
         root: The workspace, without links in its path.
-        excluded: Folders that are never entered, from the root.
+        excluded: Folders that are never entered, and files that are never read, from the root.
         max_file_bytes: Larger files are skipped.
 
     Attributes:
@@ -146,6 +146,8 @@ class Looker:
     def _look_at_file(
         self, descriptor: int, folder: Folder, place: Place, name: bytes, entry: os.DirEntry[str]
     ) -> bool:
+        if place.prefix + name in self.excluded:
+            return folder.forget(name)
         known = folder.files.get(name)
         if known is None and place.scope.ignores(name, False) and not place.scope.tracks(name, False):
             return folder.forget(name)

@@ -100,7 +100,7 @@ class SnapshotStore:
             state_dir: Where the private repository lies; made if there is none. Runs of one workspace share it. It is
                 never captured, should it lie inside the workspace.
             run: Names the chain of snapshots, `refs/rawko/<run>`.
-            exclude: Further folders that are never captured.
+            exclude: Further folders and files that are never captured.
             max_file_bytes: Larger files are skipped.
 
         Raises:

@@ -140,6 +140,23 @@ def test_answers_that_nobody_asks_for_are_told(typed: Typed, rawko: Shell, tape:
     ]
 
 
+def test_a_cassette_in_the_workspace_is_no_work_of_the_agent(typed: Typed, rawko: Shell) -> None:
+    """It grows while the agent works, and is in no snapshot: nothing that sets files back may touch it."""
+    scenario = rawko.scenario(
+        says("developer", call("bash", command="echo a > a.txt; ls tapes")),
+        says("developer", call("complete", summary="Done.")),
+    )
+    words = ("run", TASK, "--agent", "developer", "--yes", "--json")
+    recorded = typed(*words, "--scenario", str(scenario), "--record", "tapes/run.yaml")
+    assert recorded.report["files_changed"] == ["a.txt"], recorded.text
+    (rawko.folder / "a.txt").unlink()
+    played = typed(*words, "--provider", "cassette", "--cassette", "tapes/run.yaml")
+    assert played.report["files_changed"] == ["a.txt"], played.text
+    (rawko.folder / "a.txt").unlink()
+    rawko.write(".rawko/config.yaml", "cassette: tapes/run.yaml\n")
+    assert typed(*words).report["outcome"] == "success"
+
+
 def test_a_killed_recording_is_gone_on_with_and_plays_back(rawko: Shell, tape: Path, tmp_path: Path) -> None:
     """Killed in the middle, resumed: the cassette is that of a run that was left alone; played, killed, resumed."""
     scenario = rawko.scenario(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -48,6 +50,24 @@ def test_a_run_and_its_resume_are_confined(rawko: Shell) -> None:
     assert done.code == 0, done.text
     assert done.report["files_changed"] == ["inside.txt"]
     assert not Path("/etc/rawko-was-here").exists()
+
+
+@pytest.mark.skipif(bool(why_not()), reason=why_not() or "there is one")
+def test_a_command_dies_with_its_rawko(rawko: Shell) -> None:
+    """kill -9: nothing in the sandbox goes on, not even what has made itself a session of its own."""
+    mark = f"7{os.getpid()}{time.time_ns() % 10_000}"
+    command = f"setsid sleep {mark} & echo > up; sleep {mark}"
+    scenario = rawko.scenario(says("developer", call("bash", command=command)))
+    words = ("run", "Do it", "--agent", "developer", "--scenario", str(scenario), "--yes", "--sandbox")
+    started = rawko.start(*words)
+    started.wait_until(lambda: (rawko.folder / "up").exists())
+    started.wait_until(lambda: len(rawko.processes_of(f"sleep {mark}")) > 1)
+    started.process.kill()
+    started.process.wait()
+    until = time.monotonic() + 20
+    while left := rawko.processes_of(f"sleep {mark}"):
+        assert time.monotonic() < until, left
+        time.sleep(0.02)
 
 
 def test_what_was_allowed_stays_allowed_after_an_answer_from_elsewhere(rawko: Shell) -> None:
