@@ -307,7 +307,7 @@ class Run:
             journal=stores.journal,
             notes=lambda: {**meter.notes(), **tool_notes(toolbox), **_files_noted(stores.workspace)},
             transient=agent_loop.TRANSIENT_EVENTS,
-            recorded=stores.recorded,
+            recorded=stores.recorded or Recorded(self.id, None, ()),  # a new run finds none of its name
         )
         session.stream.subscribe(self._watch)
         if self.observe is not None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import random
 import stat
 import sys
@@ -106,7 +105,11 @@ class Bed:
         return Run(record.settings, record.task, record.agent, id=RUN)
 
     def _record(self) -> RunRecord:
-        environ = {"RAWKO_STATE_DIR": str(self.base / "state"), "HOME": str(self.base / "home"), **_journal_of_tests()}
+        environ = {
+            "RAWKO_STATE_DIR": str(self.base / "state"),
+            "HOME": str(self.base / "home"),
+            "RAWKO_JOURNAL_URL": self.nursery.journal_url or "",
+        }
         settings = load_settings(self.base / "project", Flags(), {**environ, "RAWKO_PROVIDER": "anthropic"})
         return read_record(RUN, settings)
 
@@ -122,11 +125,6 @@ class Bed:
         """What should not be there after the end: notes of commands and of restores, half-written files."""
         patterns = ("state/*/running/*/*", "state/*/snapshots/*.restore*", "state/*/runs/*/.report*", "state/**/*.tmp")
         return [str(path.relative_to(self.base)) for pattern in patterns for path in self.base.glob(pattern)]
-
-
-def _journal_of_tests() -> dict[str, str]:
-    url = os.environ.get("RAWKO_JOURNAL_URL")
-    return {"RAWKO_JOURNAL_URL": url} if url else {}
 
 
 async def _rows(run: Run) -> Any:

@@ -89,11 +89,17 @@ class Fate:
 
 
 class Nursery:
-    """The warm process, from the test's side."""
+    """The warm process, from the test's side.
 
-    def __init__(self) -> None:
+    Args:
+        journal_url: Of the database that its runs are journaled in; a file by default.
+    """
+
+    def __init__(self, journal_url: str | None = None) -> None:
+        self.journal_url = journal_url
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.e2e.nursery"],
+            env={**os.environ, "RAWKO_JOURNAL_URL": journal_url or ""},
             cwd=Path(__file__).parents[2],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -173,10 +179,9 @@ def _play(order: Order, moments: _Moments) -> int:
         "HOME": str(base / "home"),
         "LANG": "C.UTF-8",
         "RAWKO_STATE_DIR": str(base / "state"),
+        "RAWKO_JOURNAL_URL": os.environ["RAWKO_JOURNAL_URL"],
         **({} if order.is_resumed else {"RAWKO_SCENARIO": str(base / "scenario.json")}),
     }
-    if "RAWKO_JOURNAL_URL" in os.environ:
-        environ["RAWKO_JOURNAL_URL"] = os.environ["RAWKO_JOURNAL_URL"]
     settings = load_settings(base / "project", Flags(assume_yes=True), environ)
     task, agent = "Write the log", order.agent
     if order.is_resumed:
