@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 from rawko.chart.definition import Chart
 from rawko.render.dot import to_dot
-from rawko.render.errors import RenderError, TangledError, TooLargeError, UnknownFormatError
+from rawko.render.errors import TangledError, TooLargeError, UnknownFormatError
 from rawko.render.extract import extract
 from rawko.render.graph import Diagram
 from rawko.render.layout import Direction
 from rawko.render.mermaid import to_mermaid
+from rawko.render.outline import few_lines, no_lines, pack
 from rawko.render.plantuml import to_plantuml
 from rawko.render.png import to_png
 from rawko.render.scene import Scene, compose
@@ -24,6 +25,9 @@ from rawko.render.themes import Theme
 
 MAX_PARTS = 1600
 """States and arrows that are laid out at most: above it the answer takes long, and nobody can read it."""
+
+MAX_BOXES = 20_000
+"""States that are drawn at most where no lines are, each with its transitions as rows."""
 
 DIRECTIONS: tuple[Direction, ...] = ("down", "right")
 
@@ -69,22 +73,31 @@ def draw(chart: Chart, suffix: str, options: Options = DEFAULT) -> str | bytes:
 
 
 def draw_scene(chart: Chart, options: Options = DEFAULT) -> Scene:
-    """The chart laid out.
+    """The chart laid out. Where its lines would be too many to be followed, most or all become rows of their source.
 
     Raises:
         UnknownStateError, TooLargeError, LayoutError, ValueError: As `draw`.
     """
     diagram = _diagram(chart, options)
-    states = sum(box.kind != "initial" for box in diagram.boxes)
     parts = _parts(diagram)
     if parts > MAX_PARTS:
-        why = f"has {parts} parts, more than the {MAX_PARTS} that can be laid out and read"
-        raise TooLargeError(states, why, _fitting_depth(chart, options, MAX_PARTS))
+        states = sum(box.kind != "initial" for box in diagram.boxes)
+        depth = _fitting_depth(chart, options, MAX_PARTS)
+        if depth is not None or states > MAX_BOXES:
+            why = f"has {parts} parts, more than the {MAX_PARTS} that can be laid out and read"
+            raise TooLargeError(states, why, depth)
+        return compose(no_lines(diagram), direction=options.direction, engine=pack)
     try:
         return compose(diagram, direction=options.direction)
-    except TangledError as error:
-        why = "has too many long lines to be laid out and read"
-        raise TooLargeError(states, why, _fitting_depth(chart, options, parts // 2)) from error
+    except TangledError:
+        return _untangled(diagram, options.direction)
+
+
+def _untangled(diagram: Diagram, direction: Direction) -> Scene:
+    try:
+        return compose(few_lines(diagram), direction=direction)
+    except TangledError:
+        return compose(no_lines(diagram), direction=direction, engine=pack)
 
 
 def _diagram(chart: Chart, options: Options, *, depth: int | None = None) -> Diagram:
@@ -123,9 +136,14 @@ def _png(chart: Chart, options: Options) -> bytes:
 
 
 def _mermaid(chart: Chart, options: Options) -> str:
-    if options.focus is not None or options.depth is not None or options.direction != "down":
-        raise RenderError("Mermaid text holds the whole chart downward; focus, depth and direction are for the others")
-    return to_mermaid(chart)
+    return to_mermaid(
+        chart,
+        direction=options.direction,
+        focus=options.focus,
+        depth=options.depth,
+        configuration=options.configuration,
+        taken=options.taken,
+    )
 
 
 _WRITERS: Mapping[str, Callable[[Chart, Options], str | bytes]] = {

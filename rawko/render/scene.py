@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TypeAlias
 
 from rawko.render.engine import CONTAINER_PADDING, lay_out
 from rawko.render.graph import Arrow, Box, Diagram
 from rawko.render.layout import Direction, Layout, Link, Node, Point, Rect, Route
 from rawko.render.texts import SPACE, Line, Run, block_size, label_lines, row_lines, title_lines
+
+Engine: TypeAlias = Callable[[Sequence[Node], Sequence[Link], Direction], Layout]
 
 MARGIN = 18.0
 """Empty border around a drawing, in pixels."""
@@ -68,8 +71,11 @@ class Scene:
     arrows: tuple[PlacedArrow, ...]
 
 
-def compose(diagram: Diagram, *, direction: Direction = "down") -> Scene:
+def compose(diagram: Diagram, *, direction: Direction = "down", engine: Engine = lay_out) -> Scene:
     """Give everything in a diagram its place.
+
+    Args:
+        engine: What places boxes and lines.
 
     Raises:
         LayoutError: The layout engine refused the diagram.
@@ -81,7 +87,7 @@ def compose(diagram: Diagram, *, direction: Direction = "down") -> Scene:
     while True:
         texts = {box.id: _Texts(box, box.id in diagram.children, box.id in crowded) for box in diagram.boxes}
         nodes = [_roomy(texts[box.id].node(), ends[box.id], direction) for box in diagram.boxes]
-        placed = _shifted(lay_out(nodes, links, direction))
+        placed = _shifted(engine(nodes, links, direction))
         walls = _Walls(placed)
         more = {name for name, each in texts.items() if name not in crowded and not each.has_room(placed, walls)}
         if not more:

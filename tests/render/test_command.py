@@ -43,7 +43,6 @@ def test_without_a_file_it_is_mermaid(capsys: pytest.CaptureFixture[str]) -> Non
         ("chart.svg", Drawing(theme="pink"), "--theme 'pink' is not known; accepted: light, dark, auto"),
         ("chart.svg", Drawing(direction="up"), "--direction 'up' is not known; accepted: down, right"),
         ("chart.svg", Drawing(focus="lop"), "no state 'lop'; did you mean 'loop'"),
-        ("chart.mmd", Drawing(depth=1), "Mermaid text holds the whole chart"),
     ],
 )
 def test_what_is_refused(

@@ -6,21 +6,23 @@ import importlib.util
 import json
 import re
 import time
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rawko.chart import Chart, parse_chart
-from rawko.render.draw import FORMATS, MAX_PARTS, Options, draw
+from rawko.render.draw import FORMATS, MAX_PARTS, Options, draw, draw_scene
 from rawko.render.errors import (
     PngUnavailableError,
-    RenderError,
     TooLargeError,
     UnknownFormatError,
     UnknownStateError,
 )
 from rawko.render.extract import extract
+from rawko.render.mermaid import to_mermaid
+from rawko.render.scene import Scene
 
 HOSTILE = [
     '"]; evil [',
@@ -209,24 +211,77 @@ def test_the_largest_drawings_take_less_than_ten_seconds() -> None:
     assert time.perf_counter() - started < 10
 
 
-def test_lines_that_pass_too_many_others_are_refused() -> None:
-    count = 300
+def _tangle(count: int, steps: tuple[int, ...] = (1, 37)) -> Chart:
+    """A flat chart whose lines all pass each other."""
     states = [
         {
             "name": f"s{i}",
-            "transitions": [{"event": f"E{step}", "target": f"s{(i * step + 1) % count}"} for step in (1, 37)],
+            "transitions": [
+                {"event": f"E{step}", "guard": "ready", "target": f"s{(i * step + 1) % count}"} for step in steps
+            ],
         }
         for i in range(count)
     ]
-    chart = parse_chart(
+    return parse_chart(
         json.dumps({"statechart": {"name": "tangle", "root state": {"name": "r", "initial": "s0", "states": states}}})
     )
+
+
+def _told(scene: Scene) -> Counter[int]:
+    """How often each transition stands in a drawing, on a line or as a row."""
+    entries = [row for box in scene.diagram.boxes for row in box.rows]
+    entries += [entry for arrow in scene.diagram.arrows for entry in arrow.entries]
+    return Counter(entry.transition for entry in entries if entry.transition is not None)
+
+
+@pytest.mark.parametrize(("count", "lines"), [(300, 299), (900, 0)])
+def test_lines_that_nobody_could_follow_become_rows(count: int, lines: int) -> None:
+    chart = _tangle(count)
     started = time.perf_counter()
-    with pytest.raises(TooLargeError, match="too many long lines"):
-        draw(chart, ".svg")
+    scene = draw_scene(chart)
+    assert len([arrow for arrow in scene.arrows if arrow.arrow.kind == "transition"]) == lines
+    assert _told(scene) == Counter(transition.index for transition in chart.transitions)
+    assert "s0" in _text(chart, ".svg", Options(configuration={"s7"}))
     assert time.perf_counter() - started < 10
 
 
-def test_mermaid_is_whole_and_downward(nested: Chart) -> None:
-    with pytest.raises(RenderError, match="the whole chart"):
-        draw(nested, ".mmd", Options(depth=1))
+def test_5000_flat_states_are_drawn_as_boxes_with_rows() -> None:
+    chart = _tangle(5000, (1,))
+    started = time.perf_counter()
+    text = _text(chart, ".svg")
+    assert text.count('data-state="') == 5000 and "E1 → s4999" in text.replace("&gt;", ">")
+    assert time.perf_counter() - started < 20  # 5 s on an idle machine
+
+
+def test_more_than_can_be_drawn_is_refused_with_what_can_be_done() -> None:
+    states = [{"name": f"s{i}"} for i in range(20_001)]
+    root = {"name": "r", "initial": "s0", "states": states}
+    chart = parse_chart(json.dumps({"statechart": {"name": "huge", "root state": root}}))
+    with pytest.raises(TooLargeError, match="--focus STATE draws one state"):
+        draw(chart, ".svg")
+    assert "s20000" in _text(chart, ".svg", Options(focus="s20000"))
+
+
+@pytest.mark.parametrize("suffix", [".mmd", ".dot", ".puml"])
+def test_texts_take_the_same_options(nested: Chart, suffix: str) -> None:
+    whole = _text(nested, suffix)
+    assert _text(nested, suffix, Options(direction="right")) != whole
+    closed = _text(nested, suffix, Options(depth=1))
+    assert "thinking" in whole and "thinking" not in closed and "13 states inside" in _decoded(closed)
+    focused = _text(nested, suffix, Options(focus="budget"))
+    assert "exhausted" in focused and "agent_done" not in focused
+    marked = _text(nested, suffix, Options(configuration=nested.states.keys() & {"tool", "ok"}, taken={0}))
+    assert marked != whole and len(marked.splitlines()) <= len(whole.splitlines()) + 2
+
+
+def _decoded(text: str) -> str:
+    text = re.sub(r"<U\+([0-9A-F]+)>", lambda match: chr(int(match[1], 16)), text)
+    return re.sub(r"#(\d+);", lambda match: chr(int(match[1])), text)
+
+
+def test_mermaid_marks_what_is_active_and_what_was_taken(nested: Chart) -> None:
+    text = to_mermaid(nested, configuration={"run", "agent", "loop", "tool", "budget", "ok"}, taken={0})
+    ids = {state.name: f"s{state.order}" for state in nested}
+    assert f"class {ids['tool']},{ids['ok']} active" in text
+    assert text.count("(taken)") == 1
+    assert "direction LR" in to_mermaid(nested, direction="right")

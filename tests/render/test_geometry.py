@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ from hypothesis import strategies as st
 from rawko.chart import Chart, parse_chart
 from rawko.render.draw import Options, draw_scene
 from rawko.render.extract import extract
+from rawko.render.graph import Diagram
 from rawko.render.layout import Direction, Rect
+from rawko.render.outline import few_lines, no_lines, pack
 from rawko.render.scene import PlacedArrow, Scene, compose
 
 DIRECTIONS: tuple[Direction, ...] = ("down", "right")
@@ -58,6 +61,28 @@ def test_charts_made_by_chance(random: Any, direction: Direction) -> None:
     scene = compose(extract(chart), direction=direction)
     assert geometry.defects(scene) == []
     assert geometry.undrawn(scene, chart) == []
+
+
+@settings(
+    max_examples=30,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(st.randoms(use_true_random=False), st.sampled_from(DIRECTIONS))
+def test_drawings_without_lines(random: Any, direction: Direction) -> None:
+    chart = parse_chart(charts.Maker(random.randrange).text())
+    diagram = extract(chart)
+    scene = compose(no_lines(diagram), direction=direction, engine=pack)
+    assert geometry.defects(scene) == []
+    assert scene.arrows == () and told(scene.diagram) == told(diagram) == told(few_lines(diagram))
+
+
+def told(diagram: Diagram) -> Counter[int]:
+    """How often each transition stands in a diagram."""
+    entries = [row for box in diagram.boxes for row in box.rows]
+    entries += [entry for arrow in diagram.arrows for entry in arrow.entries]
+    return Counter(entry.transition for entry in entries if entry.transition is not None)
 
 
 def test_the_same_chart_gives_the_same_places(nested: Chart) -> None:
