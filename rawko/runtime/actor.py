@@ -294,7 +294,8 @@ class Actor:
     def emitted(self, event: str, data: Mapping[str, Any], source: str | None = None) -> None:
         """Tell observers of an emitted event."""
         fields = {} if source is None else {"source": source}
-        self.session.stream.publish("emit", self.path, self.now(), event=event, data=thaw(data), **fields)
+        if self.session.stream.is_heard:
+            self.session.stream.publish("emit", self.path, self.now(), event=event, data=thaw(data), **fields)
         self._emit_listeners.tell(event, data)
 
     def make_child(self, effect: StartInvocation, machine: ChildMachine) -> Actor:

@@ -27,7 +27,7 @@ class InspectionStream:
     """Numbers events, hands them to listeners at once, and keeps the latest for those who come late.
 
     Args:
-        kept: How many.
+        kept: How many; 0 is none.
         report: Called with a message where a listener has raised; it is told nothing more.
     """
 
@@ -38,6 +38,11 @@ class InspectionStream:
         self._seq = 0
         self._is_closed = False
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether anybody is told, now or later: else nothing needs to be put together for them."""
+        return bool(self._kept.maxlen or self._listeners or self._wakers)
+
     def publish(self, type: InspectionType, actor: str, time: float, **fields: Any) -> InspectionEvent:
         """Number an event and tell everybody."""
         self._seq += 1
@@ -47,6 +52,10 @@ class InspectionStream:
         for waker in self._wakers:
             waker.set()
         return event
+
+    def pass_over(self) -> None:
+        """Number an event that nobody hears of: what happens can still be counted."""
+        self._seq += 1
 
     def subscribe(self, listener: Callable[[InspectionEvent], None]) -> Callable[[], None]:
         """Call `listener` with every event from now on; returns what ends it."""

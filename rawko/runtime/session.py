@@ -13,7 +13,7 @@ from uuid import uuid4
 from rawko.interpreter.effects import EmitEvent, LogLine
 from rawko.interpreter.steps import Step
 from rawko.runtime.errors import JournalError
-from rawko.runtime.inspection import InspectionStream
+from rawko.runtime.inspection import KEPT, InspectionStream
 from rawko.runtime.journal import Journal, MemoryJournal, StepRecord, record_of
 from rawko.runtime.recorded import Recorded
 
@@ -46,6 +46,8 @@ class Session:
             it is, and starts nothing, gets no row: after a resume it has not happened. Nothing that lasts may be
             computed from what it changes.
         recorded: What the run goes on from; if another process has added to it meanwhile, nothing is written.
+        kept: Events of the stream that are kept for late consumers. With 0 and without a journal nothing is remembered:
+            a run that nobody will look back at, or go on with, costs the same however long it is.
 
     Attributes:
         turn: Held by the one actor that steps; see `rawko.runtime.actor`.
@@ -61,6 +63,7 @@ class Session:
         notes: Callable[[], dict[str, Any]] | None = None,
         transient: Collection[str] = (),
         recorded: Recorded | None = None,
+        kept: int = KEPT,
     ) -> None:
         self.run = run or uuid4().hex[:12]
         self.journal: Journal = MemoryJournal() if journal is None else journal
@@ -69,7 +72,8 @@ class Session:
         self._last_notes: dict[str, Any] | None = None
         self._transient = frozenset(transient)
         self._recorded = recorded
-        self.stream = InspectionStream(report=lambda message: self._write("error", message, {"run": self.run}))
+        self._is_remembered = journal is not None or kept > 0
+        self.stream = InspectionStream(kept, report=lambda message: self._write("error", message, {"run": self.run}))
         self.actors: dict[str, Actor] = {}
         self.turn = asyncio.Lock()
         self._root: Actor | None = None
@@ -83,6 +87,12 @@ class Session:
         Raises:
             JournalError: It was not written.
         """
+        if not self._is_remembered:
+            if self.stream.is_heard:
+                self._show(record_of(step, run=self.run, seq=0, epoch=0, actor=actor.path), step, row=None)
+            else:
+                self.stream.pass_over()
+            return
         if self._transient and _is_passing(step, self._transient):
             record = record_of(step, run=self.run, seq=self._seq, epoch=self._epoch, actor=actor.path)
             self._show(record, step, row=None)
@@ -143,7 +153,8 @@ class Session:
 
     def log(self, actor: Actor, message: str, level: str, data: Mapping[str, Any]) -> None:
         """Write a log line and show it."""
-        self.stream.publish("log", actor.path, actor.now(), message=message, level=level, data=dict(data))
+        if self.stream.is_heard:
+            self.stream.publish("log", actor.path, actor.now(), message=message, level=level, data=dict(data))
         self._write(level, message, {"run": self.run, "actor": actor.path, **data})
 
     def _write(self, level: str, message: str, data: Mapping[str, Any]) -> None:

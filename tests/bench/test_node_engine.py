@@ -1,15 +1,24 @@
-"""What an attempt costs beside the node's own work, by driver: `make bench`. Both come to the same, also at length."""
+"""What an attempt costs beside the node's own work, by driver and by part: `make bench`. Divide by the attempts.
+
+Loop and machine are compared alike: nothing kept on disk, or everything. Both come to the same, also at length.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rawko.chart import find_chart, load_chart
+from rawko.interpreter.interpreter import Interpreter
+from rawko.journal import SqlJournal
 from rawko.machines.node_engine import (
     Budgets,
+    EngineResult,
     NodeCall,
     NodeEngineContext,
     NodeOutcome,
@@ -18,21 +27,29 @@ from rawko.machines.node_engine import (
     Policies,
     RetryPolicy,
     RunReport,
+    RunState,
+    bindings,
     failed,
     succeeded,
 )
 from rawko.machines.node_engine.drivers import DRIVERS, DriverName, make_driver
-from rawko.machines.node_engine.setup import set_up
+from rawko.machines.node_engine.ports import Callbacks
+from rawko.machines.node_engine.runner import AgentRunner
+from rawko.machines.node_engine.setup import RunSetup, set_up
+from rawko.machines.node_engine.statechart import StatechartDriver
+from rawko.runtime.journal import StepRecord
 
 ATTEMPTS = 500
 LONG = 10_000
+CHART = load_chart(find_chart("node_engine"))
+_NUMBERS = itertools.count()
 
 
 def quiet(level: str, message: str, fields: Mapping[str, Any]) -> None:
     pass
 
 
-def drive(driver: DriverName, attempts: int) -> RunReport:
+def walk_of(attempts: int, callbacks: Callbacks | None = None) -> RunSetup:
     """A walk of so many attempts, of which one in ten fails and is made again at once."""
     nodes = NodeRegistry()
 
@@ -47,13 +64,92 @@ def drive(driver: DriverName, attempts: int) -> RunReport:
     nodes.node("b")(handler)
     policies = Policies(default=NodePolicy(retry=RetryPolicy(max_retries=100, base_ms=0, cap_ms=0)))
     context = NodeEngineContext(node_name="a", seed=7, policies=policies, budgets=Budgets(attempts=None))
-    return asyncio.run(make_driver(set_up(nodes, context, log=quiet), driver).run())
+    return set_up(nodes, context, callbacks=callbacks, log=quiet)
 
 
-@pytest.mark.benchmark(group=f"{ATTEMPTS} attempts")
+def drive(driver: DriverName, attempts: int) -> RunReport:
+    return asyncio.run(make_driver(walk_of(attempts), driver).run())
+
+
+class Kept:
+    """What the plain loop keeps of an attempt, as durably as the machine does: one row each, in the same journal."""
+
+    def __init__(self, journal: SqlJournal) -> None:
+        self._journal = journal
+        self._epoch = 0
+
+    async def on_persist(self, state: RunState, events: Sequence[Mapping[str, Any]], node_name: str) -> None:
+        if not self._epoch:
+            self._epoch = await self._journal.begin("r")
+        kept = {"name": "PERSISTED", "data": {"state": state.to_json(), "events": list(events)}}
+        await self._journal.append(
+            StepRecord(
+                run="r",
+                seq=state.step_ordinal,
+                epoch=self._epoch,
+                actor="runner",
+                time=0.0,
+                event=kept,
+                receipt=None,
+                updates=(),
+                effects=(),
+                configuration=(),
+            )
+        )
+
+    async def on_attempt(self, result: EngineResult) -> None:
+        pass
+
+
+def drive_durably(driver: DriverName, attempts: int, folder: Path) -> RunReport:
+    """The same walk, every attempt of it on disk: the loop's after it was made, the machine's step by step."""
+
+    async def run() -> RunReport:
+        journal = SqlJournal(folder / f"{driver}-{next(_NUMBERS)}.db")
+        try:
+            if driver == "runner":
+                return await AgentRunner(walk_of(attempts, Kept(journal))).run()
+            return await StatechartDriver(walk_of(attempts), journal=journal).run()
+        finally:
+            await journal.aclose()
+
+    return asyncio.run(run())
+
+
+def machine_alone(attempts: int) -> int:
+    """The interpreter's share: the same steps, with nothing around them: no loop, no task, no row, no node."""
+    machine = Interpreter(CHART, bindings, input=walk_of(attempts).context.to_json())
+    machine.start()
+    machine.send("START")
+    verdict = {"stop": False, "reason": None}
+    for number in range(attempts):
+        result = succeeded_result("b" if number % 2 else "a", number)
+        for id, output in (("check_stop", verdict), ("run_once", result), ("persist", None), ("report_attempt", None)):
+            machine.complete_invocation(id, machine.invocations[id].number, output)
+            machine.execute_once()
+    return int(machine.context.step_ordinal)
+
+
+def succeeded_result(next_node: str, number: int) -> dict[str, Any]:
+    return EngineResult(outcome="SUCCESS", next_node=next_node, data={"last": number}).to_json()
+
+
+@pytest.mark.benchmark(group=f"{ATTEMPTS} attempts, nothing kept on disk")
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_attempts(benchmark: Any, driver: DriverName) -> None:
-    report = benchmark.pedantic(drive, (driver, ATTEMPTS), rounds=3, warmup_rounds=1)
+    report = benchmark.pedantic(drive, (driver, ATTEMPTS), rounds=5, warmup_rounds=1)
+    assert report.state.step_ordinal == ATTEMPTS
+
+
+@pytest.mark.benchmark(group=f"{ATTEMPTS} attempts, nothing kept on disk")
+def test_the_machines_steps_alone(benchmark: Any) -> None:
+    assert benchmark.pedantic(machine_alone, (ATTEMPTS,), rounds=5, warmup_rounds=1) == ATTEMPTS
+
+
+@pytest.mark.benchmark(group=f"{ATTEMPTS} attempts, each on disk")
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_durable_attempts(benchmark: Any, driver: DriverName, tmp_path: Path) -> None:
+    report = benchmark.pedantic(drive_durably, (driver, ATTEMPTS, tmp_path), rounds=3, warmup_rounds=1)
     assert report.state.step_ordinal == ATTEMPTS
 
 

@@ -13,6 +13,7 @@ from rawko.interpreter import Bindings
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.runtime import Actor, ChildMachine, child_machine
 from rawko.runtime.inspection import InspectionStream, to_stately
+from rawko.runtime.session import Session
 
 KID = parse_chart("""
 statechart:
@@ -159,3 +160,38 @@ async def test_the_stream_in_the_words_of_stately_s_inspector() -> None:
     assert end is not None
     assert end["snapshot"]["status"] == "done"
     json.dumps([w for _, w in wire])
+
+
+async def test_a_session_may_remember_nothing() -> None:
+    """Whoever listens is told all the same; nothing is there for those who come late, and nothing can be resumed."""
+    chart, bindings = parse_chart(FORGETFUL), Bindings()
+    lines: list[str] = []
+    session = Session(run="r", kept=0, log=lambda level, message, data: lines.append(message))
+    seen: list[str] = []
+    async with Actor(chart, bindings, session=session) as actor:
+        await actor.request("TICK")
+        before = session.stream.latest
+        listening = actor.inspect(lambda event: seen.append(event["type"]))
+        await actor.request("TICK")
+        listening()
+        await actor.request("TICK")
+        assert session.stream.latest > before, "what nobody hears is counted"
+        assert actor.matches("b")
+    assert seen == ["step", "emit", "log"]
+    assert lines == ["ticked"] * 3
+    assert session.stream.since(session.stream.latest) == []
+    assert await session.journal.last_seq("r") == 0
+
+
+FORGETFUL = """
+statechart:
+  name: forgetful
+  root state:
+    name: forgetful
+    initial: a
+    states:
+      - name: a
+        transitions: [{event: TICK, target: b, action: [{emit: {event: TICKED}}, {log: ticked}]}]
+      - name: b
+        transitions: [{event: TICK, target: a, action: [{emit: {event: TICKED}}, {log: ticked}]}]
+"""

@@ -26,10 +26,10 @@ def actors(ports: NodeEnginePorts) -> Bindings:
     return bound
 
 
-async def _run_once(ports: NodeEnginePorts, input: Mapping[str, Any]) -> dict[str, Any]:
+async def _run_once(ports: NodeEnginePorts, input: Mapping[str, Any]) -> Mapping[str, Any]:
     given = thaw(input)
     state = RunState.model_validate(given["state"])
-    return (await calls.run_once(ports, state, given["ctx"], given["seed"])).to_json()
+    return await calls.run_once_data(ports, state, given["ctx"], given["seed"])
 
 
 async def _should_stop(ports: NodeEnginePorts, input: Mapping[str, Any]) -> dict[str, Any]:

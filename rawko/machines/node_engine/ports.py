@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 from pydantic import ValidationError
 
 from rawko.interpreter.errors import NotJsonError
-from rawko.interpreter.values import freeze, thaw
+from rawko.interpreter.values import Record, freeze, thaw
 from rawko.machines.node_engine.context import EngineResult, RunState, StopCheck
 from rawko.machines.node_engine.errors import NodeEngineError
 from rawko.machines.node_engine.nodes import Adapters
@@ -84,6 +84,15 @@ async def run_once(ports: NodeEnginePorts, state: RunState, ctx: Mapping[str, An
     Raises:
         ActorFailed: The engine raised, or answered what is no result: a delay that is negative or not a number, say.
     """
+    return EngineResult.model_validate(thaw(await run_once_data(ports, state, ctx, seed)))
+
+
+async def run_once_data(ports: NodeEnginePorts, state: RunState, ctx: Mapping[str, Any], seed: int | str) -> Record:
+    """As `run_once`, for a machine, which takes data: nothing in it can be changed by the engine any more.
+
+    Raises:
+        ActorFailed: As `run_once`.
+    """
     try:
         answer: object = await ports.engine.run_once(state.node_name, state, ports.adapters, ctx, seed)
     except Exception as error:
@@ -130,15 +139,17 @@ async def on_attempt(ports: NodeEnginePorts, result: EngineResult) -> None:
         raise _failed("on_attempt", error) from error
 
 
-def _checked_result(answer: object) -> EngineResult:
-    """The result as JSON says it, with nothing in it that the engine could still change."""
+def _checked_result(answer: object) -> Record:
+    """The result as JSON says it."""
     try:
-        data = freeze(
-            EngineResult.model_validate(answer).model_dump(), "result"
-        )  # to_json would pass infinity for null
+        # model_dump and not to_json, which would pass infinity for null; validated as data, since what claims to be an
+        # EngineResult already is not looked at again.
+        given = answer.model_dump() if isinstance(answer, EngineResult) else answer
+        data = freeze(EngineResult.model_validate(given).model_dump(), "result")
     except (ValueError, NotJsonError) as error:
         raise _failed("run_once", error) from error
-    return EngineResult.model_validate(thaw(data))
+    assert isinstance(data, Record)
+    return data
 
 
 def _failed(attempted: str, error: Exception) -> ActorFailed:

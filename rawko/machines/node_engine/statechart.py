@@ -16,8 +16,10 @@ from rawko.machines.node_engine.actors import actors
 from rawko.machines.node_engine.context import REQUESTED, RunReport
 from rawko.machines.node_engine.setup import RunSetup
 from rawko.runtime.actor import Actor
+from rawko.runtime.inspection import KEPT
 from rawko.runtime.journal import Journal
 from rawko.runtime.replay import replay
+from rawko.runtime.session import Session
 
 
 @cache
@@ -73,9 +75,7 @@ class StatechartDriver:
             self._bindings,
             input=context.to_json(),
             clock=self._clock,
-            run=context.run_id,
-            journal=self._journal,
-            log=self._setup.log,
+            session=self._session(),
             snapshot=self._snapshot,
         )
         if (observe := self._setup.observe) is not None:
@@ -86,6 +86,11 @@ class StatechartDriver:
         if self._snapshot is not None and self._stop_reason is not None:
             actor.send("STOP_REQUESTED", reason=self._stop_reason)
         return actor
+
+    def _session(self) -> Session:
+        """Without a journal nothing is kept: what a run costs does not grow with it."""
+        journal, kept = self._journal, 0 if self._journal is None else KEPT
+        return Session(run=self._setup.context.run_id, journal=journal, log=self._setup.log, kept=kept)
 
     async def run(self) -> RunReport:
         """Run to the end.
