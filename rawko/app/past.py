@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from rawko.app.journals import open_journal
@@ -256,13 +257,18 @@ def run_of(record: RunRecord, settings: Settings | None = None) -> Run:
 
 
 @asynccontextmanager
-async def open_past(run: str, current: Settings) -> AsyncIterator[Past]:
+async def open_past(run: str, current: Settings, *, workspace: Path | None = None) -> AsyncIterator[Past]:
     """Open a run of the current folder to look at it.
+
+    Args:
+        workspace: Where its workspace is, if not where its record says.
 
     Raises:
         ConfigError: There is no such run, or its journal or its snapshots cannot be read.
     """
     record = read_record(run, current)
+    if workspace is not None:
+        record = replace(record, settings=replace(record.settings, workspace=workspace))
     journal: Journal = open_journal(record.settings)
     try:
         archive = open_archive(record.settings)

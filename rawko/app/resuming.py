@@ -154,24 +154,24 @@ async def plan_resume(run: str, current: Settings, *, workspace: Path | None = N
     Raises:
         ConfigError: There is no such run, or it cannot be read.
     """
+    place = None
     if workspace is not None:
         current = check_attachable(run, workspace, current).settings
-    record = read_record(run, current)
-    async with open_past(run, current) as past:
+        place = current.workspace
+    async with open_past(run, current, workspace=place) as past:
+        record = past.record
         step = past.step(None)
         base = ResumePlan(run, step, (), record.outcome)
         problems = [problem for problem in (_has_ended(record), _at_work(record)) if problem]
-        folder = workspace or record.settings.workspace
-        if workspace is None:
-            problems += _workspace_problems(record)
-        if not folder.is_dir():
+        problems += _workspace_problems(record)
+        if not record.settings.workspace.is_dir():
             return replace(base, problems=tuple(problems))
         problems += changed_since(record)
         try:
             tree = await past.machines_at(step)
         except ConfigError as error:
             return replace(base, problems=(*problems, str(error)))
-        return replace(base, problems=tuple(problems), **_would(past, tree, folder))
+        return replace(base, problems=tuple(problems), **_would(past, tree))
 
 
 def _at_work(record: RunRecord) -> str:
@@ -181,13 +181,13 @@ def _at_work(record: RunRecord) -> str:
     return f"run {record.run!r} is at work in process {process or 'unknown'}; wait for it to end, or stop it"
 
 
-def _would(past: Past, tree: ReplayTree, folder: Path) -> dict[str, Any]:
+def _would(past: Past, tree: ReplayTree) -> dict[str, Any]:
     settings = past.record.settings
     snapshot = tree.root.snapshot()
     restarts = tuple(_restarts(tree, read_only_tools(settings)))
     last = past.archive.snapshots(past.record.run)[-1:]
     try:
-        edits = edits_since(settings, last[0], folder) if last else ()
+        edits = edits_since(settings, last[0]) if last else ()
     except WorkspaceError as error:
         raise ConfigError(f"the workspace cannot be looked at: {error.message}") from error
     charts = {machine["chart"]["name"]: machine["chart"]["hash"] for machine in machines_in(snapshot)}
