@@ -8,6 +8,7 @@ from typing import get_args
 
 import pytest
 
+from rawko.providers.cassette.file import read_cassette
 from rawko.providers.failures import category_of
 from rawko.providers.models import DEFAULT_MODEL
 from rawko.providers.scenario import Expect, Reply, ScenarioDoc, ScriptedError, ScriptedUsage
@@ -24,7 +25,7 @@ def snippets(language: str) -> list[str]:
 
 
 def test_the_scenario_is_read() -> None:
-    (text,) = snippets("yaml")
+    text, _ = snippets("yaml")
     scenario = parse_scenario(text, source="docs/providers.md")
     assert scenario.name == "hello"
     assert [reply.purpose for reply in scenario.doc.replies].count("agent:developer") == 3
@@ -36,7 +37,7 @@ def test_python_snippets_run(code: str) -> None:
 
 
 def test_the_shown_messages_are_those_of_the_reader() -> None:
-    (shown,) = snippets("text")
+    shown, _ = snippets("text")
     text = (
         "scenario: hello\nreplies:\n  - text: hi\n    purpose: selct\n"
         "  - purpose: select\n    error:\n      code:       rate_limit\n"
@@ -63,3 +64,13 @@ def test_every_code_is_told_with_its_category_and_whether_to_retry() -> None:
 
 def test_the_default_model_is_told() -> None:
     assert f"`{DEFAULT_MODEL}`" in TEXT
+
+
+def test_the_cassette_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "shown.yaml"
+    path.write_text(snippets("yaml")[1], encoding="utf-8")
+    cassette = read_cassette(path)
+    assert (cassette.header.provider, cassette.header.level, cassette.is_cut) == ("anthropic", "wire", False)
+    (exchange,) = cassette.exchanges
+    assert exchange.answer["says"] == [{"text": "Hello."}]
+    assert exchange.answer["body"].endswith("}\n\n")
