@@ -86,6 +86,24 @@ def test_sessions_know_their_ids_and_reach_each_other() -> None:
     played(play)
 
 
+def test_an_empty_finalize_takes_in_what_comes_back() -> None:
+    sends = '<onentry><send target="#_parent" event="e"><param name="n" expr="n + 1"/></send></onentry>'
+    child = f'<scxml datamodel="python"><datamodel><data id="n"/></datamodel><state>{sends}</state></scxml>'
+    body = (
+        '<datamodel><data id="n" expr="1"/><data id="m" expr="2"/></datamodel>'
+        f'<state id="a"><invoke namelist="n"><param name="m" location="m"/><content>{child}</content><finalize/>'
+        "</invoke>"
+        '<transition event="e" cond="n == 2 and m == 2" target="b"/></state><state id="b"/>'
+    )
+
+    async def play() -> None:
+        async with actor_of(chart_of(body)) as actor:
+            await actor.settle()
+            assert actor.matches("b")
+
+    played(play)
+
+
 def test_a_snapshot_of_the_tree_goes_on() -> None:
     chart = chart_of(PARENT.replace('namelist="n">', 'namelist="n">', 1))
     kept: dict[str, Any] = {}

@@ -6,7 +6,9 @@ its variables). A file that the document names is read at the import, so that a 
 
 from __future__ import annotations
 
-from rawko.chart.definition import CodeValue, Json
+from collections.abc import Iterator
+
+from rawko.chart.definition import Action, CodeAction, CodeValue, Json
 from rawko.chart.errors import ChartSyntaxError, shown
 from rawko.chart.formats.names import printable
 from rawko.chart.formats.scxml import python_code
@@ -47,8 +49,19 @@ def _invocation(source: Source, owner: XmlElement, element: XmlElement, place: i
     for finalize in element.of("finalize"):
         draft.finalize = block(source, finalize)
         if not finalize.children and source.is_code:
-            draft.finalize = ()
+            draft.finalize = tuple(_taken_in(source, element, finalize))
     return draft
+
+
+def _taken_in(source: Source, element: XmlElement, finalize: XmlElement) -> Iterator[Action]:
+    """An empty finalize gives the variables that went out the values of these names that come back."""
+    places = {name: name for name in element.attributes.get("namelist", "").split()}
+    for child in element.of("param"):
+        if "location" in child.attributes:
+            places[source.required(child, "name")] = child.attributes["location"].strip()
+    for name, location in places.items():
+        condition = f"holds(lambda: {name!r} in (_event.data or {{}}))"
+        yield CodeAction(f"if {condition}:\n    assign({location!r}, _event.data[{name!r}])", finalize.position)
 
 
 def _check(source: Source, element: XmlElement) -> None:
