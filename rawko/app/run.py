@@ -29,7 +29,7 @@ from rawko.app.parts import (
 from rawko.app.record import change_budget, forget_report, has_report, write_record, write_report
 from rawko.app.report import Report, verdict_of
 from rawko.app.spending import Stopwatch, UntimedPeople, bounds_of, check_prices, default_price
-from rawko.app.standstill import StillProvider, StillToolbox
+from rawko.app.standstill import StillProvider, StillToolbox, StillWorkspace
 from rawko.chart import Chart, find_chart, load_chart
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.bindings import Bindings
@@ -300,7 +300,8 @@ class Run:
         )
 
     async def _make_actor(self, meter: MeteredProvider, toolbox: Toolbox, stores: Stores) -> Actor:
-        chart, bindings, given = self.machine(meter, toolbox, stores.workspace)
+        workspace = StillWorkspace(stores.workspace) if self.is_cancel else stores.workspace
+        chart, bindings, given = self.machine(meter, toolbox, workspace)
         session = Session(
             run=self.id,
             log=self.log,

@@ -14,8 +14,10 @@ from rawko.runtime.ports import (
     ToolOutcome,
     ToolSpec,
     TurnDone,
+    Workspace,
 )
 from rawko.vocabulary.messages import ToolCall
+from rawko.vocabulary.snapshot import FileChange, Snapshot
 
 
 async def _never() -> NoReturn:
@@ -56,3 +58,29 @@ class StillToolbox:
 
     async def aclose(self) -> None:
         """Nothing is held open."""
+
+
+class StillWorkspace:
+    """The workspace as it is: looked at, but not reset, since what a stopped tool has done belongs to what is left."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    @property
+    def root(self) -> str:
+        return self._workspace.root
+
+    async def capture(self, label: str, touched: Sequence[str] | None = None) -> Snapshot:
+        return await self._workspace.capture(label, touched)
+
+    async def reset(self) -> None:
+        await _never()
+
+    async def changes(self, before: str, after: str) -> Sequence[FileChange]:
+        return await self._workspace.changes(before, after)
+
+    async def diff(self, before: str, after: str) -> str:
+        return await self._workspace.diff(before, after)
+
+    async def aclose(self) -> None:
+        """It is closed by whoever opened it."""

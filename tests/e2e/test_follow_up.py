@@ -1,0 +1,108 @@
+"""`rawko run "..." --continue RUN`: the next task, with the conversation and the files of a run that has ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+
+import pytest
+
+from tests.cli.shell import Ended, Shell, call, judges, picks, says
+
+Typed = Callable[..., Ended]
+WRITE = says("developer", call("write", file_path="a.txt", content="one"))
+DONE = says("developer", call("complete", summary="Written."))
+NEXT = says("developer", call("complete", summary="And tested."), expect={"last_message": "Now test it"})
+
+
+def first(typed: Typed, rawko: Shell, *, alone: bool = True) -> str:
+    """A run that has ended well."""
+    replies = [WRITE, DONE] if alone else [picks("developer"), WRITE, DONE, judges("COMPLETE", summary="Written.")]
+    words = (
+        "run",
+        "Write it",
+        *(("--agent", "developer") if alone else ()),
+        "--scenario",
+        str(rawko.scenario(*replies)),
+    )
+    done = typed(*words, "--yes", "--json")
+    assert done.code == 0, done.text
+    return str(done.report["run"])
+
+
+def test_the_agent_goes_on_with_its_own_conversation(typed: Typed, rawko: Shell) -> None:
+    run = first(typed, rawko)
+    scenario = str(rawko.scenario(NEXT, name="next.yaml"))
+    done = typed("run", "Now test it", "--continue", run, "--scenario", scenario, "--json")
+    assert (done.code, done.report["summary"]) == (0, "And tested."), done.text
+    assert done.report["run"] != run
+    rows = [json.loads(line) for line in typed("log", done.report["run"], "--json").out.splitlines()]
+    told = next(row["event"]["data"] for row in rows if row["event"] and row["event"]["name"] == "FOLLOW_UP")
+    assert (told["run"], told["content"]) == (run, "Now test it")
+    assert [message["role"] for message in told["messages"]] == ["user", "assistant", "user", "assistant", "user"]
+    again = str(rawko.scenario({**NEXT, "expect": {"last_message": "And document it"}}, name="again.yaml"))
+    third = typed("run", "And document it", "--continue", done.report["run"], "--scenario", again, "--json")
+    assert third.code == 0, "a follow-up can be followed, too"
+
+
+def test_under_an_arbiter_the_same_agent_goes_on_and_the_arbiter_is_told_what_was_before(
+    typed: Typed, rawko: Shell
+) -> None:
+    run = first(typed, rawko, alone=False)
+    told = [
+        "Now test it",
+        "It follows an earlier task, which ended with success: Write it",
+        "What it came to: Written.",
+    ]
+    scenario = rawko.scenario(
+        picks("developer", expect={"last_message": [*told, "No executions yet"]}),
+        {**NEXT, "expect": {"last_message": ["The user has a new task.", "Now test it"]}},
+        judges("COMPLETE", summary="Tested.", expect={"last_message": told}),
+        name="next.yaml",
+    )
+    done = typed("run", "Now test it", "--continue", run, "--scenario", str(scenario), "--json")
+    assert (done.code, done.report["summary"], done.report["iterations"]) == (0, "Tested.", 1), done.text
+
+
+def test_another_agent_is_told_in_words(typed: Typed, rawko: Shell) -> None:
+    run = first(typed, rawko)
+    reply = {
+        **says("tester", call("complete", summary="Tested.")),
+        "expect": {"last_message": ["Now test it", "Write it"]},
+    }
+    scenario = str(rawko.scenario(reply, name="next.yaml"))
+    done = typed("run", "Now test it", "--continue", run, "--agent", "tester", "--scenario", scenario, "--json")
+    assert done.code == 0, done.text
+
+
+def test_a_follow_up_that_is_killed_goes_on(typed: Typed, rawko: Shell) -> None:
+    run = first(typed, rawko)
+    slow = says("developer", call("bash", command="touch there; [ -e ../go ] || sleep 300"))
+    scenario = str(rawko.scenario(slow, DONE, name="next.yaml"))
+    started = rawko.start("run", "Now test it", "--continue", run, "--scenario", scenario, "--yes")
+    started.wait_until(lambda: (rawko.folder / "there").exists())
+    os.kill(started.process.pid, signal.SIGKILL)
+    started.process.wait()
+    (rawko.folder.parent / "go").touch()
+    later = [json.loads(line)["run"] for line in typed("runs", "--json").out.splitlines()][-1]
+    done = typed("resume", later, "--json")
+    assert (done.code, done.report["outcome"]) == (0, "success"), done.text
+
+
+def test_only_a_run_that_has_ended_can_be_followed(typed: Typed, rawko: Shell) -> None:
+    ask = says("developer", call("clarify", question="?"))
+    words = ("run", "Write it", "--agent", "developer", "--scenario", str(rawko.scenario(ask)), "--json")
+    run = typed(*words).report["run"]
+    refused = typed("run", "Next", "--continue", run, "--scenario", str(rawko.scenario(DONE)))
+    assert refused.code == 2
+    assert f"run '{run}' has not ended (needs_person)" in refused.err
+    assert f"rawko cancel {run}" in refused.err
+
+
+@pytest.mark.parametrize("run", ["nope", "../x", ""])
+def test_a_run_that_is_not_there(typed: Typed, rawko: Shell, run: str) -> None:
+    refused = typed("run", "Next", "--continue", run, "--scenario", str(rawko.scenario(DONE)))
+    assert refused.code == 2
+    assert "there is no run" in refused.err
