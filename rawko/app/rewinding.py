@@ -164,7 +164,18 @@ async def finish_rewind(run: str, current: Settings) -> Rewound | None:
         return None
     async with open_past(run, current) as past:
         intent = _Intent.read(record.folder / _NOTE)
-        return None if intent is None else await _carry_out(record, intent, past.journal)
+        if intent is None:
+            return None
+        if past.last > intent.came_from + 1 or (past.last > intent.came_from and not await _is_written(past, intent)):
+            (record.folder / _NOTE).unlink(missing_ok=True)  # it has gone on since, from wherever it was
+            return None
+        return await _carry_out(record, intent, past.journal)
+
+
+async def _is_written(past: Past, intent: _Intent) -> bool:
+    """Whether the latest row is that of this rewind."""
+    row = await past.row(past.last)
+    return jump_of(row) is not None and row.time == intent.time
 
 
 async def _intent(past: Past, place: str | None, *, files_only: bool) -> _Intent:
@@ -306,11 +317,8 @@ async def _undo(workspace: Any, safety: Snapshot) -> None:
 async def _append(record: RunRecord, intent: _Intent, journal: Journal, files: str) -> int:
     """The row; from here on it has happened. One that a killed process has written is not written twice."""
     last = await journal.last_seq(record.run)
-    if last > intent.came_from:
-        (row,) = await journal.rows(record.run, last - 1)
-        found = jump_of(row)
-        if found is not None and row.time == intent.time:
-            return row.seq
+    if last > intent.came_from:  # `finish_rewind` has made sure that it is this row
+        return last
     safety = None if intent.safety is None else intent.safety.commit
     jump = Jump(intent.kind, record.run, intent.step or 0, intent.snapshot, files, safety)
     epoch = await journal.begin(record.run)
