@@ -80,7 +80,7 @@ class DataObservation(Observation):
     # ------------------------------------------------------------ code
 
     def guard(self, transition: int, event: Event | None) -> bool:
-        return bool(self.model.evaluate(self._codes[transition], self.interpreter._event))
+        return bool(self.model.evaluate(self._codes[transition], event or self.interpreter._event))
 
     def execute(self, action: CompiledAction, where: Where, event: Event) -> None:
         assert action.code is not None

@@ -155,7 +155,7 @@ class EventView:
         raw: The message as it came in, where it came over HTTP.
     """
 
-    __slots__ = ("data", "invokeid", "name", "origin", "origintype", "raw", "sendid", "type")
+    __slots__ = ("_event", "_known", "invokeid", "name", "origin", "origintype", "raw", "sendid", "type")
 
     name: str
     type: str
@@ -163,14 +163,15 @@ class EventView:
     origin: str | None
     origintype: str | None
     invokeid: str | None
-    data: Any
     raw: str | None
+    _event: Event
+    _known: list[Any]
 
     def __init__(self, event: Event, own_location: str) -> None:
         said: Mapping[str, Any] = event.data.get(ENVELOPE, {})
         kind = _type(event)
         is_external = kind == "external"
-        values = {
+        values: dict[str, Any] = {
             "name": event.name,
             "type": kind,
             "sendid": said.get("sendid"),
@@ -179,11 +180,20 @@ class EventView:
             else None,
             "origintype": said.get("origintype", ProcessorType(SCXML_PROCESSOR)) if is_external else None,
             "invokeid": event.id if isinstance(event, InvocationEvent) else None,
-            "data": _data(event, said),
             "raw": said.get("raw"),
+            "_event": event,
+            "_known": [],
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def data(self) -> Any:
+        """Made when it is looked at first: most events are not looked into."""
+        known = self._known
+        if not known:
+            known.append(_data(self._event, self._event.data.get(ENVELOPE, {})))
+        return known[0]
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise DataModelError(f"_event.{name} cannot be assigned: system variables are read-only")
@@ -195,7 +205,7 @@ class EventView:
         return self
 
     def __repr__(self) -> str:
-        return f"_event({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__slots__)})"
+        return f"_event({', '.join(f'{name}={getattr(self, name)!r}' for name in ('name', 'type', 'data'))})"
 
 
 def _type(event: Event) -> str:

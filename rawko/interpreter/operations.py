@@ -164,6 +164,9 @@ class Operations(Core):
         work = self._begin_work()
         work.raised.append(event)
         work.sent.append(event)
+        # The machine may not listen to it; then the log is all that tells.
+        message = f"{name}: {failed.kind} {failed.function!r} of {failed.where}: {failed.message}"
+        work.effects.append(LogLine(message, "warning", Record({"position": str(failed.position)})))
 
     def _flush_raised(self) -> None:
         """What was raised between microsteps enters the queue."""

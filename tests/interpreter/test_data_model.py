@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rawko.chart import Chart, ChartDefinitionError, parse_chart
-from rawko.interpreter import Interpreter, SnapshotError, UntrustedCodeError
+from rawko.interpreter import Interpreter, Receipt, SnapshotError, UntrustedCodeError
 from rawko.interpreter.data_values import DataModelError, ProcessorType, milliseconds, revived, xml_value
 
 
@@ -191,6 +191,17 @@ COUNTER = """\
       - {event: LIST, action: "assign('x', twice(x))"}
       - {event: OBJECT, action: "assign('x', lambda: 1)"}
 """
+
+
+def test_what_would_happen_is_asked_with_the_event() -> None:
+    made = machine(COUNTER)
+    assert made.can("ADD", n=1)
+    assert not made.can("ADD", n=-1)
+    assert not made.can("ADD")  # its guard fails
+    (refusal,) = made.why_not("ADD", n=-1)
+    assert "_event.data.n > 0" in str(refusal)
+    assert made.context["x"] == 0
+    assert made.send("ADD", n=1).receipt is Receipt.TAKEN
 
 
 def test_snapshots_go_on_with_functions_of_the_preamble() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from rawko.chart import ChartDefinitionError, parse_chart
 from rawko.interpreter import ActionError, Bindings, EventlessCycleError, Interpreter, assign
-from rawko.interpreter.effects import SendTo
+from rawko.interpreter.effects import LogLine, SendTo
 
 BINDINGS = Bindings()
 
@@ -79,7 +79,11 @@ def test_the_event_says_what_failed_and_where() -> None:
     found: list[Any] = []
     made = machine("[{name: a, transitions: [{event: GO, action: fails}]}]")
     made.attach(lambda event: found.append(event.event) if event.name == "event sent" else None)
-    made.send("GO")
+    step = made.send("GO")
+    (line,) = step.effects
+    assert isinstance(line, LogLine)
+    assert line.message.startswith("error.execution: action 'fails' of transition a ->")
+    assert line.level == "warning"
     (error,) = [event for event in found if event.name == "error.execution"]
     assert error.data["kind"] == "action"
     assert error.data["function"] == "fails"
