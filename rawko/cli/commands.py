@@ -228,14 +228,42 @@ def deny(
     raise typer.Exit(answer_command(run, reason or "deny", APPROVAL, as_json=json))
 
 
-@app.command()
+runs_app = typer.Typer(add_completion=False, rich_markup_mode=None)
+app.add_typer(runs_app, name="runs")
+
+
+@runs_app.callback(invoke_without_command=True)
 def runs(
+    context: typer.Context,
     json: Annotated[bool, typer.Option("--json", help="One JSON object per run.")] = False,
 ) -> None:
-    """List the runs of the current folder, oldest first."""
+    """List the runs of the current folder, oldest first; `rawko runs prune` removes old ones."""
+    if context.invoked_subcommand is not None:
+        return
     from rawko.cli.history import runs_command
 
     raise typer.Exit(runs_command(as_json=json))
+
+
+@runs_app.command("prune")
+def runs_prune(
+    older_than: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="AGE", help="Where nothing has happened for so long: 90m, 12h, 30d, 8w."),
+    ] = None,
+    outcome: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(metavar="OUTCOME", help="With this outcome, may be repeated; by default all that have ended."),
+    ] = None,
+    keep: Annotated[Optional[int], typer.Option(min=0, metavar="N", help="The latest N stay.")] = None,  # noqa: UP045
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+) -> None:
+    """Remove runs for good: journal rows, snapshots and records. Runs at work, and those that a fork needs, stay."""
+    from rawko.cli.prune import PruneOptions, prune_command
+
+    raise typer.Exit(prune_command(PruneOptions(older_than, tuple(outcome or ()), keep, dry_run, yes, json)))
 
 
 @app.command()

@@ -1,0 +1,195 @@
+"""Runs that nobody needs any more, removed whole: record, journal rows and snapshots, and the room that they took.
+
+A run is taken out of the list first, so that nobody can go on with it; then what it holds is removed. Whoever is
+killed meanwhile leaves nothing half there: the next prune finishes the work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from rawko.app import mail
+from rawko.app.journals import open_journal
+from rawko.app.record import RunRecord, list_records, runs_folder
+from rawko.config import ConfigError, Settings
+from rawko.runtime.errors import JournalError
+from rawko.runtime.ports import WorkspaceError
+
+ENDED: Final = ("success", "failure", "limit", "cancelled")
+"""Outcomes that nobody goes on from; others are pruned only where they are named."""
+_DOOMED: Final = "pruned"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which runs to remove: all conditions must hold.
+
+    Attributes:
+        older_than_s: Since something last happened in the run.
+        outcomes: Of the run.
+        keep: So many of the latest runs stay, whatever else holds.
+    """
+
+    older_than_s: float | None = None
+    outcomes: tuple[str, ...] = ENDED
+    keep: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A run that was chosen, and stays."""
+
+    run: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a prune would remove, oldest first, and what it leaves though it was chosen."""
+
+    doomed: tuple[RunRecord, ...]
+    kept: tuple[Kept, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """What was removed. Bytes are those of the state folder's files on disk."""
+
+    runs: tuple[str, ...]
+    rows: int
+    texts: int
+    objects: int
+    bytes_freed: int
+
+
+def plan_prune(settings: Settings, choice: Choice, *, now: float | None = None) -> Plan:
+    """What is to be removed. A run at work stays, and so does one that a run which stays was made from."""
+    records = list_records(settings)
+    latest = {record.run for record in records[len(records) - choice.keep :]} if choice.keep else set()
+    until = None if choice.older_than_s is None else (time.time() if now is None else now) - choice.older_than_s
+    chosen = {
+        record.run
+        for record in records
+        if record.run not in latest
+        and record.outcome in choice.outcomes
+        and (until is None or _last_change(record) <= until)
+    }
+    kept = [Kept(run, "it is at work") for run in sorted(chosen) if mail.is_at_work(settings, run)]
+    chosen -= {one.run for one in kept}
+    for needed, by in _needed(records, chosen):
+        chosen.discard(needed)
+        kept.append(Kept(needed, f"run {by} was made from it"))
+    return Plan(tuple(record for record in records if record.run in chosen), tuple(kept))
+
+
+def _needed(records: Sequence[RunRecord], chosen: Collection[str]) -> Iterable[tuple[str, str]]:
+    """Chosen runs that others need which stay, with one that does; to the roots, since what is needed stays itself."""
+    doomed = set(chosen)
+    staying = [record for record in records if record.run not in doomed]
+    by_name = {record.run: record for record in records}
+    while staying:
+        record = staying.pop()
+        for origin in (None if record.parent is None else record.parent.run, record.continues):
+            if origin in doomed:
+                doomed.discard(origin)
+                staying.append(by_name[origin])
+                yield origin, record.run
+
+
+def _last_change(record: RunRecord) -> float:
+    return max((path.stat().st_mtime for path in record.folder.iterdir()), default=0.0)
+
+
+async def prune(settings: Settings, runs: Collection[str], *, is_shrinking: bool = True) -> Pruning:
+    """Remove runs; a prune that was killed before is finished, too.
+
+    Raises:
+        ConfigError: A run is at work now, or the snapshots cannot be given up: then the runs are in the list again. Or
+            the journal cannot be written: then the next prune goes on.
+    """
+    before = _bytes_in(settings.state_dir)
+    journal = open_journal(settings)
+    try:
+        _take_out(settings, runs)
+        doomed = _taken_out(settings)
+        try:
+            cleaned = await asyncio.to_thread(_forget_snapshots, settings, doomed)
+        except WorkspaceError as error:
+            _put_back(settings, doomed)
+            raise ConfigError(f"nothing was pruned: {error}") from error
+        try:
+            pruned = await journal.prune(doomed)
+        except JournalError as error:
+            raise ConfigError(f"the prune is not complete: {error}; the next one goes on with it") from error
+        _remove_folders(settings, doomed)
+        if is_shrinking:
+            await _shrink(journal)
+    finally:
+        await journal.aclose()
+    freed = before - _bytes_in(settings.state_dir)
+    return Pruning(doomed, pruned.steps, pruned.blobs, cleaned, freed)
+
+
+def _take_out(settings: Settings, runs: Collection[str]) -> None:
+    place = settings.state_dir / _DOOMED
+    try:
+        place.mkdir(exist_ok=True)
+        for run in runs:
+            (runs_folder(settings.state_dir) / run).rename(place / run)
+    except OSError as error:
+        _put_back(settings, _taken_out(settings))
+        raise ConfigError(f"nothing was pruned: {error.filename}: {error.strerror}") from error
+
+
+def _put_back(settings: Settings, runs: Iterable[str]) -> None:
+    for run in runs:
+        (settings.state_dir / _DOOMED / run).rename(runs_folder(settings.state_dir) / run)
+
+
+def _taken_out(settings: Settings) -> tuple[str, ...]:
+    folder = settings.state_dir / _DOOMED
+    return tuple(sorted(path.name for path in folder.iterdir())) if folder.is_dir() else ()
+
+
+def is_unfinished(settings: Settings) -> bool:
+    """Whether a prune was killed before it had removed all that it was to remove."""
+    return bool(_taken_out(settings))
+
+
+def _forget_snapshots(settings: Settings, runs: Collection[str]) -> int:
+    """Give up the runs' snapshots; how many objects nobody needed any more."""
+    from rawko.workspace.cleaning import clean
+
+    folder = settings.state_dir / "snapshots"
+    return clean(folder, forget=runs).dropped if folder.is_dir() else 0
+
+
+def _remove_folders(settings: Settings, runs: Collection[str]) -> None:
+    """The record goes last: until then the next prune knows what is to be finished."""
+    for run in runs:
+        shutil.rmtree(settings.state_dir / "running" / run, ignore_errors=True)
+        (settings.state_dir / "snapshots" / f"{run}.lock").unlink(missing_ok=True)
+        shutil.rmtree(settings.state_dir / _DOOMED / run, ignore_errors=True)
+
+
+async def _shrink(journal: Any) -> None:
+    try:
+        await journal.shrink()
+    except JournalError:  # somebody else is at work in it; the room is used again, or given back the next time
+        return
+
+
+def _bytes_in(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.lstat().st_blocks * 512
+        except FileNotFoundError:  # others may be at work
+            continue
+    return total

@@ -1,0 +1,141 @@
+"""`rawko runs prune`: what is chosen goes whole; what is at work, or needed by a fork, stays."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pygit2
+import pytest
+
+from rawko.workspace.locks import FileLock
+from tests.cli.conftest import Typed
+from tests.cli.shell import Shell, call, says
+
+
+def begin_runs(rawko: Shell, typed: Typed, count: int) -> list[str]:
+    """Runs that have ended, oldest first; each writes a file of its own."""
+    runs = []
+    for number in range(count):
+        scenario = rawko.scenario(
+            says("developer", call("write", file_path=f"{number}.txt", content=f"{number} " * 999)),
+            says("developer", call("complete", summary="Written.")),
+        )
+        done = typed("run", f"Task {number}", "--agent", "developer", "--scenario", str(scenario), "--yes", "--json")
+        assert done.code == 0, done.text
+        runs.append(done.report["run"])
+    return runs
+
+
+def listed(typed: Typed) -> list[str]:
+    return [json.loads(line)["run"] for line in typed("runs", "--json").out.splitlines()]
+
+
+def state_of(rawko: Shell) -> Path:
+    (folder,) = (path.parent for path in rawko.state.glob("*/journal.db"))
+    return folder
+
+
+def journaled(state: Path) -> set[Any]:
+    connection = sqlite3.connect(state / "journal.db")
+    try:
+        orphans = "SELECT count(*) FROM blobs WHERE digest NOT IN (SELECT digest FROM uses)"
+        assert connection.execute(orphans).fetchone() == (0,)
+        return {run for (run,) in connection.execute("SELECT run FROM steps UNION SELECT run FROM runs")}
+    finally:
+        connection.close()
+
+
+def snapshots(state: Path) -> set[str]:
+    repository = pygit2.Repository(str(state / "snapshots" / "snapshots.git"))
+    try:
+        return {name.removeprefix("refs/rawko/") for name in repository.references}
+    finally:
+        repository.free()
+
+
+def test_old_runs_go_whole_and_the_latest_stay(rawko: Shell, typed: Typed) -> None:
+    runs = begin_runs(rawko, typed, 3)
+    state = state_of(rawko)
+    dry = typed("runs", "prune", "--keep", "1", "--dry-run")
+    assert [line.split()[0] for line in dry.out.splitlines()[:-1]] == runs[:2]
+    assert typed("runs", "prune", "--keep", "1").code == 2, "nobody is there to agree"
+    assert listed(typed) == runs
+    done = typed("runs", "prune", "--keep", "1", "--yes", "--json")
+    assert done.code == 0
+    assert done.report["runs"] == runs[:2]
+    assert done.report["rows"] > 10
+    assert done.report["objects"] > 0
+    assert listed(typed) == runs[2:]
+    assert journaled(state) == snapshots(state) == set(runs[2:])
+    assert not list(state.rglob(f"*{runs[0]}*"))
+    assert typed("log", runs[2]).code == 0
+    assert typed("resume", runs[0]).code == 2
+    assert "nothing to prune" in typed("runs", "prune", "--keep", "1", "--yes").out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "say which runs are to go"),
+        (("--older-than", "soon"), "accepted: 90m, 12h, 30d, 8w"),
+        (("--outcome", "sucess"), "did you mean 'success'"),
+    ],
+)
+def test_what_is_chosen_must_be_said(typed: Typed, words: tuple[str, ...], message: str) -> None:
+    refused = typed("runs", "prune", *words, "--yes")
+    assert refused.code == 2
+    assert message in refused.err
+
+
+def test_age_and_outcome_choose(rawko: Shell, typed: Typed) -> None:
+    ended = begin_runs(rawko, typed, 1)
+    asks = rawko.scenario(says("developer", call("clarify", question="Which?")))
+    waiting = typed("run", "Ask", "--agent", "developer", "--scenario", str(asks), "--json").report["run"]
+    typed("runs", "prune", "--older-than", "1m", "--yes")
+    assert listed(typed) == [*ended, waiting], "nothing is that old"
+    typed("runs", "prune", "--older-than", "0m", "--yes")
+    assert listed(typed) == [waiting], "what waits for a person goes only if one says so"
+    typed("runs", "prune", "--outcome", "needs_person", "--yes")
+    assert listed(typed) == []
+
+
+def test_a_run_that_a_fork_was_made_from_stays_as_long_as_the_fork(rawko: Shell, typed: Typed) -> None:
+    (parent,) = begin_runs(rawko, typed, 1)
+    forked = typed("fork", f"{parent}@3", "--json")
+    assert forked.code == 0, forked.text
+    fork = forked.report["run"]
+    kept = typed("runs", "prune", "--older-than", "0m", "--yes")
+    assert f"{parent}  stays: run {fork} was made from it" in kept.out
+    assert parent in listed(typed)
+    both = typed("runs", "prune", "--older-than", "0m", "--outcome", "success", "--outcome", "forked", "--yes")
+    assert both.code == 0, both.text
+    assert listed(typed) == []
+    assert journaled(state_of(rawko)) == set()
+
+
+def test_a_run_at_work_stays(rawko: Shell, typed: Typed) -> None:
+    runs = begin_runs(rawko, typed, 2)
+    lock = FileLock(state_of(rawko) / "snapshots" / f"{runs[0]}.lock")
+    lock.acquire("the run")
+    try:
+        done = typed("runs", "prune", "--older-than", "0m", "--yes", "--json").report
+    finally:
+        lock.release()
+    assert done["runs"] == runs[1:]
+    assert done["kept"] == [{"run": runs[0], "why": "it is at work"}]
+    assert listed(typed) == runs[:1]
+
+
+def test_a_prune_that_was_killed_is_finished_by_the_next(rawko: Shell, typed: Typed) -> None:
+    runs = begin_runs(rawko, typed, 2)
+    state = state_of(rawko)
+    (state / "pruned").mkdir()
+    (state / "runs" / runs[0]).rename(state / "pruned" / runs[0])  # as far as it came
+    assert listed(typed) == runs[1:]
+    done = typed("runs", "prune", "--older-than", "9w", "--json")
+    assert done.report["runs"] == runs[:1]
+    assert journaled(state) == snapshots(state) == set(runs[1:])
+    assert list((state / "pruned").iterdir()) == []
