@@ -422,12 +422,22 @@ def diagram(
         Optional[int],  # noqa: UP045
         typer.Option(min=1, metavar="N", help="Draw states down to this depth; deeper ones are counted."),
     ] = None,
+    configuration: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(metavar="STATE", help="Highlight this state as active; may be given more than once."),
+    ] = None,
+    run: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="RUN[@K]", help="Highlight where a run stands, and the way that it took."),
+    ] = None,
+    agents: Annotated[bool, typer.Option("--agents", help="Tell the agents' names where they are run.")] = False,
+    expand: Annotated[bool, typer.Option("--expand", help="Draw the agents' charts where they are run.")] = False,
     trust_code: TrustCode = False,
 ) -> None:
     """Draw a chart; the file's ending says how: .svg, .png, .mmd (Mermaid), .dot (Graphviz), .puml (PlantUML)."""
     from rawko.cli.diagrams import Drawing, diagram_command
 
-    drawing = Drawing(theme, direction, focus, depth)
+    drawing = Drawing(theme, direction, focus, depth, tuple(configuration or ()), run, agents, expand)
     raise typer.Exit(diagram_command(chart, output, drawing, trusted=trust_code))
 
 
