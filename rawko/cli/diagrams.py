@@ -1,29 +1,54 @@
-"""`diagram`: a chart as a picture, or as a text that other programs draw."""
+"""`diagram`: a chart as a picture, or as a text that other programs draw; what a run made of it highlighted."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
-from typing import cast, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
-from rawko.chart import ChartError, load_chart
+from rawko.chart import Chart, ChartError, find_chart, load_chart, shipped_charts
 from rawko.cli.output import complain, visible, write_out
+
+if TYPE_CHECKING:
+    from rawko.config import Settings
+    from rawko.render.draw import Options
+    from rawko.render.expand import Child
+
+AGENTS = "agent_executor"
+"""The actor that stands for whichever agent is chosen at run time."""
+
+CHILD_DEPTH = 1
+"""How deep an agent's chart is drawn inside another one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What was asked for on the command line, unchecked."""
+    """What was asked for on the command line, unchecked.
+
+    Attributes:
+        configuration: Names of active states.
+        run: `RUN` or `RUN@K`: highlight where it stands, and the way that it took.
+        agents: Tell the agents' names where they are run.
+        expand: Draw their charts there, too.
+    """
 
     theme: str = "light"
     direction: str = "down"
     focus: str | None = None
     depth: int | None = None
+    configuration: tuple[str, ...] = ()
+    run: str | None = None
+    agents: bool = False
+    expand: bool = False
 
 
 def diagram_command(path: Path, output: Path | None, drawing: Drawing, *, trusted: bool) -> int:
     """Draw a chart in the format that the file's ending names; Mermaid on standard output."""
-    from rawko.render.draw import FORMATS, Options, draw
+    from rawko.config import ConfigError
+    from rawko.render.draw import FORMATS, draw
     from rawko.render.errors import RenderError, UnknownFormatError
     from rawko.render.layout import Direction
     from rawko.render.themes import Theme
@@ -37,16 +62,90 @@ def diagram_command(path: Path, output: Path | None, drawing: Drawing, *, truste
     ):
         if value not in accepted:
             return complain(f"--{name} {value!r} is not known; accepted: {', '.join(accepted)}")
-    options = Options(cast(Direction, drawing.direction), cast(Theme, drawing.theme), drawing.focus, drawing.depth)
+    if drawing.run is not None and drawing.configuration:
+        return complain("--run says which states are active; give it or --configuration, not both")
+    if (drawing.agents or drawing.expand) and suffix == ".mmd":
+        return complain("Mermaid text holds one chart; --agents and --expand are for .svg, .png, .dot and .puml")
     try:
-        drawn = draw(load_chart(path, trusted=trusted), suffix, options)
+        chart = load_chart(_found(path), trusted=trusted)
+        drawn = draw(chart, suffix, _options(chart, drawing))
     except ChartError as error:
         for diagnostic in error.diagnostics:
             print(visible(str(diagnostic)), file=sys.stderr)
         return 1
+    except ConfigError as error:
+        return complain(str(error))
     except RenderError as error:
         return complain(f"{path}: {error}")
     return write_out(drawn, output) if isinstance(drawn, str) else _write_bytes(drawn, output)
+
+
+def _found(path: Path) -> Path:
+    """A chart's file, or a shipped chart by its stem."""
+    name = str(path)
+    return find_chart(name) if name in shipped_charts() and not path.exists() else path
+
+
+def _options(chart: Chart, drawing: Drawing) -> Options:
+    from rawko.render.draw import Options
+    from rawko.render.errors import UnknownStateError
+    from rawko.render.layout import Direction
+    from rawko.render.themes import Theme
+
+    configuration: tuple[str, ...] = drawing.configuration
+    taken: frozenset[int] = frozenset()
+    for state in configuration:
+        if state not in chart:
+            raise UnknownStateError(state, tuple(get_close_matches(state, list(chart.states), n=3)))
+    if drawing.run is not None:
+        from rawko.app.drawn import way_through
+
+        way = asyncio.run(way_through(chart, drawing.run, _settings()))
+        configuration, taken = way.configuration, way.taken
+    return Options(
+        direction=cast(Direction, drawing.direction),
+        theme=cast(Theme, drawing.theme),
+        focus=drawing.focus,
+        depth=drawing.depth,
+        configuration=_with_parents(chart, configuration),
+        taken=taken,
+        children=_children(chart, drawing) if drawing.agents or drawing.expand else {},
+    )
+
+
+def _with_parents(chart: Chart, states: tuple[str, ...]) -> tuple[str, ...]:
+    """The states, and those around them, which are active as well."""
+    return tuple(dict.fromkeys(name for state in states for name in (state, *chart.ancestors(state))))
+
+
+def _children(chart: Chart, drawing: Drawing) -> dict[str, list[Child]]:
+    """The agents of this folder, by the chart that they run on.
+
+    Raises:
+        ConfigError: The chart runs no agents, or an agent's file or chart has defects.
+    """
+    from rawko.config import ConfigError
+    from rawko.render.expand import Child
+
+    if not any(invoke.src == AGENTS for state in chart for invoke in state.invoke):
+        raise ConfigError(f"chart {chart.name!r} runs no agents: nothing in it invokes {AGENTS!r}")
+    settings = _settings()
+    by_chart: dict[str, list[str]] = {}
+    for agent in settings.agents.values():
+        by_chart.setdefault(agent.chart, []).append(agent.name)
+    found: list[Child] = []
+    for name, agents in by_chart.items():
+        child: Chart | None = None
+        if drawing.expand:
+            child = load_chart(find_chart(name) if name in shipped_charts() else Path(settings.workspace, name))
+        found.append(Child(tuple(agents), child, CHILD_DEPTH))
+    return {AGENTS: found}
+
+
+def _settings() -> Settings:
+    from rawko.cli.settings import settings_here
+
+    return settings_here()
 
 
 def _write_bytes(drawn: bytes, output: Path | None) -> int:

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from rawko.chart.definition import Chart
 from rawko.render.dot import to_dot
 from rawko.render.errors import TangledError, TooLargeError, UnknownFormatError
+from rawko.render.expand import Child, with_children
 from rawko.render.extract import extract
 from rawko.render.graph import Diagram
 from rawko.render.layout import Direction
@@ -43,6 +44,8 @@ class Options:
         depth: Draw states down to this depth, >= 1.
         configuration: Names of the active states.
         taken: Indices of the transitions that were taken.
+        children: Charts of invoked actors, by their `src`: their names are told, and they are drawn inside the states
+            that invoke them. SVG, PNG, DOT and PlantUML.
     """
 
     direction: Direction = "down"
@@ -51,6 +54,7 @@ class Options:
     depth: int | None = None
     configuration: Collection[str] = ()
     taken: Collection[int] = ()
+    children: Mapping[str, Sequence[Child]] = field(default_factory=dict)
 
 
 DEFAULT = Options()
@@ -101,13 +105,11 @@ def _untangled(diagram: Diagram, direction: Direction) -> Scene:
 
 
 def _diagram(chart: Chart, options: Options, *, depth: int | None = None) -> Diagram:
-    return extract(
-        chart,
-        configuration=options.configuration,
-        taken=options.taken,
-        focus=options.focus,
-        depth=options.depth if depth is None else depth,
-    )
+    depth = options.depth if depth is None else depth
+    diagram = extract(chart, configuration=options.configuration, taken=options.taken, focus=options.focus, depth=depth)
+    if options.children:
+        diagram = with_children(diagram, chart, options.children, focus=options.focus, depth=depth)
+    return diagram
 
 
 def _parts(diagram: Diagram) -> int:

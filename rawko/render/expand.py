@@ -1,0 +1,120 @@
+"""Charts of invoked actors drawn inside the state that invokes them: the expanded view of a machine with its children.
+
+Source: C-09 (agents' names as tags, and their machines expanded).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rawko.chart.definition import Chart
+from rawko.render.extract import extract
+from rawko.render.graph import Arrow, Box, Diagram, Entry
+from rawko.render.view import make_view
+
+NAMES_CHARS = 44
+"""Names in one row; further ones stand in the next row."""
+
+
+@dataclass(frozen=True)
+class Child:
+    """A chart that may run where an actor is invoked.
+
+    Attributes:
+        names: Who runs on it, as tags: names of agents.
+        chart: None for names alone: the child is not drawn.
+        depth: Draw its states down to this depth; None for all.
+    """
+
+    names: tuple[str, ...]
+    chart: Chart | None = None
+    depth: int | None = None
+
+
+def with_children(
+    diagram: Diagram, chart: Chart, children: Mapping[str, Sequence[Child]], *, focus: str | None, depth: int | None
+) -> Diagram:
+    """The diagram with tags, and with the children's charts in the boxes of the states that invoke them.
+
+    Args:
+        children: By `src` of the invocation.
+        focus, depth: What the diagram was extracted with; a state that is drawn closed gets tags only.
+    """
+    shown = make_view(chart, focus=focus, depth=depth).shown
+    for state in chart:
+        for invoke in state.invoke:
+            if invoke.src in children and shown[state.name] == state.name:
+                host = f"s{state.order}"
+                if host in diagram.by_id:
+                    is_closed = bool(diagram.by_id[host].hidden)
+                    diagram = _with(diagram, host, children[invoke.src], is_closed=is_closed)
+    return diagram
+
+
+def _with(diagram: Diagram, host: str, children: Sequence[Child], *, is_closed: bool) -> Diagram:
+    box = diagram.by_id[host]
+    names = dict.fromkeys(name for child in children for name in child.names)
+    tagged = replace(box, rows=(*box.rows, *_rows("agents", tuple(names))))
+    drawn = [child for child in children if child.chart is not None and not is_closed]
+    if drawn and host not in diagram.children:
+        tagged = replace(tagged, kind="compound")
+    boxes = [tagged if each.id == host else each for each in diagram.boxes]
+    arrows = list(diagram.arrows)
+    place = boxes.index(tagged) + 1
+    for number, child in enumerate(drawn):
+        inner, lines = _inside(child, host, f"{host}c{number}")
+        boxes[place:place] = inner
+        place += len(inner)
+        arrows += lines
+    return Diagram(diagram.name, tuple(boxes), tuple(arrows), diagram.description)
+
+
+def _rows(word: str, names: Sequence[str]) -> tuple[Entry, ...]:
+    lines = [""]
+    for name in names:
+        if lines[-1] and len(lines[-1]) + len(name) + 2 > NAMES_CHARS:
+            lines.append("")
+        lines[-1] += f", {name}" if lines[-1] else name
+    whole = f"agents: {', '.join(names)}"
+    return tuple(
+        Entry(f"{word} {line}".strip() if place == 0 else line, tooltip=whole) for place, line in enumerate(lines)
+    )
+
+
+def _inside(child: Child, host: str, prefix: str) -> tuple[list[Box], list[Arrow]]:
+    """The child's boxes and arrows with ids of their own, in a box that names its chart."""
+    assert child.chart is not None
+    diagram = extract(child.chart, depth=child.depth)
+    outer = diagram.children[None]
+    is_one = len(outer) == 1 and outer[0].state == child.chart.root  # the root has a box of its own
+    top = f"{prefix}{outer[0].id}" if is_one else prefix
+
+    def moved(box: Box) -> Box:
+        parent = f"{prefix}{box.parent}" if box.parent else host if is_one else top
+        rows = tuple(map(_unnumbered, box.rows))
+        return replace(box, id=f"{prefix}{box.id}", parent=parent, rows=rows)
+
+    boxes = [moved(box) for box in diagram.boxes]
+    if is_one:
+        boxes[0] = replace(boxes[0], title=child.chart.name, rows=(*_rows("", child.names), *boxes[0].rows))
+    else:
+        tags = _rows("", child.names)
+        name = child.chart.name
+        boxes.insert(0, Box(top, name, "compound", host, name, tags, tooltip=child.chart.description))
+    arrows = [
+        replace(
+            arrow,
+            id=f"{prefix}{arrow.id}",
+            source=f"{prefix}{arrow.source}",
+            target=f"{prefix}{arrow.target}",
+            entries=tuple(map(_unnumbered, arrow.entries)),
+        )
+        for arrow in diagram.arrows
+    ]
+    return boxes, arrows
+
+
+def _unnumbered(entry: Entry) -> Entry:
+    """Indices count in one chart; those of a child would be taken for its parent's."""
+    return replace(entry, transition=None)
