@@ -172,9 +172,12 @@ def _attempts(path: Path) -> Iterator[Attempt]:
     if not path.is_file():
         return
     found: dict[int, Attempt] = {}
-    for line in path.read_bytes().split(b"\n")[:-1]:
-        data = json.loads(line)
-        attempt = Attempt(data["node"], RunState.model_validate(data["state"]), tuple(data["events"]))
+    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
+        try:
+            data = json.loads(line)
+            attempt = Attempt(data["node"], RunState.model_validate(data["state"]), tuple(data["events"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise ConfigError(f"{path}:{number}: damaged: {error}") from error
         found[attempt.step] = attempt
     yield from (found[step] for step in sorted(found))
 
