@@ -69,7 +69,7 @@ class Session:
         self.journal: Journal = MemoryJournal() if journal is None else journal
         self._write_log = log or write_structlog
         self._notes = notes
-        self._last_notes: dict[str, Any] | None = None
+        self._last_notes: dict[str, Any] | None = None if recorded is None else recorded.notes
         self._transient = frozenset(transient)
         self._recorded = recorded
         self._is_remembered = journal is not None or kept > 0

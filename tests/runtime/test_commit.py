@@ -12,7 +12,9 @@ from rawko.chart import parse_chart
 from rawko.interpreter import Bindings, SnapshotError
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.runtime import Actor, ActorCrashed, ChildMachine, JournalError, MemoryJournal, StepRecord, child_machine
-from rawko.runtime.session import CHECKPOINT_EVERY
+from rawko.runtime.recorded import read_recorded
+from rawko.runtime.replay import replay
+from rawko.runtime.session import CHECKPOINT_EVERY, Session
 
 CHART = parse_chart("""
 statechart:
@@ -238,3 +240,31 @@ async def test_a_checkpoint_that_cannot_be_written_does_not_stop_the_run() -> No
         await actor.settle()
     assert await journal.last_seq("r") == CHECKPOINT_EVERY + 2
     assert logged and "no room for that" in logged[0]
+
+
+async def test_what_an_earlier_process_noted_is_in_the_checkpoint_of_the_next_one() -> None:
+    """A checkpoint may be due before anything new is noted: it must not forget where a script or the cost stood."""
+    chart = parse_chart(
+        "statechart: {name: c, root state: {name: c, initial: a, states: [{name: a, transitions: [{event: T}], "
+        "invoke: {id: job, src: job}}]}}"
+    )
+    bindings = Bindings()
+    bindings.add("actor", "job", lambda given: 1)
+    notes = {"position": 3}
+    journal = MemoryJournal()
+    async with Actor(chart, bindings, session=Session(run="r", journal=journal, notes=lambda: notes)) as actor:
+        await actor.settle()
+        for _ in range(CHECKPOINT_EVERY - 10):
+            actor.send("T")
+        await actor.settle()
+    recorded = await read_recorded(journal, "r")
+    assert (recorded.checkpoint, recorded.notes) == (None, notes)
+    replayed = await replay(recorded, "r", chart, bindings)
+    session = Session(run="r", journal=journal, notes=lambda: {}, recorded=recorded)
+    async with Actor(chart, bindings, session=session, snapshot=replayed.snapshot) as actor:
+        for _ in range(20):
+            actor.send("T")
+        await actor.settle()
+    checkpoint = await journal.last_checkpoint("r")
+    assert checkpoint is not None
+    assert checkpoint[1]["notes"] == notes
