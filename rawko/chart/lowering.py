@@ -71,7 +71,7 @@ def to_statechart(chart: Chart) -> Statechart:
 
 def losses(chart: Chart) -> tuple[Diagnostic, ...]:
     """What stock sismic does not do as the chart says, in document order, as warnings with code "lowered"."""
-    found = [*_state_losses(chart), *_transition_losses(chart)]
+    found = [*_chart_losses(chart), *_state_losses(chart), *_transition_losses(chart)]
     return tuple(sorted(found))
 
 
@@ -185,6 +185,15 @@ def _order(transitions: Iterable[SismicTransition]) -> None:
 
 def _loss(position: Position, message: str) -> Diagnostic:
     return finding("lowered", position, message)
+
+
+def _chart_losses(chart: Chart) -> Iterator[Diagnostic]:
+    if chart.data_model:
+        yield _loss(
+            chart.position, "its Python is in the words of SCXML's data model (In, assign, ...): sismic has others"
+        )
+    if chart.errors != "rollback":
+        yield _loss(chart.position, "'errors: scxml': sismic raises what a guard or action raises")
 
 
 def _state_losses(chart: Chart) -> Iterator[Diagnostic]:

@@ -477,11 +477,14 @@ def import_(
             "--data-model", metavar="NAME", help="python: read SCXML's code as Python, whatever it says itself."
         ),
     ] = None,
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Leave out SCXML's transitions to states that are not there.")
+    ] = False,
 ) -> None:
     """Write a machine of another format as a chart in YAML; what is lost is told."""
     from rawko.cli.formats import import_command
 
-    raise typer.Exit(import_command(source, kind, output, trusted=trust_code, data_model=data_model))
+    raise typer.Exit(import_command(source, kind, output, trusted=trust_code, data_model=data_model, lenient=lenient))
 
 
 @app.command(context_settings={"allow_interspersed_args": False})

@@ -17,7 +17,13 @@ DATA_MODELS = ("null", "python")
 
 
 def import_command(
-    path: Path, source: str | None, output: Path | None, *, trusted: bool = False, data_model: str | None = None
+    path: Path,
+    source: str | None,
+    output: Path | None,
+    *,
+    trusted: bool = False,
+    data_model: str | None = None,
+    lenient: bool = False,
 ) -> int:
     """Write a file of another format as a chart in YAML. `source` names the format; by default the file's ending."""
     kind = source or _ENDINGS.get(path.suffix.lower(), "")
@@ -27,7 +33,7 @@ def import_command(
     if data_model is not None and data_model not in DATA_MODELS:
         return complain(f"--data-model {data_model!r} is not known; accepted: {', '.join(DATA_MODELS)}")
     try:
-        imported = _IMPORTS[kind](read_text(path), path, Reading(trusted, data_model))
+        imported = _IMPORTS[kind](read_text(path), path, Reading(trusted, data_model, lenient))
     except ChartError as error:
         tell(error.diagnostics)
         return 1
@@ -66,6 +72,7 @@ class Reading:
 
     trusted: bool
     data_model: str | None
+    lenient: bool
 
 
 def _from_xstate(text: str, path: Path, reading: Reading) -> Imported:
@@ -78,7 +85,12 @@ def _from_scxml(text: str, path: Path, reading: Reading) -> Imported:
     from rawko.chart.formats.scxml import import_scxml
 
     return import_scxml(
-        text, file=str(path), trusted=reading.trusted, data_model=reading.data_model, folder=path.parent
+        text,
+        file=str(path),
+        trusted=reading.trusted,
+        data_model=reading.data_model,
+        folder=path.parent,
+        lenient=reading.lenient,
     )
 
 

@@ -18,7 +18,9 @@ from rawko.interpreter.data_values import SCXML_TYPES, XML
 from rawko.runtime.logic import ActorFailed, ChildFactory, ChildMachine
 
 
-def scxml_actors(*, trusted: bool = False, folder: Path | None = None, data_model: str | None = None) -> Bindings:
+def scxml_actors(
+    *, trusted: bool = False, folder: Path | None = None, data_model: str | None = None, lenient: bool = False
+) -> Bindings:
     """Bindings with the actor `scxml`.
 
     Its input has `content` (a document's text) or `src` (its file), and `data`, values for the variables that the
@@ -27,7 +29,7 @@ def scxml_actors(*, trusted: bool = False, folder: Path | None = None, data_mode
     Args:
         trusted: Let documents run their Python code.
         folder: Where files are looked up, and nowhere else; None: there are none.
-        data_model: As for `import_scxml`.
+        data_model, lenient: As for `import_scxml`.
     """
     bindings = Bindings()
 
@@ -37,7 +39,9 @@ def scxml_actors(*, trusted: bool = False, folder: Path | None = None, data_mode
             raise _refused(f"invoke type {given.get('type')!r} is not supported; accepted: 'scxml'")
         text, name = _text(given, folder)
         try:
-            found = import_scxml(text, file=name, trusted=trusted, data_model=data_model, folder=folder)
+            found = import_scxml(
+                text, file=name, trusted=trusted, data_model=data_model, folder=folder, lenient=lenient
+            )
         except ChartError as error:
             raise _refused(str(error)) from None
         return ChildMachine(found.chart, bindings, given.get("data") or {}, trusted=trusted)

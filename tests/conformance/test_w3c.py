@@ -14,7 +14,6 @@ from tests.conformance.table import TOPICS, topic_of
 EXPECTED_CASES = 193
 HTTP = "the basic HTTP event processor, which SCXML leaves optional, is not there"
 FAILS = {
-    "mandatory-240": "no valid document: its second child has a transition to a state that does not exist",
     "optional-446": "asks whether a value is `instanceof Array`, which is JavaScript",
     **{f"optional-{n}": HTTP for n in "201 509 510 518 519 520 522 531 532 534 567 577".split()},  # noqa: SIM905
 }

@@ -49,3 +49,24 @@ def test_unknown_formats_are_bad_input(
 ) -> None:
     assert import_command(tmp_path / name, kind, None) == 2
     assert "accepted: xstate, scxml" in capsys.readouterr().err
+
+
+def test_scxml_with_code_needs_trust(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document, chart, again = tmp_path / "d.scxml", tmp_path / "c.yaml", tmp_path / "again.scxml"
+    document.write_text(
+        '<scxml xmlns="http://www.w3.org/2005/07/scxml" datamodel="ecmascript"><datamodel><data id="n" src="n.txt"/>'
+        '</datamodel><state id="a"><transition cond="n" target="none"/></state></scxml>'
+    )
+    (tmp_path / "n.txt").write_text("5")
+    assert import_command(document, None, chart) == 1
+    assert "--data-model python --trust-code" in capsys.readouterr().err
+    assert import_command(document, None, chart, trusted=True, data_model="lua") == 2
+    assert "accepted: null, python" in capsys.readouterr().err
+    assert import_command(document, None, chart, trusted=True, data_model="python") == 1
+    assert "unknown-target" in capsys.readouterr().err
+    assert import_command(document, None, chart, trusted=True, data_model="python", lenient=True) == 0
+    assert "there is no state 'none'" in capsys.readouterr().err
+    assert load_chart(chart, trusted=True).preamble == "n = 5"
+    assert export_command(chart, "scxml", again, trusted=True) == 0
+    assert '<data id="n" expr="5"/>' in again.read_text()
+    assert export_command(chart, "scxml", again, trusted=False) == 1

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rawko.chart import Chart, ChartDefinitionError, ChartError, parse_chart
+from rawko.chart import Chart, ChartDefinitionError, ChartError, lowering, parse_chart
 from rawko.chart.definition import BlockAction, CodeAction, CodeGuard, CodeValue, RaiseAction, SendAction
 from rawko.chart.formats.scxml import export_scxml, import_scxml
+from rawko.chart.formats.xstate import export_xstate
 from rawko.chart.formats.yaml_writer import write_chart
 from tests.conformance import scion, w3c
 from tests.conformance.fetch import NotFetched, scion_folder, w3c_folder
@@ -202,6 +203,21 @@ def test_other_data_models_are_refused_or_read_as_python(body: str) -> None:
     assert import_scxml(text, trusted=True, data_model="python").chart.has_code
 
 
+DANGLING = (
+    "<state id='a'><transition event='e' target='none'/><transition event='e' target='b'/></state><state id='b'/>"
+)
+
+
+def test_a_transition_to_nowhere_is_left_out_where_that_is_asked_for() -> None:
+    text = f"<scxml {NAMESPACE}>{DANGLING}</scxml>"
+    with pytest.raises(ChartDefinitionError, match="unknown-target"):
+        import_scxml(text)
+    found = import_scxml(text, file="d", lenient=True)
+    assert [row.targets for row in found.chart.transitions] == [("b",)]
+    (loss,) = found.losses
+    assert str(loss).startswith("d:1:62: lost: warning: a transition of 'a' is left out: there is no state 'none'")
+
+
 # ---------------------------------------------------------------- out, and back
 
 
@@ -367,3 +383,23 @@ def test_any_document_with_code_comes_back(entry: str, leaving: str, moving: str
     chart = imported(body)
     assert import_scxml(export_scxml(chart).text, trusted=True).chart.hash == chart.hash
     assert parse_chart(write_chart(chart), trusted=True).hash == chart.hash
+
+
+def test_other_formats_tell_what_they_lack() -> None:
+    chart = imported(
+        '<datamodel><data id="x" expr="1"/></datamodel><state id="a"><invoke autoforward="true"><content expr="x"/>'
+        '<finalize><log expr="x"/></finalize></invoke></state>'
+        '<final id="b"><donedata><content expr="x"/></donedata></final>'
+    )
+    told = "\n".join(map(str, (*export_xstate(chart).losses, *lowering.losses(chart))))
+    for words in (
+        "'errors: scxml' is left out",
+        "input \"invoked('a.invoke0', content=x)\" is left out",
+        "'finalize' is left out",
+        "'autoforward' is left out",
+        "output 'x' is left out",
+        "the words of SCXML's data model",
+        "sismic raises what a guard or action raises",
+    ):
+        assert words in told, told
+    assert "CodeValue" not in export_xstate(chart).text

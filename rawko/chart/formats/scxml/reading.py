@@ -41,6 +41,7 @@ def import_scxml(
     trusted: bool = False,
     data_model: str | None = None,
     folder: Path | None = None,
+    lenient: bool = False,
 ) -> Imported:
     """The chart of an SCXML document.
 
@@ -48,13 +49,14 @@ def import_scxml(
         trusted: Let in the Python code of a document with the data model `python`.
         data_model: Read its code as in this data model, whatever the document says itself.
         folder: Where files that it names (`src`) are looked up, and nowhere else; None: they are refused.
+        lenient: Leave out transitions to states that are not there, as some engines do; they are told as losses.
 
     Raises:
         ChartSyntaxError: The text is not XML, or holds a document type.
         ChartDefinitionError: It is no SCXML, or needs a data model that is not there; `diagnostics` holds every place.
     """
     root = read_xml(text, file)
-    source = Source(root, file, is_trusted=trusted, data_model=data_model, folder=folder)
+    source = Source(root, file, is_trusted=trusted, data_model=data_model, folder=folder, is_lenient=lenient)
     chart = _document(source)
     defects = list(source.diagnostics)
     if chart is not None and not source.reader.is_partial:
@@ -222,6 +224,9 @@ def _transitions(source: Source, element: XmlElement) -> list[TransitionDraft]:
 
 def _transition(source: Source, owner: XmlElement, element: XmlElement) -> TransitionDraft:
     targets = tuple(element.attributes.get("target", "").split())
+    if source.is_lenient and (missing := source.unknown(targets)) is not None:
+        source.lost(element, f"a transition of {source.name(owner)!r} is left out: there is no state {missing!r}")
+        raise Unreadable
     events = element.attributes.get("event", "").split()
     draft = TransitionDraft(
         element.position,

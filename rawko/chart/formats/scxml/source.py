@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NoReturn
 
@@ -32,6 +33,7 @@ class Source:
         is_trusted: Python code is let in.
         data_model: Read the document's code in this data model, whatever it says itself.
         folder: Where files that the document names are looked up; None: they are refused.
+        is_lenient: Leave out transitions to states that are not there.
 
     Attributes:
         is_code: Expressions and scripts are read, as Python.
@@ -46,11 +48,13 @@ class Source:
         is_trusted: bool = False,
         data_model: str | None = None,
         folder: Path | None = None,
+        is_lenient: bool = False,
     ) -> None:
         self.root = root
         self.data_model = data_model or root.attributes.get("datamodel", "").strip()
         self.is_code = self.data_model == PYTHON and is_trusted
         self.is_late = root.attributes.get("binding") == "late"
+        self.is_lenient = is_lenient
         self._folder = folder
         # The reader collects findings; the text was read as XML already.
         self.reader = Reader(Document(ScalarNode("", None, None, 1, 1), "", file), READERS, is_trusted=False)
@@ -71,12 +75,17 @@ class Source:
             found = printable(given) if given else free_name(element.tag, taken)
             taken.add(found)
             self._names[id(element)] = found
+        self._known = frozenset(self._names.values())
 
     def _states(self, element: XmlElement) -> list[XmlElement]:
         return [found for child in element.of(*STATES) for found in (child, *self._states(child))]
 
     def name(self, element: XmlElement) -> str:
         return self._names[id(element)]
+
+    def unknown(self, names: Iterable[str]) -> str | None:
+        """The first of some names that no state has."""
+        return next((name for name in names if name not in self._known), None)
 
     def names_inside(self, element: XmlElement) -> list[str]:
         """Names of all states below one, in document order."""

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rawko.chart.definition import AssignAction, Chart, Invoke, Json, State
+from rawko.chart.definition import AssignAction, Chart, CodeValue, Invoke, Json, State
 from rawko.chart.formats.exchange import Exported, Losses
 from rawko.chart.formats.xstate.candidates import Candidates
 from rawko.chart.formats.xstate.functions import Functions
@@ -53,6 +53,8 @@ class _Writer:
             yield "the declaration of events", "XState declares them as TypeScript types"
         if chart.preamble:
             yield "the preamble", "it is Python"
+        if chart.errors == "scxml":
+            yield "'errors: scxml'", "a machine of XState's ends where an action fails"
 
     # ------------------------------------------------------------ states
 
@@ -110,12 +112,16 @@ class _Writer:
     def _invoke(self, invoke: Invoke, outcomes: Mapping[str, Any]) -> dict[str, Any]:
         found = {"id": invoke.id, "src": invoke.src}
         where = f"invoke {invoke.id!r}"
-        if isinstance(invoke.input, str):
-            self.losses.add(invoke.position, f"{where}: input {invoke.input!r} is left out: JSON holds no functions")
+        if isinstance(invoke.input, (str, CodeValue)):
+            named = invoke.input.code if isinstance(invoke.input, CodeValue) else invoke.input
+            self.losses.add(invoke.position, f"{where}: input {named!r} is left out: JSON holds no functions")
         elif invoke.input is not None:
             found["input"] = _json(invoke.input)
         if invoke.timeout is not None:
             self.losses.add(invoke.position, f"{where}: its timeout is left out: XState has none")
+        for key, is_said in (("finalize", invoke.finalize), ("autoforward", invoke.autoforward)):
+            if is_said:
+                self.losses.add(invoke.position, f"{where}: {key!r} is left out: XState has none")
         if invoke.on_restore != "restart":
             self.losses.add(invoke.position, f"{where}: 'on restore' is left out: XState restarts invocations")
         return {**found, **outcomes}
@@ -123,8 +129,9 @@ class _Writer:
     def _output(self, state: State) -> dict[str, Any]:
         if state.output is None:
             return {}
-        if isinstance(state.output, str):
-            self._lose(state, f"output {state.output!r} is left out: JSON holds no functions")
+        if isinstance(state.output, (str, CodeValue)):
+            named = state.output.code if isinstance(state.output, CodeValue) else state.output
+            self._lose(state, f"output {named!r} is left out: JSON holds no functions")
             return {}
         return {"output": _json(state.output)}
 
