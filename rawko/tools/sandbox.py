@@ -13,13 +13,20 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
 _PROBE_S: Final = 20
-_NEVER_WRITTEN: Final = (".git", ".rawko")
-"""Of the workspace: what other programs run hooks from, and a run's own rules."""
+_GIT: Final = ".git"
+"""What other programs run hooks from: of the workspace, and of repositories in it."""
+_RULES: Final = ".rawko"
+"""A run's own rules."""
+_MAX_FOLDERS: Final = 20_000
+"""Of the workspace, that are looked through for repositories."""
+_MAX_GUARDED: Final = 500
+"""More would not fit into a command line."""
 
 _ISOLATED: Final = (
     *("--die-with-parent", "--unshare-user-try", "--unshare-pid", "--unshare-net", "--unshare-ipc"),
@@ -50,7 +57,7 @@ class Sandbox:
 
     program: str
     root: Path
-    shown: tuple[Path, ...] = field(default=())
+    shown: tuple[Path, ...] = ()
 
     def command(self, argv: Sequence[str], *, folder: str, is_writing: bool = True) -> list[str]:
         """The command line that runs `argv` inside, in `folder`.
@@ -65,7 +72,7 @@ class Sandbox:
         words += _bound(one for one in self.shown if any(one.is_relative_to(hidden) for hidden in private))
         words += ["--bind" if is_writing else "--ro-bind", str(self.root), str(self.root)]
         # Last, so that a workspace above it does not open it again.
-        words += _bound(self.root / name for name in _NEVER_WRITTEN)
+        words += _bound(_guarded(self.root))
         words += _bound(one for one in self.shown if one.is_relative_to(self.root))
         return [*words, "--chdir", folder, "--", *argv]
 
@@ -75,6 +82,27 @@ def _bound(places: Iterable[Path]) -> Iterator[str]:
     for place in places:
         if os.path.lexists(place):
             yield from ("--ro-bind", str(place), str(place))
+
+
+def _guarded(root: Path) -> Iterator[Path]:
+    """What of the workspace cannot be written: the rules, the `.git` of it and of repositories that are in it now.
+
+    Looked for before every command, since the one before may have moved them. A link cannot be guarded itself, but what
+    it leads to.
+    """
+    for found in islice(chain([root / _RULES], _repositories(root)), _MAX_GUARDED):
+        real = found.resolve() if found.is_symlink() else found
+        if real.is_relative_to(root) and real != root:
+            yield real
+
+
+def _repositories(root: Path) -> Iterator[Path]:
+    for folder, folders, files in islice(os.walk(root), _MAX_FOLDERS):
+        if _GIT in folders:
+            folders.remove(_GIT)
+            yield Path(folder, _GIT)
+        elif _GIT in files:
+            yield Path(folder, _GIT)
 
 
 def find_sandbox(root: Path, *, shown: Sequence[Path] = (), path: str | None = None) -> Sandbox:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.cli.shell import Ended, Shell, call, says
+from tests.cli.shell import Ended, Shell, call, judges, picks, says
 
 Typed = Callable[..., Ended]
 WRITE = call("write", file_path="a.txt", content="a")
@@ -57,6 +57,27 @@ def test_a_default_answers_for_nobody_and_is_named(
     log = typed("log", done.report["run"]).out
     assert who in log
     assert ("execute_tool" in log) is is_written
+
+
+def test_a_rule_holds_for_agents_below_the_orchestrator_in_its_states(typed: Typed, rawko: Shell) -> None:
+    rawko.write(".rawko/config.yaml", "rules: ['deny write for developer in executing', 'deny write in evaluating']\n")
+    scenario = rawko.scenario(
+        picks("developer"),
+        says("developer", WRITE),
+        says(
+            "developer", call("complete", summary="Could not."), expect={"last_message": "deny write for developer in"}
+        ),
+        judges("SELECT_MODE", mode="tester", reason="Another one."),
+        says("tester", WRITE),
+        says("tester", call("complete", summary="Done.")),
+        judges("COMPLETE", summary="Done."),
+    )
+    done = typed("run", "Do it", "--scenario", str(scenario), "--yes", "--json", "--quiet")
+    assert done.code == 0, done.text
+    log = typed("log", done.report["run"]).out
+    assert "[deny by deny write for developer in executing]" in log
+    assert "[allow by --yes]" in log
+    assert (rawko.folder / "a.txt").exists()
 
 
 def test_rules_name_themselves(typed: Typed, rawko: Shell) -> None:

@@ -162,6 +162,12 @@ def test_texts_are_cleaned(text: str, clean: str) -> None:
     assert CLEANER.clean(text) == clean
 
 
+def test_a_workspace_that_is_the_home_folder_is_the_workspace() -> None:
+    assert (
+        cleaner_for(Path("/home/ann"), Path("/s"), {"HOME": "/home/ann/"}).clean("/home/ann/x") == "{rawko:workspace}/x"
+    )
+
+
 def test_secrets_are_known_by_the_names_of_their_variables() -> None:
     environ = {"GITHUB_TOKEN": "abcdefghij", "MY_API_KEY": "12345678", "GIT_AUTHOR_NAME": "Ann Example", "AUTH": "none"}
     assert secrets_of({**environ, "SSH_AUTH_SOCK": "/tmp/agent.socket"}) == {

@@ -44,6 +44,9 @@ def confined(root: Path, state: Path) -> Tools:
     (root / ".git" / "hooks").mkdir(parents=True)
     (root / ".git" / "config").write_text("[core]\n")
     (root / ".rawko").mkdir()
+    (root / "vendor" / "lib" / ".git" / "hooks").mkdir(parents=True)
+    (root / "vendor" / "sub").mkdir()
+    (root / "vendor" / "sub" / ".git").write_text("gitdir: ../../.git/modules/sub\n")
     state.mkdir()
     (state / "journal.db").write_text("rows")
     return build_toolbox(
@@ -98,6 +101,9 @@ async def test_the_workspace_is_writable_and_the_folder_carries_over(bash: Use, 
         "echo x > {state}/journal.db",
         "rm -rf {state}",
         "echo '#!/bin/sh' > .git/hooks/post-checkout",
+        "echo x > vendor/lib/.git/hooks/pre-commit",
+        "mv vendor gone && echo x > gone/lib/.git/hooks/pre-commit",
+        "echo 'gitdir: /tmp/mine' > vendor/sub/.git",
         "mv .git gone",
         "rm -rf .git",
         "mv .rawko gone",
@@ -129,6 +135,23 @@ async def test_nothing_else_can_be_written(bash: Use, root: Path, state: Path, t
     assert (root / ".git" / "config").read_text() == "[core]\n"
     assert sorted(path.name for path in (root / ".git" / "hooks").iterdir()) == []
     assert list((root / ".rawko").iterdir()) == []
+    assert [sub.read_text() for sub in found(root, "*/sub/.git")] == ["gitdir: ../../.git/modules/sub\n"]
+    assert found(root, "*/lib/.git/hooks/*") == []
+
+
+@needs_sandbox
+async def test_a_repository_that_was_moved_is_guarded_where_it_is_now(bash: Use, root: Path) -> None:
+    assert (await bash("mv vendor gone; mkdir new; cd new")).exit_code == 0
+    assert (await bash("echo x > ../gone/lib/.git/hooks/pre-commit")).exit_code != 0
+    assert list((root / "gone" / "lib" / ".git" / "hooks").iterdir()) == []
+
+
+@needs_sandbox
+async def test_a_repository_behind_a_link_is_guarded_where_it_is(bash: Use, root: Path) -> None:
+    assert (await bash("mkdir a b c d kept; ln -s ../kept a/.git")).exit_code == 0
+    assert (await bash("ln -s /etc b/.git; ln -s nowhere c/.git; ln -s .. d/.git")).exit_code == 0
+    assert (await bash("echo x > kept/config")).exit_code != 0
+    assert (await bash("echo x > d/file; cat d/file")).content.startswith("x\n")
 
 
 @needs_sandbox
@@ -242,6 +265,10 @@ def test_without_bubblewrap_it_is_told_before_anything_runs(root: Path, tmp_path
     if sys.platform == "linux":
         with pytest.raises(SandboxError, match="cannot put up a sandbox here: bwrap: No permissions"):
             find_sandbox(root, path=str(tmp_path))
+
+
+def found(root: Path, pattern: str) -> list[Path]:
+    return list(root.glob(pattern))
 
 
 def is_there(path: str) -> bool:

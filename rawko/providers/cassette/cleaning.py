@@ -119,7 +119,8 @@ class Cleaner:
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
-        return {path: name for name, path in self.places.items()}
+        # Where two are one folder, the first says more: a workspace that is the home folder is the workspace.
+        return {path: name for name, path in reversed(list(self.places.items()))}
 
     def _placeholder(self, match: re.Match[str]) -> str:
         kind = str(match.lastgroup)
