@@ -70,7 +70,7 @@ class Pruning:
 
 def plan_prune(settings: Settings, choice: Choice, *, now: float | None = None) -> Plan:
     """What is to be removed. A run at work stays, and so does one that a run which stays was made from."""
-    records = list_records(settings)
+    records = sorted(list_records(settings), key=_last_change)
     latest = {record.run for record in records[len(records) - choice.keep :]} if choice.keep else set()
     until = None if choice.older_than_s is None else (time.time() if now is None else now) - choice.older_than_s
     chosen = {
