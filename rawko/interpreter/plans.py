@@ -6,7 +6,7 @@ A plan depends on the configuration, the chosen transitions and the history reco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -123,7 +123,9 @@ def domain_of(structure: Structure, transition: int, recall: Recall) -> int:
     if not structure.targets[transition]:
         return -1
     source = structure.source[transition]
-    targets = effective_targets(structure, structure.targets[transition], recall)
+    targets: Sequence[int] = structure.targets[transition]
+    if structure.has_history:
+        targets = effective_targets(structure, targets, recall)
     if structure.transitions[transition].internal and all(
         target == source or structure.is_inside(target, source) for target in targets
     ):
@@ -136,34 +138,38 @@ def domain_of(structure: Structure, transition: int, recall: Recall) -> int:
 
 def outline(structure: Structure, configuration: Configuration, chosen: tuple[int, ...], recall: Recall) -> Outline:
     """What the chosen transitions do, conflicts resolved. `recall` gives the history records of now."""
-    kept: list[tuple[int, frozenset[int]]] = []
+    kept: list[tuple[int, int, frozenset[int]]] = []
     for transition in chosen:
         domain = domain_of(structure, transition, recall)
-        exits = frozenset(s for s in configuration if structure.is_inside(s, domain)) if domain >= 0 else frozenset()
-        beaten = [other for other in kept if other[1] & exits]
+        exits = configuration & structure.inside(domain)
+        beaten = [other for other in kept if not exits.isdisjoint(other[2])]
         source = structure.source[transition]
-        if all(structure.is_inside(source, structure.source[other]) for other, _ in beaten):
+        if all(structure.is_inside(source, structure.source[other]) for other, _, _ in beaten):
             kept = [other for other in kept if other not in beaten]
-            kept.append((transition, exits))
-    exited = frozenset[int]().union(*(exits for _, exits in kept))
-    writes = tuple(_history_writes(structure, configuration, exited))
+            kept.append((transition, domain, exits))
+    exited = kept[0][2] if len(kept) == 1 else frozenset[int]().union(*(exits for _, _, exits in kept))
+    writes = tuple(_history_writes(structure, configuration, exited)) if structure.has_history else ()
     written = dict(writes)
 
     def recall_now(history: int) -> tuple[int, ...] | None:
         return written[history] if history in written else recall(history)
 
     entry_set = _EntrySet(structure, recall_now)
-    for transition, _ in kept:
-        domain = domain_of(structure, transition, recall_now)
+    for transition, domain, _ in kept:
+        targets: Sequence[int] = structure.targets[transition]
+        if structure.has_history and any(structure.is_history[target] for target in targets):
+            domain = domain_of(structure, transition, recall_now)  # with the records written just now
         for target in structure.targets[transition]:
             # A leaf's internal transition to itself enters nothing, also where another transition leaves the leaf.
             if target != domain or structure.children[target]:
                 entry_set.add_descendants(target)
-        for target in effective_targets(structure, structure.targets[transition], recall_now):
+        if structure.has_history:
+            targets = effective_targets(structure, targets, recall_now)
+        for target in targets:
             entry_set.add_ancestors(target, domain)
         if domain >= 0 and structure.is_parallel[domain]:
             entry_set.add_regions(domain)
-    return _finished(structure, configuration, exited, tuple(t for t, _ in kept), entry_set, writes)
+    return _finished(structure, configuration, exited, tuple(t for t, _, _ in kept), entry_set, writes)
 
 
 def initial_outline(structure: Structure) -> Outline:

@@ -269,7 +269,7 @@ class Program:
         """Where few states are asked, most configurations ask the same ones: these share their rows."""
         structure = self.structure
         sources = structure.sources(key)
-        asked = node.configuration.intersection(sources)
+        asked = node.configuration & structure.askers(key)
         found = self._rows_asked.get((key, asked))
         if found is not None:
             return found

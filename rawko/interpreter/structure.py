@@ -67,6 +67,9 @@ class Structure:
         self.has_parallel = any(self.is_parallel)
         self._places = self._post_order()
         self._sources: dict[str | tuple[str, ...] | None, dict[int, tuple[int, ...]]] = {}
+        self._askers: dict[str | tuple[str, ...] | None, frozenset[int]] = {}
+        self.has_history = any(state.is_history for state in self.states)
+        self.is_history = tuple(state.is_history for state in self.states)
         self._insides: dict[int, frozenset[int]] = {-2: frozenset(), -1: frozenset()}
 
     def _ancestors(self) -> tuple[tuple[int, ...], ...]:
@@ -122,6 +125,13 @@ class Structure:
                 for state, outgoing in enumerate(self.outgoing)
                 if (matching := tuple(t for t in outgoing if self._listens(self.transitions[t], key)))
             }
+        return found
+
+    def askers(self, key: str | tuple[str, ...] | None) -> frozenset[int]:
+        """The states of `sources`, as a set: meeting it costs what the smaller set costs, never what the chart does."""
+        found = self._askers.get(key)
+        if found is None:
+            found = self._askers[key] = frozenset(self.sources(key))
         return found
 
     @staticmethod

@@ -172,10 +172,23 @@ _SCALARS = frozenset({str, int, bool, type(None)})
 FROZEN = _SCALARS | {Record, Vector}
 """Classes of values that `freeze` gives back as they are."""
 _FLAT = _SCALARS | {float}
+_TEXT = frozenset({str})
 _MAX_DEPTH = 200
+_MANY = 8
+"""Items above which it pays to look whether all of them are scalar before looking at each."""
 
 
-def freeze(value: Any, where: str = "value", _depth: int = 0) -> Any:
+class _NotJson(Exception):
+    """Something in a value is not JSON; the path to it is put together on the way out, as most values are."""
+
+    def __init__(self, found: object, accepted: str) -> None:
+        super().__init__(accepted)
+        self.path = ""
+        self.found = found
+        self.accepted = accepted
+
+
+def freeze(value: Any, where: str = "value") -> Any:
     """A JSON value as frozen data; already frozen parts are shared, not copied.
 
     Accepts None, bool, int, finite float, str, mappings with str keys, lists and tuples, and objects with a
@@ -184,37 +197,88 @@ def freeze(value: Any, where: str = "value", _depth: int = 0) -> Any:
     Raises:
         NotJsonError: Something in it is not JSON; says where and what.
     """
-    kind = type(value)
-    if kind in FROZEN:
+    if type(value) in FROZEN:
         return value
+    try:
+        return _frozen(value, 0)
+    except _NotJson as error:
+        raise NotJsonError(where + error.path, error.found, error.accepted) from error.__cause__
+
+
+def freeze_fields(data: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """A payload's fields, frozen, in a dictionary of their own.
+
+    Raises:
+        NotJsonError: As `freeze`.
+    """
+    try:
+        return _frozen_fields(data, 0)
+    except _NotJson as error:
+        raise NotJsonError(where + error.path, error.found, error.accepted) from error.__cause__
+
+
+def _frozen(value: Any, depth: int) -> Any:
+    kind = type(value)
+    if kind is dict:
+        record = _new(Record)
+        _set_fields(record, _frozen_fields(value, depth))
+        return record
+    if kind is list or kind is tuple:
+        return Vector(_frozen_items(value, depth))
     if kind is float:
         if isfinite(value):
             return value
-        raise NotJsonError(where, value, "a finite number")
-    if _depth > _MAX_DEPTH:
-        raise NotJsonError(where, "...", f"at most {_MAX_DEPTH} levels of nesting")
-    if kind is list or kind is tuple:
-        # Where it stands is spelled out only for what is looked into: most of what comes in is scalar.
-        items = [
-            item if type(item) in FROZEN else freeze(item, f"{where}[{i}]", _depth + 1) for i, item in enumerate(value)
-        ]
-        return Vector(items)
-    if kind is dict or isinstance(value, Mapping):
-        fields: dict[str, Any] = {}
-        for key, item in value.items():
-            if type(key) is not str:
-                raise NotJsonError(where, key, "string keys")
-            fields[key] = item if type(item) in FROZEN else freeze(item, f"{where}.{key}", _depth + 1)
-        record = _new(Record)
-        _set_fields(record, fields)
-        return record
+        raise _NotJson(value, "a finite number")
+    if kind in FROZEN:
+        return value
+    if isinstance(value, Mapping):
+        return Record(_frozen_fields(value, depth))
     to_json = getattr(value, "to_json", None)
     if callable(to_json) and not isinstance(value, type):
-        return freeze(to_json(), where, _depth + 1)
+        _require_shallow(depth)
+        return _frozen(to_json(), depth + 1)
     for base in (bool, int, str):  # enums and other subclasses lose their class, as they would in a file
         if isinstance(value, base):
             return base(value)
-    raise NotJsonError(where, value, "None, bool, int, float, str, list or mapping")
+    raise _NotJson(value, "None, bool, int, float, str, list or mapping")
+
+
+def _require_shallow(depth: int) -> None:
+    if depth > _MAX_DEPTH:
+        raise _NotJson("...", f"at most {_MAX_DEPTH} levels of nesting")
+
+
+def _frozen_items(values: Sequence[Any], depth: int) -> list[Any]:
+    _require_shallow(depth)
+    if len(values) > _MANY and FROZEN.issuperset(map(type, values)):
+        return list(values)
+    items: list[Any] = []
+    try:
+        for item in values:
+            items.append(item if type(item) in FROZEN else _frozen(item, depth + 1))
+    except _NotJson as error:
+        error.path = f"[{len(items)}]{error.path}"
+        raise
+    return items
+
+
+def _frozen_fields(values: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    _require_shallow(depth)
+    if len(values) > _MANY and FROZEN.issuperset(map(type, values.values())) and _TEXT.issuperset(map(type, values)):
+        return dict(values)
+    fields: dict[str, Any] = {}
+    for key, item in values.items():
+        if type(key) is not str:
+            raise _NotJson(key, "string keys")
+        if type(item) in FROZEN:
+            fields[key] = item
+            continue
+        try:
+            fields[key] = _frozen(item, depth + 1)
+        except _NotJson as error:
+            error.path = f".{key}{error.path}"
+            raise
+    return fields
 
 
 def thaw(value: Any) -> Any:
@@ -229,12 +293,3 @@ def thaw(value: Any) -> Any:
     elif kind is not dict and not isinstance(value, Mapping):
         return [thaw(item) for item in value] if isinstance(value, (list, tuple)) else value
     return {key: item if type(item) in _FLAT else thaw(item) for key, item in value.items()}
-
-
-def freeze_fields(data: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """A payload's fields, frozen, in a dictionary of their own.
-
-    Raises:
-        NotJsonError: As `freeze`.
-    """
-    return {key: item if type(item) in FROZEN else freeze(item, f"{where}.{key}", 1) for key, item in data.items()}
