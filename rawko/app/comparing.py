@@ -111,7 +111,8 @@ async def compare(before: Address, after: Address, current: Settings, parts: Seq
     async with AsyncExitStack() as stack:
         one = await stack.enter_async_context(open_past(before.run, current))
         two = one if after.run == before.run else await stack.enter_async_context(open_past(after.run, current))
-        left, right = await _side(one, before), await _side(two, after)
+        is_all = set(parts) != {"files"}
+        left, right = await _side(one, before, is_all=is_all), await _side(two, after, is_all=is_all)
         difference = Difference(left[0], right[0])
         found: dict[str, Any] = {}
         if "files" in parts:
@@ -124,11 +125,11 @@ async def compare(before: Address, after: Address, current: Settings, parts: Seq
     return Difference(difference.before, difference.after, **found)
 
 
-async def _side(past: Past, address: Address) -> tuple[Place, ReplayTree | None]:
-    if address.is_snapshot:
-        assert address.place is not None
-        return Place(address.run, None, past.snapshot(address.place), {}), None
-    step = past.step(address.place)
+async def _side(past: Past, address: Address, *, is_all: bool) -> tuple[Place, ReplayTree | None]:
+    """One place; without its machines, where the files alone are asked for."""
+    step = None if address.is_snapshot else past.step(address.place)
+    if step is None or not is_all:
+        return Place(address.run, step, await past.files(address.place), {}), None
     tree = await past.machines_at(step)
     states = {path: tuple(machine.interpreter.configuration) for path, machine in tree.root.walk()}
     return Place(address.run, step, await past.files_at(step, tree), states), tree

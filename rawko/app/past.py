@@ -7,7 +7,7 @@ Nothing here changes anything, and a run at work may be looked at. Going back is
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -173,7 +173,28 @@ class Past:
         Raises:
             ConfigError: The snapshot is not in the store.
         """
-        commit = await self._coming_snapshot(step, tree) or (tree.notes or {}).get("snapshot")
+        waited = {
+            (path, f"done.invoke.{invocation.id}")
+            for path, machine in tree.root.walk()
+            for invocation in machine.interpreter.invocations.values()
+            if invocation.src == CAPTURE
+        }
+        return await self._files(await self._coming_snapshot(step, waited), tree.notes)
+
+    async def _files_by_rows(self, step: int) -> Snapshot:
+        """As `files_at`, from the rows alone: for charts that have changed since."""
+        row = await self.row(step)
+        starts = [effect for effect in row.effects if effect["type"] == "start" and effect["src"] == CAPTURE]
+        coming = await self._coming_snapshot(step, {(row.actor, f"done.invoke.{start['id']}") for start in starts})
+        notes, until = None, step
+        while notes is None and until > 0:
+            found = await self._rows(max(until - PAGE, 0), until)
+            notes = next((record.notes for record in reversed(found) if record.notes is not None), None)
+            until -= PAGE
+        return await self._files(coming, notes)
+
+    async def _files(self, coming: str | None, notes: Mapping[str, Any] | None) -> Snapshot:
+        commit = coming or (notes or {}).get("snapshot")
         if commit is not None:
             return self.snapshot(commit)
         first = next(iter(self._archived(lambda: self.archive.snapshots(self.record.run))), None)
@@ -181,14 +202,12 @@ class Past:
             raise ConfigError(f"run {self.record.run!r} has no snapshots: its workspace was never captured")
         return first
 
-    async def _coming_snapshot(self, step: int, tree: ReplayTree) -> str | None:
-        """The snapshot that was being captured at a step: the tool is done, its files are what that one holds."""
-        waited = {
-            (path, f"done.invoke.{invocation.id}")
-            for path, machine in tree.root.walk()
-            for invocation in machine.interpreter.invocations.values()
-            if invocation.src == CAPTURE
-        }
+    async def _coming_snapshot(self, step: int, waited: Collection[tuple[str, str]]) -> str | None:
+        """The snapshot that was being captured at a step: the tool is done, its files are what that one holds.
+
+        Args:
+            waited: Captures at work: actor, and the event that ends it.
+        """
         if not waited:
             return None
         async for record in self.rows(step, min(step + LOOK_AHEAD, self.last)):
@@ -226,7 +245,11 @@ class Past:
         if place is not None and Address(self.record.run, place).is_snapshot:
             return self.snapshot(place)
         step = self.step(place)
-        return await self.files_at(step, await self.machines_at(step))
+        try:
+            tree = await self.machines_at(step)
+        except ConfigError:  # files need no machine
+            return await self._files_by_rows(step)
+        return await self.files_at(step, tree)
 
     def check_whole(self, snapshot: Snapshot) -> None:
         """Make sure that everything of a snapshot is in the store.
@@ -241,6 +264,20 @@ class Past:
                 f"snapshot {snapshot.commit[:12]} is not whole: the contents of {', '.join(map(repr, missing[:5]))}"
                 f"{more} are missing from the store; nothing was changed"
             )
+
+
+def check_workspace(record: RunRecord) -> None:
+    """Make sure that the folder of a run is there.
+
+    Raises:
+        ConfigError: It is not; says what to do if it has moved.
+    """
+    workspace = record.settings.workspace
+    if not workspace.is_dir():
+        raise ConfigError(
+            f"the workspace {str(workspace)!r} of run {record.run!r} is not there any more; if it has moved, say where "
+            f"to: rawko resume {record.run} --workspace DIR"
+        )
 
 
 def run_of(record: RunRecord, settings: Settings | None = None) -> Run:

@@ -15,7 +15,7 @@ from rawko.app import continuing
 from rawko.app.attaching import attach, check_attachable
 from rawko.app.meanwhile import RESET, edits_since, is_read_only, machines_in
 from rawko.app.needs import charts_of, read_only_tools, tools_of
-from rawko.app.past import Past, open_past
+from rawko.app.past import Past, check_workspace, open_past
 from rawko.app.record import RunRecord, read_record
 from rawko.app.rewinding import finish_rewind, question_of
 from rawko.config import ConfigError, Settings
@@ -104,7 +104,8 @@ async def prepare(run: str, current: Settings, *, workspace: Path | None = None)
         current = attach(run, workspace, current)
     await finish_rewind(run, current)
     record = read_record(run, current)
-    for problem in (*_workspace_problems(record), *changed_since(record)):
+    check_workspace(record)
+    for problem in changed_since(record):
         raise ConfigError(problem)
     return record
 
@@ -115,19 +116,8 @@ def _has_ended(record: RunRecord) -> str:
     return f"run {record.run!r} has ended ({record.outcome}); go back in it with: rawko rewind {record.run}@K"
 
 
-def _workspace_problems(record: RunRecord) -> Iterator[str]:
-    workspace = record.settings.workspace
-    if not workspace.is_dir():
-        yield (
-            f"the workspace {str(workspace)!r} of run {record.run!r} is not there any more; if it has moved, say where "
-            f"to: rawko resume {record.run} --workspace DIR"
-        )
-
-
 def changed_since(record: RunRecord) -> Iterator[str]:
     """What a run needs that is not as it was when it began: charts, tools."""
-    if not record.settings.workspace.is_dir():
-        return
     now = charts_of(record.settings, record.agent)
     for name, found in record.charts.items():
         if name in now and now[name] != found:
@@ -163,9 +153,10 @@ async def plan_resume(run: str, current: Settings, *, workspace: Path | None = N
         step = past.step(None)
         base = ResumePlan(run, step, (), record.outcome)
         problems = [problem for problem in (_has_ended(record), _at_work(record)) if problem]
-        problems += _workspace_problems(record)
-        if not record.settings.workspace.is_dir():
-            return replace(base, problems=tuple(problems))
+        try:
+            check_workspace(record)
+        except ConfigError as error:
+            return replace(base, problems=(*problems, str(error)))
         problems += changed_since(record)
         try:
             tree = await past.machines_at(step)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rawko.app.parts import open_workspace, running_folder
-from rawko.app.past import Address, Past, open_past
+from rawko.app.past import Address, Past, check_workspace, open_past
 from rawko.app.record import RunRecord, list_records, note_rewind, read_record, write_file, write_report
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.values import thaw
@@ -26,6 +26,7 @@ from rawko.runtime.errors import JournalError
 from rawko.runtime.journal import Journal
 from rawko.runtime.jumps import Jump, JumpKind, jump_of, jump_record, moved_in_time
 from rawko.runtime.ports import WorkspaceError
+from rawko.runtime.recorded import read_recorded
 from rawko.runtime.replay import ReplayTree
 from rawko.tools.leftovers import Leftovers
 from rawko.vocabulary.snapshot import FileChange, Snapshot
@@ -141,6 +142,7 @@ async def rewind(
     await finish_rewind(address.run, current)
     async with AsyncExitStack() as stack:
         past = await stack.enter_async_context(open_past(address.run, current))
+        check_workspace(past.record)
         _check_nobody_works(past.record)
         if not files_only and address.is_snapshot:
             raise ConfigError(
@@ -185,8 +187,8 @@ async def _intent(past: Past, place: str | None, *, files_only: bool) -> _Intent
         is_step = place is None or not Address(past.record.run, place).is_snapshot
         files = await past.files(place)
         step = past.step(place) if is_step else None
-        latest = await past.machines_at(came_from)
-        return _Intent("files", step, came_from, files, None, latest.notes, None, now)
+        noted = (await read_recorded(past.journal, past.record.run)).notes
+        return _Intent("files", step, came_from, files, None, noted, None, now)
     step = past.step(place)
     tree = await past.machines_at(step)
     files = await past.files_at(step, tree)

@@ -235,6 +235,11 @@ def test_a_replay_says_what_comes_out_otherwise(rawko: Shell) -> None:
     assert shown.code == 0
     assert "not told: how it was chosen" in shown.out
     assert 'summary: null → "Hello"' in shown.out, "what was recorded is still told"
+    assert "cannot be brought back" in rawko("rewind", f"{run}@2").err
+    rawko.write("later.txt", "later\n")
+    assert rawko("rewind", f"{run}@1", "--files").code == 0, "files need no machine"
+    assert not (rawko.folder / "later.txt").exists()
+    assert "files: the same" in rawko("diff", run, "1", "2", "--files").out
 
 
 # ---------------------------------------------------------------- runs and their relations

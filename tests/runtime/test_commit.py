@@ -260,7 +260,7 @@ async def test_what_an_earlier_process_noted_is_in_the_checkpoint_of_the_next_on
     recorded = await read_recorded(journal, "r")
     assert (recorded.checkpoint, recorded.notes) == (None, notes)
     replayed = await replay(recorded, "r", chart, bindings)
-    session = Session(run="r", journal=journal, notes=lambda: {}, recorded=recorded)
+    session = Session(run="r", journal=journal, notes=dict, recorded=recorded)
     async with Actor(chart, bindings, session=session, snapshot=replayed.snapshot) as actor:
         for _ in range(20):
             actor.send("T")
