@@ -39,6 +39,7 @@ from rawko.runtime.replay import ReplayError
 from rawko.runtime.session import LogWriter
 from rawko.terminal import PtyTerminal
 from rawko.terminal.adapter import find_program
+from rawko.tools.environment import FIXED, command_environment
 from rawko.tools.leftovers import Leftovers
 from rawko.vocabulary.usage import Price, Usage
 
@@ -102,15 +103,15 @@ class Exploration:
             record = self._open_record()
             stack.callback(record.close)
             advisor = await self._open_advisor(stack, record)
-            leftovers = Leftovers(self.settings.state_dir / "exploring")
-            if self.is_resumed:
-                await asyncio.to_thread(leftovers.end_all)
+            # Of this exploration alone, and ended only at a launch: then it is ours, since its lease is.
+            leftovers = Leftovers(record.folder / "running")
             self._terminal = terminal = PtyTerminal(
                 self.plan.command,
                 cwd=self.plan.cwd,
-                env=self.settings.environ,
+                env=program_environment(self.settings, is_models_choice=self.plan.uses_model),
                 size=self.plan.size,
                 on_group=lambda group, is_there: (leftovers.note if is_there else leftovers.forget)(group),
+                before_launch=leftovers.end_all,
             )
             stack.push_async_callback(self._close, terminal.close, "program")
             journal = open_journal(self.settings)
@@ -235,6 +236,18 @@ class Exploration:
                 await close()
         except Exception as error:  # noqa: BLE001 - whatever an adapter raises while closing
             self._notes.append(f"closing the {what} failed: {str(error) or type(error).__name__}")
+
+
+_KEYS: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+
+
+def program_environment(settings: Settings, *, is_models_choice: bool) -> dict[str, str]:
+    """What a program sees of our environment: all but our keys; what commands of agents see, where a model types."""
+    environ = settings.environ
+    if not is_models_choice:
+        return {name: value for name, value in environ.items() if name not in _KEYS}
+    handed = command_environment(environ, settings.bash.extra_env)
+    return {name: value for name, value in handed.items() if name not in FIXED}  # these are for where nobody looks
 
 
 class _Telling:

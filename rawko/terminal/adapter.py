@@ -30,6 +30,7 @@ class PtyTerminal:
         command: The program and its arguments.
         size: (columns, lines).
         write_timeout_s: So long a program may leave unread what is typed.
+        before_launch: Called before each launch, in a thread.
         on_group: Told of every process group that begins, and (as False) of its end.
     """
 
@@ -41,6 +42,7 @@ class PtyTerminal:
         env: Mapping[str, str],
         size: tuple[int, int] = (80, 24),
         on_group: Callable[[int, bool], None] = lambda group, is_there: None,
+        before_launch: Callable[[], object] = lambda: None,
         write_timeout_s: float = WRITE_TIMEOUT_S,
     ) -> None:
         self._command = tuple(command)
@@ -48,6 +50,7 @@ class PtyTerminal:
         self._env = terminal_environment(env)
         self._size = size
         self._on_group = on_group
+        self._before_launch = before_launch
         self._write_timeout_s = write_timeout_s
         self._process: PtyProcess | None = None
         self._emulator = Emulator(*size)
@@ -70,6 +73,7 @@ class PtyTerminal:
     async def launch(self) -> int:
         """Start the program anew; its process id."""
         await self.close()
+        await asyncio.to_thread(self._before_launch)
         emulator = self._emulator = Emulator(*self._size, reply=self._answer)
         take = partial(self._take, emulator)
         self._last_status = None

@@ -238,7 +238,7 @@ stuck_after: 1000
 
 def test_an_exploration_at_work_is_not_taken_over(rawko: Shell) -> None:
     rawko.write("policy.yaml", "policy: p\nrules: [{name: w, wait: true}]\nstuck_after: 1000")
-    first = rawko.start("explore", "--policy", "policy.yaml", "cat")
+    first = rawko.start("explore", "--policy", "policy.yaml", "sleep", "86397")
     first.wait_for("wait (rule w)")
     run = first.text().split()[1]
     second: Started | None = None
@@ -248,6 +248,7 @@ def test_an_exploration_at_work_is_not_taken_over(rawko: Shell) -> None:
         assert ended.code == 2
         assert f"exploration '{run}' cannot be gone on with: run '{run}' is at work at" in ended.err
         assert first.process.poll() is None
+        assert rawko.processes_of("sleep 86397"), "nor is its program ended"
     finally:
         os.killpg(first.process.pid, signal.SIGKILL)
         first.process.wait()
@@ -367,6 +368,37 @@ def test_ctrl_c_cancels_and_ends_the_program(rawko: Shell) -> None:
     done = started.end()
     assert (done.code, done.report["outcome"], done.report["state"]) == (130, "cancelled", "stopped"), done.text
     assert not rawko.processes_of("sleep 86398")
+
+
+def test_a_program_that_outlives_a_kill_is_ended_when_it_goes_on(rawko: Shell) -> None:
+    rawko.write(
+        "policy.yaml",
+        "policy: p\nrules: [{name: w, when: {without: go}, wait: true}, {name: e, stop: success}]\nstuck_after: 1000",
+    )
+    script = "trap '' HUP; cat go 2>/dev/null; echo on; while :; do sleep 86396; done"
+    started = rawko.start("explore", "--policy", "policy.yaml", "sh", "-c", script)
+    started.wait_for("wait (rule w)")
+    run = started.text().split()[1]
+    os.killpg(started.process.pid, signal.SIGKILL)
+    started.process.wait()
+    (before,) = [process.pid for process in rawko.processes_of("trap '' HUP") if process.name() == "sh"]
+    rawko.write("go", "go")
+    done = explore(rawko, "--resume", run)
+    assert done.code == 0, done.text
+    assert before not in [process.pid for process in rawko.processes_of("trap '' HUP")]
+
+
+@pytest.mark.parametrize("is_models_choice", [False, True])
+def test_the_program_does_not_see_our_keys(here: Here, is_models_choice: bool) -> None:
+    here.write("policy.yaml", "policy: p\nrules: [{name: e, when: {exited: true}, stop: success}]\notherwise: wait")
+    scenario = here.scenario(decide("wait"))
+    more = ("--scenario", str(scenario)) if is_models_choice else ()
+    env = {"ANTHROPIC_API_KEY": "sk-very-secret", "MY_SETTING": "kept"}
+    done = explore(here, "--policy", "policy.yaml", *more, "--size", "200x100", "env", env=env)
+    assert done.code == 0, done.text
+    assert "very-secret" not in done.report["screen"]
+    assert ("MY_SETTING=kept" in done.report["screen"]) == (not is_models_choice)
+    assert "TERM=xterm-256color" in done.report["screen"]
 
 
 # ---------------------------------------------------------------- bad input
