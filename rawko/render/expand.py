@@ -63,7 +63,7 @@ def _with(diagram: Diagram, host: str, children: Sequence[Child], *, is_closed: 
     arrows = list(diagram.arrows)
     place = boxes.index(tagged) + 1
     for number, child in enumerate(drawn):
-        inner, lines = _inside(child, host, f"{host}c{number}")
+        inner, lines = _inside(child, box, f"{host}c{number}")
         boxes[place:place] = inner
         place += len(inner)
         arrows += lines
@@ -82,18 +82,22 @@ def _rows(word: str, names: Sequence[str]) -> tuple[Entry, ...]:
     )
 
 
-def _inside(child: Child, host: str, prefix: str) -> tuple[list[Box], list[Arrow]]:
-    """The child's boxes and arrows with ids of their own, in a box that names its chart."""
+def _inside(child: Child, host: Box, prefix: str) -> tuple[list[Box], list[Arrow]]:
+    """The child's boxes and arrows with ids of their own, in a box that names its chart.
+
+    Their states are told apart from the host's as `host/chart/state`.
+    """
     assert child.chart is not None
     diagram = extract(child.chart, depth=child.depth)
     outer = diagram.children[None]
     is_one = len(outer) == 1 and outer[0].state == child.chart.root  # the root has a box of its own
     top = f"{prefix}{outer[0].id}" if is_one else prefix
+    place = f"{host.state}/{child.chart.name}"
 
     def moved(box: Box) -> Box:
-        parent = f"{prefix}{box.parent}" if box.parent else host if is_one else top
+        parent = f"{prefix}{box.parent}" if box.parent else host.id if is_one else top
         rows = tuple(map(_unnumbered, box.rows))
-        return replace(box, id=f"{prefix}{box.id}", parent=parent, rows=rows)
+        return replace(box, id=f"{prefix}{box.id}", state=f"{place}/{box.state}", parent=parent, rows=rows)
 
     boxes = [moved(box) for box in diagram.boxes]
     if is_one:
@@ -101,7 +105,7 @@ def _inside(child: Child, host: str, prefix: str) -> tuple[list[Box], list[Arrow
     else:
         tags = _rows("", child.names)
         name = child.chart.name
-        boxes.insert(0, Box(top, name, "compound", host, name, tags, tooltip=child.chart.description))
+        boxes.insert(0, Box(top, place, "compound", host.id, name, tags, tooltip=child.chart.description))
     arrows = [
         replace(
             arrow,

@@ -1,0 +1,85 @@
+"""`rawko diagram` with what a run did, what is active, and the agents of a folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from tests.cli.shell import Ended, Shell, call, judges, picks, says
+
+Typed = Callable[..., Ended]
+
+
+def states_with(svg: str, mark: str) -> set[str]:
+    """Names of the states whose element has a class."""
+    found = re.findall(r'<g [^>]*data-state="([^"]*)" class="([^"]*)"', svg)
+    assert found
+    return {name for name, classes in found if mark in classes.split()}
+
+
+def taken(svg: str) -> set[int]:
+    """Indices of the transitions that are drawn as taken."""
+    classes = [match.split() for match in re.findall(r'class="([^"]*)"', svg)]
+    return {int(word[1:]) for each in classes if "taken" in each for word in each if re.fullmatch(r"t\d+", word)}
+
+
+@pytest.fixture
+def recorded(rawko: Shell) -> str:
+    """Id of a run that has ended."""
+    scenario = rawko.scenario(
+        picks("developer"),
+        says("developer", call("write", file_path="hello.txt", content="hello\n")),
+        says("developer", call("complete", summary="Wrote it.")),
+        judges("COMPLETE", summary="It is there."),
+    )
+    done = rawko("run", "Write hello", "--scenario", str(scenario), "--yes", "--json")
+    assert done.code == 0
+    return str(done.report["run"])
+
+
+def test_a_run_is_highlighted_in_the_charts_that_it_ran_on(rawko: Shell, typed: Typed, recorded: str) -> None:
+    assert typed("diagram", "orchestrator", "--run", recorded, "-o", "end.svg").code == 0
+    end = rawko.read("end.svg")
+    assert states_with(end, "active") >= {"complete"} and "executing" not in states_with(end, "active")
+    whole = taken(end)
+    assert len(whole) > 3
+
+    assert typed("diagram", "orchestrator", "--run", f"{recorded}@4", "-o", "early.svg").code == 0
+    early = rawko.read("early.svg")
+    assert taken(early) < whole
+    assert states_with(early, "active") != states_with(end, "active")
+
+    assert typed("diagram", "agent_loop", "--run", recorded, "-o", "agent.svg").code == 0
+    agent = rawko.read("agent.svg")
+    assert "done" in states_with(agent, "active") and taken(agent)
+
+
+def test_what_cannot_be_highlighted_is_told(typed: Typed, recorded: str) -> None:
+    other = typed("diagram", "node_engine", "--run", recorded, "-o", "x.svg")
+    assert other.code == 2 and "has no machine of chart" in other.err and "'agent_loop'" in other.err
+    far = typed("diagram", "orchestrator", "--run", f"{recorded}@9999", "-o", "x.svg")
+    assert far.code == 2 and "has no step 9999" in far.err
+    both = typed("diagram", "orchestrator", "--run", recorded, "--configuration", "idle", "-o", "x.svg")
+    assert both.code == 2 and "not both" in both.err
+
+
+def test_states_are_highlighted_by_name(rawko: Shell, typed: Typed) -> None:
+    words = ["diagram", "orchestrator", "--configuration", "working", "-o", "chart.svg"]
+    assert typed(*words).code == 0
+    assert states_with(rawko.read("chart.svg"), "active") == {"executing", "working"}
+    wrong = typed("diagram", "orchestrator", "--configuration", "workin", "-o", "chart.svg")
+    assert wrong.code == 2 and "did you mean 'working'" in wrong.err
+
+
+def test_agents_are_told_and_their_charts_drawn(rawko: Shell, typed: Typed) -> None:
+    assert typed("diagram", "orchestrator", "--agents", "--depth", "1", "-o", "names.svg").code == 0
+    assert re.search(r">agents [a-z_, ]*planner", rawko.read("names.svg"))
+    assert typed("diagram", "orchestrator", "--expand", "--focus", "executing", "-o", "expanded.dot").code == 0
+    expanded = rawko.read("expanded.dot")
+    assert "thinking" in expanded and "executing" in expanded
+    none = typed("diagram", "agent_loop", "--agents", "-o", "x.svg")
+    assert none.code == 2 and "runs no agents" in none.err
+    text = typed("diagram", "orchestrator", "--expand")
+    assert text.code == 2 and "Mermaid text holds one chart" in text.err
