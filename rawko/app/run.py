@@ -36,6 +36,7 @@ from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.values import thaw
 from rawko.machines import agent_loop, orchestrator
 from rawko.machines.agent_loop import actors as agent_loop_actors
+from rawko.machines.agent_loop.invariants import monitors as agent_loop_monitors
 from rawko.machines.agent_loop.people import answer_event
 from rawko.machines.orchestrator import actors as orchestrator_actors
 from rawko.machines.orchestrator.arbiter.prompt import PLACEHOLDERS as ORCHESTRATOR_PROMPTS
@@ -309,6 +310,7 @@ class Run:
             notes=lambda: {**meter.notes(), **tool_notes(toolbox), **_files_noted(stores.workspace)},
             transient=agent_loop.TRANSIENT_EVENTS,
             recorded=stores.recorded or Recorded(self.id, None, ()),  # a new run finds none of its name
+            monitors=agent_loop_monitors(),
         )
         session.stream.subscribe(self._watch)
         if self.observe is not None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rawko.interpreter.effects import StartInvocation
 from rawko.interpreter.errors import BindingError, InvocationError, NotJsonError
 from rawko.interpreter.events import Event
+from rawko.interpreter.monitors import MonitorViolated
 from rawko.interpreter.values import freeze
 from rawko.runtime.errors import ActorCrashed, JournalError
 from rawko.runtime.logic import ActorFailed, ChildFactory, ChildMachine, Done
@@ -143,8 +144,8 @@ class Invocations:
                 raise
             owner.failed(effect.id, effect.number, failure_of(error))  # it cancelled itself: nobody stopped it
         except Exception as error:
-            if isinstance(error, ActorCrashed) and isinstance(error.error, JournalError):
-                raise error.error from error  # the whole run shares the journal
+            if isinstance(error, ActorCrashed) and isinstance(error.error, (JournalError, MonitorViolated)):
+                raise error.error from error  # the whole run shares the journal; what is broken is not gone on with
             owner.failed(effect.id, effect.number, failure_of(error))
         else:
             owner.completed(effect.id, effect.number, frozen)

@@ -6,11 +6,12 @@ The commit order lives here: step, journal commit, inspect; the actor starts the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from rawko.interpreter.effects import EmitEvent, LogLine
+from rawko.interpreter.monitors import Monitor, watch
 from rawko.interpreter.steps import Step
 from rawko.runtime.errors import JournalError
 from rawko.runtime.inspection import KEPT, InspectionStream
@@ -19,6 +20,7 @@ from rawko.runtime.recorded import Recorded
 
 if TYPE_CHECKING:
     from rawko.runtime.actor import Actor
+    from rawko.runtime.http_events import HttpEvents
 
 _COMMIT_RETRIES_S = (0.05, 0.2, 1.0, 2.0, 4.0, 8.0)
 """A commit is tried again before a model call would have to be repeated; a database may take that long to restart."""
@@ -46,12 +48,14 @@ class Session:
             it is, and starts nothing, gets no row: after a resume it has not happened. Nothing that lasts may be
             computed from what it changes.
         recorded: What the run goes on from; if another process has added to it meanwhile, nothing is written.
+        monitors: Watch every machine of the tree that they are for; a violation ends the whole run.
         kept: Events of the stream that are kept for late consumers. With 0 and without a journal nothing is remembered:
             a run that nobody will look back at, or go on with, costs the same however long it is.
 
     Attributes:
         turn: Held by the one actor that steps; see `rawko.runtime.actor`.
         stream: What happens in the tree; it is closed when the last actor has ended.
+        http: Carries events by HTTP; None: nothing does (see `rawko.runtime.http_events`).
     """
 
     def __init__(
@@ -64,6 +68,7 @@ class Session:
         transient: Collection[str] = (),
         recorded: Recorded | None = None,
         kept: int = KEPT,
+        monitors: Sequence[Monitor] = (),
     ) -> None:
         self.run = run or uuid4().hex[:12]
         self.journal: Journal = MemoryJournal() if journal is None else journal
@@ -74,7 +79,9 @@ class Session:
         self._recorded = recorded
         self._is_remembered = journal is not None or kept > 0
         self.stream = InspectionStream(kept, report=lambda message: self._write("error", message, {"run": self.run}))
+        self._monitors = tuple(monitors)
         self.actors: dict[str, Actor] = {}
+        self.http: HttpEvents | None = None
         self.turn = asyncio.Lock()
         self._root: Actor | None = None
         self._seq = 0
@@ -169,6 +176,8 @@ class Session:
         """Make an actor known by its path and, if it has one, its system id. The first is the tree's root."""
         if self._root is None:
             self._root = actor
+        if self._monitors:
+            watch(actor.interpreter, self._monitors, actor=actor.path)
         for name in (actor.path, actor.system_id):
             if name is not None:
                 self.actors[name] = actor

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rawko.interpreter.monitors import Monitor, MonitorViolated, watch
     from rawko.testing.actor import TestActor, create_test_actor
     from rawko.testing.coverage import Coverage, coverage_table
     from rawko.testing.doubles import Doubles, scripted_actor
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 # The pytest plugin lives in this package: whatever it does not need loads on first use.
 _HOMES = {
+    "rawko.interpreter.monitors": ("Monitor", "MonitorViolated", "watch"),
     "rawko.testing.actor": ("TestActor", "create_test_actor"),
     "rawko.testing.coverage": ("Coverage", "coverage_table"),
     "rawko.testing.doubles": ("Doubles", "scripted_actor"),
@@ -31,6 +33,8 @@ __all__ = [
     "ContractsUnavailable",
     "Coverage",
     "Doubles",
+    "Monitor",
+    "MonitorViolated",
     "Recorder",
     "ScenarioResult",
     "TestActor",
@@ -38,6 +42,7 @@ __all__ = [
     "create_test_actor",
     "run_contracts",
     "scripted_actor",
+    "watch",
 ]
 
 

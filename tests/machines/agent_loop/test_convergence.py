@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -25,7 +25,7 @@ def played(*calls: Call, repeats: int = 3) -> Record:
         entry = ToolEntry.model_validate(
             {"call": {"id": "c", "name": command.split()[0], "input": {"command": command}}, "result": result}
         )
-        updates = watched(_context(fields), entry)
+        updates = watched(cast("AgentLoopContext", _context(fields)), entry)
         if isinstance(updates, Assign):
             fields |= AgentLoopContext.model_validate({**fields, **updates.fields}).to_json()
     return _context(fields)

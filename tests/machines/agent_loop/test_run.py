@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from rawko.chart import Chart, find_chart, load_chart
 from rawko.interpreter import EmitEvent, Interpreter, LogLine, SendTo, StartInvocation, Step, StopInvocation, thaw
+from rawko.interpreter.monitors import watch
 from rawko.machines.agent_loop import bindings, texts
+from rawko.machines.agent_loop.invariants import monitors
 from rawko.vocabulary.messages import unpaired_calls
 
 CHART: Chart = load_chart(find_chart("agent_loop"))
@@ -648,6 +650,10 @@ class Checked(Rig):
     """Every macrostep is followed by the invariants; the chart's contracts hold at every microstep anyway."""
 
     last = (0, 0, 0, 0)
+
+    def __init__(self, **input: Any) -> None:
+        super().__init__(**input)
+        watch(self.machine, monitors())
 
     def _run(self) -> Rig:
         super()._run()
