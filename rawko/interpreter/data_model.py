@@ -22,6 +22,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from rawko.interpreter.data_values import (
+    HTTP_TYPES,
     SCXML_PROCESSOR,
     SCXML_TYPES,
     Attributes,
@@ -82,6 +83,7 @@ class DataModel:
         tell: Takes an error that does not end its block.
         number: Gives a number that no send has had.
         is_reachable: Whether a machine is there that an event could go to.
+        http_location: The address of the machine at SCXML's basic HTTP event processor; None: there is none.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class DataModel:
         tell: Callable[[str, Exception], None],
         number: Callable[[], int],
         is_reachable: Callable[[str], bool],
+        http_location: str | None = None,
     ) -> None:
         self.names = Names()
         self.location = f"#_scxml_{session_id}"
@@ -104,13 +107,16 @@ class DataModel:
         self._tell = tell
         self._number = number
         self._is_reachable = is_reachable
+        self._http_location = http_location
         self._seen: Event | None = None
-        processor = Attributes(location=self.location)
+        processors = {name: Attributes(location=self.location) for name in ("scxml", SCXML_PROCESSOR)}
+        if http_location is not None:
+            processors |= {name: Attributes(location=http_location) for name in sorted(HTTP_TYPES)}
         words: dict[str, Any] = {
             "In": is_active,
             "_sessionid": session_id,
             "_name": name,
-            "_ioprocessors": Attributes({"scxml": processor, SCXML_PROCESSOR: processor}),
+            "_ioprocessors": Attributes(processors),
             "assign": self.assign,
             "bind": self.bind,
             "cancel": self.cancel,
@@ -235,7 +241,8 @@ class DataModel:
         """Send an event, as SCXML's element does.
 
         Args:
-            target: `#_internal`, `#_parent`, `#_<invoke id>`, `#_scxml_<session id>`; this machine where left out.
+            target: `#_internal`, `#_parent`, `#_<invoke id>`, `#_scxml_<session id>`, or with the type `basichttp` an
+                address; this machine where left out.
             delay: A CSS2 time.
             idlocation: The variable that gets the id of the send.
             content: The data, where it is no object.
@@ -249,7 +256,7 @@ class DataModel:
         try:
             wait = 0 if delay in (None, "") else milliseconds(delay)
             to = self._receiver(target, type)
-            if not isinstance(event, str) or not event.strip():
+            if not isinstance(event, str) or not (event.strip() or type in HTTP_TYPES):
                 raise DataModelError(f"{event!r} is no name of an event")
         except DataModelError as error:
             raise DataModelError(str(error), sendid=id, error_event=error.error_event) from None
@@ -265,6 +272,8 @@ class DataModel:
 
     def _receiver(self, target: Any, type: Any) -> Any:
         """Whom an event goes to: None is this machine."""
+        if self._http_location is not None and type in HTTP_TYPES:
+            return _address(target)
         if type not in SCXML_TYPES:
             raise DataModelError(f"type {type!r} is not supported; accepted: 'scxml', {SCXML_PROCESSOR!r}")
         if target in (None, "") or target == self.location:
@@ -287,6 +296,13 @@ class DataModel:
 
 
 _INTERNAL: Any = object()
+
+
+def _address(target: Any) -> str:
+    if not isinstance(target, str) or not target.startswith(("http://", "https://")):
+        message = f"target {target!r} is no address; accepted: http://..., https://..."
+        raise DataModelError(message, error_event="error.communication")
+    return target
 
 
 def _payload(data: Mapping[str, Any] | None, said: dict[str, Any]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ class DataObservation(Observation):
     Args:
         given: First values for variables that the chart declares.
         session_id: What `_sessionid` says.
+        http_location: Where the machine is reached by HTTP, or None.
 
     Attributes:
         is_reachable: Set by the runtime: whether an event could go to a machine. None: nobody knows, all may be.
@@ -34,11 +35,18 @@ class DataObservation(Observation):
     has_evaluator = True
     has_data_model = True
 
-    def __init__(self, chart: Chart, given: Mapping[str, Any] | None = None, session_id: str = "") -> None:
+    def __init__(
+        self,
+        chart: Chart,
+        given: Mapping[str, Any] | None = None,
+        session_id: str = "",
+        http_location: str | None = None,
+    ) -> None:
         super().__init__()
         self._chart = chart
         self._given = given or {}
         self._session_id = session_id or chart.name
+        self._http_location = http_location
 
     def attach_to(self, core: Core) -> None:
         super().attach_to(core)
@@ -52,6 +60,7 @@ class DataObservation(Observation):
             tell=self._tell_error,
             number=self._next_number,
             is_reachable=lambda to: self.is_reachable is None or self.is_reachable(to),
+            http_location=self._http_location,
         )
         self.model.start(self._chart.preamble)
 

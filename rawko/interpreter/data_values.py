@@ -14,6 +14,8 @@ from rawko.interpreter.events import ENVELOPE, Event, InternalEvent, InvocationE
 
 SCXML_PROCESSOR = "http://www.w3.org/TR/scxml/#SCXMLEventProcessor"
 SCXML_TYPES = frozenset((None, "", "scxml", SCXML_PROCESSOR, "http://www.w3.org/TR/scxml/"))
+HTTP_PROCESSOR = "http://www.w3.org/TR/scxml/#BasicHTTPEventProcessor"
+HTTP_TYPES = frozenset(("basichttp", HTTP_PROCESSOR))
 XML = "_xml"
 """Key of the object that stands for an XML element where only JSON passes."""
 

@@ -100,11 +100,13 @@ class Interpreter(Macrosteps):
         clock: Clock | None = None,
         ignore_contract: bool = False,
         session_id: str = "",
+        http_location: str | None = None,
     ) -> Interpreter:
         """An interpreter of a chart that may hold Python code, evaluated as sismic does, or by the chart's data model.
 
         Args:
             session_id: What `_sessionid` says in a chart with SCXML's data model; the chart's name by default.
+            http_location: Where such a machine is reached by HTTP, if it is.
 
         Raises:
             UntrustedCodeError: The chart holds code, and `trusted` is False.
@@ -113,7 +115,7 @@ class Interpreter(Macrosteps):
         if trusted and chart.data_model and evaluator_klass is None:
             from rawko.interpreter.data_observation import DataObservation
 
-            observation = DataObservation(chart, initial_context, session_id)
+            observation = DataObservation(chart, initial_context, session_id, http_location)
         elif trusted or evaluator_klass is not None:
             from rawko.interpreter.trusted import TrustedObservation
 
@@ -395,7 +397,9 @@ class Interpreter(Macrosteps):
         name = "error.communication" if self._program.errors_are_events else f"error.invoke.{id}"
         return self._from_actor(id, number, name, {"error": error}, is_end=True, was_running=was_running)
 
-    def deliver(self, id: str, number: int, event: str, data: Mapping[str, Any], *, was_running: bool = False) -> bool:
+    def deliver(
+        self, id: str, number: int, event: str, data: Mapping[str, Any], *, was_running: bool = False
+    ) -> bool:
         """Queue an event from an actor (C-25). False if that invocation is over."""
         return self._from_actor(id, number, event, data, is_end=False, was_running=was_running)
 

@@ -73,6 +73,7 @@ class Actor:
         parent: Parent | None = None,
         trusted: bool = False,
     ) -> None:
+        self.session = session or Session(run=run, journal=journal, log=log)
         self.interpreter = Interpreter.trusting(
             chart,
             bindings,
@@ -80,8 +81,8 @@ class Actor:
             initial_context=input,
             clock=WallClock() if clock is None else clock,
             session_id=path,
+            http_location=None if self.session.http is None else self.session.http.location(path),
         )
-        self.session = session or Session(run=run, journal=journal, log=log)
         self.path = path
         self.system_id = system_id
         self._snapshot = snapshot
@@ -246,13 +247,13 @@ class Actor:
         await self.session.commit(self, step)
         for effect in step.effects:
             self._effects.begin(effect)
+        if self.interpreter.final:
+            self._effects.tell_end(self.interpreter.output)
         self._listeners.tell(step)
         self._answer(step)
         self._waiters.check()
         await self.session.checkpoint_if_due()
 
-        if self.interpreter.final:
-            self._effects.tell_end(self.interpreter.output)
     async def _sleep(self) -> None:
         """Wait for an event or for what is due next."""
         due = self.interpreter.next_due()

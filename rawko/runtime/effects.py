@@ -10,10 +10,11 @@ from rawko.interpreter.effects import Effect, EmitEvent, LogLine, SendTo, StartI
 from rawko.interpreter.events import ENVELOPE
 from rawko.interpreter.structure import descriptor_matches
 from rawko.interpreter.values import freeze
-from rawko.runtime.errors import InboxFull
+from rawko.runtime.errors import InboxFull, RuntimeFault
 
 if TYPE_CHECKING:
     from rawko.runtime.actor import Actor
+    from rawko.runtime.http_events import HttpEvents
     from rawko.runtime.invocations import Invocations
 
 UNDELIVERED = "error.communication"
@@ -73,6 +74,10 @@ class Effects:
                 assert_never(effect)
 
     def _send(self, to: str, event: str, data: Mapping[str, Any]) -> None:
+        http = self._owner.session.http
+        if http is not None and to.startswith(("http://", "https://")):
+            http.spawn(self._post(http, to, event, data))
+            return
         try:
             if to == "parent" and self._parent is not None:
                 self._parent.actor.require_room()
@@ -86,6 +91,12 @@ class Effects:
         except InboxFull as error:
             reason = str(error)
         self._tell_undelivered(to, event, data, reason)
+
+    async def _post(self, http: HttpEvents, to: str, event: str, data: Mapping[str, Any]) -> None:
+        try:
+            await http.post(to, event, data)
+        except RuntimeFault as error:
+            self._tell_undelivered(to, event, data, str(error))
 
     def _tell_undelivered(self, to: str, event: str, data: Mapping[str, Any], reason: str) -> None:
         owner = self._owner

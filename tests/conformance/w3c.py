@@ -17,7 +17,9 @@ from rawko.chart.formats.scxml import import_scxml
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.runtime import Actor
 from rawko.runtime.errors import RuntimeFault
+from rawko.runtime.http_events import HttpEvents
 from rawko.runtime.scxml import scxml_actors
+from rawko.runtime.session import Session
 from tests.conformance.fetch import NotFetched, w3c_folder
 
 LONGEST_S = 10
@@ -67,14 +69,24 @@ async def _run(case: Case) -> str | None:
     chart = import_scxml(text, file=case.path.name, trusted=True, data_model="python", folder=folder).chart
     # One invokes a document with a transition to a state that is not there, and is meant to run.
     actors = scxml_actors(trusted=True, data_model="python", folder=folder, lenient=True)
-    clock = SimulatedClock()
-    async with Actor(chart, actors, clock=clock, trusted=True, log=lambda level, message, data: None) as actor:
-        await actor.settle()
-        while not actor.is_ended and clock.time < LONGEST_S:
-            await actor.advance(0.25)
-        if actor.error is not None:
-            return f"crashed: {actor.error}"
-        return None if "pass" in actor.configuration else f"ends in {', '.join(actor.configuration)}"
+    session = Session(log=lambda level, message, data: None)
+    async with HttpEvents(session) as http:
+        clock = SimulatedClock()
+        async with Actor(chart, actors, clock=clock, session=session, trusted=True) as actor:
+            await _settle(actor, http)
+            while not actor.is_ended and clock.time < LONGEST_S:
+                await actor.advance(0.25)
+                await _settle(actor, http)
+            if actor.error is not None:
+                return f"crashed: {actor.error}"
+            return None if "pass" in actor.configuration else f"ends in {', '.join(actor.configuration)}"
+
+
+async def _settle(actor: Actor, http: HttpEvents) -> None:
+    """Wait until nothing happens, and no message is on its way."""
+    await actor.settle()
+    await http.until_idle()
+    await actor.settle()
 
 
 def main(wanted: list[str]) -> int:
