@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, cast, get_args
 
 import pytest
+from typer.testing import CliRunner
 
 from rawko.chart import Chart, find_chart, load_chart, parse_chart
 from rawko.chart.definition import CallAction, GuardCall, Transition
 from rawko.chart.lint import lint_chart
+from rawko.cli.commands import app
 from rawko.interpreter import Event, Record, freeze
 from rawko.machines.node_engine import NodeEngineContext, bindings
 from rawko.machines.node_engine.decide import TABLE, Decision, decide, is_way_back, planned_delay_ms, target_of
@@ -168,6 +172,17 @@ def test_the_lint_finds_a_choice_that_is_not_total(state: str) -> None:
     (found,) = lint_chart(parse_chart(text.replace(LAST_WAYS[state], "")))
     assert found.code == "undecided-transient"
     assert repr(state) in found.message
+
+
+@pytest.mark.parametrize("state", LAST_WAYS)
+def test_rawko_check_fails_on_a_choice_that_is_not_total(state: str, tmp_path: Path) -> None:
+    text = find_chart("node_engine").read_text(encoding="utf-8")
+    path = tmp_path / "node_engine.yaml"
+    path.write_text(text.replace(LAST_WAYS[state], ""), encoding="utf-8")
+    done = CliRunner().invoke(app, ["check", str(path)])
+    assert done.exit_code == 1
+    assert f"undecided-transient: state {state!r}" in done.output
+    assert re.match(rf"{re.escape(str(path))}:\d+:\d+: ", done.output)
 
 
 def test_what_is_decided_has_a_target_a_direction_and_a_delay() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,7 +30,7 @@ from rawko.machines.node_engine.errors import LeaseLost, LeaseTaken
 from rawko.machines.node_engine.leases import JournalLeases, Lease
 from rawko.machines.node_engine.ports import NoCallbacks
 from rawko.machines.node_engine.setup import RunSetup, set_up
-from rawko.machines.node_engine.worker import LEASE_LOST, Worker, worker_name
+from rawko.machines.node_engine.worker import LEASE_LOST, Worker, is_at_work, worker_name
 from rawko.runtime import JournalError, MemoryJournal, StepRecord
 from rawko.runtime.session import LogWriter
 
@@ -275,3 +277,40 @@ async def test_whoever_else_may_stop_the_run_is_asked_too(driver: DriverName) ->
 
 def test_workers_have_names_of_their_own() -> None:
     assert worker_name() != worker_name()
+
+
+# ---------------------------------------------------------------- being asked from outside
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+async def test_a_worker_stops_a_run_wherever_it_is(driver: DriverName) -> None:
+    begun = asyncio.Event()
+    nodes = NodeRegistry()
+
+    @nodes.node()
+    async def endless(call: NodeCall) -> NodeOutcome:
+        begun.set()
+        await asyncio.Event().wait()
+        return succeeded()
+
+    context = NodeEngineContext(node_name="endless", seed=1, run_id="r1")
+    worker = Worker(JournalLeases(MemoryJournal()), driver=driver)
+    assert not worker.stop("r1"), "it is not at work yet"
+    running = asyncio.create_task(worker.run(set_up(nodes, context, log=lambda level, message, fields: None)))
+    await asyncio.wait_for(begun.wait(), 20)
+    assert not worker.stop("another")
+    assert worker.stop("r1", "enough")
+    report = await asyncio.wait_for(running, 20)
+    assert (report.outcome, report.reason) == ("stopped", "enough")
+    assert not worker.stop("r1"), "it is not at work any more"
+
+
+def test_whether_a_worker_of_this_machine_is_alive() -> None:
+    mine = worker_name()
+    assert is_at_work(mine) is True
+    host, _, _ = mine.rpartition(":")[0].rpartition(":")
+    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    assert is_at_work(f"{host}:{int(gone.stdout)}:abc") is False
+    assert is_at_work(f"elsewhere.{host}:1:abc") is None
+    for odd in ("", "ann", f"{host}:x:y", ":::"):
+        assert is_at_work(odd) is None
