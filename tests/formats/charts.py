@@ -68,8 +68,18 @@ class _Plan:
         return {key: self.actions() for key in ("on entry", "on exit") if self.draw(st.booleans())}
 
     def actions(self) -> list[Any]:
-        choices: tuple[Any, ...] = ("a0", "a1(n='x')", "a2(of=event.task)", {"raise": "B"}, {"log": "a line"})
-        return self.draw(st.lists(st.sampled_from(choices), min_size=1, max_size=2))
+        choices: tuple[Any, ...] = ("a0", "a1(n='x')", "a2(of=event.task)", {"raise": "B"}, {"log": "a line"}, "later")
+        chosen = self.draw(st.lists(st.sampled_from(choices), min_size=1, max_size=2))
+        return [action for choice in chosen for action in (self.later() if choice == "later" else [choice])]
+
+    def later(self) -> list[Any]:
+        """Withdraw what waits under an id, and perhaps send something later under it.
+
+        Never twice under one id: XState's `cancel` takes only the latest then (docs/formats.md).
+        """
+        id = self.draw(st.sampled_from(("d0", "d1", "d2")))
+        send = {"event": self.draw(st.sampled_from(PLAIN)), "delay": f"{self.draw(st.integers(1, 40))}ms", "id": id}
+        return [{"cancel": id}, *([{"send": send}] if self.draw(st.booleans()) else [])]
 
     def guard(self, depth: int = 0) -> str:
         kind = self.draw(st.integers(0, 3 if depth < 2 else 0))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -11,6 +13,9 @@ from rawko.chart.definition import Chart
 from tests.formats.charts import chart_texts
 from tests.formats.walks import Walker, request
 from tests.formats.xstate_node import XStateNode
+
+CHARTS = int(os.environ.get("RAWKO_FUZZ", "60"))
+"""More for a long run by hand."""
 
 
 def assert_same_way(node: XStateNode, chart: Chart, seed: object, length: int) -> int:
@@ -39,6 +44,6 @@ def test_shipped_machines_take_the_same_transitions(node: XStateNode, stem: str)
 
 
 @given(text=chart_texts(), seed=st.integers(0, 1_000_000))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@settings(max_examples=CHARTS, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 def test_any_chart_takes_the_same_transitions(node: XStateNode, text: str, seed: int) -> None:
     assert_same_way(node, parse_chart(text), seed, 12)

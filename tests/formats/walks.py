@@ -130,7 +130,7 @@ class Walker:
         due = self._machine.next_due()
         if due is not None:
             seconds = due - self._machine.clock.time
-            ways.append(({"advance": round(seconds * 1000)}, lambda: self._machine.advance(seconds)))
+            ways += [({"advance": round(seconds * 1000)}, lambda: self._machine.advance(seconds))] * 3
         return self._random.choice(ways)
 
     def _event(self, name: str) -> tuple[Step, Callable[[], object]]:
