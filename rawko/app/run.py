@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from rawko.app import continuing, mail
 from rawko.app.git import head_of
-from rawko.app.journals import begin_journal, open_journal, set_aside
+from rawko.app.journals import begin_journal, nothing_left, open_journal
 from rawko.app.meanwhile import is_capturing, keep_edits, needs_reset
 from rawko.app.needs import charts_of, read_only_tools, tools_of
 from rawko.app.parts import (
@@ -245,8 +245,7 @@ class Run:
         except JournalError as error:
             raise ConfigError(f"run {self.id!r} cannot be resumed: {error}") from error
         if not recorded.last_seq and has_report(self.settings, self.id):
-            aside = "".join(f"; it may be in {str(path)!r}, which is damaged" for path in set_aside(self.settings)[-1:])
-            raise ConfigError(f"run {self.id!r} cannot be resumed: the journal holds nothing of it any more{aside}")
+            raise nothing_left(self.settings, self.id)
         return Stores(workspace, journal, recorded)
 
     async def _keep_edits(self, workspace: Any, toolbox: Toolbox) -> None:
@@ -353,6 +352,7 @@ class Run:
     async def _drive(self, actor: Actor) -> None:
         """Run the machine until it ends, or until it needs a person and nobody is there."""
         self._actor = actor
+        self._stopwatch.start()
         async with actor:
             if self._is_cancelled or self.is_cancel:
                 actor.send("CANCEL", who=self._canceller)

@@ -22,8 +22,12 @@ class Stopwatch:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._before_ms = 0
-        self._since: float | None = clock()
+        self._since: float | None = None
         self._pauses = 0
+
+    def start(self) -> None:
+        """The machine begins to work; what came before is none of its time."""
+        self._since = self._clock()
 
     def take_up(self, notes: Mapping[str, Any]) -> None:
         """Go on from what an earlier process has noted."""
@@ -43,7 +47,7 @@ class Stopwatch:
         finally:
             self._pauses -= 1
             if not self._pauses:
-                self._since = self._clock()
+                self.start()
 
 
 class UntimedPeople:

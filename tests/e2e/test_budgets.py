@@ -73,10 +73,10 @@ def test_the_arbiter_and_its_agents_share_one_budget(typed: Typed, rawko: Shell)
 
 
 def test_time_is_bounded_too_and_no_tool_is_begun_after_it(typed: Typed, rawko: Shell) -> None:
-    slow = says("developer", call("bash", command="sleep 0.6; echo x > a"), call("write", file_path="b", content="b"))
+    slow = says("developer", call("bash", command="sleep 2.2; echo x > a"), call("write", file_path="b", content="b"))
     scenario = rawko.scenario(slow, says("developer", call("complete", summary="Done.")))
     words = ["run", "Work", "--agent", "developer", "--scenario", str(scenario), "--yes", "--json"]
-    stopped = typed(*words, "--max-time", "500ms")
+    stopped = typed(*words, "--max-time", "2s")
     assert (stopped.code, stopped.report["state"]) == (3, "out_of_budget")
     assert "at work for" in stopped.report["summary"]
     assert stopped.report["files_changed"] == ["a"], "the second call of the same message was not begun"
