@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rawko.app.continuing import last_snapshot
+from rawko.app.journals import nothing_left
 from rawko.app.record import has_report
-from rawko.config import ConfigError
 
 if TYPE_CHECKING:
     from rawko.app.run import Run
@@ -35,7 +35,7 @@ async def open_question(run: Run) -> Asked | None:
     """
     snapshot = await last_snapshot(run)
     if snapshot is None and has_report(run.settings, run.id):
-        raise ConfigError(f"run {run.id!r} cannot be resumed: the journal holds nothing of it any more")
+        raise nothing_left(run.settings, run.id)
     return None if snapshot is None else next(_questions(snapshot), None)
 
 

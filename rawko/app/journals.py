@@ -63,7 +63,13 @@ def begin_journal(settings: Settings) -> tuple[SqlJournal, str | None]:
         ) from error
 
 
-def set_aside(settings: Settings) -> list[Path]:
+def nothing_left(settings: Settings, run: str) -> ConfigError:
+    """What is told of a run that had rows, and has none now."""
+    aside = "".join(f"; it may be in {str(path)!r}, which is damaged" for path in _found_aside(settings)[-1:])
+    return ConfigError(f"run {run!r} cannot be resumed: the journal holds nothing of it any more{aside}")
+
+
+def _found_aside(settings: Settings) -> list[Path]:
     """Damaged files that were set aside, oldest first."""
     where = journal_of(settings)
     if isinstance(where, str):

@@ -1,0 +1,222 @@
+"""State that cannot be used: damaged, cut off, too new, read-only, full, in use, incomplete. Told, and nothing lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from rawko.journal.tables import FORMAT
+from tests.cli.shell import Ended, Shell, call, says
+
+ALONE = ("--agent", "developer", "--yes")
+
+
+def logging(count: int, *, noise: int = 0) -> list[dict[str, object]]:
+    """An agent that adds a line to the log so many times, with so many bytes of noise that no store can compress."""
+    command = "echo {0} >> log.txt" + (f"; head -c {noise} /dev/urandom | base64 -w0" if noise else "")
+    steps = [says("developer", call("bash", command=command.format(n))) for n in range(count)]
+    return [*steps, says("developer", call("complete", summary="Logged."))]
+
+
+def begun(rawko: Shell) -> str:
+    """A run that waits for a person."""
+    scenario = rawko.scenario(
+        says("developer", call("bash", command="echo asked >> log.txt")),
+        says("developer", call("clarify", question="Which?")),
+        says("developer", call("complete", summary="Done."), expect={"last_message": ["This."]}),
+        name="asking.yaml",
+    )
+    asked = rawko("run", "Ask", *ALONE, "--scenario", str(scenario), "--json")
+    assert asked.code == 4, asked.text
+    return str(asked.report["run"])
+
+
+def another(rawko: Shell) -> Ended:
+    return rawko("run", "Log", *ALONE, "--scenario", str(rawko.scenario(*logging(1))), "--json")
+
+
+def journal_of(rawko: Shell) -> Path:
+    (found,) = rawko.state.glob("*/journal.db")
+    return found
+
+
+def runs_of(rawko: Shell) -> dict[str, str]:
+    shown = [json.loads(line) for line in rawko("runs", "--json").out.splitlines()]
+    return {found["run"]: found["outcome"] for found in shown}
+
+
+@pytest.mark.parametrize("part", [0.0, 0.4], ids=["overwritten", "cut off"])
+def test_a_damaged_journal_stops_no_new_run_and_is_kept(rawko: Shell, part: float) -> None:
+    """It is set aside as it is; what it holds is never written over, and its runs are still listed."""
+    run = begun(rawko)
+    journal = journal_of(rawko)
+    whole = journal.read_bytes()
+    damaged = whole[: int(len(whole) * part)] or b"no database at all, whatever its name says" * 1000
+    journal.write_bytes(damaged)
+    refused = rawko("answer", run, "This.")
+    assert refused.code == 2
+    assert "nothing was touched" in refused.err
+    assert journal.read_bytes() == damaged
+
+    new = another(rawko)
+    assert new.code == 0, new.text
+    (aside,) = journal.parent.glob("journal.db.damaged-*")
+    assert aside.read_bytes() == damaged
+    assert any(str(aside) in note and "is kept as" in note for note in new.report["notes"])
+    assert runs_of(rawko) == {run: "needs_person", new.report["run"]: "success"}
+    gone = rawko("answer", run, "This.")
+    assert gone.code == 2
+    assert str(aside) in gone.err
+    assert another(rawko).report["notes"] == [], "told once"
+
+    aside.write_bytes(whole)  # somebody has repaired it
+    for left in journal.parent.glob("journal.db*"):
+        if left != aside:
+            left.unlink()
+    aside.rename(journal)
+    assert rawko("answer", run, "This.", "--json").report["outcome"] == "success"
+
+
+def test_a_log_that_is_cut_off_costs_its_last_rows_and_nothing_else(rawko: Shell) -> None:
+    """As after a power loss: the run is earlier by some rows; what it did in them is done again, once."""
+    command = "echo {} >> log.txt; if [ ! -e ../go ]; then kill -9 $PPID; fi"
+    steps = [says("developer", call("write", file_path=f"{n}.txt", content=f"{n} " * 400)) for n in range(6)]
+    last = says("developer", call("bash", command=command.format("end")))
+    scenario = rawko.scenario(*steps, last, says("developer", call("complete", summary="Logged.")))
+    killed = rawko("run", "Log", *ALONE, "--scenario", str(scenario))
+    assert killed.code == -9
+    (run,) = runs_of(rawko)
+    log = journal_of(rawko).with_name("journal.db-wal")
+    size = log.stat().st_size
+    assert size > 100_000
+    with log.open("r+b") as file:
+        file.truncate(int(size * 0.8))
+    (rawko.folder.parent / "go").touch()
+    done = rawko("resume", run, "--json")
+    assert done.code == 0, done.text
+    assert rawko.read("log.txt") == "end\n"
+    assert sorted(done.report["files_changed"]) == [*(f"{n}.txt" for n in range(6)), "log.txt"]
+
+
+@pytest.mark.parametrize("words", [("answer", "RUN", "This."), ("log", "RUN"), ("run", "Log", *ALONE)])
+def test_a_journal_of_a_newer_format_is_refused_by_every_command(rawko: Shell, words: tuple[str, ...]) -> None:
+    run = begun(rawko)
+    with sqlite3.connect(journal_of(rawko)) as connection:
+        connection.execute("UPDATE meta SET value = '99' WHERE key = 'format'")
+    connection.close()
+    before = journal_of(rawko).read_bytes()
+    scenario = () if words[0] != "run" else ("--scenario", str(rawko.scenario(*logging(1))))
+    refused = rawko(*(run if word == "RUN" else word for word in words), *scenario)
+    assert refused.code == 2
+    assert f"has format 99; this rawko reads up to {FORMAT}: use the version that wrote it" in refused.err
+    assert journal_of(rawko).read_bytes() == before
+    assert runs_of(rawko) == {run: "needs_person"}
+    assert not list(rawko.state.glob("*/journal.db.damaged-*"))
+
+
+# ---------------------------------------------------------------- disks
+
+
+@contextmanager
+def disk(folder: Path, size: str) -> Iterator[Path]:
+    """A disk of its own, so large; skipped where none can be had."""
+    folder.mkdir(exist_ok=True)
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("only root can make a small disk")
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip(f"no disk can be mounted here: {mounted.stderr.decode().strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def remount(folder: Path, options: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{options}", str(folder)], check=True)
+
+
+def test_a_full_disk_interrupts_a_run_which_then_goes_on(rawko: Shell) -> None:
+    """The row that does not fit has not happened; with more room every command has run once in the end."""
+    with disk(rawko.state, "600k"):
+        scenario = rawko.scenario(*logging(12, noise=20_000))
+        full = rawko("run", "Log", *ALONE, "--scenario", str(scenario), "--json")
+        assert full.code == 1, full.text
+        assert "full" in full.report["error"]["message"]
+        run = full.report["run"]
+        assert f"go on with: rawko resume {run}" in "".join(full.report["notes"])
+        assert runs_of(rawko) == {run: "interrupted"}
+        still = rawko("resume", run, "--json")
+        assert still.code in (1, 2)
+        assert runs_of(rawko) == {run: "interrupted"}
+        remount(rawko.state, "size=64m")
+        done = rawko("resume", run, "--json")
+        assert done.code == 0, done.text
+    assert rawko.read("log.txt") == "".join(f"{n}\n" for n in range(12))
+
+
+def test_a_state_folder_that_is_read_only_is_told_before_anything_begins(rawko: Shell) -> None:
+    with disk(rawko.state, "8m"):
+        run = begun(rawko)
+        remount(rawko.state, "ro")
+        refused = another(rawko)
+        assert refused.code == 2
+        assert "read-only" in refused.err.lower()
+        assert rawko.read("log.txt") == "asked\n"
+        assert runs_of(rawko) == {run: "needs_person"}
+        assert rawko("answer", run, "This.").code == 2
+        remount(rawko.state, "rw")
+        assert rawko("answer", run, "This.", "--json").report["outcome"] == "success"
+
+
+def test_a_state_folder_that_cannot_be_made_is_told(rawko: Shell) -> None:
+    rawko.state.write_text("a file", encoding="utf-8")
+    refused = another(rawko)
+    assert refused.code == 2
+    assert str(rawko.state) in refused.err
+
+
+# ---------------------------------------------------------------- others
+
+
+def test_a_run_at_work_is_not_taken_up_a_second_time(rawko: Shell) -> None:
+    scenario = rawko.scenario(
+        says("developer", call("bash", command="echo once >> log.txt; until [ -e ../go ]; do sleep 0.05; done")),
+        says("developer", call("complete", summary="Done.")),
+    )
+    first = rawko.start("run", "Log", *ALONE, "--scenario", str(scenario), "--json")
+    first.wait_until(lambda: (rawko.folder / "log.txt").exists())
+    (run,) = runs_of(rawko)
+    second = rawko("resume", run)
+    assert second.code == 2
+    assert f"in use by process {first.process.pid}" in second.err
+    (rawko.folder.parent / "go").touch()
+    done = first.end()
+    assert done.code == 0, done.text
+    assert rawko.read("log.txt") == "once\n"
+
+
+def test_a_snapshot_whose_objects_are_missing_is_told_and_the_files_stay(rawko: Shell) -> None:
+    """The interrupted tool cannot be undone: the run says so and stops, and no file is overwritten."""
+    rawko.write("kept.txt", "mine\n")
+    command = "echo half >> kept.txt; kill -9 $PPID; sleep 60"
+    scenario = rawko.scenario(
+        says("developer", call("bash", command=command)), says("developer", call("complete", summary="Done."))
+    )
+    assert rawko("run", "Log", *ALONE, "--scenario", str(scenario)).code == -9
+    (run,) = runs_of(rawko)
+    (objects,) = rawko.state.glob("*/snapshots/snapshots.git/objects")
+    for folder in objects.iterdir():
+        shutil.rmtree(folder)
+    done = rawko("resume", run, "--json")
+    assert done.code in (1, 2), done.text
+    assert any(word in done.text for word in ("missing", "damaged", "not found", "no match"))
+    assert rawko.read("kept.txt") == "mine\nhalf\n"
