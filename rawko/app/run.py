@@ -172,7 +172,8 @@ class Run:
             if noted:
                 meter.take_up(noted)
                 self._stopwatch.take_up(noted)
-            self._toolbox = toolbox = self._open_toolbox()
+            # In a thread: servers of further tools may take seconds to start, and Ctrl-C is listened to meanwhile.
+            self._toolbox = toolbox = await asyncio.to_thread(self._open_toolbox)
             take_up_tools(toolbox, noted)
             stack.push_async_callback(self._close, toolbox.aclose, "tools")
             stores = stores or await self._open_stores(stack)
