@@ -79,15 +79,13 @@ class ExplorationRecord:
 
     # ------------------------------------------------------------ making and finding
 
-    @classmethod
-    def begin(cls, folder: Path, plan: ExplorationPlan) -> ExplorationRecord:
-        """A new record.
+    def begin(self, plan: ExplorationPlan) -> None:
+        """Remember how it was started.
 
         Raises:
             ConfigError: It cannot be written.
         """
-        _write(folder / _PLAN, plan.to_json())
-        return cls(folder)
+        _write(self.folder / _PLAN, plan.to_json())
 
     @classmethod
     def read(cls, folder: Path) -> tuple[ExplorationPlan, ExplorationRecord]:

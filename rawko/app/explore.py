@@ -18,7 +18,7 @@ from typing import Any, Final
 from rawko.app.exploration_record import ExplorationPlan, ExplorationRecord, explorations_folder
 from rawko.app.exploration_report import ExplorationReport, report_of
 from rawko.app.journals import open_journal
-from rawko.app.parts import open_provider
+from rawko.app.parts import NO_MODEL, open_provider
 from rawko.config import ConfigError, Settings
 from rawko.machines.node_engine import Adapters, NodeEngineContext
 from rawko.machines.node_engine.context import EngineResult, RunReport, RunState, context_from
@@ -44,6 +44,9 @@ from rawko.tools.leftovers import Leftovers
 from rawko.vocabulary.usage import Price, Usage
 
 CANCELLED: Final = "cancelled"
+RULES: Final = """
+  4. rules:       rawko explore --policy FILE COMMAND
+                  (they say what is typed at which screen)"""
 LEASE_MS: Final = 10_000
 """So long after a kill -9 a resume has to wait at most."""
 CLEANUP_DEADLINE_S: Final = 5.0
@@ -116,6 +119,8 @@ class Exploration:
             stack.push_async_callback(self._close, terminal.close, "program")
             journal = open_journal(self.settings)
             stack.push_async_callback(self._close, journal.aclose, "journal")
+            if not self.is_resumed:  # only now: what cannot begin leaves nothing behind
+                record.begin(self.plan)
             setup = self._setup(record, terminal, advisor)
             ended = await self._drive(setup, journal)
         usage, cost = self.usage()
@@ -129,7 +134,7 @@ class Exploration:
     def _open_record(self) -> ExplorationRecord:
         folder = explorations_folder(self.settings.state_dir) / self.id
         if not self.is_resumed:
-            return ExplorationRecord.begin(folder, self.plan)
+            return ExplorationRecord(folder)
         _, record = ExplorationRecord.read(folder)
         if record.report() is not None:
             raise ConfigError(f"exploration {self.id!r} has ended: there is nothing to go on with")
@@ -140,7 +145,10 @@ class Exploration:
             return NoAdvisor()
         state = record.last_state
         noted = None if state is None else Memory.model_validate(state.data).notes
-        provider = open_provider(self.settings, noted["position"] if noted else None)
+        try:
+            provider = open_provider(self.settings, noted["position"] if noted else None)
+        except ConfigError as error:
+            raise ConfigError(f"{error}{RULES if str(error) == NO_MODEL else ''}") from error
         stack.push_async_callback(self._close, provider.aclose, "provider")
         self._meter = meter = MeteredProvider(provider)
         if noted:

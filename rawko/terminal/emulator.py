@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import copy
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
@@ -201,15 +202,25 @@ class _Grid(pyte.Screen):
         return texts
 
     def highlights(self) -> Iterator[Highlight]:
-        """Stretches in reverse video or on a colour of their own: how programs mark what is selected."""
+        """Stretches in reverse video or on a colour of their own: how programs mark what is selected.
+
+        The ground that most of the screen has, or most of what is written on it, is nobody's own, whatever its colour.
+        """
+        cells = [row[x] for row in self.buffer.values() for x in row if x < self.columns]
+        grounds = Counter(map(_ground, cells))
+        if not grounds.keys() - {_PLAIN}:
+            return
+        grounds[_PLAIN] += self.columns * self.lines - len(cells)
+        written = Counter(_ground(cell) for cell in cells if cell.data != " " and not cell.reverse)
+        usual = {_PLAIN, *(ground for counted in (grounds, written) for ground, _ in counted.most_common(1))}
         for y in range(self.lines):
             row = self.buffer.get(y)
-            if row is None or not any(_is_marked(row[x]) for x in row):
+            if row is None:
                 continue
             texts = self._texts(row)
             start: int | None = None
             for x in range(self.columns + 1):
-                is_marked = x < self.columns and _is_marked(row[x])
+                is_marked = x < self.columns and _ground(row[x]) not in usual
                 if is_marked and start is None:
                     start = x
                 elif not is_marked and start is not None:
@@ -219,8 +230,11 @@ class _Grid(pyte.Screen):
                     start = None
 
 
-def _is_marked(cell: Any) -> bool:
-    return bool(cell.reverse) or cell.bg != "default"
+_PLAIN: Final = ("default", False)
+
+
+def _ground(cell: Any) -> tuple[str, bool]:
+    return cell.bg, bool(cell.reverse)
 
 
 def _drawable(text: str) -> Iterator[str]:

@@ -24,7 +24,8 @@ def state(step: int) -> RunState:
 
 
 async def kept(folder: Path, *steps: tuple[int, str]) -> ExplorationRecord:
-    record = ExplorationRecord.begin(folder, PLAN)
+    record = ExplorationRecord(folder)
+    record.begin(PLAN)
     for step, rule in steps:
         await record.on_persist(state(step), [typed(rule)], "switch_policy")
     record.close()
@@ -63,7 +64,7 @@ async def test_a_line_that_a_kill_has_torn_was_not_kept(tmp_path: Path, lost: in
 
 
 def test_a_record_that_there_is_not(tmp_path: Path) -> None:
-    ExplorationRecord.begin(tmp_path / "known", PLAN)
+    ExplorationRecord(tmp_path / "known").begin(PLAN)
     with pytest.raises(ConfigError, match="no exploration 'r' of this workspace; the latest: known"):
         ExplorationRecord.read(tmp_path / "r")
 
@@ -90,4 +91,4 @@ async def test_a_damaged_attempt_is_named(tmp_path: Path, line: str) -> None:
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match="cannot be written"):
-        ExplorationRecord.begin(tmp_path / "file" / "r", PLAN)
+        ExplorationRecord(tmp_path / "file" / "r").begin(PLAN)

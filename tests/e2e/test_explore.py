@@ -437,10 +437,12 @@ def test_what_cannot_be_meant(typed: Any, here: Here, words: tuple[str, ...], to
     assert (done.code, told in done.err) == (2, True), done.text
 
 
-def test_no_model_where_one_is_needed(typed: Any) -> None:
-    done = typed("explore", "cat")
+def test_no_model_where_one_is_needed(here: Here) -> None:
+    done = here("explore", "cat")
     assert done.code == 2
     assert "ANTHROPIC_API_KEY" in done.err
+    assert "rawko explore --policy FILE COMMAND" in done.err
+    assert not list(here.state.glob("*/explorations/*")), "what cannot begin leaves nothing behind"
 
 
 def test_a_driver_that_there_is_not(typed: Any, here: Here) -> None:

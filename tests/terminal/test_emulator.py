@@ -135,6 +135,13 @@ def test_what_is_marked_is_told_and_counts() -> None:
     assert screen.hash != moved.hash
 
 
+def test_a_ground_that_the_whole_screen_has_marks_nothing() -> None:
+    blue = "\x1b[44m" + "\r\n".join("x" * 20 for _ in range(5)) + "\x1b[H"
+    assert shown(blue).screen().highlights == ()
+    (mark,) = shown(blue, "\x1b[46mchosen").screen().highlights
+    assert (mark.line, mark.column, mark.text) == (0, 0, "chosen")
+
+
 def test_the_title() -> None:
     assert shown("\x1b]2;my title\x1b\\").screen().title == "my title"
     assert shown("\x1b]10;?\x1b\\").screen().title == ""

@@ -245,3 +245,41 @@ def test_the_environment_is_of_this_terminal() -> None:
         "LC_CTYPE": "C.UTF-8",
     }
     assert terminal_environment({"LC_ALL": "de_DE.utf8"})["LC_ALL"] == "de_DE.utf8"
+
+
+MENU = """
+import curses
+def main(window):
+    curses.curs_set(0)
+    chosen, items = 0, ["Öffnen", "Sichern", "日本語"]
+    while True:
+        window.erase()
+        window.box()
+        for number, item in enumerate(items):
+            window.addstr(number + 1, 2, item, curses.A_REVERSE if number == chosen else 0)
+        window.refresh()
+        key = window.getch()
+        if key == curses.KEY_DOWN: chosen += 1
+        elif key == curses.KEY_F1: items[chosen] = "Hilfe"
+        elif key == curses.KEY_RESIZE: items[0] = "%dx%d" % window.getmaxyx()[::-1]
+        elif key == ord("q"): break
+curses.wrapper(main)
+"""
+
+
+async def test_a_full_screen_program_with_arrow_keys_and_function_keys(launched: Make) -> None:
+    terminal = await launched(*script(MENU), size=(30, 8))
+    assert await terminal.until_shown("日本語", 10_000)
+    screen = terminal.screen()
+    assert screen.is_alternate
+    assert (screen.lines[0], screen.lines[-1]) == ("┌" + "─" * 28 + "┐", "└" + "─" * 28 + "┘")
+    assert [mark.text for mark in screen.highlights] == ["Öffnen"]
+    await terminal.send("", ["down", "down", "f1"])
+    assert await terminal.until_shown("Hilfe", 10_000)
+    await terminal.until_quiet(100, 10_000)
+    assert [mark.text for mark in terminal.screen().highlights] == ["Hilfe"]
+    terminal.resize(40, 10)
+    assert await terminal.until_shown("40x10", 10_000)
+    await terminal.send("q", [])
+    await terminal.until_quiet(300, 10_000)
+    assert (terminal.exit_status, terminal.screen().is_alternate) == (0, False)
