@@ -100,8 +100,12 @@ class _Plan:
             row["transitions"] = found
         if "initial" in row and self.draw(st.booleans()):
             row["on done"] = self.move(name)
-        # Only in leaves: XState asks an ancestor for each leaf, we where nothing inside has fired.
-        if "states" not in row and "parallel states" not in row and self.draw(st.integers(0, 4)) == 0:
+        # Only in leaves: XState asks an ancestor for each leaf, we where nothing inside has fired. And one alone where
+        # several could be asked at once: XState asks them in the order in which their states were entered.
+        is_alone = not any("parallel states" in other for other in self.rows) or not any(
+            "always" in r for r in self.rows
+        )
+        if "states" not in row and "parallel states" not in row and is_alone and self.draw(st.integers(0, 4)) == 0:
             row["always"] = {**self.move(name), "guard": self.guard()}
         if self.draw(st.integers(0, 4)) == 0:
             self.delay += 7

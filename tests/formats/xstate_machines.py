@@ -80,13 +80,19 @@ class MachineMaker:
             state["on"] = on
         if "initial" in state and random.random() < 0.5:
             state["onDone"] = self._outcomes(path)
-        if path and "states" not in state and random.random() < 0.2:
+        if path and "states" not in state and random.random() < 0.2 and self._may_be_eventless():
             state["always"] = {**self._move(path), "guard": random.choice(GUARDS)}
         if random.random() < 0.25:
             delays = random.sample(range(5, 60), random.randint(1, 2))
             state["after"] = {str(delay): self._outcomes(path) for delay in delays}
         if random.random() < 0.25:
             state["invoke"] = self._invoke(path)
+
+    def _may_be_eventless(self) -> bool:
+        """One alone in parallel machines: XState asks several in the order in which their states were entered."""
+        return not any(state.get("type") == "parallel" for _, state in self._states) or not any(
+            "always" in state for _, state in self._states
+        )
 
     def _invoke(self, path: tuple[str, ...]) -> State:
         self._invokes += 1
