@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from rawko.journal.tables import FORMAT
+from tests.cli.conftest import Typed
 from tests.cli.shell import Ended, Shell, call, says
 
 ALONE = ("--agent", "developer", "--yes")
@@ -26,7 +27,7 @@ def logging(count: int, *, noise: int = 0) -> list[dict[str, object]]:
     return [*steps, says("developer", call("complete", summary="Logged."))]
 
 
-def begun(rawko: Shell) -> str:
+def begun(rawko: Shell, typed: Typed) -> str:
     """A run that waits for a person."""
     scenario = rawko.scenario(
         says("developer", call("bash", command="echo asked >> log.txt")),
@@ -34,13 +35,13 @@ def begun(rawko: Shell) -> str:
         says("developer", call("complete", summary="Done."), expect={"last_message": ["This."]}),
         name="asking.yaml",
     )
-    asked = rawko("run", "Ask", *ALONE, "--scenario", str(scenario), "--json")
+    asked = typed("run", "Ask", *ALONE, "--scenario", str(scenario), "--json")
     assert asked.code == 4, asked.text
     return str(asked.report["run"])
 
 
-def another(rawko: Shell) -> Ended:
-    return rawko("run", "Log", *ALONE, "--scenario", str(rawko.scenario(*logging(1))), "--json")
+def another(rawko: Shell, typed: Typed) -> Ended:
+    return typed("run", "Log", *ALONE, "--scenario", str(rawko.scenario(*logging(1))), "--json")
 
 
 def journal_of(rawko: Shell) -> Path:
@@ -48,44 +49,44 @@ def journal_of(rawko: Shell) -> Path:
     return found
 
 
-def runs_of(rawko: Shell) -> dict[str, str]:
-    shown = [json.loads(line) for line in rawko("runs", "--json").out.splitlines()]
+def runs_of(typed: Typed) -> dict[str, str]:
+    shown = [json.loads(line) for line in typed("runs", "--json").out.splitlines()]
     return {found["run"]: found["outcome"] for found in shown}
 
 
 @pytest.mark.parametrize("part", [0.0, 0.4], ids=["overwritten", "cut off"])
-def test_a_damaged_journal_stops_no_new_run_and_is_kept(rawko: Shell, part: float) -> None:
+def test_a_damaged_journal_stops_no_new_run_and_is_kept(rawko: Shell, typed: Typed, part: float) -> None:
     """It is set aside as it is; what it holds is never written over, and its runs are still listed."""
-    run = begun(rawko)
+    run = begun(rawko, typed)
     journal = journal_of(rawko)
     whole = journal.read_bytes()
     damaged = whole[: int(len(whole) * part)] or b"no database at all, whatever its name says" * 1000
     journal.write_bytes(damaged)
-    refused = rawko("answer", run, "This.")
+    refused = typed("answer", run, "This.")
     assert refused.code == 2
     assert "nothing was touched" in refused.err
     assert journal.read_bytes() == damaged
 
-    new = another(rawko)
+    new = another(rawko, typed)
     assert new.code == 0, new.text
     (aside,) = journal.parent.glob("journal.db.damaged-*")
     assert aside.read_bytes() == damaged
     assert any(str(aside) in note and "is kept as" in note for note in new.report["notes"])
-    assert runs_of(rawko) == {run: "needs_person", new.report["run"]: "success"}
-    gone = rawko("answer", run, "This.")
+    assert runs_of(typed) == {run: "needs_person", new.report["run"]: "success"}
+    gone = typed("answer", run, "This.")
     assert gone.code == 2
     assert str(aside) in gone.err
-    assert another(rawko).report["notes"] == [], "told once"
+    assert another(rawko, typed).report["notes"] == [], "told once"
 
     aside.write_bytes(whole)  # somebody has repaired it
     for left in journal.parent.glob("journal.db*"):
         if left != aside:
             left.unlink()
     aside.rename(journal)
-    assert rawko("answer", run, "This.", "--json").report["outcome"] == "success"
+    assert typed("answer", run, "This.", "--json").report["outcome"] == "success"
 
 
-def test_a_log_that_is_cut_off_costs_its_last_rows_and_nothing_else(rawko: Shell) -> None:
+def test_a_log_that_is_cut_off_costs_its_last_rows_and_nothing_else(rawko: Shell, typed: Typed) -> None:
     """As after a power loss: the run is earlier by some rows; what it did in them is done again, once."""
     command = "echo {} >> log.txt; if [ ! -e ../go ]; then kill -9 $PPID; fi"
     steps = [says("developer", call("write", file_path=f"{n}.txt", content=f"{n} " * 400)) for n in range(6)]
@@ -93,32 +94,34 @@ def test_a_log_that_is_cut_off_costs_its_last_rows_and_nothing_else(rawko: Shell
     scenario = rawko.scenario(*steps, last, says("developer", call("complete", summary="Logged.")))
     killed = rawko("run", "Log", *ALONE, "--scenario", str(scenario))
     assert killed.code == -9
-    (run,) = runs_of(rawko)
+    (run,) = runs_of(typed)
     log = journal_of(rawko).with_name("journal.db-wal")
     size = log.stat().st_size
     assert size > 100_000
     with log.open("r+b") as file:
         file.truncate(int(size * 0.8))
     (rawko.folder.parent / "go").touch()
-    done = rawko("resume", run, "--json")
+    done = typed("resume", run, "--json")
     assert done.code == 0, done.text
     assert rawko.read("log.txt") == "end\n"
     assert sorted(done.report["files_changed"]) == [*(f"{n}.txt" for n in range(6)), "log.txt"]
 
 
 @pytest.mark.parametrize("words", [("answer", "RUN", "This."), ("log", "RUN"), ("run", "Log", *ALONE)])
-def test_a_journal_of_a_newer_format_is_refused_by_every_command(rawko: Shell, words: tuple[str, ...]) -> None:
-    run = begun(rawko)
+def test_a_journal_of_a_newer_format_is_refused_by_every_command(
+    rawko: Shell, typed: Typed, words: tuple[str, ...]
+) -> None:
+    run = begun(rawko, typed)
     with sqlite3.connect(journal_of(rawko)) as connection:
         connection.execute("UPDATE meta SET value = '99' WHERE key = 'format'")
     connection.close()
     before = journal_of(rawko).read_bytes()
     scenario = () if words[0] != "run" else ("--scenario", str(rawko.scenario(*logging(1))))
-    refused = rawko(*(run if word == "RUN" else word for word in words), *scenario)
+    refused = typed(*(run if word == "RUN" else word for word in words), *scenario)
     assert refused.code == 2
     assert f"has format 99; this rawko reads up to {FORMAT}: use the version that wrote it" in refused.err
     assert journal_of(rawko).read_bytes() == before
-    assert runs_of(rawko) == {run: "needs_person"}
+    assert runs_of(typed) == {run: "needs_person"}
     assert not list(rawko.state.glob("*/journal.db.damaged-*"))
 
 
@@ -144,7 +147,7 @@ def remount(folder: Path, options: str) -> None:
     subprocess.run(["mount", "-o", f"remount,{options}", str(folder)], check=True)
 
 
-def test_a_full_disk_interrupts_a_run_which_then_goes_on(rawko: Shell) -> None:
+def test_a_full_disk_interrupts_a_run_which_then_goes_on(rawko: Shell, typed: Typed) -> None:
     """The row that does not fit has not happened; with more room every command has run once in the end."""
     with disk(rawko.state, "600k"):
         scenario = rawko.scenario(*logging(12, noise=20_000))
@@ -153,33 +156,33 @@ def test_a_full_disk_interrupts_a_run_which_then_goes_on(rawko: Shell) -> None:
         assert "full" in full.report["error"]["message"]
         run = full.report["run"]
         assert f"go on with: rawko resume {run}" in "".join(full.report["notes"])
-        assert runs_of(rawko) == {run: "interrupted"}
-        still = rawko("resume", run, "--json")
+        assert runs_of(typed) == {run: "interrupted"}
+        still = typed("resume", run, "--json")
         assert still.code in (1, 2)
-        assert runs_of(rawko) == {run: "interrupted"}
+        assert runs_of(typed) == {run: "interrupted"}
         remount(rawko.state, "size=64m")
-        done = rawko("resume", run, "--json")
+        done = typed("resume", run, "--json")
         assert done.code == 0, done.text
     assert rawko.read("log.txt") == "".join(f"{n}\n" for n in range(12))
 
 
-def test_a_state_folder_that_is_read_only_is_told_before_anything_begins(rawko: Shell) -> None:
+def test_a_state_folder_that_is_read_only_is_told_before_anything_begins(rawko: Shell, typed: Typed) -> None:
     with disk(rawko.state, "8m"):
-        run = begun(rawko)
+        run = begun(rawko, typed)
         remount(rawko.state, "ro")
-        refused = another(rawko)
+        refused = another(rawko, typed)
         assert refused.code == 2
         assert "read-only" in refused.err.lower()
         assert rawko.read("log.txt") == "asked\n"
-        assert runs_of(rawko) == {run: "needs_person"}
-        assert rawko("answer", run, "This.").code == 2
+        assert runs_of(typed) == {run: "needs_person"}
+        assert typed("answer", run, "This.").code == 2
         remount(rawko.state, "rw")
-        assert rawko("answer", run, "This.", "--json").report["outcome"] == "success"
+        assert typed("answer", run, "This.", "--json").report["outcome"] == "success"
 
 
-def test_a_state_folder_that_cannot_be_made_is_told(rawko: Shell) -> None:
+def test_a_state_folder_that_cannot_be_made_is_told(rawko: Shell, typed: Typed) -> None:
     rawko.state.write_text("a file", encoding="utf-8")
-    refused = another(rawko)
+    refused = another(rawko, typed)
     assert refused.code == 2
     assert str(rawko.state) in refused.err
 
@@ -187,14 +190,14 @@ def test_a_state_folder_that_cannot_be_made_is_told(rawko: Shell) -> None:
 # ---------------------------------------------------------------- others
 
 
-def test_a_run_at_work_is_not_taken_up_a_second_time(rawko: Shell) -> None:
+def test_a_run_at_work_is_not_taken_up_a_second_time(rawko: Shell, typed: Typed) -> None:
     scenario = rawko.scenario(
         says("developer", call("bash", command="echo once >> log.txt; until [ -e ../go ]; do sleep 0.05; done")),
         says("developer", call("complete", summary="Done.")),
     )
     first = rawko.start("run", "Log", *ALONE, "--scenario", str(scenario), "--json")
     first.wait_until(lambda: (rawko.folder / "log.txt").exists())
-    (run,) = runs_of(rawko)
+    (run,) = runs_of(typed)
     second = rawko("resume", run)
     assert second.code == 2
     assert f"in use by process {first.process.pid}" in second.err
@@ -204,7 +207,7 @@ def test_a_run_at_work_is_not_taken_up_a_second_time(rawko: Shell) -> None:
     assert rawko.read("log.txt") == "once\n"
 
 
-def test_a_snapshot_whose_objects_are_missing_is_told_and_the_files_stay(rawko: Shell) -> None:
+def test_a_snapshot_whose_objects_are_missing_is_told_and_the_files_stay(rawko: Shell, typed: Typed) -> None:
     """The interrupted tool cannot be undone: the run says so and stops, and no file is overwritten."""
     rawko.write("kept.txt", "mine\n")
     command = "echo half >> kept.txt; kill -9 $PPID; sleep 60"
@@ -212,11 +215,11 @@ def test_a_snapshot_whose_objects_are_missing_is_told_and_the_files_stay(rawko: 
         says("developer", call("bash", command=command)), says("developer", call("complete", summary="Done."))
     )
     assert rawko("run", "Log", *ALONE, "--scenario", str(scenario)).code == -9
-    (run,) = runs_of(rawko)
+    (run,) = runs_of(typed)
     (objects,) = rawko.state.glob("*/snapshots/snapshots.git/objects")
     for folder in objects.iterdir():
         shutil.rmtree(folder)
-    done = rawko("resume", run, "--json")
+    done = typed("resume", run, "--json")
     assert done.code in (1, 2), done.text
     assert any(word in done.text for word in ("missing", "damaged", "not found", "no match"))
     assert rawko.read("kept.txt") == "mine\nhalf\n"
