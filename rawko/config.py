@@ -29,6 +29,8 @@ HEADLESS: tuple[Headless, ...] = get_args(Headless)
 BUILT_IN_AGENTS = Path(__file__).parent / "agents"
 TOOLS = ("read", "write", "edit", "glob", "grep", "bash", "update_plan", "clarify", "pause", "complete")
 """Every tool that an agent's file may name: those of the toolbox, and the machine's own."""
+MCP_PREFIX = "mcp__"
+"""How tools of MCP servers begin; which there are is known when the servers run."""
 _INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 MAX_INSTRUCTION_CHARS = 100_000
 MAX_DIGITS = 9
@@ -44,6 +46,18 @@ class BashOptions(Data):
     default_timeout_ms: Annotated[int, Field(ge=100)] = 120_000
     max_timeout_ms: Annotated[int, Field(ge=100)] = 600_000
     extra_env: tuple[str, ...] = ()
+
+
+class McpOptions(Data):
+    """A server of the Model Context Protocol: its command line; `env` names variables that it may see."""
+
+    command: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
+    env: tuple[str, ...] = ()
+    start_timeout_ms: Annotated[int, Field(ge=100)] = 30_000
+    call_timeout_ms: Annotated[int, Field(ge=100)] = 120_000
+
+
+ServerName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=24)]
 
 
 class DefaultAnswers(Data):
@@ -79,6 +93,7 @@ class ProjectConfig(Data):
     default_answers: DefaultAnswers = DefaultAnswers()
     bash: BashOptions = BashOptions()
     sandbox: bool = False
+    mcp: dict[ServerName, McpOptions] = Field(default_factory=dict)
     prompts: str | None = None
 
 
@@ -115,6 +130,7 @@ class Settings:
         cassette: The file that the provider of this name plays.
         record: The file that everything the provider answers is recorded into.
         sandbox: Run what tools start in a sandbox; a machine that has none is told before the task starts.
+        mcp: Servers of further tools, by name.
         environ: The environment that they were read from; keys and what commands may see come from it.
     """
 
@@ -142,6 +158,7 @@ class Settings:
     cassette: Path | None = None
     record: Path | None = None
     sandbox: bool = False
+    mcp: Mapping[str, McpOptions] = field(default_factory=dict)
     environ: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -193,6 +210,7 @@ def load_settings(workspace: Path, flags: Flags, environ: Mapping[str, str]) -> 
         cassette=cassette if provider == "cassette" else None,
         record=record,
         sandbox=config.sandbox if flags.sandbox is None else flags.sandbox,
+        mcp=config.mcp,
         environ=dict(environ),
     )
 
@@ -350,7 +368,7 @@ def _load_agent(path: Path) -> AgentConfig:
         Defect(str(path), *document.place(("tools", key, index)), f"there is no tool {name!r}{_known_tools(name)}")
         for key, names in (("allowed", agent.tools.allowed or ()), ("blocked", agent.tools.blocked))
         for index, name in enumerate(names)
-        if name not in TOOLS
+        if name not in TOOLS and not name.startswith(MCP_PREFIX)
     ]
     if defects:
         raise DocumentError(defects)

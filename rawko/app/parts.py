@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -161,9 +161,11 @@ def open_toolbox(settings: Settings, active_states: Callable[[], Collection[str]
     """All tools of a run behind the gate.
 
     Raises:
-        ConfigError: A rule is malformed; a sandbox is asked for, and this machine has none.
+        ConfigError: A rule is malformed; a sandbox is asked for, and this machine has none; an MCP server does not
+            start.
     """
     from rawko.tools.bash import BashSettings
+    from rawko.tools.mcp import McpError
     from rawko.tools.sandbox import SandboxError
     from rawko.tools.toolbox import build_toolbox
 
@@ -184,13 +186,36 @@ def open_toolbox(settings: Settings, active_states: Callable[[], Collection[str]
             active_states=active_states,
             known_states=partial(_known_states, settings),
             is_confined=settings.sandbox,
+            extra_tools=_mcp_tools(settings),
         )
+    except McpError as error:
+        raise ConfigError(f"{settings.workspace / '.rawko' / 'config.yaml'}: mcp: {error}") from error
     except SandboxError as error:
         raise ConfigError(f"--sandbox: {error}") from error
     except ValueError as error:  # a RuleError among them
         raise ConfigError(f"{settings.workspace / '.rawko' / 'config.yaml'}: rules: {error}") from error
     except OSError as error:
         raise ConfigError(f"the tools cannot be set up: {error}") from error
+
+
+def _mcp_tools(settings: Settings) -> Sequence[Any]:
+    """The tools of the settings' MCP servers, which are running then."""
+    if not settings.mcp:
+        return ()
+    from rawko.tools.environment import command_environment
+    from rawko.tools.mcp import McpServer, McpServers
+
+    servers = [
+        McpServer(
+            name=name,
+            command=options.command,
+            env=command_environment(settings.environ, options.env),
+            start_timeout_ms=options.start_timeout_ms,
+            call_timeout_ms=options.call_timeout_ms,
+        )
+        for name, options in settings.mcp.items()
+    ]
+    return McpServers(servers, root=settings.workspace, log=settings.state_dir / "mcp.log").start()
 
 
 def tool_notes(toolbox: Toolbox) -> dict[str, Any]:

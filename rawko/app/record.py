@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from rawko.chart.errors import nearest
-from rawko.config import BashOptions, ConfigError, DefaultAnswers, Settings
+from rawko.config import BashOptions, ConfigError, DefaultAnswers, McpOptions, Settings
 from rawko.providers.models import resolve_model
 from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.budget import Budget
@@ -136,6 +136,7 @@ def write_record(
             "cassette": None if settings.cassette is None else str(settings.cassette),
             "record": None if settings.record is None else str(settings.record),
             "sandbox": settings.sandbox,
+            "mcp": {name: server.to_json() for name, server in settings.mcp.items()},
         },
     }
     write_file(runs_folder(settings.state_dir) / run / _RUN, data)
@@ -339,6 +340,7 @@ def _settings(data: Mapping[str, Any], current: Settings) -> Settings:
         cassette=Path(data["cassette"]) if data.get("cassette") else None,
         record=Path(data["record"]) if data.get("record") else None,
         sandbox=bool(data.get("sandbox")),
+        mcp={name: McpOptions.model_validate(server) for name, server in (data.get("mcp") or {}).items()},
     )
 
 

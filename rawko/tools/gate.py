@@ -107,7 +107,7 @@ class Gate:
         return (rule for rule in own if not rule.states or not states.isdisjoint(rule.states))
 
     def _finding(self, agent: str, tool: Tool, subject: Subject) -> _Finding:
-        rules = [rule for rule in self._active(agent) if rule.tool in ("*", tool.spec.name)]
+        rules = [rule for rule in self._active(agent) if rule.is_about(tool.spec.name)]
         match subject:
             case None:
                 return _first(((rule, _bare(rule)) for rule in rules), tool)

@@ -2,7 +2,7 @@
 
     rule     = decision tool [ "(" pattern ")" ] [ "for" agent { "," agent } ] [ "in" state { "," state } ]
     decision = "allow" | "ask" | "deny"
-    tool     = a tool's name | "*"
+    tool     = a tool's name, where "*" is any text (`mcp__files__*`) | "*"
 
 The first rule that matches decides. Patterns of path tools are read as .gitignore reads them (a name without a slash
 matches at any depth, a folder covers what is in it); those of bash match the words of a simple command, joined by
@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from typing import Literal, cast
 
 from rawko.tools.base import PatternKind
@@ -56,6 +57,10 @@ class Rule:
     pattern: str | None = None
     states: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
+
+    def is_about(self, tool: str) -> bool:
+        """Whether it is a rule for a tool; `*` alone is one for all."""
+        return fnmatchcase(tool, self.tool)
 
     def __str__(self) -> str:
         pattern = "" if self.pattern is None else f"({self.pattern})"
@@ -122,12 +127,12 @@ def parse_rules(
 
 
 def _check(rule: Rule, text: str, tools: Mapping[str, PatternKind]) -> None:
-    if rule.tool != "*" and rule.tool not in tools:
+    if rule.tool != "*" and not any(map(rule.is_about, tools)):
         known = ("*", *sorted(tools))
         raise RuleError(text, f"unknown tool {rule.tool!r}{_nearest(rule.tool, known)}; {_accepted(known)}")
     if rule.pattern is None:
         return
-    kind = "path" if rule.tool == "*" else tools[rule.tool]
+    kind = "path" if rule.tool == "*" else tools.get(rule.tool, "none")
     if kind == "none":
         raise RuleError(text, f"tool {rule.tool!r} takes no pattern; leave the parentheses out")
     if kind == "path":

@@ -26,8 +26,10 @@ class InputCheck:
         """One sentence per problem, the first few; empty for a valid input."""
         if self._validator is None:
             from jsonschema import Draft202012Validator
+            from referencing import Registry
 
-            self._validator = Draft202012Validator(self._schema)
+            # A registry of nothing: a schema that refers to a place in the network is not followed there.
+            self._validator = Draft202012Validator(self._schema, registry=Registry())
         errors = sorted(
             self._validator.iter_errors(value), key=lambda error: (list(map(str, error.path)), error.message)
         )
