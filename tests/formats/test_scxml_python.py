@@ -142,6 +142,7 @@ def state(inside: str) -> str:
 @pytest.mark.parametrize(
     ("body", "defect"),
     [
+        (state(f"<onentry>{'<if>' * 95}{'</if>' * 95}</onentry>".replace("<if>", "<if cond='x'>")), "2:24: too-large"),
         (state("<onentry><jump/></onentry>"), "2:24: unknown-key: <jump> is no executable content"),
         (state("<onentry><if cond='x'><jump/></if></onentry>"), "<jump> is no executable content"),
         (state("<onentry><if/></onentry>"), "missing-key: <if> needs the attribute 'cond'"),

@@ -22,13 +22,18 @@ from rawko.chart.formats.scxml.source import Source
 from rawko.chart.formats.scxml.xml import XmlElement, inner_xml, outer_xml, read_xml
 
 _INDENT = "    "
+MAX_DEPTH = 90
+"""Python takes no more than 100 levels of indentation."""
 
 
 def statements(source: Source, element: XmlElement) -> str:
     """One element of executable content as Python. A script stands as it is: what is no Python fails when it runs."""
     if element.tag == "script":
         return script_text(source, element)
-    return "\n".join(_lines(source, element))
+    lines = list(_lines(source, element))
+    if any(line.startswith(_INDENT * MAX_DEPTH) for line in lines):
+        source.fail("too-large", element, f"content stands inside each other more than {MAX_DEPTH} deep")
+    return "\n".join(lines)
 
 
 def block(source: Source, parent: XmlElement) -> str:

@@ -6,7 +6,9 @@ there are any: other engines need them provided, `import_scxml` reads them back.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -239,7 +241,7 @@ class _Writer(ContentWriter):
             self._lose(transition.position, f"{_of(transition)}: '*' takes errors and timers in SCXML, too")
         if event.startswith("error.invoke."):
             self._lose(transition.position, f"{_of(transition)}: SCXML has 'error.communication' for failed actors")
-        longer = next((other for other in self._written if other.startswith(f"{event}.")), None)
+        longer = self._longer(f"{event}.")
         if longer is not None:
             self._lose(transition.position, f"{_of(transition)}: {event!r} takes {longer!r} in SCXML, too")
         return self._event(event, transition.position)
@@ -258,12 +260,19 @@ class _Writer(ContentWriter):
 
     # ------------------------------------------------------------ names and losses
 
-    @property
-    def _written(self) -> Iterator[str]:
-        return (event for row in self._chart.transitions for event in row.events)
+    @cached_property
+    def _written(self) -> list[str]:
+        return sorted({event for row in self._chart.transitions for event in row.events})
+
+    def _longer(self, prefix: str) -> str | None:
+        """An event of the chart that begins so."""
+        place = bisect_left(self._written, prefix)
+        found = self._written[place] if place < len(self._written) else ""
+        return found if found.startswith(prefix) else None
 
     def _id(self, state: State) -> str:
-        found = free_name(token(state.name), set(self._ids.values()))
+        found = free_name(token(state.name), self._taken)
+        self._taken.add(found)
         if found != state.name:
             self._lose(state.position, f"state {state.name!r} has the id {found!r}: ids hold no spaces")
         return found

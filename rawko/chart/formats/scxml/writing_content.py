@@ -45,6 +45,7 @@ class ContentWriter:
         self.is_python = chart.data_model == PYTHON
         self.has_named_delay = False
         self._ids: dict[str, str] = {}
+        self._taken: set[str] = set()
         self._own_events: dict[str, str] = {}
 
     def actions(self, actions: Iterable[Action]) -> Lines:
