@@ -13,9 +13,11 @@ import pytest
 from tests.cli.shell import Ended, Shell, call, judges, picks, says
 
 Typed = Callable[..., Ended]
-MARK = "7734"
-SLEEP = f"echo half > a.txt; trap '' TERM; sleep {MARK}; sleep {MARK}"
+MARK = str(7_000_000 + os.getpid())
+"""How long the tool sleeps: a number that no other process has in its command line."""
+SLEEP = f"echo half > a.txt; sleep {MARK}; sleep {MARK}"
 WORK = says("developer", call("bash", command=SLEEP), call("write", file_path="b.txt", content="b"))
+DEAF = says("developer", call("bash", command=f"trap '' TERM; {SLEEP}"))
 DONE = says("developer", call("complete", summary="Done."))
 SLOW = {**DONE, "delay": "120s"}
 OVERLOADED = says("developer", error={"code": "rate_limited", "retry_after": "120s"})
@@ -34,16 +36,16 @@ def conversation(typed: Typed, run: str) -> list[Any]:
     )
 
 
-AT_WORK: list[tuple[list[dict[str, Any]], str]] = [
-    ([WORK], "▸ bash"),
-    ([says("developer", call("read", file_path="x")), SLOW], "▸ read"),
-    ([OVERLOADED], "Retrying the turn"),
+AT_WORK: list[tuple[bool, list[dict[str, Any]], str]] = [
+    (True, [DEAF], "▸ bash"),
+    (False, [WORK], "▸ bash"),
+    (True, [says("developer", call("read", file_path="x")), SLOW], "▸ read"),
+    (False, [OVERLOADED], "Retrying the turn"),
 ]
 
 
-@pytest.mark.parametrize("alone", [True, False], ids=["alone", "orchestrated"])
-@pytest.mark.parametrize(("replies", "sign"), AT_WORK, ids=["tool", "thinking", "backing off"])
-def test_a_run_at_work_is_cancelled_from_another_process(
+@pytest.mark.parametrize(("alone", "replies", "sign"), AT_WORK, ids=["deaf tool", "tool", "thinking", "backing off"])
+def test_a_run_at_work_is_cancelled_from_another_process_and_can_be_followed(
     rawko: Shell, typed: Typed, replies: list[dict[str, Any]], sign: str, alone: bool
 ) -> None:
     scenario = str(rawko.scenario(*([] if alone else [picks("developer")]), *replies))
@@ -55,7 +57,7 @@ def test_a_run_at_work_is_cancelled_from_another_process(
     cancelled = typed("cancel", run, "--json", env={"USER": "ada"})
     assert (cancelled.code, cancelled.report["outcome"]) == (0, "cancelled"), cancelled.text
     assert started.end().code == 130
-    assert not rawko.processes_of(MARK), "TERM was ignored, so KILL came"
+    assert not rawko.processes_of(MARK), "TERM, and KILL where that was ignored"
     if sign == "▸ bash":
         assert cancelled.report["files_changed"] == ["a.txt"], "what the tool left behind is captured"
     rows = [json.loads(line) for line in typed("log", run, "--json").out.splitlines()]
@@ -64,6 +66,17 @@ def test_a_run_at_work_is_cancelled_from_another_process(
     }
     assert typed("cancel", run).code == 2, "it has ended"
 
+    replies = [{**DONE, "expect": {"last_message": "Finish it"}}]
+    if not alone:
+        replies = [picks("developer"), *replies, judges("COMPLETE", summary="Done.")]
+    later = str(rawko.scenario(*replies, name="later.yaml"))
+    done = typed("run", "Finish it", "--continue", run, "--scenario", later, "--yes", "--json")
+    assert done.code == 0, done.text
+    told = json.dumps(conversation(typed, done.report["run"]))
+    assert told.count("Cancelled: the run was stopped before this call was finished.") == (sign == "▸ bash") * (
+        2 - alone
+    )
+
 
 PARKED = {
     "clarify": says("developer", call("clarify", question="?")),
@@ -71,8 +84,7 @@ PARKED = {
 }
 
 
-@pytest.mark.parametrize("alone", [True, False], ids=["alone", "orchestrated"])
-@pytest.mark.parametrize("kind", PARKED)
+@pytest.mark.parametrize(("kind", "alone"), [("clarify", True), ("approval", False)])
 def test_a_run_that_waits_is_cancelled_without_a_model_or_a_key(
     rawko: Shell, typed: Typed, kind: str, alone: bool
 ) -> None:
@@ -96,26 +108,6 @@ def test_a_killed_run_is_cancelled_and_its_tool_is_ended(rawko: Shell, typed: Ty
     assert (done.code, done.report["outcome"]) == (0, "cancelled"), done.text
     assert not rawko.processes_of(MARK)
     assert done.report["files_changed"] == ["a.txt"]
-
-
-@pytest.mark.parametrize("alone", [True, False], ids=["alone", "orchestrated"])
-def test_a_cancelled_run_can_be_followed(rawko: Shell, typed: Typed, alone: bool) -> None:
-    """Its conversation is valid: the call that was stopped has an answer."""
-    scenario = str(rawko.scenario(*([] if alone else [picks("developer")]), WORK))
-    words = ("run", "Work", *(("--agent", "developer") if alone else ()))
-    started = rawko.start(*words, "--scenario", scenario, "--yes")
-    started.wait_until(lambda: (rawko.folder / "a.txt").exists())
-    run = run_of(typed)
-    assert typed("cancel", run).code == 0
-    started.end()
-    replies = [{**DONE, "expect": {"last_message": "Finish it"}}]
-    if not alone:
-        replies = [picks("developer"), *replies, judges("COMPLETE", summary="Done.")]
-    later = str(rawko.scenario(*replies, name="later.yaml"))
-    done = typed("run", "Finish it", "--continue", run, "--scenario", later, "--yes", "--json")
-    assert done.code == 0, done.text
-    told = json.dumps(conversation(typed, done.report["run"]))
-    assert told.count("Cancelled: the run was stopped before this call was finished.") == 2
 
 
 def test_a_run_that_is_not_there(typed: Typed) -> None:
