@@ -256,6 +256,8 @@ def _not_found(run: str, current: Settings) -> ConfigError:
             f"run {run!r} belongs to the workspace {str(place)!r}, which is not there any more; if this is where it "
             f"has moved to: rawko resume {run} --workspace ."
         )
+    if os.sep not in run and (current.state_dir / "explorations" / run / "plan.json").is_file():
+        return ConfigError(f"run {run!r} is an exploration; to go on with it: rawko explore --resume {run}")
     known = [record.run for record in list_records(current)]
     near = nearest(run, known)
     if near is not None:

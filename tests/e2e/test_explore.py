@@ -451,6 +451,13 @@ def test_a_driver_that_there_is_not(typed: Any, here: Here) -> None:
     assert (done.code, "AGENT_DRIVER is 'xstate'" in done.err) == (2, True), done.text
 
 
+def test_resume_says_how_to_go_on_with_an_exploration(here: Here) -> None:
+    here.write("policy.yaml", "policy: p\nlaunch: {silent_ms: 50}\nrules: [{name: enough, stop: success}]")
+    run = explore(here, "--policy", "policy.yaml", "cat").report["run"]
+    done = here("resume", run)
+    assert (done.code, f"rawko explore --resume {run}" in done.err) == (2, True), done.text
+
+
 def test_the_page_cannot_be_written(here: Here) -> None:
     here.write("policy.yaml", "policy: p\nlaunch: {silent_ms: 50}\nrules: [{name: enough, stop: success}]")
     here.write("file", "")
