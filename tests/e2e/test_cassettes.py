@@ -107,6 +107,22 @@ def test_a_run_over_http_plays_back_without_its_server_in_another_folder(
     assert len(llmock.requests) == 4, "no network was touched"
 
 
+def test_the_shipped_scenario_plays_back_from_its_cassette(
+    typed: Typed, rawko: Shell, tape: Path, tmp_path: Path
+) -> None:
+    """The whole team with its arbiter: the same work, once answered by a provider, once by what was recorded of it."""
+    words = ("run", "Write a fizzbuzz program", "--yes", "--json", "--quiet")
+    first = typed(*words, "--scenario", "fizzbuzz", "--record", str(tape))
+    assert first.code == 0, first.text
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    second = typed(*words, "--cassette", str(tape), cwd=elsewhere)
+    assert second.code == 0, second.text
+    assert files(elsewhere) == files(rawko.folder)
+    varying = {"run": "", "duration_ms": 0, "cost_usd": None}  # a recorded model has no price unless one is configured
+    assert second.report | varying == first.report | varying
+
+
 def test_what_was_not_recorded_is_told_with_the_difference(
     typed: Typed, rawko: Shell, llmock: Any, env: dict[str, str], tape: Path
 ) -> None:

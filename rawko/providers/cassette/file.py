@@ -94,8 +94,9 @@ def read_cassette(path: Path) -> Cassette:
     header = _header(path, text[: ends[0]] if ends else text, has_end=bool(ends))
     exchanges: list[Exchange] = []
     asked: list[Asked] = []
+    line, counted = 1, 0
     for start, end in pairwise(ends):
-        line = text.count("\n", 0, start) + 1
+        line, counted = line + text.count("\n", counted, start), start
         exchange = _exchange(path, text[start:end], line, asked, header.level)
         exchanges.append(exchange)
         asked.append(exchange.asked)

@@ -16,6 +16,8 @@ Request = Mapping[str, Any]
 
 MAX_DIFF_LINES: Final = 60
 MAX_LINE_CHARS: Final = 200
+MAX_LOOKED_BACK: Final = 64
+"""Earlier requests that a new one is told by: what recording costs does not grow with the cassette."""
 
 _DROPPED = ("metadata", "stream")
 _CACHE_MARK = "cache_control"
@@ -134,7 +136,8 @@ def abridged(asked: Asked, earlier: Sequence[Asked]) -> dict[str, Any]:
 
 def _nearest_base(asked: Asked, earlier: Sequence[Asked]) -> tuple[int, Asked | None]:
     best, found = (0, 0), 0
-    for number, other in enumerate(earlier, 1):
+    first = max(0, len(earlier) - MAX_LOOKED_BACK)
+    for number, other in enumerate(earlier[first:], first + 1):
         shared = asked.shares(other)
         if shared >= best and shared != (0, 0):
             best, found = shared, number
