@@ -114,9 +114,16 @@ def _scenario_schema() -> Any:
     return scenario_schema()
 
 
+def _policy_schema() -> Any:
+    from rawko.machines.node_engine.explore.policy import policy_schema
+
+    return policy_schema()
+
+
 _SCHEMAS: Mapping[str, Callable[[], Any]] = {
     "chart": _chart_schema,
     "agent": _settings_schema("agent"),
     "config": _settings_schema("config"),
     "scenario": _scenario_schema,
+    "policy": _policy_schema,
 }

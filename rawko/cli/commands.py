@@ -581,7 +581,7 @@ def pin(
 
 @app.command()
 def schema(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="chart, agent, config or scenario.")] = "chart",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="chart, agent, config, scenario or policy.")] = "chart",
     output: Output = None,
 ) -> None:
     """Print the JSON Schema of a kind of file, for editors."""

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from rawko.machines.node_engine.explore.decision import Decision, Verdict
 from rawko.machines.node_engine.explore.keynames import require_key
@@ -20,7 +20,11 @@ from rawko.vocabulary.documents import parse_document
 
 Count = Annotated[int, Field(ge=0)]
 Milliseconds = Annotated[int, Field(ge=1, le=3_600_000)]
-Texts = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+Texts = Annotated[
+    tuple[str, ...],
+    BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+]
 Otherwise: TypeAlias = Literal["ask", "back", "wait", "stop"]
 
 
@@ -163,6 +167,12 @@ def parse_policy(text: str, *, source: str = "policy") -> ExplorePolicy:
         DocumentError: It is not YAML, or says something else; every defect is told with its line and column.
     """
     return parse_document(text, ExplorePolicy, source=source)
+
+
+def policy_schema() -> dict[str, Any]:
+    """The JSON Schema of a policy file, for editors."""
+    schema = ExplorePolicy.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "rawko explore policy"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,17 @@ import json
 import re
 from pathlib import Path
 
+import jsonschema
+import pytest
+import yaml
+
 from rawko.app.exploration_report import ExplorationReport
 from rawko.machines.node_engine.context import Budgets
 from rawko.machines.node_engine.explore import explore_nodes, parse_policy
 from rawko.machines.node_engine.explore.advisor import PURPOSE
 from rawko.machines.node_engine.explore.decision import ACTIONS, parse_decision
 from rawko.machines.node_engine.explore.keynames import require_key
-from rawko.machines.node_engine.explore.policy import ExplorePolicy, LaunchPolicy, Rule, When
+from rawko.machines.node_engine.explore.policy import ExplorePolicy, LaunchPolicy, Rule, When, policy_schema
 
 TEXT = (Path(__file__).parents[4] / "docs" / "explore.md").read_text("utf-8")
 PROSE = re.sub(r"^```.*?^```$", "", TEXT, flags=re.MULTILINE | re.DOTALL)
@@ -29,6 +33,13 @@ def test_the_policy_and_the_decision_can_be_used() -> None:
     assert [rule.name for rule in parse_policy(snippet("yaml")).rules] == ["leave", "left", "calculate"]
     assert parse_decision(snippet("json")).gist == "type '6 * 7', press enter"
     assert set(json.loads(snippet("json"))) >= {"action", "text", "keys"}
+
+
+def test_the_schema_takes_what_the_policy_takes() -> None:
+    jsonschema.Draft202012Validator.check_schema(policy_schema())
+    jsonschema.validate(yaml.safe_load(snippet("yaml")), policy_schema())
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"rulez": []}, policy_schema())
 
 
 def test_every_key_is_named() -> None:
