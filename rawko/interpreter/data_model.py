@@ -17,10 +17,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
-from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from rawko.interpreter.data_code import SYSTEM, Names, assigned, assignment, compiled, place_of, root_of
 from rawko.interpreter.data_values import (
     HTTP_TYPES,
     SCXML_PROCESSOR,
@@ -38,39 +37,10 @@ from rawko.interpreter.updates import Cancel, Log, Raise, Send, Update
 if TYPE_CHECKING:
     from rawko.interpreter.events import Event
 
-SYSTEM = ("_event", "_sessionid", "_name", "_ioprocessors")
 BOUND = "_bound"
 """The variable that remembers which late ones have their value; it goes into snapshots with the others."""
 
 _NOTHING: Any = object()
-
-
-class Names(dict[str, Any]):
-    """Variables and words of one machine: the globals of its code. System variables cannot be assigned."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.words: set[str] = set()
-
-    def provide(self, name: str, value: Any) -> None:
-        """A word of the data model; no variable, until code makes it one."""
-        super().__setitem__(name, value)
-        self.words.add(name)
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        if name in SYSTEM:
-            raise DataModelError(f"{name} cannot be assigned: system variables are read-only")
-        self.words.discard(name)
-        super().__setitem__(name, value)
-
-    def __delitem__(self, name: str) -> None:
-        if name in self.words:
-            raise DataModelError(f"{name} cannot be deleted")
-        super().__delitem__(name)
-
-    def variables(self) -> dict[str, Any]:
-        """What the chart's own code and data have made."""
-        return {name: value for name, value in self.items() if name not in self.words and name != "__builtins__"}
 
 
 class DataModel:
@@ -148,7 +118,7 @@ class DataModel:
             self._start_one(statement)
 
     def _start_one(self, statement: ast.stmt) -> None:
-        name = _assigned(statement)
+        name = assigned(statement)
         if name is not None and name in self._given:
             self.names[name] = revived(self._given[name])
             return
@@ -162,12 +132,12 @@ class DataModel:
     def execute(self, code: str, event: Event) -> None:
         """Run statements."""
         self._see(event)
-        exec(_compiled(code, "exec"), self.names)  # noqa: S102 - trusted
+        exec(compiled(code, "exec"), self.names)  # noqa: S102 - trusted
 
     def evaluate(self, code: str, event: Event) -> Any:
         """The value of an expression."""
         self._see(event)
-        return eval(_compiled(code, "eval"), self.names)  # noqa: S307 - trusted
+        return eval(compiled(code, "eval"), self.names)  # noqa: S307 - trusted
 
     def _see(self, event: Event) -> None:
         if event is self._seen:
@@ -186,8 +156,8 @@ class DataModel:
         Raises:
             DataModelError: There is no such variable, or it is read-only.
         """
-        place = _place(location)
-        root = _root(place)
+        place = place_of(location)
+        root = root_of(place)
         if root in SYSTEM:
             raise DataModelError(f"{root} cannot be assigned: system variables are read-only")
         if root not in self.names or root in self.names.words:
@@ -195,7 +165,7 @@ class DataModel:
         if isinstance(place, ast.Name):
             self.names[root] = value
         else:
-            exec(_assignment(location), self.names, {"_value": value})  # noqa: S102 - trusted
+            exec(assignment(location), self.names, {"_value": value})  # noqa: S102 - trusted
 
     def bind(self, name: str, first: Callable[[], Any]) -> None:
         """Give a variable of late binding its first value; later calls do nothing."""
@@ -327,45 +297,3 @@ def invalid(message: str) -> Any:
         DataModelError: Always.
     """
     raise DataModelError(message)
-
-
-# ---------------------------------------------------------------- compiling
-
-
-@lru_cache(maxsize=4096)
-def _compiled(code: str, mode: str) -> CodeType:
-    if mode == "eval":  # in parentheses, an expression may go over several lines
-        ast.parse(code.strip().replace("\n", " ") if "#" not in code else code.strip(), mode="eval")
-        code = f"({code.strip()}\n)"
-    return compile(code, "<chart>", mode)
-
-
-@lru_cache(maxsize=4096)
-def _place(location: str) -> ast.expr:
-    try:
-        place = ast.parse(location.strip(), mode="eval").body
-    except SyntaxError:
-        raise DataModelError(f"{location!r} is no location") from None
-    if not isinstance(place, (ast.Name, ast.Attribute, ast.Subscript)):
-        raise DataModelError(f"{location!r} is no location")
-    return place
-
-
-def _root(place: ast.expr) -> str:
-    while isinstance(place, (ast.Attribute, ast.Subscript)):
-        place = place.value
-    if not isinstance(place, ast.Name):
-        raise DataModelError("a location begins with the name of a variable")
-    return place.id
-
-
-@lru_cache(maxsize=4096)
-def _assignment(location: str) -> CodeType:
-    return compile(f"{location.strip()} = _value", "<location>", "exec")
-
-
-def _assigned(statement: ast.stmt) -> str | None:
-    """The variable that a statement of the preamble declares."""
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name):
-        return statement.targets[0].id
-    return None

@@ -7,14 +7,13 @@ there are any: other engines need them provided, `import_scxml` reads them back.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 from xml.sax.saxutils import escape
 
 from rawko.chart.definition import (
     Action,
-    BlockAction,
     CancelAction,
     Chart,
     CodeGuard,
@@ -22,22 +21,19 @@ from rawko.chart.definition import (
     Constant,
     Guard,
     InState,
-    Invoke,
     SendAction,
     State,
     Transition,
 )
-from rawko.chart.errors import ChartSyntaxError
 from rawko.chart.expressions import format_guard
 from rawko.chart.formats.exchange import Exported
 from rawko.chart.formats.names import free_name
-from rawko.chart.formats.scxml import code_elements
+from rawko.chart.formats.scxml import code_parts
 from rawko.chart.formats.scxml.domains import differs_in_domain, is_internal, stays
-from rawko.chart.formats.scxml.invoking import SCXML_ACTOR
-from rawko.chart.formats.scxml.markup import Lines, element, literal, params, token, xml
+from rawko.chart.formats.scxml.markup import Lines, element, literal, token, xml
 from rawko.chart.formats.scxml.source import OWN_DATA_MODEL, PYTHON
 from rawko.chart.formats.scxml.writing_content import ContentWriter
-from rawko.chart.formats.scxml.xml import RAWKO, SCXML, inline_xml
+from rawko.chart.formats.scxml.xml import RAWKO, SCXML
 from rawko.chart.lint.walk import leaves
 
 
@@ -60,7 +56,7 @@ class _Writer(ContentWriter):
         chart = self._chart
         root = chart[chart.root]
         self._tell()
-        body = code_elements.data_elements(chart.preamble) if self.is_python else []
+        body = code_parts.data_elements(chart.preamble) if self.is_python else []
         body += self._inside(root) if self._is_bare(root) else self._state(root)
         initial = self._initial_attribute(root) if self._is_bare(root) else {"initial": self._ids[root.name]}
         attributes = {"xmlns": SCXML, "version": "1.0", "name": xml(chart.name), **initial}
@@ -103,12 +99,12 @@ class _Writer(ContentWriter):
         if state.is_history:
             targets = state.memory or self._instead_of_memory(state)
             return self._default(targets, state.memory_actions)
-        lines += self._handlers("onentry", state.on_entry, tuple(self._timers(state)))
-        lines += self._handlers("onexit", state.on_exit, tuple(CancelAction(timer.event) for timer in state.after))
+        lines += self.handlers("onentry", state.on_entry, tuple(self._timers(state)))
+        lines += self.handlers("onexit", state.on_exit, tuple(CancelAction(timer.event) for timer in state.after))
         for transition in sorted(state.transitions, key=lambda each: -each.priority):
             lines += self._transition(transition)
         for invoke in state.invoke:
-            lines += self._invoke(invoke)
+            lines += self.invocation(invoke)
         lines += self._donedata(state)
         for child in state.children:
             lines += self._state(self._chart[child])
@@ -136,77 +132,13 @@ class _Writer(ContentWriter):
             return []
         if isinstance(state.output, CodeValue):
             if self.is_python:
-                return code_elements.output_elements(state.output.code)
+                return code_parts.output_elements(state.output.code)
             self._lose(state.position, f"output of {state.name!r} is left out: it is Python code in sismic's words")
             return []
         text = xml(literal(state.output, is_python=self.is_python))
         if self.is_python:
             return element("donedata", {}, element("content", {"expr": text}, []))
         return element("donedata", {}, element("content", {}, [escape(text)]))
-
-    # ------------------------------------------------------------ handlers and invocations
-
-    def _handlers(self, tag: str, actions: tuple[Action, ...], timers: tuple[Action, ...]) -> Lines:
-        """Each block of its own is a handler of its own."""
-        groups: list[tuple[Action, ...]] = []
-        for action in actions:
-            if isinstance(action, BlockAction):
-                groups.append(action.actions)
-            elif groups and not isinstance(actions[actions.index(action) - 1], BlockAction):
-                groups[-1] += (action,)
-            else:
-                groups.append((action,))
-        if any(isinstance(each, BlockAction) for each in actions):
-            plain = [each for each in actions if not isinstance(each, BlockAction)]
-            if plain:
-                self._lose(plain[0].position, "actions before and after a block stand in handlers of their own")
-        if timers and (not groups or self._chart.errors == "rollback"):
-            groups = [*groups[:-1], (*(groups[-1] if groups else ()), *timers)]
-        elif timers:
-            groups.append(timers)
-        return [line for group in groups for line in element(tag, {}, self.actions(group))]
-
-    def _invoke(self, invoke: Invoke) -> Lines:
-        found = self._invoked(invoke)
-        if found is None:
-            attributes: dict[str, str] = {"type": "rawko", "src": xml(invoke.src)}
-            body: Lines = []
-            if isinstance(invoke.input, CodeValue) and self.is_python:
-                body = self._param_elements(invoke, invoke.input.code)
-            elif isinstance(invoke.input, Mapping):
-                body = params(invoke.input.items(), is_python=self.is_python)
-            elif invoke.input is not None:
-                self._lose(invoke.position, f"input of invoke {invoke.id!r} is left out: it is bound, or code")
-        else:
-            attributes, body = found
-        attributes = {"id": token(invoke.id), **attributes}
-        if invoke.autoforward:
-            attributes["autoforward"] = "true"
-        if invoke.finalize:
-            body = [*body, *element("finalize", {}, self.actions(invoke.finalize))]
-        return element("invoke", attributes, body)
-
-    def _invoked(self, invoke: Invoke) -> tuple[dict[str, str], Lines] | None:
-        """A document that is invoked; None for other actors."""
-        if invoke.src != SCXML_ACTOR:
-            return None
-        if isinstance(invoke.input, CodeValue):
-            return code_elements.invocation_elements(invoke.input.code) if self.is_python else None
-        if not isinstance(invoke.input, Mapping) or not isinstance(invoke.input.get("content"), str):
-            return None
-        data = params(invoke.input.get("data", {}).items(), is_python=self.is_python)
-        try:
-            return {"type": "scxml"}, [*data, f"<content>{inline_xml(invoke.input['content'])}</content>"]
-        except ChartSyntaxError:
-            return None
-
-    def _param_elements(self, invoke: Invoke, code: str) -> Lines:
-        found = code_elements.output_elements(code)
-        inside = [line.removeprefix("  ") for line in found[1:-1]]
-        if not all(line.startswith("<param ") for line in inside):
-            self._lose(invoke.position, f"input of invoke {invoke.id!r} is left out: it is no list of fields")
-            return []
-        return inside
 
     # ------------------------------------------------------------ transitions
 

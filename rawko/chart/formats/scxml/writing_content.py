@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import assert_never
 
 from rawko.chart.definition import (
@@ -13,9 +13,11 @@ from rawko.chart.definition import (
     CancelAction,
     Chart,
     CodeAction,
+    CodeValue,
     Delay,
     EmitAction,
     FixedDelay,
+    Invoke,
     Json,
     LogAction,
     NamedDelay,
@@ -24,11 +26,14 @@ from rawko.chart.definition import (
     SendAction,
     flat,
 )
+from rawko.chart.errors import ChartSyntaxError
 from rawko.chart.expressions import format_call
 from rawko.chart.formats.exchange import Losses
-from rawko.chart.formats.scxml import code_elements
+from rawko.chart.formats.scxml import code_elements, code_parts
+from rawko.chart.formats.scxml.invoking import SCXML_ACTOR
 from rawko.chart.formats.scxml.markup import Lines, css_time, element, params, token, xml
 from rawko.chart.formats.scxml.source import PYTHON
+from rawko.chart.formats.scxml.xml import inline_xml
 
 
 class ContentWriter:
@@ -119,3 +124,67 @@ class ContentWriter:
 
     def _lose(self, place: Position, message: str) -> None:
         self.losses.once(place, message)
+
+    # ------------------------------------------------------------ handlers and invocations
+
+    def handlers(self, tag: str, actions: tuple[Action, ...], timers: tuple[Action, ...]) -> Lines:
+        """Each block of its own is a handler of its own."""
+        groups: list[tuple[Action, ...]] = []
+        for action in actions:
+            if isinstance(action, BlockAction):
+                groups.append(action.actions)
+            elif groups and not isinstance(actions[actions.index(action) - 1], BlockAction):
+                groups[-1] += (action,)
+            else:
+                groups.append((action,))
+        if any(isinstance(each, BlockAction) for each in actions):
+            plain = [each for each in actions if not isinstance(each, BlockAction)]
+            if plain:
+                self._lose(plain[0].position, "actions before and after a block stand in handlers of their own")
+        if timers and (not groups or self._chart.errors == "rollback"):
+            groups = [*groups[:-1], (*(groups[-1] if groups else ()), *timers)]
+        elif timers:
+            groups.append(timers)
+        return [line for group in groups for line in element(tag, {}, self.actions(group))]
+
+    def invocation(self, invoke: Invoke) -> Lines:
+        found = self._invoked(invoke)
+        if found is None:
+            attributes: dict[str, str] = {"type": "rawko", "src": xml(invoke.src)}
+            body: Lines = []
+            if isinstance(invoke.input, CodeValue) and self.is_python:
+                body = self._param_elements(invoke, invoke.input.code)
+            elif isinstance(invoke.input, Mapping):
+                body = params(invoke.input.items(), is_python=self.is_python)
+            elif invoke.input is not None:
+                self._lose(invoke.position, f"input of invoke {invoke.id!r} is left out: it is bound, or code")
+        else:
+            attributes, body = found
+        attributes = {"id": token(invoke.id), **attributes}
+        if invoke.autoforward:
+            attributes["autoforward"] = "true"
+        if invoke.finalize:
+            body = [*body, *element("finalize", {}, self.actions(invoke.finalize))]
+        return element("invoke", attributes, body)
+
+    def _invoked(self, invoke: Invoke) -> tuple[dict[str, str], Lines] | None:
+        """A document that is invoked; None for other actors."""
+        if invoke.src != SCXML_ACTOR:
+            return None
+        if isinstance(invoke.input, CodeValue):
+            return code_parts.invocation_elements(invoke.input.code) if self.is_python else None
+        if not isinstance(invoke.input, Mapping) or not isinstance(invoke.input.get("content"), str):
+            return None
+        data = params(invoke.input.get("data", {}).items(), is_python=self.is_python)
+        try:
+            return {"type": "scxml"}, [*data, f"<content>{inline_xml(invoke.input['content'])}</content>"]
+        except ChartSyntaxError:
+            return None
+
+    def _param_elements(self, invoke: Invoke, code: str) -> Lines:
+        found = code_parts.output_elements(code)
+        inside = [line.removeprefix("  ") for line in found[1:-1]]
+        if not all(line.startswith("<param ") for line in inside):
+            self._lose(invoke.position, f"input of invoke {invoke.id!r} is left out: it is no list of fields")
+            return []
+        return inside
