@@ -152,7 +152,7 @@ Feature: The loop of one agent, tool call by tool call
 
   # ---------------------------------------------------------------- a conversation that no longer fits (C-35)
 
-  Scenario: Where nothing can be left out, a full context window is a limit (C-35, C-38)
+  Scenario: A full context window is a limit where nothing can be left out (C-35, C-38)
     Given state "thinking" is active
     When actor "stream_agent" fails with {"message": "prompt is too long", "category": "provider_error", "code": "context_window"}
     Then state "limit" is active

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from rawko.app.record import runs_folder
+from rawko.app.record import RunRecord, runs_folder
 from rawko.config import ConfigError, Settings
 from rawko.workspace.locks import FileLock
 
@@ -44,6 +44,12 @@ def is_at_work(settings: Settings, run: str) -> bool:
         return False
     with FileLock(snapshots / f"{run}.lock").alone_or_not() as is_free:
         return not is_free
+
+
+def outcome_now(record: RunRecord) -> str:
+    """What became of a run; "running" while some process has it at work."""
+    is_open = record.outcome == "interrupted"
+    return "running" if is_open and is_at_work(record.settings, record.run) else record.outcome
 
 
 def leave(settings: Settings, run: str, kind: str, *, who: str, text: str = "") -> None:

@@ -45,6 +45,10 @@ def decision_of(record: StepRecord) -> str:
             return f"{data.get('who') or 'somebody'}: {_short(data.get('reason') or 'deny')}"
         case "USER_MESSAGE":
             return f"{data.get('who') or 'somebody'}: {_short(data.get('content') or '')}"
+        case "CANCEL":
+            return str(data.get("who") or "")
+        case "FOLLOW_UP":
+            return f"continues {data['run']}"
         case _:
             return ""
 

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from datetime import datetime
 
 from rawko.app.history import last_steps, steps_of
+from rawko.app.mail import outcome_now
 from rawko.app.past import Address, open_past
 from rawko.app.record import RunRecord, list_records, read_record
 from rawko.app.rewinding import finish_rewind
@@ -44,7 +45,7 @@ def _run_json(record: RunRecord, records: Sequence[RunRecord]) -> dict[str, obje
     forks = [other.run for other in records if other.parent is not None and other.parent.run == record.run]
     return {
         "run": record.run,
-        "outcome": record.outcome,
+        "outcome": outcome_now(record),
         "agent": record.agent,
         "task": record.task,
         "workspace": str(record.settings.workspace),
@@ -60,7 +61,7 @@ def _run_line(record: RunRecord, current: Settings) -> str:
     if record.settings.workspace != current.workspace:
         told.append(f"in {record.settings.workspace}")
     more = f"  ({'; '.join(told)})" if told else ""
-    return f"{record.run}  {record.outcome:<12}  {_short(record.task)}{visible(more)}"
+    return f"{record.run}  {outcome_now(record):<12}  {_short(record.task)}{visible(more)}"
 
 
 def _relations(record: RunRecord) -> Iterator[str]:

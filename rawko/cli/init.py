@@ -25,6 +25,13 @@ rules: []
 # US dollars per million tokens, so that runs can say what they cost:
 # prices:
 #   claude-sonnet-5: {input: 3, output: 15, cache_read: 0.3, cache_write: 3.75}
+
+# Bounds of a whole run, kept before each call; a run that reaches one waits, and goes on with a larger one:
+# budget: {tokens: 2000000, cost_usd: 5, time: 1h}
+
+# What becomes of a question when nobody is there: park (wait in the journal), fail, or default (answer as below).
+# headless: park
+# default_answers: {clarify: "Decide yourself, and say what you assumed.", approval: deny}
 """
 
 

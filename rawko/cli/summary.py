@@ -93,7 +93,7 @@ def _how_to_go_on(report: Report) -> str:
     """A limit keeps all work; how to go on depends on what was used up."""
     if report.state == "out_of_budget":
         return how_to_answer("budget", report.run)
-    return f"Go on with a new limit: rawko resume {report.run} --max-iterations N"
+    return f"Go on with new limits: rawko resume {report.run} (or with --max-iterations N)"
 
 
 def _print_files(paths: tuple[str, ...], stream: TextIO, paint: Painter) -> None:

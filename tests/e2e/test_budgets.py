@@ -122,7 +122,7 @@ def test_the_limit_of_turns_keeps_the_work_and_a_new_run_goes_on(typed: Typed, r
     stopped = typed(*words, "--max-iterations", "2")
     assert (stopped.code, stopped.report["state"]) == (3, "limit")
     run = stopped.report["run"]
-    assert f"rawko resume {run} --max-iterations N" in stopped.err
+    assert f"rawko resume {run} (or with --max-iterations N)" in stopped.err
     rawko.scenario(
         {**says("developer", call("complete", summary="Done.")), "expect": {"last_message": "the limit was raised"}}
     )
