@@ -37,6 +37,7 @@ _TAKE_TURN = (
     .values(last_seq=bindparam("to"))
 )
 """Holds a writer to its epoch and its rows to their order; nobody else writes the run until the transaction ends."""
+_ADD_STEP = insert(steps)
 
 
 class SqlJournal:
@@ -57,6 +58,7 @@ class SqlJournal:
         self.name, self._engine = open_engine(where, is_power_safe)
         self._reading = reading(self._engine)
         self._insert: Any = postgresql.insert if self._engine.dialect.name == "postgresql" else sqlite.insert
+        self._keep_blob, self._note_use = self._blob_statements()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rawko-journal")
         self._is_closed = False
         self._noted: dict[str, set[bytes]] = {}
@@ -66,6 +68,15 @@ class SqlJournal:
             self._engine.dispose()
             self._thread.shutdown(wait=False)
             raise
+
+    def _blob_statements(self) -> tuple[Any, Any]:
+        """To write a text, and to note that a run needs it; made once, because making them takes longer than SQLite."""
+        texts = self._insert(blobs)
+        # A blob that is there already is locked by being written again: whoever prunes may be about to remove it. In
+        # SQLite a writer is alone.
+        same = texts.on_conflict_do_update(index_elements=[blobs.c.digest], set_={"digest": texts.excluded.digest})
+        is_sqlite = self._engine.dialect.name == "sqlite"
+        return texts.on_conflict_do_nothing() if is_sqlite else same, self._insert(uses).on_conflict_do_nothing()
 
     # ------------------------------------------------------------ the port
 
@@ -205,7 +216,7 @@ class SqlJournal:
                     raise _refused(connection, record.run, record.epoch, record.seq)
                 return
             self._keep(connection, record.run, packed)
-            connection.execute(insert(steps), row)
+            connection.execute(_ADD_STEP, row)
 
         self._written(write)
         self._remember(record.run, packed)
@@ -237,14 +248,9 @@ class SqlJournal:
         fresh = [digest for digest in packed.taken if digest not in noted]
         if not fresh:
             return
-        # A blob that is there already is locked by being written again: whoever prunes may be about to remove it.
-        texts = self._insert(blobs)
-        same = texts.on_conflict_do_update(index_elements=[blobs.c.digest], set_={"digest": texts.excluded.digest})
-        is_sqlite = connection.dialect.name == "sqlite"  # there a writer is alone
-        kept = texts.on_conflict_do_nothing() if is_sqlite else same
-        connection.execute(kept, [{"digest": digest, "data": squeeze(packed.taken[digest])} for digest in fresh])
-        noting = self._insert(uses).on_conflict_do_nothing()
-        connection.execute(noting, [{"run": run, "digest": digest} for digest in fresh])
+        data = [{"digest": digest, "data": squeeze(packed.taken[digest])} for digest in fresh]
+        connection.execute(self._keep_blob, data)
+        connection.execute(self._note_use, [{"run": run, "digest": digest} for digest in fresh])
 
     def _remember(self, run: str, packed: Packed) -> None:
         """Only what is committed is known to be there."""

@@ -66,6 +66,10 @@ async def test_texts_that_are_just_being_used_again_stay(journals: Journals) -> 
     assert [one.updates[0]["assign"]["text"] for one in found] == [f"{number} " * 600 for number in range(25)]
 
 
+def size_of(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.iterdir())
+
+
 async def test_the_room_is_given_back(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     journal = SqlJournal(path)
@@ -73,10 +77,10 @@ async def test_the_room_is_given_back(tmp_path: Path) -> None:
         epoch = await journal.begin(run)
         for seq in range(1, 201):
             await journal.append(row(run, seq, epoch, os.urandom(1000).hex()))
-    before = sum(file.stat().st_size for file in tmp_path.iterdir())
+    before = size_of(tmp_path)
     await journal.prune(["a"])
     await journal.shrink()
-    assert sum(file.stat().st_size for file in tmp_path.iterdir()) < 0.6 * before
+    assert size_of(tmp_path) < 0.6 * before
     assert len(await journal.rows("b")) == 200
     await journal.aclose()
 
