@@ -15,6 +15,8 @@ from rawko.terminal.emulator import Emulator
 from rawko.terminal.keys import keys_bytes, paste_bytes
 from rawko.terminal.process import WRITE_TIMEOUT_S, PtyProcess
 
+ESCAPE_PAUSE_S: Final = 0.2
+"""After the key escape: what follows at once would be taken for the rest of a sequence, or for a key with alt."""
 DRAIN_S: Final = 0.2
 """How long the last words of a program that has ended are waited for, where a child of it holds the terminal open."""
 _POLL_S: Final = 0.05
@@ -139,14 +141,19 @@ class PtyTerminal:
             raise TerminalError(f"the program has ended{_with_status(self.exit_status)}: it cannot be typed at")
         emulator = self._emulator
         try:
-            pressed = keys_bytes(keys, application_cursor=emulator.uses_application_cursor)
+            strokes = [
+                keys_bytes(group, application_cursor=emulator.uses_application_cursor) for group in _groups(keys)
+            ]
         except ValueError as error:
             raise TerminalError(str(error)) from error
         if paste:
             typed = paste_bytes(text, bracketed=emulator.takes_bracketed_paste)
         else:
             typed = text.replace("\r\n", "\n").replace("\n", "\r").encode("utf-8", "surrogateescape")
-        await process.write(typed + pressed)
+        await process.write(typed + b"".join(strokes[:1]))
+        for stroke in strokes[1:]:
+            await asyncio.sleep(ESCAPE_PAUSE_S)
+            await process.write(stroke)
 
     async def close(self) -> int | None:
         """End the program and all that it has started; the exit status."""
@@ -227,6 +234,16 @@ def find_program(name: str, environ: Mapping[str, str], cwd: str) -> str | None:
     if shutil.which(name, path=environ.get("PATH", os.defpath)) is None:
         return f"there is no program {name!r} on PATH"
     return None
+
+
+def _groups(keys: Sequence[str]) -> list[list[str]]:
+    """The keys, cut after each escape."""
+    groups: list[list[str]] = [[]]
+    for key in keys:
+        groups[-1].append(key)
+        if key.lower() in ("escape", "esc", "ctrl-["):
+            groups.append([])
+    return [group for group in groups if group]
 
 
 def _with_status(status: int | None) -> str:

@@ -247,6 +247,14 @@ def test_the_environment_is_of_this_terminal() -> None:
     assert terminal_environment({"LC_ALL": "de_DE.utf8"})["LC_ALL"] == "de_DE.utf8"
 
 
+async def test_what_follows_escape_is_a_key_of_its_own(launched: Make) -> None:
+    reads = "import os, tty; tty.setraw(0); print('raw'); [print(os.read(0, 99), end='\\r\\n') for _ in range(3)]"
+    terminal = await launched(*script(reads))
+    assert await terminal.until_shown("raw", 10_000)
+    await terminal.send("a", ["escape", "q", "escape", "up"])
+    assert await terminal.until_shown("b'a\\x1b'\nb'q\\x1b'\nb'\\x1b[A'", 10_000)
+
+
 MENU = """
 import curses
 def main(window):
