@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -97,8 +98,7 @@ class Prompts:
         if override is not None:
             folders.insert(0, override / machine)
             _check_names(folders[0], placeholders)
-        environment = _environment()
-        loaded = {name: _load(environment, _find(folders, name), accepted) for name, accepted in placeholders.items()}
+        loaded = {name: _load(_find(folders, name), accepted) for name, accepted in placeholders.items()}
         return cls(loaded, dict(placeholders))
 
     def render(self, name: str, /, **data: Any) -> str:
@@ -153,20 +153,26 @@ def _find(folders: list[Path], name: str) -> Path:
     raise PromptError(str(folders[-1] / (name + SUFFIX)), "the template is missing")
 
 
-def _load(environment: SandboxedEnvironment, path: Path, accepted: frozenset[str]) -> _Loaded:
+def _load(path: Path, accepted: frozenset[str]) -> _Loaded:
+    return _compiled(str(path), _read(path), accepted)
+
+
+@lru_cache(maxsize=64)
+def _compiled(path: str, text: str, accepted: frozenset[str]) -> _Loaded:
+    """A checked template; the same text is compiled once in a process, since that takes longer than all the rest."""
     from jinja2.exceptions import TemplateSyntaxError
 
-    text = _read(path)
+    environment = _environment()
     try:
         tree = environment.parse(text)
     except TemplateSyntaxError as error:
         raise PromptError(f"{path}:{error.lineno}", f"not a template: {error.message}") from error
     except RecursionError as error:
-        raise PromptError(str(path), "not a template: nested too deeply") from error
-    _check_tree(str(path), tree, 0)
-    _check_placeholders(str(path), tree, accepted)
+        raise PromptError(path, "not a template: nested too deeply") from error
+    _check_tree(path, tree, 0)
+    _check_placeholders(path, tree, accepted)
     _bound_loops(tree)
-    return _Loaded(environment.from_string(tree), str(path))
+    return _Loaded(environment.from_string(tree), path)
 
 
 def _read(path: Path) -> str:
