@@ -83,7 +83,8 @@ def shorten_results(context: AgentLoopContext, event: Event) -> Updates:
     """Tool results of older turns become pointers; the model can make the calls again."""
     view = view_of(context)
     changed = view.model_copy(update={"pointers_before": pointers_until(context.messages)})
-    return assign(view=changed), _counted(context), _told(context, "results", changed)
+    # It is told to make calls again, which is then no circle.
+    return assign(view=changed, recent_calls=[]), _counted(context), _told(context, "results", changed)
 
 
 @bindings.action
@@ -102,6 +103,7 @@ def take_summary(context: AgentLoopContext, event: Event) -> Updates:
         assign(
             view=changed,
             is_compacting=False,
+            recent_calls=[],
             retries=0,
             last_error=None,
             usage=spent(context.usage) + spent(done["usage"]),

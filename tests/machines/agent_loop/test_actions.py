@@ -411,8 +411,9 @@ TABLE = [
     ),
     Row(
         "shorten_results",
-        {"messages": [{"role": "assistant", "content": [USES]}] * 3, "turns": 3},
+        {"messages": [{"role": "assistant", "content": [USES]}] * 3, "turns": 3, "recent_calls": ["x"]},
         assigns={
+            "recent_calls": [],
             "view": {"head": "", "kept_from": 0, "pointers_before": 1},
             "compactions": 1,
             "compactions_in_a_row": 1,
