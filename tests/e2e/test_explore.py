@@ -188,6 +188,24 @@ def test_a_model_does_not_choose_a_dead_end_twice(here: Here) -> None:
     assert (done.code, done.report["backtracks"], done.report["launches"]) == (0, 1, 2), done.text
 
 
+def test_a_model_that_fails_is_asked_again_later(here: Here) -> None:
+    busy = {"purpose": "agent:explorer", "error": {"code": "rate_limited", "message": "slow down"}}
+    scenario = here.scenario(busy, decide("stop", outcome="success", summary="done"))
+    done = explore(here, "--scenario", str(scenario), *CAT)
+    report = done.report
+    assert (done.code, report["summary"], report["is_degraded"]) == (0, "done", False), done.text
+    nodes = [attempt["node"] for attempt in attempts_of(here, report)]
+    assert nodes[-3:] == ["switch_policy", "switch_policy", "stop"]
+
+
+def test_a_model_that_refuses_the_key_was_never_asked(here: Here) -> None:
+    refused = {"purpose": "agent:explorer", "error": {"code": "authentication", "message": "invalid x-api-key"}}
+    done = explore(here, "--scenario", str(here.scenario(refused)), *CAT)
+    assert (done.code, done.report["outcome"]) == (2, "failure"), done.text
+    assert done.report["summary"] == "invalid x-api-key"
+    assert "Not started" in done.err
+
+
 def test_rules_hand_over_to_a_model(here: Here) -> None:
     here.write(
         "policy.yaml", "policy: p\nrules: [{name: lost, when: {screen: '>>>', after: ''}, ask: true}]\notherwise: stop"
