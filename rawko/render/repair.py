@@ -11,10 +11,13 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from rawko.render.layout import Layout, Node, Point, Rect, Route
-from rawko.render.reroute import find_way
+from rawko.render.reroute import CLEAR, TRACK, find_way
 from rawko.render.tidy import straightened
 
 OFFSETS = (5.0, -5.0, 8.0, -8.0, 12.0, -12.0, 17.0, -17.0, 24.0, -24.0, 32.0, -32.0, 42.0, -42.0)
+DETOURS = tuple(CLEAR + number * TRACK for number in range(6))
+"""How far from what is in the way a line goes around it; several may have to."""
+
 ROUNDS = 4
 NEAR = 3.0
 """Lines nearer than this, in pixels, cannot be told apart."""
@@ -39,14 +42,15 @@ class Stretch:
     owner: str
 
 
-def repaired(layout: Layout, nodes: Sequence[Node], around: Mapping[str, frozenset[str]]) -> Layout:
-    """The same layout with its lines moved aside where that helps.
+def repaired(layout: Layout, nodes: Sequence[Node], around: Mapping[str, frozenset[str]]) -> tuple[Layout, int]:
+    """The same layout with its lines moved aside where that helps, and how many lines still have a defect.
 
     Args:
         around: The boxes that each line may cross: containers that hold one of its ends or both, and the
             square around a circle that it ends on.
     """
-    return _Repair(layout, nodes, around).layout()
+    repair = _Repair(layout, nodes, around)
+    return repair.layout(), len(repair.bad())
 
 
 def stretches(parts: Iterable[Part], owner: str) -> Iterator[Stretch]:
@@ -81,17 +85,18 @@ class _Repair:
 
     def layout(self) -> Layout:
         self._improve_all()
-        for name in self._bad()[:MOST_WAYS]:
+        for name in self.bad()[:MOST_WAYS]:
             self._find_way(name)
         self._improve_all()
         return replace(self._layout, routes=self._routes)
 
     def _improve_all(self) -> None:
         for _ in range(ROUNDS):
-            if not [name for name in self._bad() if self._improve(name)]:
+            if not [name for name in self.bad() if self._improve(name)]:
                 break
 
-    def _bad(self) -> list[str]:
+    def bad(self) -> list[str]:
+        """Lines with a defect."""
         return [name for name, route in self._routes.items() if self._defects(name, route.parts)]
 
     # ------------------------------------------------------------ what is in the way
@@ -116,9 +121,12 @@ class _Repair:
         return self._beside(piece) + 2 * len(self._run_over(piece))
 
     def _beside(self, piece: Stretch) -> int:
+        return len(self._together(piece))
+
+    def _together(self, piece: Stretch) -> list[Stretch]:
         bucket = int(piece.at // NEAR)
         pieces = (each for near in (-1, 0, 1) for each in self._parallel.get((piece.axis, bucket + near), ()))
-        return sum(_lie_together(piece, each) for each in pieces)
+        return [each for each in pieces if _lie_together(piece, each)]
 
     def _run_over(self, piece: Stretch) -> set[Rect]:
         low, high, fixed = int(piece.low // CELL), int(piece.high // CELL), int(piece.at // CELL)
@@ -177,6 +185,21 @@ class _Repair:
                     moved = self._moved(part, segment, offset)
                     if moved is not None:
                         yield (*route.parts[:place], moved, *route.parts[place + 1 :])
+                for low, high, at in self._detours(piece):
+                    around = _around(part, segment, low, high, at)
+                    if around is not None:
+                        yield (*route.parts[:place], around, *route.parts[place + 1 :])
+
+    def _detours(self, piece: Stretch) -> Iterator[tuple[float, float, float]]:
+        """Ways around what one piece runs over or lies upon: from, to, and how far aside."""
+        for rect in sorted(self._run_over(piece), key=lambda rect: (rect.x, rect.y)):
+            across, along = ((rect.x, rect.right), (rect.y, rect.bottom))[:: 1 if piece.axis == 0 else -1]
+            for clear in DETOURS:
+                for at in (across[0] - clear, across[1] + clear):
+                    yield along[0] - clear, along[1] + clear, at
+        for other in self._together(piece):
+            for aside in (6.0, -6.0, 10.0, -10.0):
+                yield max(piece.low, other.low) - CLEAR, min(piece.high, other.high) + CLEAR, piece.at + aside
 
     def _moved(self, part: Part, segment: int, offset: float) -> Part | None:
         """The polyline with one segment moved sideways; None where an end would leave its border."""
@@ -201,6 +224,19 @@ class _Repair:
 
     def _labels(self) -> Iterator[Rect]:
         return (route.label for route in self._routes.values() if route.label is not None)
+
+
+def _around(part: Part, segment: int, low: float, high: float, at: float) -> Part | None:
+    """The polyline with one segment led aside between two places on it; None where they are too near to its ends."""
+    (x1, y1), (x2, y2) = part[segment], part[segment + 1]
+    start, end, fixed = (y1, y2, x1) if x1 == x2 else (x1, x2, y1)
+    if low < min(start, end) + CLEAR or high > max(start, end) - CLEAR:
+        return None
+    near, far = (low, high) if start < end else (high, low)
+    corners = [(fixed, near), (at, near), (at, far), (fixed, far)]
+    if x1 != x2:
+        corners = [(along, across) for across, along in corners]
+    return (*part[: segment + 1], *corners, *part[segment + 1 :])
 
 
 def _sides(rect: Rect) -> Iterator[Stretch]:

@@ -193,22 +193,22 @@ def _large(children: int, each: int) -> Chart:
 
 def test_5000_states_are_answered_at_once_and_a_depth_that_fits_is_offered() -> None:
     chart = _large(100, 49)
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(TooLargeError) as caught:
         draw(chart, ".svg")
     assert caught.value.depth == 1
     assert "--depth 1" in str(caught.value)
     assert "c99" in _text(chart, ".svg", Options(depth=1))
     assert "c99_48" in _text(chart, ".dot")
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 def test_the_largest_drawings_take_less_than_ten_seconds() -> None:
     chart = _large(13, 50)
-    started = time.perf_counter()
+    started = time.process_time()
     text = _text(chart, ".svg")
     assert text.count('data-state="') > MAX_PARTS / 3
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 def _tangle(count: int, steps: tuple[int, ...] = (1, 37)) -> Chart:
@@ -237,20 +237,20 @@ def _told(scene: Scene) -> Counter[int]:
 @pytest.mark.parametrize(("count", "lines"), [(300, 299), (900, 0)])
 def test_lines_that_nobody_could_follow_become_rows(count: int, lines: int) -> None:
     chart = _tangle(count)
-    started = time.perf_counter()
+    started = time.process_time()
     scene = draw_scene(chart)
     assert len([arrow for arrow in scene.arrows if arrow.arrow.kind == "transition"]) == lines
     assert _told(scene) == Counter(transition.index for transition in chart.transitions)
     assert "s0" in _text(chart, ".svg", Options(configuration={"s7"}))
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 def test_5000_flat_states_are_drawn_as_boxes_with_rows() -> None:
     chart = _tangle(5000, (1,))
-    started = time.perf_counter()
+    started = time.process_time()
     text = _text(chart, ".svg")
     assert text.count('data-state="') == 5000 and "E1 → s4999" in text.replace("&gt;", ">")
-    assert time.perf_counter() - started < 20  # 5 s on an idle machine
+    assert time.process_time() - started < 20
 
 
 def test_more_than_can_be_drawn_is_refused_with_what_can_be_done() -> None:
