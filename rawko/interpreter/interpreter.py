@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from math import ulp
 from typing import Any, Self, cast
 
 from sismic.clock import Clock, SimulatedClock
@@ -349,7 +350,8 @@ class Interpreter(Macrosteps):
             raise ValueError(f"advance takes seconds >= 0, found {seconds!r}")
         end = clock.time + seconds
         steps: list[Step] = list(self.execute())
-        while (due := self.next_due()) is not None and due <= end:
+        # 0.7 and 0.1 are a little less than 0.8: what is due by so little later is due.
+        while (due := self.next_due()) is not None and due <= end + 4 * ulp(end):
             clock.time = max(due, clock.time)
             steps.extend(self.execute())
         clock.time = max(end, clock.time)
@@ -397,9 +399,7 @@ class Interpreter(Macrosteps):
         name = "error.communication" if self._program.errors_are_events else f"error.invoke.{id}"
         return self._from_actor(id, number, name, {"error": error}, is_end=True, was_running=was_running)
 
-    def deliver(
-        self, id: str, number: int, event: str, data: Mapping[str, Any], *, was_running: bool = False
-    ) -> bool:
+    def deliver(self, id: str, number: int, event: str, data: Mapping[str, Any], *, was_running: bool = False) -> bool:
         """Queue an event from an actor (C-25). False if that invocation is over."""
         return self._from_actor(id, number, event, data, is_end=False, was_running=was_running)
 

@@ -469,3 +469,16 @@ def test_raising_reaches_itself_before_anything_external() -> None:
     interpreter.queue("X", who="outside")
     interpreter.send("E")
     assert list(interpreter.context["log"]) == ["outside", "raised", "sent"]
+
+
+@pytest.mark.parametrize("start", [0.0, 1_700_000_000.0])
+def test_time_in_parts_is_time_at_once(start: float) -> None:
+    chart = chart_of("name: r\ninitial: a\nstates: [{name: a, after: {800ms: b}}, {name: b}]")
+    for first in range(1, 80):
+        interpreter = Interpreter(chart)
+        set_clock(interpreter, start)
+        interpreter.start()
+        interpreter.advance(first / 100)
+        assert interpreter.configuration == ["r", "a"]
+        interpreter.advance((80 - first) / 100)
+        assert interpreter.configuration == ["r", "b"]
