@@ -92,6 +92,26 @@ def test_a_fork_lets_another_agent_work_next(rawko: Shell, typed: Typed) -> None
     assert (early.code, "takes no other agent" in early.err) == (2, True)
 
 
+def test_under_the_arbiter_another_task_begins_anew_and_hears_of_the_earlier_one(rawko: Shell, typed: Typed) -> None:
+    good = judges("COMPLETE", summary="Good.")
+    second = {**picks("tester"), "expect": {"last_message": ["Test it"]}}
+    tester = says("tester", call("complete", summary="Tested."), expect={"last_message": ["Test it"]})
+    travel = Travel(rawko, typed, picks("developer"), *REPLIES, good, second, tester, good, agent=None)
+    fork = typed("fork", travel.at(travel.after_tool(2)), "--task", "Test it", "--json").report
+    report = travel.resume(fork["run"]).report
+    assert (report["outcome"], report["iterations"]) == ("success", 1), report
+    assert files_of(Path(fork["workspace"])) == FILES[2]
+    begun = next(row for row in travel.log(fork["run"]) if row["event"] and row["event"]["name"] == "FOLLOW_UP")
+    assert begun["event"]["data"]["earlier_task"] == TASK
+    assert "echo two" in json.dumps(begun["event"]["data"]["messages"]), "what the agent at work had said so far"
+    both = typed("fork", travel.at("last"), "--task", "Test it", "--agent", "tester", "--json").report
+    assert travel.resume(both["run"]).report["outcome"] == "success"
+    assert [row["event"]["name"] for row in travel.log(both["run"]) if row["event"]][1:3] == [
+        "FOLLOW_UP",
+        "FORCE_AGENT",
+    ]
+
+
 def test_an_agent_that_ran_alone_is_taken_over(rawko: Shell, typed: Typed) -> None:
     tester = says("tester", call("complete", summary="Tested."), expect={"last_message": [TASK]})
     travel = Travel(rawko, typed, *REPLIES, tester)
