@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from rawko.providers.cassette.answers import cleaned, ends_by_itself, restored, said
 from rawko.providers.cassette.cleaning import MARK, Cleaner, cleaner_for, secrets_of
 from rawko.providers.cassette.errors import CassetteError
-from rawko.providers.cassette.file import CassetteWriter, Header, read_cassette
+from rawko.providers.cassette.file import Header, read_cassette
 from rawko.providers.cassette.requests import Asked, abridged, blur, normalised, whole
 from rawko.providers.cassette.tape import numbers_of, ranges_of
+from rawko.providers.cassette.writer import CassetteWriter
 
 HEADER = Header("scripted", "port", "scripted")
 TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(

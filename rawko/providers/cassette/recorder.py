@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from rawko.providers.cassette.cleaning import Cleaner
-from rawko.providers.cassette.file import CassetteWriter, Header
+from rawko.providers.cassette.file import Header
 from rawko.providers.cassette.requests import Asked, Request, normalised
+from rawko.providers.cassette.writer import CassetteWriter
 
 
 @dataclass(slots=True)
