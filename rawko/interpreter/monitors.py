@@ -8,7 +8,7 @@ model's text as it arrives costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -48,11 +48,13 @@ class Monitor:
 
     Attributes:
         watches: Name of the context model that it knows: it is for every chart with that `context`, whatever its name.
+        concerns: Says of a meta-event whether any guard of it could hold, so that the others cost nothing.
     """
 
     watches: str
     chart: Chart
     bindings: Bindings
+    concerns: Callable[[MetaEvent], bool] | None = None
 
 
 class _Watch(PropertyListener):
@@ -61,11 +63,17 @@ class _Watch(PropertyListener):
     def __init__(self, monitor: Monitor, watched: Interpreter, actor: str) -> None:
         clock = SynchronizedClock(watched)
         super().__init__(Interpreter(monitor.chart, monitor.bindings, clock=clock))
+        self.interpreter.start()
         self._watched = watched
         self._actor = actor
         self._chart = monitor.chart
         self._hears = frozenset(event for t in monitor.chart.transitions for event in t.events)
+        self._concerns = monitor.concerns
         self._has_moved = False
+
+    def mark(self) -> None:
+        """Nothing to remember yet: only a step that it hears of can change it."""
+        self._mark = None
 
     def __call__(self, event: MetaEvent) -> None:
         if event.name in _OF_A_STEP:
@@ -74,8 +82,10 @@ class _Watch(PropertyListener):
             if not self._has_moved:
                 return
             self._has_moved = False
-        if event.name not in self._hears:
+        if event.name not in self._hears or (self._concerns is not None and not self._concerns(event)):
             return
+        if self._mark is None:
+            super().mark()
         self.interpreter.queue(MetaEvent(event.name, **event.data, context=self._watched.context))
         self.interpreter.execute()
         if self.interpreter.final:

@@ -33,6 +33,10 @@ _GOES_ON: Final = frozenset({"thinking", "compacting", "executing_tool", "idle",
 """States that must not be entered before a change is captured; a run that fails or is cancelled need not go on."""
 
 
+_SEEN: Final = _NEEDS_ANSWERS | _CAPTURES | _GOES_ON | {"running_tool"}
+_ENDS: Final = frozenset({"done.invoke.execute_tool", "error.invoke.execute_tool"})
+
+
 class InvariantsContext(Data):
     """The counts of the watched run after its last step; None before the first."""
 
@@ -114,8 +118,21 @@ def _counts(run: Any) -> tuple[int, ...]:
     return (run.turns, run.tool_steps, *(len(run[name]) for name in COUNTED))
 
 
+def concerns(event: Any) -> bool:
+    """Whether a meta-event could mean anything here."""
+    match event.name:
+        case "state entered":
+            return event.state in _SEEN
+        case "state exited":
+            return bool(event.state == "running_tool")
+        case "event consumed":
+            return event.event.name in _ENDS
+        case _:
+            return True
+
+
 @cache
 def monitors() -> tuple[Monitor, ...]:
     """The monitors of an agent's run, for `Session(monitors=...)` and for tests."""
     chart = load_chart(shipped_path("statecharts") / "monitors" / "agent_loop.yaml")
-    return (Monitor("AgentLoopContext", chart, bindings),)
+    return (Monitor("AgentLoopContext", chart, bindings, concerns),)
