@@ -41,7 +41,9 @@ class Different(AssertionError):
     """A contender does not do what the others do."""
 
 
-def measure(case: Case, contenders: Sequence[Contender], *, slices: int, slice_s: float) -> list[Row]:
+def measure(
+    case: Case, contenders: Sequence[Contender], *, slices: int, slice_s: float, warm_up: bool = True
+) -> list[Row]:
     """CPU time per unit of a case, for each contender that can play it.
 
     Raises:
@@ -59,7 +61,7 @@ def measure(case: Case, contenders: Sequence[Contender], *, slices: int, slice_s
         except Unsupported as reason:
             row.note = str(reason)
             continue
-        running.append((row, runner, _rounds(runner, slice_s)))
+        running.append((row, runner, _rounds(runner, slice_s) if warm_up else 1))
     gc.collect()
     gc.freeze()  # what one contender keeps is not to be collected in another's time
     try:
