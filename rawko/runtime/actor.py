@@ -216,7 +216,7 @@ class Actor:
             if self._snapshot is not None:
                 restored = interpreter.restore({**self._snapshot, "children": {}})
             self._introduce()
-            if restored is not None and restored.effects:
+            if restored is not None and (restored.effects or _moves_timers(self._snapshot)):
                 await self._commit(restored)
             if not interpreter.is_started:
                 await self._commit(interpreter.start())
@@ -566,3 +566,9 @@ class Actor:
 
     def __repr__(self) -> str:
         return f"Actor({self.path!r}, {self.interpreter!r})"
+
+
+def _moves_timers(snapshot: Mapping[str, Any] | None) -> bool:
+    """Whether a timer's deadline depends on when the machine was restored: then the journal must know when that was."""
+    timers = () if snapshot is None else snapshot["timers"]
+    return any(policy != "original" for *_, policy, _ in timers)

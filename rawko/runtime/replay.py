@@ -294,11 +294,10 @@ class ReplayTree:
 
 
 def _is_revival(machine: Machine, record: StepRecord) -> bool:
-    """Whether a row only brought invocations back: no event, no change, nothing but starts."""
+    """Whether a row only brought timers and invocations back: no event, no change, nothing but starts."""
     return (
         machine.interpreter.is_started
         and record.event is None
         and not record.updates
-        and bool(record.effects)
         and all(e["type"] == "start" and (e["attempt"] > 1 or e["resumed"]) for e in record.effects)
     )

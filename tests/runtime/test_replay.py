@@ -307,3 +307,42 @@ async def test_a_look_at_an_early_step_begins_at_the_nearest_checkpoint() -> Non
             await copied.checkpoint("r", 2, state.snapshot, epoch=epoch)
     found = await replay(copied, "r", PARENT, bindings_of(), input=INPUT, until=3)
     assert found.snapshot == whole[2].snapshot, "the damaged rows before the checkpoint were not needed"
+
+
+WAITING = parse_chart("""
+statechart:
+  name: waiting
+  root state:
+    name: waiting
+    parallel states:
+      - {name: a, initial: a0, states: [{name: a0, after: {1.5s: {target: a1, on restore: remaining}}}, {name: a1}]}
+      - {name: b, initial: b0, states: [{name: b0, after: {1.2s: {target: b1, on restore: restart}}}, {name: b1}]}
+    transitions: [{event: NOTE, action: note}]
+""")
+
+
+async def test_deadlines_that_a_restart_has_moved_stay_where_they_are_at_the_next_one() -> None:
+    """Nothing but timers is there to be brought back: their new deadlines are known from the journal all the same."""
+    journal, bindings = MemoryJournal(), bindings_of()
+    snapshot: dict[str, Any] | None = None
+    for began, waits in ((0.0, 0.4), (10.0, 0.3), (20.0, 0.2)):
+        clock = SimulatedClock()
+        clock.time = began
+        session = Session(run="r", journal=journal)
+        async with Actor(WAITING, bindings, input=INPUT, session=session, snapshot=snapshot, clock=clock) as actor:
+            await actor.advance(waits)
+            await actor.request("NOTE")
+        snapshot = (await replay(journal, "r", WAITING, bindings, input=INPUT)).snapshot
+    clock = SimulatedClock()
+    clock.time = 30.0
+    session = Session(run="r", journal=journal)
+    async with Actor(WAITING, bindings, input=INPUT, session=session, snapshot=snapshot, clock=clock) as actor:
+        await actor.advance(0.59)  # 1.5 s less the 0.9 s that it has waited in three processes
+        assert actor.matches("a0")
+        await actor.advance(0.02)
+        assert actor.matches("a1") and actor.matches("b0")
+        await actor.advance(0.6)
+        assert actor.matches("b1")
+    replayed = (await replay(journal, "r", WAITING, bindings, input=INPUT)).snapshot
+    assert replayed is not None
+    assert {"a1", "b1"} <= set(replayed["configuration"])
