@@ -91,6 +91,24 @@ async def test_the_words_of_the_command_line(place: Place) -> None:
         await travel.branch(f"{run}@last", "b", settings)
 
 
+async def test_from_every_step_a_run_goes_on_to_the_same_end(place: Place) -> None:
+    """Back to a step, whatever the machine was doing then, and on from there: the same files, the same words."""
+    run, settings = await place.run()
+    last = len([row async for row in travel.log(run, settings)])
+    said = (await travel.diff(f"{run}@1", f"{run}@last", settings, ["conversation"])).conversation
+    for step in range(1, last, 2):
+        (place.folder / "edited.txt").write_text(f"before step {step}\n")
+        back = await travel.rewind(f"{run}@{step}", settings)
+        assert back.is_edited, step
+        report = await resumed(run, settings)
+        assert report.outcome == "success", (step, report)
+        assert sorted(path.name for path in place.folder.iterdir()) == ["a.txt", "b.txt"], step
+        again = (await travel.diff(f"{run}@1", f"{run}@last", settings, ["conversation"])).conversation
+        assert again == said, step
+    verified = await travel.replay(run, settings)
+    assert verified.is_identical, verified.problem
+
+
 async def test_a_look_at_a_late_step_decodes_what_is_near_it(place: Place) -> None:
     """With a checkpoint close by, nothing before it is read; neither by show nor by diff."""
     run, settings = await place.run()
