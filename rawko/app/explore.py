@@ -183,23 +183,23 @@ class Exploration:
 
     async def _drive(self, setup: RunSetup, journal: Any) -> RunReport:
         leases = JournalLeases(journal, ttl_ms=LEASE_MS)
-        work = partial(Worker, leases, driver=self.plan.driver, journal=journal, ttl_ms=LEASE_MS, log=self.log)
+        self._worker = worker = Worker(leases, driver=self.plan.driver, journal=journal, ttl_ms=LEASE_MS, log=self.log)
         setup = replace(setup, ports=replace(setup.ports, should_stop=self._should_stop(setup)))
         try:
-            return await self._under_lease(work, setup)
+            return await self._under_lease(worker, setup)
         except (LeaseTaken, ReplayError, JournalError) as error:
             raise ConfigError(f"exploration {self.id!r} cannot be gone on with: {error}") from error
         except ActorCrashed as error:
             raise ConfigError(f"exploration {self.id!r} broke off: {error.error}") from error
 
-    async def _under_lease(self, work: Callable[..., Worker], setup: RunSetup) -> RunReport:
+    async def _under_lease(self, worker: Worker, setup: RunSetup) -> RunReport:
         """Run it. A lease that a killed process of this machine has left behind is taken over at once, another's when
         it has run out."""
         until = time.monotonic() + 2 * LEASE_MS / 1000
-        self._worker = worker = work()
+        dead: str | None = None
         while True:
             try:
-                return await worker.run(setup)
+                return await worker.run(setup, dead=dead)
             except LeaseTaken as taken:
                 is_alive = is_at_work(taken.owner)
                 if not self.is_resumed or is_alive or self._stop_reason is not None or time.monotonic() > until:
@@ -207,7 +207,7 @@ class Exploration:
                 if is_alive is None:
                     await asyncio.sleep(LEASE_MS / 20_000)
                 else:
-                    self._worker = worker = work(name=taken.owner)
+                    dead = taken.owner
 
     def _should_stop(self, setup: RunSetup) -> Callable[[], Any]:
         asked = setup.ports.should_stop

@@ -39,8 +39,11 @@ class Lease:
 class Leases(Protocol):
     """Who gives runs to workers, each to one at a time."""
 
-    async def acquire(self, run_id: str, owner: str, now_ms: int) -> Lease:
+    async def acquire(self, run_id: str, owner: str, now_ms: int, *, dead: str | None = None) -> Lease:
         """Take a run that is free, or whose lease has expired, or that the same owner left behind.
+
+        Args:
+            dead: An owner of whom is known that he does not live any more; his lease holds no longer.
 
         Raises:
             LeaseTaken: Another worker has it.
@@ -77,14 +80,14 @@ class JournalLeases:
         self._journal = journal
         self.ttl_ms = ttl_ms
 
-    async def acquire(self, run_id: str, owner: str, now_ms: int) -> Lease:
-        await self._require_free(run_id, owner, now_ms)
+    async def acquire(self, run_id: str, owner: str, now_ms: int, *, dead: str | None = None) -> Lease:
+        await self._require_free(run_id, (owner, dead), now_ms)
         epoch = await self._journal.begin(_log_of(run_id))
         seq = await self._journal.last_seq(_log_of(run_id))
         try:
             return await self._write(Lease(run_id, owner, epoch, seq, now_ms + self.ttl_ms), HELD, now_ms)
         except LeaseLost:  # somebody began a later epoch between our two calls
-            await self._require_free(run_id, owner, now_ms)
+            await self._require_free(run_id, (owner, dead), now_ms)
             raise LeaseTaken(run_id, "another worker", now_ms + self.ttl_ms) from None
 
     async def renew(self, lease: Lease, now_ms: int) -> Lease:
@@ -93,9 +96,9 @@ class JournalLeases:
     async def release(self, lease: Lease, now_ms: int) -> None:
         await self._write(replace(lease, expires_at_ms=now_ms), RELEASED, now_ms)
 
-    async def _require_free(self, run_id: str, owner: str, now_ms: int) -> None:
+    async def _require_free(self, run_id: str, owners: tuple[str | None, ...], now_ms: int) -> None:
         held = await self._last(run_id)
-        if held is not None and held["owner"] != owner and held["expires_at_ms"] > now_ms:
+        if held is not None and held["owner"] not in owners and held["expires_at_ms"] > now_ms:
             raise LeaseTaken(run_id, held["owner"], held["expires_at_ms"])
 
     async def _last(self, run_id: str) -> dict[str, Any] | None:

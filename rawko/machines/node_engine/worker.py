@@ -86,15 +86,18 @@ class Worker:
             driver.stop(reason)
         return driver is not None
 
-    async def run(self, setup: RunSetup) -> RunReport:
+    async def run(self, setup: RunSetup, *, dead: str | None = None) -> RunReport:
         """Take the run's lease, drive it to its end, give the lease back.
+
+        Args:
+            dead: A worker of whom is known that it does not live any more: its lease is not waited for.
 
         Raises:
             LeaseTaken: Another worker has the run; nothing was done.
             JournalError: The lease could not be written, or the run's journal not be read.
             ReplayError: The run's journal was written with another setup.
         """
-        lease = await self._leases.acquire(setup.context.run_id, self.name, self._now_ms())
+        lease = await self._leases.acquire(setup.context.run_id, self.name, self._now_ms(), dead=dead)
         held = HeldLease(lease, self._clock)
         try:
             return await self._drive(replace(setup, ports=held.guarding(setup.ports)), held)

@@ -71,6 +71,18 @@ async def test_a_worker_that_was_killed_takes_its_own_run_again_at_once() -> Non
         await leases.renew(before, 20)
 
 
+async def test_the_lease_of_a_worker_that_is_dead_is_not_waited_for_and_goes_to_one() -> None:
+    leases = JournalLeases(Slow(), ttl_ms=1_000)
+    await leases.acquire("r1", "ann", 0)
+    with pytest.raises(LeaseTaken):
+        await leases.acquire("r1", "bob", 10, dead="cid")
+    tries = [leases.acquire("r1", name, 10, dead="ann") for name in ("bob", "cid")]
+    got = [one for one in await asyncio.gather(*tries, return_exceptions=True) if isinstance(one, Lease)]
+    assert len(got) == 1
+    with pytest.raises(LeaseTaken, match=f"at work at '{got[0].owner}'"):
+        await leases.acquire("r1", "dan", 20, dead="ann")
+
+
 class Slow(MemoryJournal):
     """A journal where others get a turn in the middle of every call."""
 
