@@ -2,6 +2,7 @@
 
     make conformance                                # runs all, writes the tables into the page
     python -m tests.conformance.compare --print     # prints them
+    python -m tests.conformance.compare --own       # only our column, which takes seconds
 
 What other engines did is kept beside the tables as numbers; our own column is checked against a run by
 `test_conformance_page`.
@@ -20,6 +21,8 @@ from tests.conformance import peers, scion, w3c
 from tests.conformance.fetch import NotFetched, scion_folder, w3c_folder
 from tests.conformance.sismic_examples import pages, suite
 from tests.conformance.table import Row, scion_rows, topic_of, w3c_rows
+from tests.conformance.test_scion import FAILS as SCION_FAILS
+from tests.conformance.test_w3c import FAILS as W3C_FAILS
 
 PAGE = Path(__file__).parents[2] / "docs" / "conformance.md"
 Outcomes = Mapping[str, str | None]
@@ -102,11 +105,11 @@ def _cell(column: Column, categories: list[str]) -> str:
     return f"{sum(row.passed for row in rows)} / {cases}" if cases else "–"
 
 
-def failures(column: Column) -> str:
-    """What an engine does not pass, in Markdown."""
+def failures(column: Column, reasons: Mapping[str, str]) -> str:
+    """What we do not pass, with the reasons that the suite's tests give, in Markdown."""
     assert column.rows is not None
     failed = [case for row in column.rows.values() for case in row.failed]
-    return "\n".join(f"- `{case}`" for case in failed) or "Nothing."
+    return "\n".join(f"- `{case}` {reasons.get(case, '')}".rstrip() for case in failed) or "Nothing."
 
 
 def sismic_table() -> str:
@@ -139,14 +142,39 @@ def own_column(content: str) -> dict[str, str]:
     return {cells[0].strip(" *"): cells[1].strip(" *") for cells in rows}
 
 
+def with_own_column(content: str, own: Column) -> str:
+    """A table with rawko's column brought up to date, and the others' as they were."""
+    now = own_column(table([own]))
+    lines = content.splitlines()
+    for place, line in enumerate(lines[2:], 2):
+        cells = line.strip("|").split("|")
+        name = cells[0].strip(" *")
+        cells[1] = f" **{now[name]}** " if "*" in cells[0] else f" {now[name]} "
+        lines[place] = f"|{'|'.join(cells)}|"
+    return "\n".join(lines)
+
+
+def renew_own() -> None:
+    """Bring our columns on the page up to date."""
+    page = PAGE.read_text("utf-8")
+    for name, rows, reasons in (("scion", scion_rows(), SCION_FAILS), ("w3c", w3c_rows(), W3C_FAILS)):
+        own = Column("rawko", rows)
+        page = replaced(page, name, with_own_column(part(page, name), own))
+        page = replaced(page, f"{name} failures", failures(own, reasons))
+    PAGE.write_text(page, "utf-8")
+
+
 def main(arguments: list[str]) -> int:
     try:
+        if "--own" in arguments:
+            renew_own()
+            return 0
         on_scion, on_w3c = scion_columns(), w3c_columns()
         parts = {
             "scion": table(on_scion),
-            "scion failures": failures(on_scion[0]),
+            "scion failures": failures(on_scion[0], SCION_FAILS),
             "w3c": table(on_w3c),
-            "w3c failures": failures(on_w3c[0]),
+            "w3c failures": failures(on_w3c[0], W3C_FAILS),
             "sismic": sismic_table(),
         }
     except NotFetched as error:
