@@ -126,7 +126,8 @@ class FreeContext:
 
     @staticmethod
     def initial(given: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: freeze(value, name) for name, value in given.items()}
+        """The input itself, which is frozen."""
+        return dict(given.items())
 
     @staticmethod
     def field(name: str, value: Any) -> Any:

@@ -25,7 +25,7 @@ from rawko.interpreter.program import (
     program_of,
 )
 from rawko.interpreter.steps import Step
-from rawko.interpreter.values import Record, freeze
+from rawko.interpreter.values import Record, freeze_fields
 from rawko.interpreter.work import Invocation, Work
 
 NO_BINDINGS = Bindings()
@@ -63,9 +63,9 @@ class Core(SismicInterpreter):
         self._bindings = bindings = NO_BINDINGS if bindings is None else bindings
         self._program: Program = program_of(chart, bindings)
         self.clock = SimulatedClock() if clock is None else clock
-        self._time: float = self.clock.time
+        self._time: float = self._now()
         self._model: ContextModel | FreeContext = model_of(chart, bindings)
-        self._input: Record = freeze(dict(input), "input") if input else NO_INPUT
+        self._input: Record = Record(freeze_fields(input, "input")) if input else NO_INPUT
         self._fields: dict[str, Any] = self._model.initial(self._input)
         self._context = Record(self._fields)
         self._node: Node | None = None
