@@ -172,12 +172,27 @@ class Archive:
 
 
 def user_of(state_dir: str | os.PathLike[str], run: str) -> int | None:
-    """The process that is at work on a run; None where nobody is."""
+    """The process that is at work on a run; None where nobody is.
+
+    The lock itself is only tried where a living process has left its number: whoever tries it holds it for a moment,
+    and a run that begins at that moment would be refused.
+    """
     file = Path(state_dir) / f"{check_run(run)}.lock"
-    if not file.is_file():
-        return None
     try:
+        process = int(file.read_text("ascii").strip() or 0)
+        if not process or not _is_alive(process):
+            return None
         with FileLock(file).alone_or_not() as is_free:
-            return None if is_free else int(file.read_text("ascii").strip() or 0)
-    except (OSError, ValueError, WorkspaceError):  # not ours to ask
+            return None if is_free else process
+    except (OSError, ValueError, WorkspaceError):  # there is none, or it is not ours to ask
         return None
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True

@@ -98,3 +98,15 @@ def test_a_state_folder_without_snapshots_is_told(tmp_path: Path) -> None:
     with pytest.raises(WorkspaceError, match="there are no snapshots"):
         Archive(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_process_that_is_gone_uses_nothing(folder: Path) -> None:
+    with SnapshotStore.open(folder, state(folder), run="r"):
+        pass
+    lock = state(folder) / "r.lock"
+    lock.write_text("4194304\n")  # above the largest process id
+    assert user_of(state(folder), "r") is None
+    lock.write_text(f"{os.getpid()}\n")
+    assert user_of(state(folder), "r") is None, "alive, but it does not hold the lock"
+    lock.write_text("nobody\n")
+    assert user_of(state(folder), "r") is None
