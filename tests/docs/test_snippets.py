@@ -70,6 +70,7 @@ def test_command_lines_exist(page: str, line: str) -> None:
     words = shlex.split(line.split(" > ")[0])[1:]
     command = group.commands.get(words[0])  # type: ignore[attr-defined]
     assert command is not None, f"{page}: no command {words[0]!r}"
+    command = getattr(command, "commands", {}).get(words[1] if len(words) > 1 else "", command)
     known = {option for parameter in command.params for option in parameter.opts}
     used = {word.split("=")[0] for word in words[1:] if word.startswith("-")}
     assert used <= known | {"--help"}, f"{page}: {line}"
