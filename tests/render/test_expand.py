@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rawko.chart import Chart, find_chart, load_chart, parse_chart
 from rawko.render.draw import Options, draw, draw_scene
@@ -105,3 +109,19 @@ def test_the_shipped_machines_in_each_other() -> None:
 def test_texts_hold_them_too(suffix: str) -> None:
     found = text(HOST, suffix, Options(children={"work": [Child(("planner",), SMALL)]}))
     assert "planner" in found and "judging" in found
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.sampled_from(['"]; evil [', "</text><b>", "x\\", "👩\u200d💻", "-->", "[*]", "&lt;"])
+    | st.text(min_size=1, max_size=20)
+)
+def test_no_agent_s_name_adds_anything(name: str) -> None:
+    def shape(each: str, suffix: str) -> list[str]:
+        found = text(HOST, suffix, Options(children={"work": [Child((each,), SMALL)]}))
+        if suffix == ".svg":
+            return [element.tag for element in ElementTree.fromstring(found).iter()]
+        return [re.sub(r'"(?:[^"\\]|\\.)*"|(?<= : ).*', "", line) for line in found.splitlines()]
+
+    for suffix in (".svg", ".dot", ".puml"):
+        assert shape(name, suffix) == shape("plain", suffix)
