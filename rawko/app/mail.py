@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from rawko.app.record import RunRecord, runs_folder
 from rawko.config import ConfigError, Settings
-from rawko.workspace.locks import FileLock
+from rawko.workspace.archive import user_of
 
 POLL_S: Final = 0.2
 """How often the owner of a run looks for mail: one look at a folder that mostly is not there."""
@@ -39,11 +39,7 @@ class Letter:
 
 def is_at_work(settings: Settings, run: str) -> bool:
     """Whether some process has the run at work right now; the system forgets those that have died."""
-    snapshots = settings.state_dir / "snapshots"
-    if not (snapshots / f"{run}.lock").exists():
-        return False
-    with FileLock(snapshots / f"{run}.lock").alone_or_not() as is_free:
-        return not is_free
+    return user_of(settings.state_dir / "snapshots", run) is not None
 
 
 def outcome_now(record: RunRecord) -> str:
