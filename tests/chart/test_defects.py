@@ -180,7 +180,7 @@ DEFECTS: list[tuple[str, str]] = [
      "8:18: conflicting-keys: one contract item has exactly one key, found 2 keys: 'before', 'after'; "
      "write a list with one key per item"),
     ("statechart: {name: t, preamble: x, root state: {name: t}}",
-     f"1:33: code-not-trusted: this is Python code. {CODE}"),
+     f"1:33: code-not-trusted: 'preamble' and 'python' hold Python code. {CODE}"),
     # names
     (states('- name: "a\\nb"'), "7:13: invalid-name: name 'a\\nb' holds a control character"),
     (states("- name: ' a'"), "7:13: invalid-name: name ' a' starts or ends with a space"),

@@ -75,7 +75,7 @@ def code(reader: Reader, node: Node) -> str:
     """`preamble` and `python`."""
     scalar = reader.scalar(node, "Python code")
     if not reader.is_trusted:
-        reader.fail("code-not-trusted", scalar, f"this is Python code. {ALLOW_CODE}")
+        reader.fail("code-not-trusted", scalar, f"'preamble' and 'python' hold Python code. {ALLOW_CODE}")
     return scalar.text
 
 
