@@ -6,6 +6,8 @@ from typing import Any
 
 from sismic.model import MetaEvent
 
+from rawko.chart.definition import Transition
+
 
 def meta_event(name: str, data: dict[str, Any]) -> MetaEvent:
     """A meta-event with this very data: `MetaEvent(name, **data)` would copy it twice."""
@@ -45,6 +47,69 @@ class FixedMetaEvent(MetaEvent):
 
     def __repr__(self) -> str:
         return repr(meta_event(self.name, self._fixed))
+
+
+class _StepEvent(MetaEvent):
+    """A meta-event of one step: its fields are kept as they come, and put into a dictionary for those who ask."""
+
+    __slots__ = ()
+
+    def __getattr__(self, attribute: str) -> Any:
+        try:
+            return self.data[attribute]
+        except KeyError:
+            raise AttributeError(f"{self!r} has no attribute {attribute!r}") from None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return meta_event, (self.name, self.data)
+
+    def __repr__(self) -> str:
+        return repr(meta_event(self.name, self.data))
+
+
+class StepStarted(_StepEvent):
+    """`step started`, at a time in seconds."""
+
+    __slots__ = ("time",)
+    name = "step started"
+
+    def __init__(self, time: float) -> None:
+        self.time = time
+
+    @property
+    def data(self) -> dict[str, Any]:  # type: ignore[override]  # sismic's is an attribute
+        return {"time": self.time}
+
+
+class EventConsumed(_StepEvent):
+    """`event consumed`."""
+
+    __slots__ = ("event",)
+    name = "event consumed"
+
+    def __init__(self, event: Any) -> None:
+        self.event = event
+
+    @property
+    def data(self) -> dict[str, Any]:  # type: ignore[override]  # as above
+        return {"event": self.event}
+
+
+class TransitionProcessed(_StepEvent):
+    """`transition processed`, for an event, or None."""
+
+    __slots__ = ("_transition", "event")
+    name = "transition processed"
+
+    def __init__(self, transition: Transition, event: Any) -> None:
+        self._transition = transition
+        self.event = event
+
+    @property
+    def data(self) -> dict[str, Any]:  # type: ignore[override]  # as above
+        targets = list(self._transition.targets)
+        target = targets[0] if targets else None
+        return {"source": self._transition.source, "target": target, "targets": targets, "event": self.event}
 
 
 class StateEvents(dict[int, FixedMetaEvent]):

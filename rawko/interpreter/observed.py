@@ -20,7 +20,14 @@ from rawko.interpreter.code import CompiledAction
 from rawko.interpreter.contracts import condition_text
 from rawko.interpreter.errors import UntrustedCodeError
 from rawko.interpreter.events import Event, InternalEvent
-from rawko.interpreter.meta import STEP_ENDED, STEP_ROLLED_BACK, meta_event
+from rawko.interpreter.meta import (
+    STEP_ENDED,
+    STEP_ROLLED_BACK,
+    EventConsumed,
+    StepStarted,
+    TransitionProcessed,
+    meta_event,
+)
 from rawko.interpreter.program import Block, Operation, Plan, Where
 from rawko.interpreter.values import Record, freeze
 from rawko.interpreter.work import Failed, ListenerFailed
@@ -120,7 +127,7 @@ class Observation:
         for property_ in self._properties:
             property_.mark()
         self.is_open = True
-        event = meta_event("step started", {"time": now})
+        event = StepStarted(now)
         for listener in listeners:  # nothing is left to be undone: errors go to the caller as they are
             listener(event)
 
@@ -128,11 +135,13 @@ class Observation:
         """Tell the end of a step, once. In a macrostep, this is the last thing that may undo it."""
         if self.is_open:
             self._live = self._told = None
-            if self.interpreter._is_busy:
-                self._tell(STEP_ENDED)
-            else:
+            try:
                 for listener in self._current:
                     listener(STEP_ENDED)
+            except Exception as error:
+                if self.interpreter._is_busy:
+                    raise ListenerFailed(error) from error
+                raise
             self.is_open = False
 
     def step_failed(self) -> None:
@@ -163,7 +172,8 @@ class Observation:
                     continue
 
     def event_consumed(self, event: Event) -> None:
-        self.notify("event consumed", event=event)
+        if self._current:
+            self._tell(EventConsumed(event))
 
     # ------------------------------------------------------------ a microstep
 
@@ -198,34 +208,31 @@ class Observation:
         """The meta-events of a macrostep that runs no code and is bound by no contract."""
         if not self._current:
             return
+        program, outline = self.program, plan.outline
+        exit_events, entry_events = program.exit_events, program.entry_events
+        told: MetaEvent = EventConsumed(event)
         try:
-            self._tell_plan(plan, event)
+            for listener in self._current:  # looked up each time: a listener may leave
+                listener(told)
+            self._told, count = plan, 0  # what is active meanwhile is worked out for those who ask
+            for state in outline.exits:
+                self._told_count = count = count + 1
+                told = exit_events[state]
+                for listener in self._current:
+                    listener(told)
+            for transition in outline.transitions:
+                self._told_count = count = count + 1
+                told = TransitionProcessed(program.structure.transitions[transition], event)
+                for listener in self._current:
+                    listener(told)
+            for entry in outline.entries:
+                self._told_count = count = count + 1
+                told = entry_events[entry[0]]
+                for listener in self._current:
+                    listener(told)
         except Exception as error:
             raise ListenerFailed(error) from error
         self._told = None
-
-    def _tell_plan(self, plan: Plan, event: Event | None) -> None:
-        program, outline = self.program, plan.outline
-        exit_events, entry_events = program.exit_events, program.entry_events
-        told = meta_event("event consumed", {"event": event})
-        for listener in self._current:  # looked up each time: a listener may leave
-            listener(told)
-        self._told, count = plan, 0  # what is active meanwhile is worked out for those who ask
-        for state in outline.exits:
-            self._told_count = count = count + 1
-            told = exit_events[state]
-            for listener in self._current:
-                listener(told)
-        for transition in outline.transitions:
-            self._told_count = count = count + 1
-            told = self._processed(transition, event)
-            for listener in self._current:
-                listener(told)
-        for entry in outline.entries:
-            self._told_count = count = count + 1
-            told = entry_events[entry[0]]
-            for listener in self._current:
-                listener(told)
 
     def _exit(self, block: Block, live: set[int]) -> None:
         name = self.program.structure.names[block.element]
@@ -246,14 +253,7 @@ class Observation:
         self._forget(block.element)
         self.fired(block.element)
         if self._current:
-            self._tell(self._processed(block.element, event))
-
-    def _processed(self, transition: int, event: Event | None) -> MetaEvent:
-        definition = self.program.structure.transitions[transition]
-        targets = list(definition.targets)
-        target = targets[0] if targets else None
-        data = {"source": definition.source, "target": target, "targets": targets, "event": event}
-        return meta_event("transition processed", data)
+            self._tell(TransitionProcessed(self.program.structure.transitions[block.element], event))
 
     def microstep_ended(self, sent: list[Any]) -> None:
         """Sent events in order, then the invariants of all active states."""

@@ -14,8 +14,8 @@ from sismic.model import MetaEvent
 
 from rawko.chart.assemble import sealed
 from rawko.chart.definition import Chart, Constant
-from rawko.interpreter import Bindings, Interpreter, InterpreterError, Receipt, Step, raise_, send
-from rawko.interpreter.meta import FixedMetaEvent
+from rawko.interpreter import Bindings, Event, Interpreter, InterpreterError, Receipt, Step, raise_, send
+from rawko.interpreter.meta import EventConsumed, FixedMetaEvent, StepStarted, TransitionProcessed
 from tests.interpreter.strategies import EVENTS, Move, charts, interpreter_of, moves
 from tests.interpreter.tables import chart_of
 
@@ -186,3 +186,27 @@ def test_meta_events_that_are_shared_are_read_only_and_copies_are_not() -> None:
     for again in (copy.copy(event), copy.deepcopy(event), pickle.loads(pickle.dumps(event))):
         assert type(again) is MetaEvent
         assert again == event
+
+
+def test_meta_events_of_steps_are_what_sismic_makes_of_the_same() -> None:
+    transition = chart_of(TOGGLE).transitions[0]
+    event = Event("E", n=1)
+    pairs = [
+        (StepStarted(2.5), MetaEvent("step started", time=2.5)),
+        (EventConsumed(event), MetaEvent("event consumed", event=event)),
+        (
+            TransitionProcessed(transition, event),
+            MetaEvent("transition processed", source="a", target="b", targets=["b"], event=event),
+        ),
+    ]
+    for ours, theirs in pairs:
+        assert isinstance(ours, MetaEvent)
+        assert (ours, ours.data, repr(ours), hash(ours), dir(ours)) == (
+            theirs, theirs.data, repr(theirs), hash(theirs), dir(theirs)
+        )  # fmt: skip
+        for name, value in theirs.data.items():
+            assert getattr(ours, name) == value
+        with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+            _ = ours.nothing
+        for again in (copy.copy(ours), pickle.loads(pickle.dumps(ours))):
+            assert (type(again), again) == (MetaEvent, theirs)
