@@ -555,6 +555,8 @@ class Actor:
 
     def snapshot_in_turn(self) -> dict[str, Any]:
         """As `snapshot`, for whoever holds the session's turn."""
+        if self._snapshot is not None and not self.interpreter.is_started:
+            return dict(self._snapshot)  # made, and not yet brought back: its turn comes after its parent's
         while self._inbox:
             self._inbox.take_in()
         snapshot = self.interpreter.snapshot()

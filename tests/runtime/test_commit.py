@@ -268,3 +268,52 @@ async def test_what_an_earlier_process_noted_is_in_the_checkpoint_of_the_next_on
     checkpoint = await journal.last_checkpoint("r")
     assert checkpoint is not None
     assert checkpoint[1]["notes"] == notes
+
+
+async def test_a_checkpoint_between_the_return_of_a_parent_and_of_its_child_holds_both() -> None:
+    """It is due with the very row that brings the parent back; the child comes back in a row of its own, later."""
+    kid = parse_chart("""
+statechart:
+  name: k
+  root state:
+    name: k
+    initial: x
+    states:
+      - name: x
+        transitions: [{event: TICK, action: {assign: {n: 1}}}, {event: GO, target: y}]
+      - name: y
+        invoke: {id: job, src: job, on done: x}
+""")
+    parent = parse_chart(
+        "statechart: {name: p, root state: {name: p, initial: a, states: [{name: a, invoke: "
+        "{id: kid, src: kid, on restore: resume, on error: a}}]}}"
+    )
+    inner, bindings = Bindings(), Bindings()
+    inner.add("actor", "job", _never_done)
+    bindings.add("actor", "kid", child_machine(lambda input: ChildMachine(kid, inner, {"n": 0})))
+    journal = MemoryJournal()
+    async with Actor(parent, bindings, journal=journal, run="r") as actor:
+        await actor.settle()
+        while await journal.last_seq("r") < CHECKPOINT_EVERY - 2:
+            actor.children["kid"].send("TICK")
+            await actor.settle()
+        actor.children["kid"].send("GO")
+        await actor.settle()
+    recorded = await read_recorded(journal, "r")
+    assert (recorded.checkpoint, recorded.last_seq) == (None, CHECKPOINT_EVERY - 1)
+    replayed = await replay(recorded, "r", parent, bindings)
+    session = Session(run="r", journal=journal, recorded=recorded)
+    async with Actor(parent, bindings, session=session, snapshot=replayed.snapshot) as actor:
+        await actor.settle()
+        assert actor.children["kid"].configuration == ("k", "y")
+    checkpoint = await journal.last_checkpoint("r")
+    assert checkpoint is not None
+    assert checkpoint[0] == CHECKPOINT_EVERY
+    assert checkpoint[1]["children"]["kid"]["configuration"] == ["k", "y"]
+    again = await replay(journal, "r", parent, bindings)
+    assert again.snapshot is not None
+    assert again.snapshot["children"]["kid"]["context"] == {"n": 1}
+
+
+async def _never_done(given: Any) -> None:
+    await asyncio.Event().wait()
