@@ -269,7 +269,7 @@ def runs_prune(
 @app.command()
 def log(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run; see `rawko runs`.", show_default=False)],
-    whole: Annotated[bool, typer.Option("--all", "-a", help="Also the pieces of text as they arrived.")] = False,
+    whole: Annotated[bool, typer.Option("--all", "-a", help="Also pieces of text, which older runs have.")] = False,
     last: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option("-n", "--last", min=1, metavar="N", help="The latest N steps alone."),
