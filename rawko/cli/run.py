@@ -19,7 +19,7 @@ from rawko.app.headless import Headless
 from rawko.cli.live import LiveOutput
 from rawko.cli.logs import RunLog
 from rawko.cli.output import complain, nobody_reads
-from rawko.cli.people import TerminalPeople
+from rawko.cli.people import TerminalPeople, user
 from rawko.cli.summary import print_report
 from rawko.config import ConfigError, Flags, load_settings
 from rawko.runtime.inspection import InspectionEvent
@@ -239,7 +239,7 @@ class _Interrupts:
         self._count += 1
         if self._count == 1:
             self._tell("\nrawko: cancelling; press Ctrl-C again to kill")
-            self._run.cancel()
+            self._run.cancel(who=user())
         elif self._count == 2:
             self._killing = asyncio.ensure_future(self._kill())
         else:

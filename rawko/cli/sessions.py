@@ -9,6 +9,7 @@ from pathlib import Path
 from rawko.app import Run
 from rawko.app.asking import Asked, open_question
 from rawko.app.continuing import ENDED, is_parked
+from rawko.app.headless import Headless
 from rawko.app.mail import is_at_work, leave
 from rawko.app.past import run_of
 from rawko.app.record import RunRecord
@@ -20,7 +21,7 @@ from rawko.cli.run import NO_BOUNDS, Bounds, execute
 from rawko.cli.settings import settings_here
 from rawko.cli.summary import how_to_answer
 from rawko.config import ConfigError, Settings, checked_headless
-from rawko.runtime.ports import Answer, Question
+from rawko.runtime.ports import Answer, People, Question
 from rawko.vocabulary.documents import accepted
 
 _SCOPES = ("once", "tool", "always")
@@ -30,14 +31,15 @@ APPROVAL = ("approval",)
 
 
 class _OneAnswer:
-    """Somebody who has said one thing, and is not there for a second question."""
+    """Somebody who has said one thing, and is not there for a second question: that is for the run's policy."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, afterwards: People) -> None:
         self._text: str | None = text
+        self._afterwards = afterwards
 
     async def ask(self, question: Question) -> Answer | None:
         text, self._text = self._text, None
-        return None if text is None else Answer(text, who=user())
+        return await self._afterwards.ask(question) if text is None else Answer(text, who=user())
 
 
 def resume_command(
@@ -90,7 +92,10 @@ def answer_command(run: str, text: str, kinds: tuple[str, ...], *, as_json: bool
             return 0
     except ConfigError as error:
         return complain(str(error))
-    return complain(problem) if problem else execute(going, as_json=as_json, quiet=False, people=_OneAnswer(text))
+    if problem:
+        return complain(problem)
+    nobody = Headless(record.settings.headless, record.settings.default_answers)
+    return execute(going, as_json=as_json, quiet=False, people=_OneAnswer(text, nobody))
 
 
 def approve_command(run: str, scope: str, *, as_json: bool) -> int:

@@ -146,6 +146,16 @@ def test_what_has_no_default_answer_is_parked_never_made_up(typed: Typed, rawko:
     assert typed("answer", parked.report["run"], "spaces", "--json").code == 0
 
 
+def test_after_the_one_answer_the_policy_counts_again(typed: Typed, rawko: Shell) -> None:
+    """What had no default answer was parked; what has one is answered by it."""
+    rawko.write(".rawko/config.yaml", "headless: default\ndefault_answers: {clarify: four}\n")
+    scenario = rawko.scenario(STUCK, ASK, {**DONE, "expect": {"last_message": "four"}})
+    run = typed(*ALONE, "--scenario", str(scenario)).report["run"]
+    done = typed("answer", run, "go on", "--json", env={"USER": "ada"})
+    assert done.code == 0, done.text
+    assert answers_of(typed, run) == [("pause", "go on", "ada"), ("clarify", "four", "default answer")]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [(("--headless", "default"), "needs answers"), (("--headless", "pray"), "accepted: 'fail', 'park', 'default'")],
