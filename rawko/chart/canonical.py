@@ -12,7 +12,16 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import Any
 
-from rawko.chart.definition import Chart, Json, State, Transition
+from rawko.chart.definition import (
+    Argument,
+    CallAction,
+    Chart,
+    GuardCall,
+    Json,
+    LiteralArgument,
+    State,
+    Transition,
+)
 
 FORMAT = 1
 """Goes into the hash; raised whenever the same text comes to mean something else."""
@@ -75,9 +84,25 @@ def _plain(value: Any) -> Json:
         return value
     if kind is tuple or kind is list:
         return [item if type(item) in _LEAVES else _plain(item) for item in value]
+    if kind is GuardCall or kind is CallAction:
+        return _call(value)
     if kind not in _FIELDS and isinstance(value, Mapping):  # asking an abstract class takes longer than the rest
         return {key: _plain(item) for key, item in value.items()}
     return {"is": kind.__name__, **_given(value)}
+
+
+def _call(value: GuardCall | CallAction) -> Json:
+    """What `_given` gives; spelled out, because large charts consist of calls."""
+    found: dict[str, Json] = {"is": type(value).__name__, "name": value.name}
+    if value.arguments:
+        found["arguments"] = [[name, _argument(argument)] for name, argument in value.arguments]
+    return found
+
+
+def _argument(argument: Argument) -> Json:
+    if type(argument) is LiteralArgument:
+        return {"is": "LiteralArgument", "value": _plain(argument.value)}
+    return {"is": type(argument).__name__, **_given(argument)}
 
 
 def _fields(kind: type) -> tuple[tuple[tuple[str, Any], ...], Callable[[Any], tuple[Any, ...]]]:
