@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -44,7 +44,7 @@ from rawko.machines.prompts import PromptError, Prompts
 from rawko.providers.metered import MeteredProvider
 from rawko.providers.models import context_window, resolve_model
 from rawko.runtime.actor import Actor
-from rawko.runtime.errors import JournalError
+from rawko.runtime.errors import ActorCrashed, ActorStopped, JournalError
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.journal import Journal
 from rawko.runtime.ports import Answer, People, Provider, Question, Toolbox, Unattended, WorkspaceError
@@ -72,6 +72,18 @@ class Stores:
 
 Prepared = tuple[Chart, Bindings, dict[str, Any]]
 """Chart, bindings and input of the machine to run."""
+
+
+async def _first_of(ends: Iterable[asyncio.Future[Any]], helpers: Iterable[asyncio.Future[Any]]) -> None:
+    """Wait for one of the ends; a helper that fails before is not waited in vain for, but raised."""
+    waiting, helping = set(ends), set(helpers)
+    while True:
+        done, _ = await asyncio.wait(waiting | helping, return_when=asyncio.FIRST_COMPLETED)
+        if done & waiting:
+            return
+        for helper in done:
+            helper.result()
+        helping -= done
 
 
 class Nobody:
@@ -120,6 +132,7 @@ class Run:
     _asked: asyncio.Event = field(default_factory=asyncio.Event)
     _is_cancelled: bool = False
     _canceller: str = ""
+    _carried: dict[str, Any] | None = None
     _resumed_from: Mapping[str, Any] | None = None
     _notes: list[str] = field(default_factory=list)
 
@@ -179,6 +192,8 @@ class Run:
             stores = stores or await self._open_stores(stack)
             workspace = stores.workspace
             actor = await self._make_actor(meter, toolbox, stores)
+            if self.continues is not None and not self.is_resumed:  # what cannot be read is told before anything begins
+                self._carried = await self._legacy(self.continues)
             if self.is_resumed:  # only now: a run that cannot be resumed is left as it was found
                 await asyncio.to_thread(Leftovers(running_folder(self.settings, self.id)).end_all)
                 await self._keep_edits(workspace, toolbox)
@@ -361,7 +376,7 @@ class Run:
             asked = asyncio.create_task(self._asked.wait())
             helpers = [asyncio.create_task(help(actor)) for help in (self._begin, self._ask_again, self._read_mail)]
             try:
-                await asyncio.wait({ended, asked}, return_when=asyncio.FIRST_COMPLETED)
+                await _first_of((ended, asked), helpers)
                 if not ended.done():
                     await actor.settle()  # a parent is told after the observers that its agent waits
             finally:
@@ -374,7 +389,10 @@ class Run:
         has_task = self.agent is not None and self.continues is None and not self.first_events
         if self._is_cancelled or self.is_cancel or has_task:
             return
-        await actor.wait_for(lambda a: a.matches("idle") or not self._may_be_new(a))
+        try:
+            await actor.wait_for(lambda a: a.matches("idle") or not self._may_be_new(a))
+        except (ActorStopped, ActorCrashed):
+            return  # it ended before: whoever waits for its end is told
         if not self._may_be_new(actor):
             return
         if self.first_events:
@@ -383,7 +401,7 @@ class Run:
         elif self.continues is None:
             actor.send("START_TASK", task=self.task)
         else:
-            actor.put(continuing.EVENT, await self._legacy(self.continues))
+            actor.put(continuing.EVENT, self._carried or await self._legacy(self.continues))
 
     def _may_be_new(self, actor: Actor) -> bool:
         """Whether the machine has not been told its task yet."""

@@ -277,3 +277,18 @@ async def test_a_reset_is_a_new_run_of_the_same_task(place: Place) -> None:
     first, second = await run.execute(), await again.execute()
     assert (first.outcome, second.outcome) == ("success", "success")
     assert first.run != second.run
+
+
+async def test_people_who_fail_end_a_resumed_run_instead_of_leaving_it_waiting(place: Place) -> None:
+    """What helps a run along must not fail in silence."""
+
+    class Broken:
+        async def ask(self, question: Question) -> Answer | None:
+            raise RuntimeError("the terminal broke")
+
+    parked = place.run(says("developer", call("clarify", question="?")))
+    assert (await parked.execute()).outcome == "needs_person"
+    again = Run(parked.settings, parked.task, agent="developer", id=parked.id, is_resumed=True, people=Broken())
+    with pytest.raises(RuntimeError, match="the terminal broke"):
+        async with asyncio.timeout(20):
+            await again.execute()
