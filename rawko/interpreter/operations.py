@@ -61,7 +61,10 @@ class Operations(Core):
                         update = what.function(context, event)
                         if update is None:
                             continue
-                    self._apply(update)
+                    if update.__class__ is Assign:
+                        self._assign(update)
+                    else:
+                        self._apply(update)
                 except (Failed, ListenerFailed):
                     raise
                 except Exception as error:

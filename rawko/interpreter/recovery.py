@@ -45,7 +45,17 @@ class Recovery(Operations):
 
     def _marks_now(self) -> Marks:
         """Where the machine stands; the context is undone from the `Work` of the macrostep."""
-        return self._mark(self._node, self._history, self._event)
+        observation = self._observation
+        return (
+            self._node,
+            self._history,
+            self._invocations,
+            self._number,
+            self._seq,
+            self._olds,
+            self._event,
+            None if observation is None else observation.mark(),
+        )
 
     def _mark(self, node: Node | None, history: dict[int, tuple[int, ...]], event: Event) -> Marks:
         """The same, where these three have changed already."""
