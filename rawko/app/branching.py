@@ -85,6 +85,8 @@ async def branch(
 
 def _repository(record: RunRecord, current: Settings) -> tuple[Repository, Path]:
     """The repository of the run's workspace, with that; of a fork, those of the run that it comes from."""
+    if shutil.which("git", path=current.environ.get("PATH")) is None:
+        raise ConfigError("a branch is written by the program 'git', which is not on the PATH")
     origin = record
     while True:
         workspace = origin.settings.workspace

@@ -286,6 +286,8 @@ def test_outside_of_a_repository_there_is_nowhere_to_write(travel: Travel) -> No
     refused = travel.typed("branch", travel.at("last"), "b")
     assert refused.code == 2
     assert "is in no git repository" in refused.err
+    without = travel.typed("branch", travel.at("last"), "b", env={"PATH": str(travel.rawko.home)})
+    assert (without.code, "program 'git', which is not on the PATH" in without.err) == (2, True)
 
 
 def test_the_winner_among_forks_becomes_a_branch_of_the_original(in_git: Travel) -> None:
