@@ -371,7 +371,7 @@ class Interpreter(Macrosteps):
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether nothing would come of a step now: nothing waits, and nobody has to look (invariants, timed guards)."""
+        """Whether nothing would come of a step now: nothing waits, nobody has to look (invariants, timed guards)."""
         observation = self._observation
         return (
             not self._is_done
