@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rawko.journal.blobs import MIN_CHARS, PAGE_ITEMS, pack, pointers, squeeze, unpack, unsqueeze
@@ -23,12 +23,14 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 )
 
 
+@settings(max_examples=50)
 @given(VALUES)
 def test_any_value_comes_back(value: Any) -> None:
     packed = pack(value)
     assert unpack(packed.text, packed.taken.__getitem__) == value
 
 
+@settings(max_examples=30)
 @given(VALUES)
 def test_no_pointer_is_missed(value: Any) -> None:
     packed = pack(value)
