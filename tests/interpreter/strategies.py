@@ -169,6 +169,7 @@ def chart_bindings() -> Bindings:
     bindings.add("actor", "work", None)
     bindings.guard(few)
     bindings.guard(parity)
+    bindings.guard(holds)
     for function in (note, count, raise_few, send_few):
         bindings.action(function)
     return bindings
@@ -180,6 +181,11 @@ def few(context: Any, event: Any) -> bool:
 
 def parity(context: Any, event: Any, k: int) -> bool:
     return bool(len(context["log"]) % 2 == k)
+
+
+def holds(context: Any, event: Any) -> bool:
+    """A condition of contracts."""
+    return True
 
 
 def note(context: Any, event: Any, what: str) -> Updates:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from rawko.chart.definition import Chart
+from rawko.chart.assemble import sealed
+from rawko.chart.definition import Chart, Contract, GuardCall
 from rawko.interpreter import ActionError, Bindings, EventlessCycleError, Interpreter, InvocationError, Step
 from tests.interpreter.strategies import Move, chart_bindings, charts, interpreter_of, is_legal, moves
 
@@ -128,6 +130,34 @@ def test_whichever_call_fails_all_is_as_before_but_the_event(chart: Chart, story
         run(machine, move)
     calls = min(counting.calls, 25)
     for at in range(1, calls + 1):
+        fails_once(chart, story, Failing(at))
+
+
+def contracted(chart: Chart) -> Chart:
+    """The chart with conditions around each state and each transition. Invariants of states are asked at rest, too,
+    where no event is at stake: see test_listeners."""
+    condition = (GuardCall("holds"),)
+    transitions = tuple(replace(t, contract=Contract(condition, condition, condition)) for t in chart.transitions)
+    states = {
+        state.name: replace(
+            state,
+            contract=Contract(condition, condition),
+            transitions=tuple(transitions[t.index] for t in state.transitions),
+        )
+        for state in chart
+    }
+    return sealed(replace(chart, states=MappingProxyType(states), transitions=transitions))
+
+
+@settings(fast, max_examples=8)
+@given(charts(), moves)
+def test_whichever_condition_fails_all_is_as_before_but_the_event(chart: Chart, story: list[Move]) -> None:
+    chart = contracted(chart)
+    counting = Failing(0)
+    machine = interpreter_of(chart, counting.bindings())
+    for move in (None, *story):
+        run(machine, move)
+    for at in range(1, min(counting.calls, 40) + 1):
         fails_once(chart, story, Failing(at))
 
 
