@@ -7,7 +7,6 @@ exploration goes on where its journal ends, launches the program anew and makes 
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -18,6 +17,7 @@ from typing import Any, Final
 from rawko.app.exploration_record import ExplorationPlan, ExplorationRecord, explorations_folder
 from rawko.app.exploration_report import ExplorationReport, report_of
 from rawko.app.journals import open_journal
+from rawko.app.names import new_id
 from rawko.app.parts import NO_MODEL, open_provider
 from rawko.config import ConfigError, Settings
 from rawko.machines.node_engine import Adapters, NodeEngineContext
@@ -54,11 +54,6 @@ _FREE: Final = Price(input=0.0, output=0.0)
 
 Tell = Callable[[str, Sequence[Mapping[str, Any]]], None]
 """Called with (node, events) after each attempt, once it is kept."""
-
-
-def new_id() -> str:
-    """A name for an exploration: when, and something that nobody else has."""
-    return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
 
 
 @dataclass(slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -14,6 +13,7 @@ from rawko.app import continuing, mail
 from rawko.app.git import head_of
 from rawko.app.journals import begin_journal, nothing_left, open_journal
 from rawko.app.meanwhile import is_capturing, keep_edits, needs_reset
+from rawko.app.names import new_id
 from rawko.app.needs import charts_of, read_only_tools, tools_of
 from rawko.app.parts import (
     Machine,
@@ -123,7 +123,7 @@ class Run:
     continues: str | None = None
     first_events: Sequence[tuple[str, Mapping[str, Any]]] = ()
     is_cancel: bool = False
-    id: str = field(default_factory=lambda: f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}")
+    id: str = field(default_factory=new_id)
     _actor: Actor | None = None
     _meter: MeteredProvider | None = None
     _toolbox: Toolbox | None = None

@@ -17,6 +17,8 @@ from rawko.terminal.process import WRITE_TIMEOUT_S, PtyProcess
 
 ESCAPE_PAUSE_S: Final = 0.2
 """After the key escape: what follows at once would be taken for the rest of a sequence, or for a key with alt."""
+ESCAPE_READ_S: Final = 2.0
+"""So long a busy program may take to read the escape, before the pause."""
 DRAIN_S: Final = 0.2
 """How long the last words of a program that has ended are waited for, where a child of it holds the terminal open."""
 _POLL_S: Final = 0.05
@@ -152,6 +154,7 @@ class PtyTerminal:
             typed = text.replace("\r\n", "\n").replace("\n", "\r").encode("utf-8", "surrogateescape")
         await process.write(typed + b"".join(strokes[:1]))
         for stroke in strokes[1:]:
+            await process.until_read(ESCAPE_READ_S)
             await asyncio.sleep(ESCAPE_PAUSE_S)
             await process.write(stroke)
 

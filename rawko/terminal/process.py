@@ -40,10 +40,16 @@ class PtyProcess:
     """
 
     def __init__(
-        self, process: subprocess.Popen[bytes], master: int, on_output: Callable[[bytes], None], write_timeout_s: float
+        self,
+        process: subprocess.Popen[bytes],
+        master: int,
+        name: str,
+        on_output: Callable[[bytes], None],
+        write_timeout_s: float,
     ) -> None:
         self._process = process
         self._master = master
+        self._name = name
         self._on_output = on_output
         self._write_timeout_s = write_timeout_s
         self._loop = asyncio.get_running_loop()
@@ -72,8 +78,8 @@ class PtyProcess:
         Raises:
             TerminalError: It cannot be executed, or there is no terminal to be had.
         """
-        process, master, report = _start(command, cwd, env, size)
-        started = cls(process, master, on_output, write_timeout_s)
+        process, master, report, name = _start(command, cwd, env, size)
+        started = cls(process, master, name, on_output, write_timeout_s)
         try:
             await started._require_executed(report, command[0])
         except BaseException:
@@ -146,6 +152,25 @@ class PtyProcess:
                 )
             else:
                 await asyncio.sleep(_POLL_S)
+
+    async def until_read(self, timeout_s: float) -> None:
+        """Wait until the program has taken what was typed, or for so long: one that takes lines may never."""
+        until = self._loop.time() + timeout_s
+        while self._unread() and self._loop.time() < until:  # noqa: ASYNC110 - only the system knows
+            await asyncio.sleep(_POLL_S)
+
+    def _unread(self) -> int:
+        """Bytes that were typed and that the program could read by now."""
+        if self._master < 0:
+            return 0
+        try:
+            other = os.open(self._name, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+        except OSError:
+            return 0
+        try:
+            return int(struct.unpack("i", fcntl.ioctl(other, termios.FIONREAD, b"\0" * 4))[0])
+        finally:
+            os.close(other)
 
     def _write(self, data: bytes) -> int:
         if self._master < 0:
@@ -224,8 +249,9 @@ class PtyProcess:
 
 def _start(
     command: Sequence[str], cwd: str, env: Mapping[str, str], size: tuple[int, int]
-) -> tuple[subprocess.Popen[bytes], int, int]:
-    """The process, our end of its terminal, and the pipe on which it tells that it could not be executed."""
+) -> tuple[subprocess.Popen[bytes], int, int, str]:
+    """The process, our end of its terminal, the pipe on which it tells that it could not be executed, and the name of
+    its end."""
     try:
         master, slave = os.openpty()
     except OSError as error:
@@ -233,6 +259,7 @@ def _start(
     read, write = os.pipe()
     try:
         set_size(slave, size)
+        name = os.ttyname(slave)
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(_LAUNCHER), str(write), *command],
             stdin=slave,
@@ -250,7 +277,7 @@ def _start(
     finally:
         os.close(slave)
         os.close(write)
-    return process, master, read
+    return process, master, read, name
 
 
 def set_size(descriptor: int, size: tuple[int, int]) -> None:
