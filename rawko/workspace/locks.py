@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rawko.runtime.ports import WorkspaceError
+
+_ASKED_S = 0.05
+"""Whoever only asks if somebody holds a lock holds it for a moment."""
 
 
 class FileLock:
@@ -19,7 +23,7 @@ class FileLock:
         self._descriptor: int | None = None
 
     def acquire(self, what: str) -> None:
-        """Take the lock alone, at once or not at all.
+        """Take the lock alone, soon or not at all.
 
         Args:
             what: What it guards, for the message.
@@ -28,14 +32,15 @@ class FileLock:
             WorkspaceError: Somebody else holds it; the message says which process.
         """
         descriptor = _open(self._file)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
-            os.close(descriptor)
-            raise WorkspaceError(
-                f"{what} is in use by process {holder}; wait for it to end, or stop it", path=str(self._file)
-            ) from error
+        until = time.monotonic() + _ASKED_S
+        while not _is_taken(descriptor):
+            if time.monotonic() > until:
+                holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
+                os.close(descriptor)
+                raise WorkspaceError(
+                    f"{what} is in use by process {holder}; wait for it to end, or stop it", path=str(self._file)
+                )
+            time.sleep(_ASKED_S / 10)
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
         self._descriptor = descriptor
