@@ -4,8 +4,6 @@ its report. One folder each, in the state folder; nothing in it is a key."""
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any, Final, TextIO
 
 from pydantic import Field, ValidationError
 
+from rawko.app.json_files import read_file, write_file
 from rawko.config import ConfigError
 from rawko.machines.node_engine.context import Budgets, EngineResult, RunState
 from rawko.machines.node_engine.drivers import DEFAULT, DriverName
@@ -85,7 +84,7 @@ class ExplorationRecord:
         Raises:
             ConfigError: It cannot be written.
         """
-        _write(self.folder / _PLAN, plan.to_json())
+        write_file(self.folder / _PLAN, plan.to_json())
 
     @classmethod
     def read(cls, folder: Path) -> tuple[ExplorationPlan, ExplorationRecord]:
@@ -98,7 +97,7 @@ class ExplorationRecord:
         if not path.is_file():
             known = ", ".join(sorted(found.parent.name for found in folder.parent.glob(f"*/{_PLAN}"))[-5:]) or "none"
             raise ConfigError(f"there is no exploration {folder.name!r} of this workspace; the latest: {known}")
-        data = _read(path)
+        data = read_file(path)
         if data.get("format") != FORMAT:
             raise ConfigError(f"{path}: format {data.get('format')!r}; this rawko reads {FORMAT}")
         try:
@@ -109,7 +108,7 @@ class ExplorationRecord:
     def report(self) -> Mapping[str, Any] | None:
         """What became of it; None while it runs, and of one that was interrupted."""
         path = self.folder / _REPORT
-        return _read(path) if path.is_file() else None
+        return read_file(path) if path.is_file() else None
 
     def write_report(self, report: Mapping[str, Any]) -> None:
         """Remember what became of it.
@@ -117,7 +116,7 @@ class ExplorationRecord:
         Raises:
             ConfigError: It cannot be written.
         """
-        _write(self.folder / _REPORT, report)
+        write_file(self.folder / _REPORT, report)
 
     # ------------------------------------------------------------ what the machine calls
 
@@ -187,25 +186,3 @@ def _cut_torn_line(path: Path) -> None:
         if whole < len(data):
             with path.open("rb+") as file:
                 file.truncate(whole)
-
-
-def _write(path: Path, data: Mapping[str, Any]) -> None:
-    """Whole or not at all."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(data, file, ensure_ascii=True, indent=1)
-        os.replace(name, path)  # noqa: PTH105 - both are names of the same folder
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error
-    if not isinstance(data, dict):
-        raise ConfigError(f"{path}: damaged: it holds no object")
-    return data

@@ -6,9 +6,7 @@ keys and addresses are never written, they come from the environment of whoever 
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from rawko.app.json_files import read_file, write_file
 from rawko.chart.errors import nearest
 from rawko.config import BashOptions, ConfigError, DefaultAnswers, McpOptions, Settings
 from rawko.providers.models import resolve_model
@@ -154,7 +153,7 @@ def change_budget(settings: Settings, run: str) -> None:
         ConfigError: The record cannot be read or written.
     """
     path = runs_folder(settings.state_dir) / run / _RUN
-    data = _read(path)
+    data = read_file(path)
     budget = settings.budget.to_json()
     if data["settings"].get("budget") != budget:
         data["settings"]["budget"] = budget
@@ -179,14 +178,14 @@ def read_record(run: str, current: Settings) -> RunRecord:
     folder = runs_folder(current.state_dir) / run
     if not is_name(run) or not (folder / _RUN).is_file():
         raise _not_found(run, current)
-    data = _read(folder / _RUN)
+    data = read_file(folder / _RUN)
     if data.get("format") != FORMAT:
         raise ConfigError(f"{folder / _RUN}: format {data.get('format')!r}; this rawko reads {FORMAT}")
     try:
         settings = _settings(data["settings"], current)
     except (KeyError, TypeError, ValidationError) as error:
         raise ConfigError(f"{folder / _RUN}: damaged: {error}") from error
-    report = _read(folder / _REPORT) if (folder / _REPORT).is_file() else None
+    report = read_file(folder / _REPORT) if (folder / _REPORT).is_file() else None
     parent = data.get("parent")
     return RunRecord(
         run,
@@ -205,7 +204,7 @@ def read_record(run: str, current: Settings) -> RunRecord:
 
 
 def _first_events(path: Path) -> tuple[tuple[str, Mapping[str, Any]], ...]:
-    return tuple((name, data) for name, data in _read(path)["events"]) if path.is_file() else ()
+    return tuple((name, data) for name, data in read_file(path)["events"]) if path.is_file() else ()
 
 
 def write_first_events(settings: Settings, run: str, events: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
@@ -240,7 +239,7 @@ def workspace_of(state_dir: Path, run: str) -> Path:
     """
     path = runs_folder(state_dir) / run / _RUN
     try:
-        return Path(_read(path)["settings"]["workspace"])
+        return Path(read_file(path)["settings"]["workspace"])
     except (KeyError, TypeError) as error:
         raise ConfigError(f"{path}: damaged: {error}") from error
 
@@ -282,7 +281,7 @@ def change_record(state_dir: Path, run: str, *, workspace: Path | None = None, *
         ConfigError: It cannot be read or written.
     """
     path = runs_folder(state_dir) / run / _RUN
-    data = {**_read(path), **fields}
+    data = {**read_file(path), **fields}
     if workspace is not None:
         data["settings"] = {**data["settings"], "workspace": str(workspace)}
     write_file(path, data)
@@ -344,29 +343,3 @@ def _settings(data: Mapping[str, Any], current: Settings) -> Settings:
         sandbox=bool(data.get("sandbox")),
         mcp={name: McpOptions.model_validate(server) for name, server in (data.get("mcp") or {}).items()},
     )
-
-
-def write_file(path: Path, data: Mapping[str, Any]) -> None:
-    """Write a JSON file, whole or not at all.
-
-    Raises:
-        ConfigError: It cannot be written.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(data, file, ensure_ascii=False, indent=1)
-        os.replace(name, path)  # noqa: PTH105 - both are names of the same folder
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error
-    if not isinstance(data, dict):
-        raise ConfigError(f"{path}: damaged: it holds no object")
-    return data

@@ -17,9 +17,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from rawko.app.json_files import write_file
 from rawko.app.parts import open_workspace, running_folder
 from rawko.app.past import Address, Past, check_workspace, open_past
-from rawko.app.record import RunRecord, list_records, note_rewind, read_record, write_file, write_report
+from rawko.app.record import RunRecord, list_records, note_rewind, read_record, write_report
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.values import thaw
 from rawko.runtime.errors import JournalError

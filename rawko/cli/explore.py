@@ -6,22 +6,21 @@ import asyncio
 import json
 import os
 import re
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any, Final, TextIO
 
 from rawko.app.exploration_page import happening, page_of
 from rawko.app.exploration_record import ExplorationPlan, ExplorationRecord, explorations_folder
 from rawko.app.exploration_report import ExplorationReport
 from rawko.app.explore import Exploration
+from rawko.cli.interrupts import KILLED, Interrupts
 from rawko.cli.logs import RunLog
 from rawko.cli.output import Painter, complain, nobody_reads, visible
-from rawko.cli.run import KILLED, current_folder
+from rawko.cli.run import current_folder
 from rawko.config import ConfigError, Flags, load_settings
 from rawko.machines.node_engine.context import Budgets
 from rawko.machines.node_engine.drivers import driver_name
@@ -205,7 +204,7 @@ async def _explore(exploration: Exploration, options: ExploreOptions) -> Explora
         log = stack.enter_context(RunLog(folder))
         exploration.log = log.write
         task = asyncio.ensure_future(exploration.execute())
-        stack.enter_context(_Interrupts(exploration, task))
+        stack.enter_context(Interrupts(exploration.cancel, exploration.kill_tools, task))
         try:
             return await task
         except asyncio.CancelledError:
@@ -241,49 +240,6 @@ class _Live:
         except OSError:  # a pipe without a reader, a full disk
             self._is_read = False
             self._exploration.cancel()
-
-
-class _Interrupts:
-    """Ctrl-C (and TERM, and a terminal that goes away): the first cancels through the machine, the second kills."""
-
-    _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-    def __init__(self, exploration: Exploration, task: asyncio.Future[ExplorationReport]) -> None:
-        self._exploration = exploration
-        self._task = task
-        self._count = 0
-        self._killing: asyncio.Task[None] | None = None
-        self._before: dict[int, Any] = {number: signal.getsignal(number) for number in self._SIGNALS}
-
-    def __enter__(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in self._SIGNALS:
-            loop.add_signal_handler(number, self._interrupt)
-
-    def __exit__(self, *error: object) -> None:
-        loop = asyncio.get_running_loop()
-        for number, handler in self._before.items():
-            loop.remove_signal_handler(number)
-            signal.signal(number, handler)
-
-    def _interrupt(self, frame: FrameType | None = None) -> None:
-        self._count += 1
-        if self._count == 1:
-            self._tell("\nrawko: cancelling; press Ctrl-C again to kill")
-            self._exploration.cancel()
-        else:
-            self._killing = asyncio.ensure_future(self._kill())
-
-    async def _kill(self) -> None:
-        await self._exploration.kill_tools()
-        self._task.cancel()
-
-    @staticmethod
-    def _tell(message: str) -> None:
-        try:
-            print(message, file=sys.stderr, flush=True)
-        except OSError:
-            pass  # the terminal has gone away, which may be why
 
 
 # ---------------------------------------------------------------- the end

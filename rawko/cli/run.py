@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 import os
-import signal
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -16,6 +15,7 @@ from typing import Any
 from rawko.app import Report, Run
 from rawko.app.continuing import check_followed
 from rawko.app.headless import Headless
+from rawko.cli.interrupts import KILLED, Interrupts
 from rawko.cli.live import LiveOutput
 from rawko.cli.logs import RunLog
 from rawko.cli.output import complain, nobody_reads
@@ -25,8 +25,6 @@ from rawko.config import ConfigError, Flags, load_settings
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.ports import People
 from rawko.vocabulary.budget import Budget, duration_ms
-
-KILLED = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +161,7 @@ async def _run(run: Run, *, as_json: bool, quiet: bool, people: People | None) -
 
         run.log = write
         task = asyncio.ensure_future(run.execute())
-        stack.enter_context(_Interrupts(run, task))
+        stack.enter_context(Interrupts(lambda: run.cancel(who=user()), run.kill_tools, task))
         try:
             return await task
         except asyncio.CancelledError:
@@ -210,48 +208,3 @@ class _Show:
         except OSError:  # a pipe without a reader, a full disk
             self._is_read = False
             self._run.cancel()
-
-
-class _Interrupts:
-    """Ctrl-C (and TERM, and a terminal that goes away): the first cancels through the machine, the second kills."""
-
-    _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-    def __init__(self, run: Run, task: asyncio.Future[Report]) -> None:
-        self._run = run
-        self._task = task
-        self._count = 0
-        self._killing: asyncio.Task[None] | None = None
-        self._before = {number: signal.getsignal(number) for number in self._SIGNALS}
-
-    def __enter__(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in self._SIGNALS:
-            loop.add_signal_handler(number, self._interrupt)
-
-    def __exit__(self, *error: object) -> None:
-        loop = asyncio.get_running_loop()
-        for number, handler in self._before.items():
-            loop.remove_signal_handler(number)
-            signal.signal(number, handler)
-
-    def _interrupt(self) -> None:
-        self._count += 1
-        if self._count == 1:
-            self._tell("\nrawko: cancelling; press Ctrl-C again to kill")
-            self._run.cancel(who=user())
-        elif self._count == 2:
-            self._killing = asyncio.ensure_future(self._kill())
-        else:
-            os._exit(KILLED)
-
-    async def _kill(self) -> None:
-        await self._run.kill_tools()
-        self._task.cancel()
-
-    @staticmethod
-    def _tell(message: str) -> None:
-        try:
-            print(message, file=sys.stderr, flush=True)
-        except OSError:
-            pass  # the terminal has gone away, which may be why

@@ -1,0 +1,43 @@
+"""The small JSON files that a run is remembered by besides its journal: written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rawko.config import ConfigError
+
+
+def write_file(path: Path, data: Mapping[str, Any]) -> None:
+    """Write a JSON file, whole or not at all; in ASCII, so that any text survives, odd bytes of names included.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            json.dump(data, file, indent=1)
+        os.replace(name, path)  # noqa: PTH105 - both are names of the same folder
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """The object in a JSON file.
+
+    Raises:
+        ConfigError: It cannot be read, or holds no object.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path}: damaged: it holds no object")
+    return data

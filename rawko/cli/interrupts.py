@@ -1,0 +1,67 @@
+"""Ctrl-C, TERM, and a terminal that goes away, while a machine is at work."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+KILLED = 130
+"""The exit code of whatever a person has ended."""
+
+
+class Interrupts:
+    """The first interrupt cancels through the machine, the second kills what it has started, the third ends us.
+
+    Args:
+        cancel: Asks the machine to end.
+        kill_tools: Ends what the machine has started, at once.
+        task: The machine's run, which is cancelled after that.
+    """
+
+    _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def __init__(
+        self, cancel: Callable[[], object], kill_tools: Callable[[], Awaitable[object]], task: asyncio.Future[Any]
+    ) -> None:
+        self._cancel = cancel
+        self._kill_tools = kill_tools
+        self._task = task
+        self._count = 0
+        self._killing: asyncio.Task[None] | None = None
+        self._before = {number: signal.getsignal(number) for number in self._SIGNALS}
+
+    def __enter__(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in self._SIGNALS:
+            loop.add_signal_handler(number, self._interrupt)
+
+    def __exit__(self, *error: object) -> None:
+        loop = asyncio.get_running_loop()
+        for number, handler in self._before.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)
+
+    def _interrupt(self) -> None:
+        self._count += 1
+        if self._count == 1:
+            self._tell("\nrawko: cancelling; press Ctrl-C again to kill")
+            self._cancel()
+        elif self._count == 2:
+            self._killing = asyncio.ensure_future(self._kill())
+        else:
+            os._exit(KILLED)
+
+    async def _kill(self) -> None:
+        await self._kill_tools()
+        self._task.cancel()
+
+    @staticmethod
+    def _tell(message: str) -> None:
+        try:
+            print(message, file=sys.stderr, flush=True)
+        except OSError:
+            pass  # the terminal has gone away, which may be why
