@@ -47,10 +47,6 @@ class Budget(Data):
         """`time` in milliseconds."""
         return None if self.time is None else duration_ms(self.time)
 
-    @property
-    def is_unbounded(self) -> bool:
-        return self.tokens is None and self.cost_usd is None and self.time is None
-
     def over(self, other: Budget) -> Budget:
         """These bounds, and those of `other` where there is none of these."""
         return other.model_copy(update={name: value for name, value in self if value is not None})

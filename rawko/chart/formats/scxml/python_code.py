@@ -62,10 +62,6 @@ def _is_enclosed(text: str) -> bool:
         return False
 
 
-def is_expression(text: str) -> bool:
-    return not expression(text).startswith("invalid(")
-
-
 def _one_line(text: str) -> str:
     """An expression over several lines on one, where that changes nothing."""
     text = text.strip()
