@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,16 @@ def do(call: ToolCall, folder: Path) -> ToolResult:
         return ToolResult(call_id=call.id, content="ok")
     if call.name == "bash":
         command = ["bash", "-c", call.input["command"]]
+        # As the real tool does: an edit of the same size within a second would run the old bytecode.
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
         run = subprocess.run(
-            command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+            command,
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
         )
         return ToolResult(call_id=call.id, content=run.stdout, is_error=run.returncode != 0)
     file = folder / call.input["file_path"]
