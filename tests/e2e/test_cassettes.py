@@ -222,7 +222,8 @@ def test_files_that_are_no_cassette_are_told_before_the_task_starts(typed: Typed
     bad = {
         "": "is empty",
         "hello\n": "is no cassette",
-        header[:20]: "cut off in its first lines",
+        header[:20]: ":2: is torn in its header, where it ends ('provider')",
+        header[:5]: ":1: is torn in its header, where it ends ('casse')",
         header.replace("cassette: 1", "cassette: 2"): "format 2, of a newer rawko; this one reads 1",
         header.replace("port", "tape"): "level 'tape'",
         header + "---\nexchange: 2\n...\n": "'exchange' is 2; expected 1",

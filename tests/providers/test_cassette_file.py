@@ -107,6 +107,55 @@ def test_every_cut_leaves_what_was_complete(tmp_path: Path) -> None:
     assert path.read_bytes() == data
 
 
+def test_a_header_that_is_torn_is_told_at_its_place(tmp_path: Path) -> None:
+    """Cut at whichever byte of its first lines: where, what stands there, and what would be accepted."""
+    path = tmp_path / "t.yaml"
+    CassetteWriter(path, Header("scripted", "port", "modèle")).close()
+    data = path.read_bytes()
+    for cut in range(1, len(data)):
+        path.write_bytes(data[:cut])
+        whole = data[:cut].decode("utf-8", "ignore")
+        with pytest.raises(CassetteError, match=r"torn in its header, where it ends \(.*closed by a line") as told:
+            read_cassette(path)
+        assert told.value.line == whole.rstrip("\n").count("\n") + 1, cut
+        assert repr(whole.rstrip("\n").split("\n")[-1][-60:]) in told.value.problem, cut
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "found", "accepted"),
+    [
+        ("cassette: 1", "sette: 1", 2, "sette: 1", "cassette: 1"),
+        ("cassette: 1", "cassette: '1'", 2, "cassette: '1'", "cassette: 1"),
+        ("cassette: 1\n", "", 2, "provider: scripted", "cassette: 1"),
+        ("...\n", "other: 1\n", 6, "other: 1", "..."),
+        ("level: port\n", "other: 1\n", 4, "other: 1", "level:"),
+    ],
+)
+def test_a_line_that_is_no_cassettes_is_quoted(
+    tmp_path: Path, old: str, new: str, line: int, found: str, accepted: str
+) -> None:
+    path = tmp_path / "t.yaml"
+    CassetteWriter(path, HEADER).close()
+    text = path.read_text("utf-8").replace(old, new)
+    path.write_text(text if accepted == "cassette: 1" else text.replace("...\n", ""), "utf-8")
+    with pytest.raises(CassetteError) as told:
+        read_cassette(path)
+    assert told.value.line == line
+    assert told.value.problem == f"is no cassette: found {found!r}; accepted: {accepted!r}"
+
+
+def test_a_character_that_is_cut_in_two_hides_no_exchange(tmp_path: Path) -> None:
+    path = tmp_path / "t.yaml"
+    writer = CassetteWriter(path, HEADER)
+    for text in ("one", "zwölf"):
+        writer.append(Asked({"messages": []}), {"error": {"message": text}})
+    writer.close()
+    data = path.read_bytes()
+    path.write_bytes(data[: data.index("ö".encode()) + 1])
+    found = read_cassette(path)
+    assert (len(found.exchanges), found.is_cut) == (1, True)
+
+
 def test_one_writer_and_no_surprises(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "t.yaml"
     first = CassetteWriter(path, HEADER)

@@ -7,6 +7,7 @@ by readers and cut off by the next writer. The format is told in docs/providers.
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,10 @@ from rawko.providers.cassette.errors import CassetteError
 from rawko.providers.cassette.requests import Asked, whole
 
 FORMAT: Final = 1
+TITLE: Final = "# A cassette of rawko: what a model was asked, and what it answered.\n"
+"""Its first line, for people: a comment, which readers do not need."""
+_FIELDS: Final = ("cassette", "provider", "level", "model")
+"""The header's, each on a line of its own, in this order; the line `...` closes it."""
 Level = Literal["wire", "port"]
 """What was recorded: a server's bytes, or the events of a provider that has no wire."""
 
@@ -105,7 +110,8 @@ def read_cassette(path: Path) -> Cassette:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8")
+        # A character that the end of the file cuts in two stands behind the last complete document.
+        return codecs.utf_8_decode(path.read_bytes(), "strict", False)[0]
     except OSError as error:
         raise CassetteError(path, f"cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -116,10 +122,9 @@ def _header(path: Path, text: str, *, has_end: bool) -> Header:
     if not text.strip():
         raise CassetteError(path, "is empty; accepted: a cassette (rawko run ... --record FILE)")
     if not has_end:
-        _check_format(path, _first_line_data(text))
-        raise CassetteError(path, "is no cassette, or was cut off in its first lines", line=1)
+        raise _no_header(path, text)
     data = _parsed(path, text, 1)
-    _check_format(path, data)
+    _check_format(path, text, data.get("cassette"))
     provider, level, model = data.get("provider"), data.get("level"), data.get("model")
     if not (isinstance(provider, str) and isinstance(model, str)):
         raise CassetteError(path, f"damaged header: provider {provider!r}, model {model!r}", line=1)
@@ -128,17 +133,39 @@ def _header(path: Path, text: str, *, has_end: bool) -> Header:
     return Header(provider, level, model)
 
 
-def _first_line_data(text: str) -> Mapping[str, Any]:
-    match = re.search(r"^cassette: (\d+)[ \t]*$", text, re.MULTILINE)
-    return {"cassette": int(match[1])} if match else {}
+def _no_header(path: Path, text: str) -> CassetteError:
+    """What a file is whose header nothing closes: one of a newer rawko, one that was cut off, or no cassette."""
+    lines = text.rstrip("\n").split("\n")
+    fields = _fields_of(text)
+    if newer := re.fullmatch(r"cassette: (\d+)\s*", fields[0][1] if fields else ""):
+        _check_format(path, text, int(newer[1]))
+    expected = (f"cassette: {FORMAT}", *(f"{name}:" for name in _FIELDS[1:]), "...")
+    if not fields and not TITLE.startswith(text):
+        return CassetteError(path, f"is no cassette: found {lines[0][:60]!r}; accepted: {expected[0]!r}", line=1)
+    for (number, line), wanted in zip(fields, expected, strict=False):
+        if not (line.startswith(wanted) or wanted.startswith(line)):
+            return CassetteError(path, f"is no cassette: found {line[:60]!r}; accepted: {wanted!r}", line=number)
+    return CassetteError(
+        path,
+        f"is torn in its header, where it ends ({lines[-1][-60:]!r}); accepted: lines with {', '.join(_FIELDS)}, "
+        "closed by a line '...'; it holds no exchange: remove it and record anew (rawko run ... --record FILE)",
+        line=len(lines),
+    )
 
 
-def _check_format(path: Path, data: Mapping[str, Any]) -> None:
-    found = data.get("cassette")
+def _fields_of(text: str) -> list[tuple[int, str]]:
+    """Lines that hold something, with their numbers."""
+    lines = enumerate(text.split("\n"), 1)
+    return [(number, line) for number, line in lines if line.strip() and line[0] != "#" and line.rstrip() != "---"]
+
+
+def _check_format(path: Path, text: str, found: Any) -> None:
     if isinstance(found, int) and found > FORMAT:
         raise CassetteError(path, f"format {found}, of a newer rawko; this one reads {FORMAT}", line=1)
-    if found != FORMAT:
-        raise CassetteError(path, f"is no cassette: 'cassette' is {found!r}; accepted: {FORMAT}", line=1)
+    if found == FORMAT:
+        return
+    number, line = _fields_of(text)[0]
+    raise CassetteError(path, f"is no cassette: found {line[:60]!r}; accepted: 'cassette: {FORMAT}'", line=number)
 
 
 def _exchange(path: Path, text: str, line: int, earlier: Sequence[Asked], level: Level) -> Exchange:

@@ -7,15 +7,14 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import yaml
 
 from rawko.providers.cassette.errors import CassetteError
-from rawko.providers.cassette.file import FORMAT, Header, header_size, read_cassette
+from rawko.providers.cassette.file import FORMAT, TITLE, Header, header_size, read_cassette
 from rawko.providers.cassette.requests import Asked, abridged
 
-TITLE: Final = "# A cassette of rawko: what a model was asked, and what it answered.\n"
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 _FRAGILE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]")
 
