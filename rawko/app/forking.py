@@ -2,7 +2,8 @@
 
 The original is only read, also while it is at work. The contents of files and of the journal are shared, so a fork
 costs what its folder costs. The folder is filled beside its place and then moved there whole; the fork is a run once
-its record is written, which comes last.
+its record is written, which comes last. What its orchestrator is told first waits in the machine's own queue, which
+the first row of the journal holds: all of it is there, whenever a process is killed.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ from typing import Any, Final
 from rawko.app import continuing
 from rawko.app.conversation import agent_at_work
 from rawko.app.past import Address, Past, open_past
-from rawko.app.record import Parent, RunRecord, write_first_events, write_record, write_report
+from rawko.app.record import Parent, RunRecord, write_first_event, write_record, write_report
 from rawko.app.rewinding import finish_rewind, notes_after, question_of
 from rawko.app.run import Run
 from rawko.config import ConfigError, Settings, share_state
+from rawko.interpreter.events import Event
+from rawko.interpreter.interpreter import Interpreter
+from rawko.interpreter.replaying import ReplayClock
 from rawko.runtime.errors import JournalError
 from rawko.runtime.jumps import Jump, jump_record, moved_in_time
 from rawko.runtime.ports import WorkspaceError
-from rawko.runtime.replay import ReplayTree
+from rawko.runtime.replay import Machine, ReplayTree
 from rawko.vocabulary.documents import accepted
 from rawko.vocabulary.snapshot import Snapshot
 
@@ -55,7 +59,7 @@ class Forked:
     """A fork that was made.
 
     Attributes:
-        state: Active states that it goes on from; empty where it begins with a task.
+        state: Active states that it goes on from; empty where an agent begins with a task.
     """
 
     run: str
@@ -100,7 +104,7 @@ async def fork(
         settings = _settings(past.record.settings, changes)
         made = Run(settings, changes.task or past.record.task, _agent(past.record, changes))
         folder = _folder(past.record, made.id, into)
-        plan = _plan(past.record, tree, changes)
+        plan = _plan(past.record, made, tree, changes)
         _fill(past, files, folder)
         return await _begin(past, made, folder, tree, files, plan)
 
@@ -113,13 +117,13 @@ class _Plan:
     """How a fork begins.
 
     Attributes:
-        snapshot: The machines that it goes on from; None for fresh ones.
-        events: What fresh ones are told, in order.
+        snapshot: The machines that it goes on from; None for a fresh agent, which looks at the workspace first.
+        event: What such an agent is told once it is ready.
     """
 
     snapshot: dict[str, Any] | None
-    events: tuple[tuple[str, Mapping[str, Any]], ...]
     notes: dict[str, Any]
+    event: tuple[str, Mapping[str, Any]] | None = None
 
 
 def _check(record: RunRecord, changes: Changes) -> None:
@@ -146,11 +150,11 @@ def _settings(settings: Settings, changes: Changes) -> Settings:
     return replace(settings, model=changes.model, agents=agents)
 
 
-def _plan(record: RunRecord, tree: ReplayTree, changes: Changes) -> _Plan:
+def _plan(record: RunRecord, made: Run, tree: ReplayTree, changes: Changes) -> _Plan:
     notes = notes_after(tree.notes, None)
     is_other = record.agent is not None and changes.agent not in (None, record.agent)
     if changes.task is not None or is_other:
-        return _Plan(None, _told(record, tree, changes), notes)
+        return _anew(record, made, tree, changes, notes)
     machine = tree.root.interpreter
     if machine.final:
         state = machine.configuration[-1]
@@ -161,20 +165,29 @@ def _plan(record: RunRecord, tree: ReplayTree, changes: Changes) -> _Plan:
     snapshot = moved_in_time(tree.root.snapshot(), time.time())
     if record.agent is None and changes.agent is not None:
         snapshot = _forced(record, tree, snapshot, changes.agent)
-    return _Plan(snapshot, (), notes)
+    return _Plan(snapshot, notes)
 
 
-def _told(record: RunRecord, tree: ReplayTree, changes: Changes) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+def _anew(record: RunRecord, made: Run, tree: ReplayTree, changes: Changes, notes: dict[str, Any]) -> _Plan:
     """A new task begins with what there is of conversation, plan and history."""
     chart = tree.root.interpreter.chart
     if continuing.EVENT not in chart.events:
         raise ConfigError(f"the chart {chart.name!r} does not take the event {continuing.EVENT}: it takes no new task")
-    task = changes.task or record.task
     legacy = continuing.legacy_at(record, tree.root.snapshot(), agent_at_work(tree))
-    if record.agent is not None:
-        return ((continuing.EVENT, legacy.told_to_agent(changes.agent or record.agent, task)),)
-    told = ((continuing.EVENT, legacy.told_to_arbiter(task)),)
-    return told if changes.agent is None else (*told, (FORCE, {"agent_name": changes.agent}))
+    if made.agent is not None:
+        return _Plan(None, notes, (continuing.EVENT, legacy.told_to_agent(made.agent, made.task)))
+    told = Event(continuing.EVENT, **legacy.told_to_arbiter(made.task))
+    forced = () if changes.agent is None else (Event(FORCE, agent_name=changes.agent),)
+    return _Plan(_waiting(made, told, *forced), notes)
+
+
+def _waiting(made: Run, *events: Event) -> dict[str, Any]:
+    """The orchestrator when it has begun and done nothing yet, with what it is told waiting in order."""
+    chart, bindings, given = made.machine()
+    machine = Interpreter(chart, bindings, input=given, clock=ReplayClock(time.time()))
+    machine.start()
+    machine.queue(*events)
+    return Machine(machine).snapshot()
 
 
 def _forced(record: RunRecord, tree: ReplayTree, snapshot: dict[str, Any], agent: str) -> dict[str, Any]:
@@ -241,8 +254,8 @@ async def _begin(past: Past, made: Run, folder: Path, tree: ReplayTree, files: S
         notes = {**plan.notes, "snapshot": begun.commit}
         await past.journal.append(jump_record(jump, run=made.id, seq=1, epoch=epoch, time=time.time(), notes=notes))
         share_state(folder, settings.state_dir, settings.environ)
-        if plan.events:
-            write_first_events(settings, made.id, plan.events)
+        if plan.event is not None:
+            write_first_event(settings, made.id, *plan.event)
         write_record(
             settings,
             made.id,

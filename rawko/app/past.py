@@ -289,7 +289,7 @@ def run_of(record: RunRecord, settings: Settings | None = None) -> Run:
         id=record.run,
         is_resumed=True,
         continues=record.continues,
-        first_events=record.first_events,
+        first_event=record.first_event,
     )
 
 

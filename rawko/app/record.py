@@ -48,7 +48,7 @@ class RunRecord:
         charts: Hash of each chart by its name, and `tools` the names of each agent's tools, when the run began.
         continues: The run that has ended whose conversation it has taken over.
         rewinds: Rows of the journal in which the run was set back, each with the step that it went to.
-        first_events: What its machine is told first, of a fork that begins with a task.
+        first_event: What its agent is told once it is ready, of a fork in which one alone begins with a task.
     """
 
     run: str
@@ -62,7 +62,7 @@ class RunRecord:
     tools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rewinds: tuple[tuple[int, int], ...] = ()
     continues: str | None = None
-    first_events: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    first_event: tuple[str, Mapping[str, Any]] | None = None
 
     @property
     def folder(self) -> Path:
@@ -198,22 +198,25 @@ def read_record(run: str, current: Settings) -> RunRecord:
         charts=data.get("charts") or {},
         tools={name: tuple(found) for name, found in (data.get("tools") or {}).items()},
         rewinds=tuple((row, step) for row, step in data.get("rewinds") or ()),
-        first_events=_first_events(folder / _BEGIN),
+        first_event=_first_event(folder / _BEGIN),
         continues=data.get("continues"),
     )
 
 
-def _first_events(path: Path) -> tuple[tuple[str, Mapping[str, Any]], ...]:
-    return tuple((name, data) for name, data in read_file(path)["events"]) if path.is_file() else ()
+def _first_event(path: Path) -> tuple[str, Mapping[str, Any]] | None:
+    if not path.is_file():
+        return None
+    data = read_file(path)
+    return str(data["event"]), data["data"]
 
 
-def write_first_events(settings: Settings, run: str, events: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-    """Remember what the machine of a run is told first.
+def write_first_event(settings: Settings, run: str, name: str, data: Mapping[str, Any]) -> None:
+    """Remember what the agent of a run is told once it is ready.
 
     Raises:
         ConfigError: It cannot be written.
     """
-    write_file(runs_folder(settings.state_dir) / run / _BEGIN, {"events": list(events)})
+    write_file(runs_folder(settings.state_dir) / run / _BEGIN, {"event": name, "data": dict(data)})
 
 
 def is_name(run: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -108,7 +108,7 @@ class Run:
         observe: Called with every event of the inspection stream.
         is_resumed: Go on with the run `id`, from its journal.
         continues: Id of a run that has ended, whose conversation and plan this one takes over.
-        first_events: What a fresh machine is told once it is idle, instead of the task.
+        first_event: What a fresh machine is told once it is idle, instead of the task.
         is_cancel: Take the run up only to end it: no model is asked, no tool is run.
         log: Where the machine's log lines go.
     """
@@ -121,7 +121,7 @@ class Run:
     log: LogWriter | None = None
     is_resumed: bool = False
     continues: str | None = None
-    first_events: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    first_event: tuple[str, Mapping[str, Any]] | None = None
     is_cancel: bool = False
     id: str = field(default_factory=new_id)
     _actor: Actor | None = None
@@ -343,7 +343,7 @@ class Run:
         """One agent without an arbiter: the bound of the iterations bounds its turns, too."""
         turns = min(config.limits.turns, self.settings.max_iterations)
         limited = config.model_copy(update={"limits": config.limits.model_copy(update={"turns": turns})})
-        prompt = self.task if self.continues is None and not self.first_events else ""
+        prompt = self.task if self.continues is None and self.first_event is None else ""
         return *machine, agent_loop.agent_loop_input(limited, prompt, seed=self._seed())
 
     def _orchestrator(self, ports: orchestrator_actors.OrchestratorPorts) -> Prepared:
@@ -386,7 +386,8 @@ class Run:
 
     async def _begin(self, actor: Actor) -> None:
         """Give the machine its task, unless it has it; a crash may have come before it took it."""
-        has_task = self.agent is not None and self.continues is None and not self.first_events
+        is_told = self.agent is not None and self.continues is None and self.first_event is None
+        has_task = is_told or bool(self._resumed_from and self._resumed_from["external"])  # input, or waits already
         if self._is_cancelled or self.is_cancel or has_task:
             return
         try:
@@ -395,9 +396,8 @@ class Run:
             return  # it ended before: whoever waits for its end is told
         if not self._may_be_new(actor):
             return
-        if self.first_events:
-            for name, data in self.first_events:
-                actor.put(name, data)
+        if self.first_event is not None:
+            actor.put(*self.first_event)
         elif self.continues is None:
             actor.send("START_TASK", task=self.task)
         else:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.shell import Shell, call, judges, picks, says
+from tests.e2e.nursery import COMMITTED, Nursery, Order
 from tests.e2e.travelling import FILES, REPLIES, TASK, Travel, Typed, files_of
 
 
@@ -110,6 +111,26 @@ def test_under_the_arbiter_another_task_begins_anew_and_hears_of_the_earlier_one
         "FOLLOW_UP",
         "FORCE_AGENT",
     ]
+
+
+def test_what_a_fork_is_told_first_is_told_once_whenever_it_is_killed(
+    rawko: Shell, typed: Typed, tmp_path: Path
+) -> None:
+    """The task and who works next are two events: killed after any commit, neither is lost, and none comes twice."""
+    good = judges("COMPLETE", summary="Good.")
+    tester = says("tester", call("complete", summary="Tested."), expect={"last_message": ["Test it"]})
+    travel = Travel(rawko, typed, picks("developer"), *REPLIES, good, *([tester, good] * 5), agent=None)
+    with Nursery() as nursery:
+        for kill_at in range(1, 6):
+            fork = typed("fork", travel.at("last"), "--task", "Test it", "--agent", "tester", "--json").report
+            assert fork["state"] == ["rawko", "idle"]
+            order = Order(str(tmp_path), fork["run"], kill_at=kill_at, kinds=(COMMITTED,), is_resumed=True, agent=None)
+            assert nursery.play(order).signal, kill_at
+            report = travel.resume(fork["run"]).report
+            assert (report["outcome"], report["iterations"]) == ("success", 1), (kill_at, report)
+            told = [row["event"]["name"] for row in travel.log(fork["run"]) if row["event"]]
+            heard = [name for name in told if name in ("START_TASK", "FOLLOW_UP", "FORCE_AGENT")]
+            assert heard == ["FOLLOW_UP", "FORCE_AGENT"], (kill_at, told)
 
 
 def test_an_agent_that_ran_alone_is_taken_over(rawko: Shell, typed: Typed) -> None:
