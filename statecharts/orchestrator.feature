@@ -578,13 +578,13 @@ Feature: The orchestrator: an arbiter chooses agents until the task is done
     When I send event FOLLOW_UP
       """
       {"task": "Now write its tests", "run": "r1", "earlier_task": "Write fizzbuzz", "outcome": "success", "summary": "Written.",
-       "agent": "developer", "history": [], "plan": null,
+       "agent": "developer", "history": [], "plan": null, "changes": {"modified": ["fizz.py"]},
        "messages": [{"agent": "developer", "iteration": 0, "message": {"role": "user", "content": [{"type": "text", "text": "Write fizzbuzz"}]}}]}
       """
     Then state "selecting" is active
     And context field "task" equals "Now write its tests"
     And context field "carried_agent" equals "developer"
-    And context field "earlier" equals {"run": "r1", "task": "Write fizzbuzz", "outcome": "success", "summary": "Written."}
+    And context field "earlier" equals {"run": "r1", "task": "Write fizzbuzz", "outcome": "success", "summary": "Written.", "changes": {"added": [], "modified": ["fizz.py"], "deleted": [], "more": 0}}
     And context field "messages" contains [{"agent": "developer"}]
     And event RUN_CONTINUED is emitted
 

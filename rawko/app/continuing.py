@@ -5,7 +5,8 @@ The event carries all of it, so that the new run's journal says what it followed
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,10 +14,15 @@ from rawko.app.journals import open_journal
 from rawko.app.record import RunRecord, read_record
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.values import freeze
+from rawko.machines.agent_loop.actors import PLACEHOLDERS
 from rawko.machines.agent_loop.compaction import sent_view
 from rawko.machines.agent_loop.context import View
+from rawko.machines.prompts import PromptError, Prompts
 from rawko.runtime.errors import JournalError
+from rawko.runtime.ports import Workspace
 from rawko.runtime.replay import ReplayError, replay
+from rawko.vocabulary.snapshot import ChangedFiles, FileChange, Snapshot
+from rawko.workspace.archive import Archive
 
 if TYPE_CHECKING:
     from rawko.app.run import Run
@@ -25,8 +31,9 @@ EVENT: Final = "FOLLOW_UP"
 ENDED: Final = ("success", "failure", "limit", "cancelled")
 """Outcomes of runs that can be followed; a run that waits is answered or cancelled first."""
 
-GO_ON: Final = "Go on with the task where you stopped: the limit was raised."
-OTHER_AGENT: Final = "It follows an earlier task, which ended with {outcome}: {task}{summary}"
+MAX_TOLD_CHANGES: Final = 50
+"""Paths that an agent is told by name."""
+MAX_PATH_CHARS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +57,12 @@ class Legacy:
     def summary(self) -> str:
         return str((self.record.report or {}).get("summary") or "")
 
-    def told_to_arbiter(self, task: str) -> dict[str, Any]:
-        """The payload for the orchestrator; the same task keeps its plan and history."""
+    def told_to_arbiter(self, task: str, changes: ChangedFiles | None = None) -> dict[str, Any]:
+        """The payload for the orchestrator; the same task keeps its plan and history.
+
+        Args:
+            changes: Files that others have changed since.
+        """
         is_same = task == self.record.task
         return {
             "task": task,
@@ -63,19 +74,29 @@ class Legacy:
             "messages": [{"agent": self.agent, "iteration": 0, "message": message} for message in self.messages],
             "history": self.history if is_same else [],
             "plan": self.plan if is_same else None,
+            "changes": None if changes is None else changes.to_json(),
         }
 
-    def told_to_agent(self, agent: str, task: str) -> dict[str, Any]:
-        """The payload for one agent alone; another agent is told in words what was done."""
+    def told_to_agent(
+        self, agent: str, task: str, settings: Settings, changes: ChangedFiles | None = None
+    ) -> dict[str, Any]:
+        """The payload for one agent alone; another agent is told in words what was done.
+
+        Args:
+            settings: Of the run that goes on; they name the templates.
+            changes: Files that others have changed since.
+        """
         is_same_task, is_same_agent = task == self.record.task, agent == self.agent
-        content = GO_ON if is_same_task and is_same_agent else task
-        if not is_same_agent:
-            summary = f"\nWhat it came to: {self.summary}" if self.summary else ""
-            earlier = OTHER_AGENT.format(outcome=self.record.outcome, task=self.record.task, summary=summary)
-            content = f"{task}\n\n({earlier})"
+        earlier = {"task": self.record.task, "outcome": self.record.outcome, "summary": self.summary}
+        content = _prompts(settings).render(
+            "follow_up",
+            task=None if is_same_task and is_same_agent else task,
+            earlier=None if is_same_agent else earlier,
+            changes=None if changes is None else changes.to_json(),
+        )
         return {
             "run": self.record.run,
-            "content": content,
+            "content": content.strip(),
             "messages": self.messages if is_same_agent else [],
             "plan": self.plan if is_same_task else None,
         }
@@ -99,6 +120,49 @@ def check_followed(settings: Settings, run: str) -> RunRecord:
 def is_parked(record: RunRecord) -> bool:
     """Whether a run's machine waits in its journal, whatever its outcome says so far."""
     return record.outcome == "needs_person" or (record.report or {}).get("state") == "out_of_budget"
+
+
+def _prompts(settings: Settings) -> Prompts:
+    try:
+        return Prompts.load("agent_loop", PLACEHOLDERS, override=settings.prompts_dir)
+    except PromptError as error:
+        raise ConfigError(str(error)) from error
+
+
+async def changes_since(run: str, settings: Settings, workspace: Workspace, tree: str) -> ChangedFiles | None:
+    """Files that have been changed since a run's last snapshot; None where there are none, or nobody can tell.
+
+    Args:
+        workspace: Of the run that goes on; it has the snapshots of both.
+        tree: The files as they are now.
+
+    Raises:
+        WorkspaceError: The snapshots cannot be read.
+    """
+
+    def last() -> Snapshot | None:
+        with Archive(settings.state_dir / "snapshots") as archive:
+            return archive.last(run)
+
+    before = await asyncio.to_thread(last)
+    changes = () if before is None else await workspace.changes(before.tree, tree)
+    return _told(changes) if changes else None
+
+
+def _told(changes: Sequence[FileChange]) -> ChangedFiles:
+    """The first of them by name: each a single line, whatever its name holds."""
+    named = changes[:MAX_TOLD_CHANGES]
+
+    def of(kind: str) -> tuple[str, ...]:
+        return tuple(_shown(change.path) for change in named if change.kind == kind)
+
+    more = len(changes) - len(named)
+    return ChangedFiles(added=of("added"), modified=of("modified"), deleted=of("deleted"), more=more)
+
+
+def _shown(path: str) -> str:
+    text = "".join(one if one.isprintable() else repr(one)[1:-1] for one in path)
+    return text if len(text) <= MAX_PATH_CHARS else f"{text[:MAX_PATH_CHARS]}..."
 
 
 async def legacy_of(followed: Run, record: RunRecord) -> Legacy:

@@ -175,7 +175,7 @@ def _anew(record: RunRecord, made: Run, tree: ReplayTree, changes: Changes, note
         raise ConfigError(f"the chart {chart.name!r} does not take the event {continuing.EVENT}: it takes no new task")
     legacy = continuing.legacy_at(record, tree.root.snapshot(), agent_at_work(tree))
     if made.agent is not None:
-        return _Plan(None, notes, (continuing.EVENT, legacy.told_to_agent(made.agent, made.task)))
+        return _Plan(None, notes, (continuing.EVENT, legacy.told_to_agent(made.agent, made.task, made.settings)))
     told = Event(continuing.EVENT, **legacy.told_to_arbiter(made.task))
     forced = () if changes.agent is None else (Event(FORCE, agent_name=changes.agent),)
     return _Plan(_waiting(made, told, *forced), notes)

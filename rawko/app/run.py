@@ -55,6 +55,7 @@ from rawko.tools.leftovers import Leftovers
 from rawko.vocabulary.agent import AgentConfig, describe
 from rawko.vocabulary.documents import accepted
 from rawko.vocabulary.messages import ToolCall
+from rawko.vocabulary.snapshot import ChangedFiles
 from rawko.vocabulary.usage import Usage
 
 CLEANUP_DEADLINE_S: Final = 5.0
@@ -132,7 +133,8 @@ class Run:
     _asked: asyncio.Event = field(default_factory=asyncio.Event)
     _is_cancelled: bool = False
     _canceller: str = ""
-    _carried: dict[str, Any] | None = None
+    _legacy: continuing.Legacy | None = None
+    _changes: ChangedFiles | None = None
     _resumed_from: Mapping[str, Any] | None = None
     _notes: list[str] = field(default_factory=list)
 
@@ -193,7 +195,7 @@ class Run:
             workspace = stores.workspace
             actor = await self._make_actor(meter, toolbox, stores)
             if self.continues is not None and not self.is_resumed:  # what cannot be read is told before anything begins
-                self._carried = await self._legacy(self.continues)
+                self._legacy = await self._legacy_of(self.continues)
             if self.is_resumed:  # only now: a run that cannot be resumed is left as it was found
                 await asyncio.to_thread(Leftovers(running_folder(self.settings, self.id)).end_all)
                 await self._keep_edits(workspace, toolbox)
@@ -212,6 +214,8 @@ class Run:
                     tools=tools_of(self.settings, toolbox),
                 )
             before = await self._first(workspace)
+            if self.continues is not None and before is not None:
+                self._changes = await self._changed_since(self.continues, workspace, before)
             await self._drive(actor)
             after = await self._captured(workspace, "after the run")
             files, diff = await self._compared(workspace, before, after)
@@ -401,21 +405,31 @@ class Run:
         elif self.continues is None:
             actor.send("START_TASK", task=self.task)
         else:
-            actor.put(continuing.EVENT, self._carried or await self._legacy(self.continues))
+            actor.put(continuing.EVENT, await self._told(self.continues))
 
     def _may_be_new(self, actor: Actor) -> bool:
         """Whether the machine has not been told its task yet."""
         told = actor.context.get("messages" if self.agent is not None else "task")
         return not told and not actor.is_ended
 
-    async def _legacy(self, run: str) -> dict[str, Any]:
+    async def _told(self, run: str) -> dict[str, Any]:
         """What the run that this one continues leaves to it."""
+        legacy = self._legacy or await self._legacy_of(run)
+        if self.agent is None:
+            return legacy.told_to_arbiter(self.task, self._changes)
+        return legacy.told_to_agent(self.agent, self.task, self.settings, self._changes)
+
+    async def _legacy_of(self, run: str) -> continuing.Legacy:
         record = continuing.check_followed(self.settings, run)
         followed = Run(record.settings, record.task, record.agent, id=run, is_resumed=True, continues=record.continues)
-        legacy = await continuing.legacy_of(followed, record)
-        if self.agent is None:
-            return legacy.told_to_arbiter(self.task)
-        return legacy.told_to_agent(self.agent, self.task)
+        return await continuing.legacy_of(followed, record)
+
+    async def _changed_since(self, run: str, workspace: Any, tree: str) -> ChangedFiles | None:
+        try:
+            return await continuing.changes_since(run, self.settings, workspace, tree)
+        except WorkspaceError as error:
+            self._notes.append(f"what was changed since run {run} cannot be told: {error.message}")
+            return None
 
     async def _read_mail(self, actor: Actor) -> None:
         """Take in what other processes have to say to this run."""

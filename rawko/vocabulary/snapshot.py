@@ -17,6 +17,15 @@ class FileChange(Data):
     is_binary: bool = False
 
 
+class ChangedFiles(Data):
+    """Paths that differ, for whoever is told of them in words: at most so many, sorted; `more` is how many others."""
+
+    added: tuple[str, ...] = ()
+    modified: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+    more: int = 0
+
+
 class Snapshot(Data):
     """The whole workspace at one moment: a git tree, kept alive by a commit of the private store."""
 

@@ -69,6 +69,11 @@ class Archive:
         with self._held():
             return list(self._history(run))[::-1]
 
+    def last(self, run: str) -> Snapshot | None:
+        """The latest snapshot of a run; None of a run without any."""
+        with self._held():
+            return next(self._history(run), None)
+
     def find(self, run: str, prefix: str) -> Snapshot | None:
         """The run's snapshot whose id begins so; None if there is none."""
         with self._held():

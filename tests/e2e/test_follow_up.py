@@ -77,6 +77,62 @@ def test_another_agent_is_told_in_words(typed: Typed, rawko: Shell) -> None:
     assert done.code == 0, done.text
 
 
+SINCE = "Others have changed files since. Read them again before you rely on what you remember of them:"
+
+
+def edit(rawko: Shell) -> list[str]:
+    """Somebody else is at work between two runs; the lines that tell of it."""
+    rawko.write("a.txt", "one\ntwo\n")
+    rawko.write("new/b.txt", "b\n")
+    (rawko.folder / os.fsdecode(b"bad\xff\nname")).write_text("x")
+    return [SINCE, "\n- added: bad\\udcff\\nname, new/b.txt\n- changed: a.txt"]
+
+
+@pytest.mark.parametrize("agent", ["developer", "tester"])
+def test_an_agent_is_told_what_was_changed_since(typed: Typed, rawko: Shell, agent: str) -> None:
+    run = first(typed, rawko)
+    expect = {"last_message": ["Now test it", *edit(rawko)]}
+    reply = {**says(agent, call("complete", summary="Tested.")), "expect": expect}
+    words = ("run", "Now test it", "--continue", run, "--agent", agent, "--json")
+    done = typed(*words, "--scenario", str(rawko.scenario(reply, name="next.yaml")))
+    assert done.code == 0, done.text
+    (rawko.folder / "a.txt").unlink()
+    last = {**says(agent, call("complete", summary=".")), "expect": {"last_message": [SINCE, "\n- deleted: a.txt"]}}
+    words = ("run", "Again", "--continue", done.report["run"], "--agent", agent, "--json")
+    done = typed(*words, "--scenario", str(rawko.scenario(last, name="last.yaml")))
+    assert done.code == 0, done.text
+
+
+def test_under_an_arbiter_the_first_agent_is_told_what_was_changed_since(typed: Typed, rawko: Shell) -> None:
+    run = first(typed, rawko, alone=False)
+    told = edit(rawko)
+    scenario = rawko.scenario(
+        picks("developer"),
+        {**NEXT, "expect": {"last_message": ["Now test it", *told]}},
+        judges("CONTINUE", reason="Once more"),
+        {**NEXT, "expect": {"last_message": "Once more"}},
+        judges("COMPLETE", summary="Tested."),
+        name="next.yaml",
+    )
+    done = typed("run", "Now test it", "--continue", run, "--scenario", str(scenario), "--json")
+    assert done.code == 0, done.text
+    words = ("diff", done.report["run"], "1", "last", "--conversation", "--json")
+    said = [json.dumps(one) for one in json.loads(typed(*words).out)["conversation"]]
+    assert sum(SINCE in one for one in said) == 1, said
+
+
+def test_of_many_changes_some_are_named_and_the_rest_is_counted(typed: Typed, rawko: Shell) -> None:
+    run = first(typed, rawko)
+    for number in range(60):
+        rawko.write(f"many/{number:02}.txt", "x")
+    rawko.write(f"many/{'z' * 250}", "x")
+    told = ["- added: many/00.txt, ", "many/49.txt\n- and 11 more"]
+    reply = {**NEXT, "expect": {"last_message": ["Now test it", *told]}}
+    words = ("run", "Now test it", "--continue", run, "--json", "--scenario")
+    done = typed(*words, str(rawko.scenario(reply, name="next.yaml")))
+    assert done.code == 0, done.text
+
+
 def test_a_follow_up_that_is_killed_goes_on(typed: Typed, rawko: Shell) -> None:
     run = first(typed, rawko)
     slow = says("developer", call("bash", command="touch there; [ -e ../go ] || sleep 300"))

@@ -44,6 +44,7 @@ PLACEHOLDERS: Final[Mapping[str, frozenset[str]]] = {
     "compact_system": frozenset({"agent"}),
     "compact": frozenset({"task", "prompt", "plan", "earlier", "entries"}),
     "compacted": frozenset({"task", "prompt", "plan", "summary"}),
+    "follow_up": frozenset({"task", "earlier", "changes"}),
 }
 """Templates of `prompts/agent_loop/`, each with the names that its data has."""
 

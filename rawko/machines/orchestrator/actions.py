@@ -45,7 +45,11 @@ def follow_up(context: Record, event: Event) -> Updates:
     it, and for the same task its plan and history too. The event carries all of it.
     """
     earlier = EarlierTask(
-        run=event.run, task=event.earlier_task, outcome=event.outcome, summary=event.summary or ""
+        run=event.run,
+        task=event.earlier_task,
+        outcome=event.outcome,
+        summary=event.summary or "",
+        changes=thaw(event.data.get("changes")),
     ).to_json()
     return (
         assign(

@@ -16,6 +16,7 @@ from rawko.vocabulary.base import Data
 from rawko.vocabulary.errors import ErrorContext
 from rawko.vocabulary.messages import Message
 from rawko.vocabulary.plan import Plan
+from rawko.vocabulary.snapshot import ChangedFiles
 from rawko.vocabulary.usage import Usage
 
 Outcome = Literal["success", "failure", "limit", "cancelled"]
@@ -64,12 +65,13 @@ class ConversationEntry(Data):
 
 
 class EarlierTask(Data):
-    """The task that this one follows: of which run, and what became of it."""
+    """The task that this one follows: of which run, what became of it, and which files were changed since."""
 
     run: str
     task: str
     outcome: str
     summary: str = ""
+    changes: ChangedFiles | None = None
 
 
 class OrchestratorContext(Data):

@@ -36,6 +36,11 @@ def new_task(context: Record) -> str | None:
     return context.task if context.earlier is not None and not len(context.history) else None
 
 
+def new_changes(context: Record) -> Mapping[str, Any] | None:
+    """Files that others have changed since the run that this one follows; told to the first agent that works."""
+    return context.earlier.changes if context.earlier is not None and context.iteration_count <= 1 else None
+
+
 def tail(context: Record) -> list[Mapping[str, Any]]:
     """Messages of the conversation of the agent that ran last, oldest first."""
     return [entry.message for entry in context.messages[context.conversation_start :]]

@@ -56,14 +56,15 @@ def child_input(given: Mapping[str, Any], prompts: Prompts) -> dict[str, Any]:
 
 
 def _agent_prompt(given: Mapping[str, Any], prompts: Prompts) -> str:
-    plan = plan_data(given["plan"])
+    plan, reason, changes = plan_data(given["plan"]), given["reason"], given.get("changes")
     if given["start"] == "resume":
         error = error_data(given["last_error"])
         task = given.get("new_task")
-        return prompts.render("agent_continuation", task=task, plan=plan, error=error, reason=given["reason"])
+        return prompts.render("agent_continuation", task=task, plan=plan, error=error, reason=reason, changes=changes)
     runs = [run_data(run) for run in given["handover"]]
     handover = prompts.render("handover", history=runs).strip() if runs else ""
-    return prompts.render("agent_initial", task=given["task"], plan=plan, reason=given["reason"], handover=handover)
+    task = given["task"]
+    return prompts.render("agent_initial", task=task, plan=plan, reason=reason, handover=handover, changes=changes)
 
 
 class AgentResult(Data):

@@ -15,7 +15,7 @@ from rawko.machines.orchestrator.arbiter.inputs import (
     construct_evaluate_progress_input,
     construct_select_agent_input,
 )
-from rawko.machines.orchestrator.conversation import how_to_start, new_task, tail, told_task
+from rawko.machines.orchestrator.conversation import how_to_start, new_changes, new_task, tail, told_task
 
 bindings = Bindings()
 
@@ -49,6 +49,7 @@ def execute_agent_input(context: Record, event: Event) -> dict[str, Any]:
         "agent": agent,
         "task": told_task(context),
         "new_task": new_task(context),
+        "changes": new_changes(context),
         "plan": context.plan,
         "iteration": context.iteration_count,
         "start": start,

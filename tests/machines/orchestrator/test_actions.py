@@ -378,7 +378,7 @@ def test_a_follow_up_takes_over_what_the_other_run_left(act: Act) -> None:
     told = {"run": "r1", "task": "next", "earlier_task": "first", "outcome": "limit", "summary": "Half.", "plan": None}
     done = act("follow_up", {**told, "agent": "developer", "messages": [message], "history": []})
     assert done.assigned == {
-        "earlier": {"run": "r1", "task": "first", "outcome": "limit", "summary": "Half."},
+        "earlier": {"run": "r1", "task": "first", "outcome": "limit", "summary": "Half.", "changes": None},
         "carried_agent": "developer",
         "messages": [message],
         "history": [],

@@ -99,22 +99,30 @@ def test_an_agents_first_message(prompts: Prompts, context: MakeContext, run: Ru
     state = on_the_way(context, run)
     history = construct_select_agent_input(state, now_ms=0).to_json()["history"]
     handover = prompts.render("handover", history=[run_data(item) for item in history]).strip()
-    text = prompts.render(
-        "agent_initial", task=state.task, plan=plan_data(state.plan), reason="Code is needed", handover=handover
-    )
+    told = {"plan": plan_data(state.plan), "reason": "Code is needed", "handover": handover, "changes": None}
+    text = prompts.render("agent_initial", task=state.task, **told)
     assert text == golden("agent_initial.md")
-    bare = prompts.render("agent_initial", task="t", plan=None, reason="", handover="")
+    bare = prompts.render("agent_initial", task="t", plan=None, reason="", handover="", changes=None)
     assert "No plan yet" in bare and "before you" not in bare and "chosen" not in bare
 
 
 def test_an_agents_next_message(prompts: Prompts, context: MakeContext, run: Run) -> None:
     """S3-063."""
     state = on_the_way(context, run)
-    data = {"plan": plan_data(state.plan), "error": error_data(state.last_error), "reason": "Repair it"}
+    plan, error = plan_data(state.plan), error_data(state.last_error)
+    data: dict[str, Any] = {"plan": plan, "error": error, "reason": "Repair it", "changes": None}
     assert prompts.render("agent_continuation", task=None, **data) == golden("agent_continuation.md")
     new = prompts.render("agent_continuation", task="Write its tests", **data)
     assert new.startswith("The user has a new task.")
     assert "Write its tests" in new
+
+
+def test_an_agent_is_told_what_others_have_changed(prompts: Prompts) -> None:
+    changes = {"added": ["a", "b"], "modified": [], "deleted": ["c"], "more": 7}
+    for name, data in (("agent_initial", {"handover": ""}), ("agent_continuation", {"error": None})):
+        text = prompts.render(name, task="t", plan=None, reason="", changes=changes, **data)
+        assert "Others have changed files since" in text
+        assert text.endswith("\n- added: a, b\n- deleted: c\n- and 7 more\n")
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ PLACEHOLDERS: Final[Mapping[str, frozenset[str]]] = {
         {"task", "agents", "history", "last", "plan", "iteration", "max_iterations"} | {"failures", "max_failures"}
     ),
     "reask": frozenset({"problem"}),
-    "agent_initial": frozenset({"task", "plan", "reason", "handover"}),
-    "agent_continuation": frozenset({"task", "plan", "error", "reason"}),
+    "agent_initial": frozenset({"task", "plan", "reason", "handover", "changes"}),
+    "agent_continuation": frozenset({"task", "plan", "error", "reason", "changes"}),
     "handover": frozenset({"history"}),
 }
 """The templates there are, and what each of them is given."""
