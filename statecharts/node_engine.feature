@@ -46,6 +46,34 @@ Feature: A walk over nodes, attempt by attempt
     And context field "path" equals ["launch"]
     And event TRANSITIONED is emitted with from_node="launch", to_node="perceive", is_degraded=false
 
+  Scenario: A callback that nobody waits for is not called
+    Given state "executing" is active
+    And context field "callbacks" is []
+    When actor "run_once" is done with {"outcome": "SUCCESS", "next_node": "perceive", "retry_delay_ms": null, "backtracked": false, "events": [], "data": {}, "tokens": 0, "is_retryable": true, "error": null}
+    Then state "persisting" is entered
+    And state "reporting" is entered
+    And state "checking" is active
+    And actor "persist" is not started
+    And actor "report_attempt" is not started
+    And event ATTEMPT_DONE is emitted
+
+  Scenario: Who is only told is told without anything being kept
+    Given state "executing" is active
+    And context field "callbacks" is ["on_attempt"]
+    When actor "run_once" is done with {"outcome": "SUCCESS", "next_node": null, "retry_delay_ms": null, "backtracked": false, "events": [], "data": {}, "tokens": 0, "is_retryable": true, "error": null}
+    Then state "reporting" is active
+    And actor "persist" is not started
+    And actor "report_attempt" is started
+
+  Scenario: An attempt without a result is not kept where nobody keeps any
+    Given state "executing" is active
+    And context field "callbacks" is []
+    When I send event STOP_REQUESTED
+    Then state "stopped" is active
+    And actor "run_once" is stopped
+    And actor "persist_interrupted" is not started
+    And event ATTEMPT_INTERRUPTED is emitted
+
   Scenario: A success that leads nowhere ends the run (NE-010)
     Given state "reporting" is active
     And context field "result" is {"outcome": "SUCCESS"}

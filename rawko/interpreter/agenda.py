@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import insort
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import Any
 
@@ -26,6 +26,7 @@ class Timer:
         state: Name of the state that cancels it when left (an `after` or a timeout), else None.
         policy: What a restore does with it: original, remaining or restart.
         number: Of the invocation whose timeout this is, else 0.
+        is_dead: Cancelled; it may stand in the heap for a while.
     """
 
     due: float
@@ -38,6 +39,7 @@ class Timer:
     delay: float = 0.0
     policy: str = "original"
     number: int = 0
+    is_dead: bool = False
 
 
 class Agenda:
@@ -77,7 +79,11 @@ class Agenda:
         if self._heap is None or self._timers is None:
             self._heap, self._timers = [], {}
         heappush(self._heap, (timer.due, timer.seq, timer))
-        self._timers.setdefault(timer.id, []).append(timer)
+        group = self._timers.get(timer.id)
+        if group is None:
+            self._timers[timer.id] = [timer]
+        else:
+            group.append(timer)
 
     def cancel(self, id: str) -> None:
         """Withdraw all delayed events of that id, due ones that were not consumed included."""
@@ -86,6 +92,8 @@ class Agenda:
         group = self._timers.pop(id, None)
         if group is None:
             return
+        for timer in group:
+            timer.is_dead = True
         self._dead += len(group)
         if not self._timers:
             self.clear_timers()
@@ -101,10 +109,10 @@ class Agenda:
         return sorted(found, key=lambda timer: (timer.due, timer.seq))
 
     def _first(self) -> Timer | None:
-        heap, timers = self._heap, self._timers
+        heap = self._heap
         while heap:
             timer = heap[0][2]
-            if timers and any(timer is alive for alive in timers.get(timer.id, ())):
+            if not timer.is_dead:
                 return timer
             heappop(heap)
             self._dead -= 1
@@ -119,11 +127,14 @@ class Agenda:
 
     def next(self, now: float) -> Event | Timer | None:
         """Take what comes first of what is due."""
+        queue = self._queue
+        if not self._heap:  # most machines, most of the time
+            return queue.popleft()[2] if queue and queue[0][0] <= now else None
         first = self.peek(now)
         if isinstance(first, Timer):
             self._take(first)
-        elif first is not None and self._queue is not None:
-            self._queue.popleft()
+        elif first is not None and queue is not None:
+            queue.popleft()
         return first
 
     def peek(self, now: float) -> Event | Timer | None:
@@ -157,7 +168,7 @@ class Agenda:
         copy = Agenda()
         copy._queue = None if self._queue is None else deque(self._queue)
         for timer in self.timers:
-            copy.set(timer)
+            copy.set(replace(timer))
         return copy
 
     def clear(self) -> None:

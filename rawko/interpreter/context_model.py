@@ -6,14 +6,18 @@ The model is a pydantic class that the chart names under `context:`; pydantic is
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from typing import Any, get_args, get_origin
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, get_args, get_origin
 from weakref import WeakKeyDictionary
 
-from rawko.interpreter.errors import ContextError
-from rawko.interpreter.values import freeze, thaw
+from rawko.interpreter.errors import ContextError, NotJsonError
+from rawko.interpreter.values import Record, Vector, freeze, thaw
 
 _PLAIN = frozenset({str, int, bool, type(None)})
+_TEXTS = frozenset({str})
+
+Gate: TypeAlias = Callable[[Any], Any]
+"""Takes a value for a field, gives it checked and frozen; raises ContextError, or NotJsonError."""
 
 
 class ContextModel:
@@ -25,7 +29,8 @@ class ContextModel:
     def __init__(self, model: Any) -> None:
         self._model = model
         self._fields: Mapping[str, Any] = model.model_fields
-        self._adapters: dict[tuple[str, bool], Any] = {}
+        self._gates: dict[str, Gate] = {}
+        self._item_gates: dict[str, Gate] = {}
 
     def initial(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The first context: defaults overlaid by the input; None means default (C-27).
@@ -49,13 +54,19 @@ class ContextModel:
         Raises:
             ContextError: The model has no such field, or refuses the value.
         """
-        self._require(name)
-        return self._checked(name, value, is_item=False)
+        gate = self._gates.get(name)
+        if gate is None:
+            self._require(name)
+            gate = self._gates[name] = self._gate(name, self._annotation(name))
+        return gate(value)
 
     def item(self, name: str, value: Any) -> Any:
         """One more item of a list field, checked and frozen: the whole list is never looked at."""
-        self._require(name)
-        return self._checked(name, value, is_item=True)
+        gate = self._item_gates.get(name)
+        if gate is None:
+            self._require(name)
+            gate = self._item_gates[name] = self._gate(name, _item_type(self._fields[name].annotation))
+        return gate(value)
 
     def _require(self, name: str) -> None:
         if name not in self._fields:
@@ -64,30 +75,51 @@ class ContextModel:
             fields = ", ".join(repr(field) for field in self._fields)
             raise ContextError(f"context has no field {name!r}{hint} fields: {fields}", field=name)
 
-    def _checked(self, name: str, value: Any, *, is_item: bool) -> Any:
-        adapter = self._adapters.get((name, is_item))
-        if adapter is None:
-            adapter = self._adapters[name, is_item] = self._adapter(name, is_item)
-        try:
-            checked = adapter.validate_python(thaw(value))
-        except ValueError as error:
-            raise ContextError(f"context field {name!r}: {_first_line(error)}", field=name) from error
-        if type(checked) in _PLAIN:  # as JSON it is what it is
-            return checked
-        return freeze(adapter.dump_python(checked, mode="json"), name)
-
-    def _adapter(self, name: str, is_item: bool) -> Any:
+    def _annotation(self, name: str) -> Any:
         from typing import Annotated
 
+        info = self._fields[name]
+        return Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
+
+    def _gate(self, name: str, annotation: Any) -> Gate:
         from pydantic import TypeAdapter
 
-        info = self._fields[name]
-        annotation = info.annotation
-        if is_item:
-            annotation = _item_type(annotation)
-        elif info.metadata:
-            annotation = Annotated[(annotation, *info.metadata)]
-        return TypeAdapter(annotation)
+        adapter = TypeAdapter(annotation)
+        validate, dump = adapter.validator.validate_python, adapter.serializer.to_python
+
+        def check(value: Any) -> Any:
+            try:
+                checked = validate(value if type(value) in _PLAIN else thaw(value))
+            except ValueError as error:
+                raise ContextError(f"context field {name!r}: {_first_line(error)}", field=name) from error
+            if type(checked) in _PLAIN:  # as JSON it is what it is
+                return checked
+            return freeze(dump(checked, mode="json"), name)
+
+        if annotation in (dict[str, Any], Mapping[str, Any]):
+            return lambda value: _object(value, name, check)
+        if annotation in (list[str], tuple[str, ...]):
+            return lambda value: _texts(value, check)
+        return check
+
+
+def _object(value: Any, name: str, check: Gate) -> Any:
+    """A JSON object, whatever is in it: what is frozen, or can be, needs no model to say so."""
+    if type(value) is Record:
+        return value
+    if type(value) is dict:
+        try:
+            return freeze(value, name)
+        except NotJsonError:  # the model knows more kinds of values, and says what is wrong with others
+            pass
+    return check(value)
+
+
+def _texts(value: Any, check: Gate) -> Any:
+    """A list of texts: looked at once, and not taken apart."""
+    if type(value) in (list, tuple, Vector) and _TEXTS.issuperset(map(type, value)):
+        return value if type(value) is Vector else Vector(list(value))
+    return check(value)
 
 
 def _item_type(annotation: Any) -> Any:

@@ -29,7 +29,7 @@ from rawko.interpreter.macrostep import Macrosteps
 from rawko.interpreter.observed import BoundListener, Observation, property_listener
 from rawko.interpreter.snapshots import release, restore_into, take_snapshot
 from rawko.interpreter.steps import Receipt, Step
-from rawko.interpreter.values import Record, freeze, freeze_fields
+from rawko.interpreter.values import Record, freeze_fields
 from rawko.interpreter.work import Invocation
 
 NOT_KEPT = frozenset(
@@ -410,7 +410,7 @@ class Interpreter(Macrosteps):
         is_running = invocation is not None and invocation.number == number
         if self._is_done or not (is_running or was_running):
             return False
-        self._push(invocation_event(name, freeze(data, name), id, number, is_end=is_end))
+        self._push(invocation_event(name, freeze_fields(data, name), id, number, is_end=is_end))
         return True
 
     # ------------------------------------------------------------ asking

@@ -65,6 +65,7 @@ class Observation:
         self.interpreter = cast("Interpreter", core)
         self.program = core._program
         self.conditions: Mapping[Any, Any] = {} if core._ignore_contract else self.program.conditions
+        self._bound = {element for element, _ in self.conditions}
         # Asked for each active state after each microstep: most charts with contracts have no invariants.
         self._has_invariants = any(kind == "always" for _, kind in self.conditions)
         self.is_listening_only = not (self.has_evaluator or self._has_invariants)
@@ -120,13 +121,15 @@ class Observation:
                 raise ListenerFailed(error) from error
 
     def step_started(self, now: float) -> None:
+        self.is_open = True
+        if not (self.listeners or self._current):
+            return
         listeners = tuple(self.listeners)
         if self._current != listeners:
             self._current = listeners
             self._properties = tuple(one for one in listeners if isinstance(one, PropertyListener))
         for property_ in self._properties:
             property_.mark()
-        self.is_open = True
         event = StepStarted(now)
         for listener in listeners:  # nothing is left to be undone: errors go to the caller as they are
             listener(event)
@@ -181,9 +184,12 @@ class Observation:
         """Exits, transitions and entries, each followed by its meta-event."""
         structure = self.program.structure
         interpreter = self.interpreter
-        if not (self._current or self.has_evaluator or self.binds(plan)):
-            self._live = None
-            interpreter._run(plan.operations)  # nobody looks, and no contract speaks of it: the short way
+        if not (self._current or self.has_evaluator):
+            if self.binds(plan):
+                self._bound_microstep(plan)
+            else:  # nobody looks, and no contract speaks of it: the short way
+                self._live = None
+                interpreter._run(plan.operations)
             return
         node = interpreter._node
         self._live = live = set(node.configuration) if node is not None else set()
@@ -199,6 +205,32 @@ class Observation:
             self.entered(block.element)
             self.run_entry(block)
             self._tell(self.program.entry_events[block.element])
+
+    def _bound_microstep(self, plan: Plan) -> None:
+        """The same where nobody listens: only what has a contract is looked at."""
+        interpreter, names, bound = self.interpreter, self.program.structure.names, self._bound
+        node, event = interpreter._node, interpreter._event
+        self._live = live = set(node.configuration) if node is not None else set()
+        for block in plan.exits:
+            interpreter._run(block.operations)
+            live.discard(block.element)
+            name = names[block.element]
+            if name in bound:
+                self._check(name, "after", event)
+                self._forget(name)
+        for block in plan.transitions:
+            element = block.element
+            if element in bound:
+                self._transition(block, event)
+            else:
+                interpreter._run(block.operations)
+        for block in plan.entries:
+            name = names[block.element]
+            if name in bound:
+                self._remember(name)
+                self._check(name, "before", event)
+            live.add(block.element)
+            interpreter._run(block.operations)
 
     def binds(self, plan: Plan) -> bool:
         """Whether a contract has a word about something that the plan leaves, takes or enters."""

@@ -10,6 +10,7 @@ from typing import Any, assert_never
 
 from sismic.model import Event as SismicEvent
 
+from rawko.chart.definition import Invoke
 from rawko.interpreter.agenda import Timer
 from rawko.interpreter.code import CodeCall, CompiledAction
 from rawko.interpreter.context_model import FREE
@@ -75,7 +76,7 @@ class Operations(Core):
                     self._run(_after_block(operations, what, where))
                     return
             elif kind == LEAVE:
-                self._leave(what)
+                self._leave(what, *where)
             elif kind == TIMERS:
                 self._set_timers(what, where)
             elif kind == INVOKE:
@@ -83,18 +84,19 @@ class Operations(Core):
             elif kind == DONE:
                 self._raise_done(what, where)
 
-    def _leave(self, state: int) -> None:
+    def _leave(self, state: int, timers: tuple[str, ...], invocations: tuple[str, ...]) -> None:
         """Timers cancelled, invocations stopped."""
-        work = self._begin_work()
-        definition = self._program.structure.states[state]
-        for after in definition.after:
-            work.stage_cancel(after.event)
-        if work.starting.pop(state, None) is not None:
-            return
-        for invoke in definition.invoke:
-            invocation = self._invocations.get(invoke.id)
-            if invocation is not None:
-                self._stop_invocation(invocation)
+        if timers:
+            work = self._begin_work()
+            for timer in timers:
+                work.stage_cancel(timer)
+        if invocations:
+            if self._begin_work().starting.pop(state, None) is not None:
+                return
+            running = self._invocations
+            for id in invocations:
+                if id in running:
+                    self._stop_invocation(running[id])
 
     def _set_timers(self, timers: Any, state: int) -> None:
         work = self._begin_work()
@@ -183,7 +185,7 @@ class Operations(Core):
     # ------------------------------------------------------------ updates
 
     def _apply(self, update: Any) -> None:
-        """Apply what an action returned, in order."""
+        """Apply what an action returned, in order; the most frequent kinds are asked for first."""
         kind = type(update)
         if kind is Assign:
             self._assign(update)
@@ -191,6 +193,11 @@ class Operations(Core):
             for part in update:
                 if part is not None:
                     self._apply(part)
+        elif kind is Log:
+            line = LogLine(update.message, update.level, freeze(update.data, "log"))
+            self._begin_work().effects.append(line)
+        elif kind is Emit:
+            self._begin_work().effects.append(EmitEvent(update.event, freeze(update.data, update.event)))
         elif isinstance(update, Update):
             self._apply_other(update)
         else:
@@ -276,18 +283,22 @@ class Operations(Core):
         """An actor has told its end; one that timed out must be stopped."""
         if is_stopped:
             self._stop_invocation(invocation)
-        else:
-            self._forget_invocation(invocation)
+            return
+        self._forget_invocation(invocation)
+        if invocation.timeout_s is not None:
             self._begin_work().stage_cancel(timeout_id(invocation.number))
 
     def _stop_invocation(self, invocation: Invocation) -> None:
         self._forget_invocation(invocation)
         work = self._begin_work()
         work.effects.append(StopInvocation(invocation.id, invocation.number))
-        work.stage_cancel(timeout_id(invocation.number))
+        if invocation.timeout_s is not None:
+            work.stage_cancel(timeout_id(invocation.number))
 
     def _forget_invocation(self, invocation: Invocation) -> None:
-        self._invocations = {k: v for k, v in self._invocations.items() if k != invocation.id}
+        left = self._invocations.copy()  # a new one: what a rollback goes back to stays as it is
+        left.pop(invocation.id, None)
+        self._invocations = left
 
     def _spawn(self, id: str, src: str, input: Any) -> None:
         if self._is_done:
@@ -305,12 +316,10 @@ class Operations(Core):
 
     def _start(self, id: str, src: str, input: Any, state: str | None, policy: str, timeout_s: float | None) -> None:
         work = self._begin_work()
-        self._number += 1
-        invocation = Invocation(
-            id, state, src, input, self._number, started=self._time, policy=policy, timeout_s=timeout_s
-        )
+        self._number = number = self._number + 1
+        invocation = Invocation(id, state, src, input, number, 1, self._time, policy, False, timeout_s)
         self._invocations = {**self._invocations, id: invocation}
-        work.effects.append(StartInvocation(id, src, input, self._number, state=state, policy=policy))
+        work.effects.append(StartInvocation(id, src, input, number, 1, state, policy))
         if timeout_s is not None:
             self._seq += 1
             work.stage_timer(timeout_timer(invocation, self._time, self._seq))
@@ -318,27 +327,37 @@ class Operations(Core):
     def _start_invocations(self, work: Work) -> None:
         """For states entered and still active, in document order, with the event of their entry."""
         program = self._program
-        for state in sorted(work.starting):
-            event = work.starting[state]
-            for invoke in program.structure.states[state].invoke:
-                where = f"state {invoke.state!r} (invoke {invoke.id})"
+        starting, work.starting = work.starting, {}
+        for state in sorted(starting):
+            event = starting[state]
+            for invoke, compute, limit in program.starts[state]:
+                value: Any = None
+                timeout_s: float | None = None
+                is_computed = False
                 try:
-                    kind, name = "input", invoke.input if isinstance(invoke.input, str) else invoke.id
-                    compute = program.inputs[invoke.id]
-                    value = None if compute is None else freeze(self._value(compute, event), "input")
-                    kind, name = "delay", getattr(invoke.timeout, "name", "timeout")
-                    limit = program.timeouts[invoke.id]
-                    timeout = None if limit is None else limit(self._context, event) / 1000
+                    if compute is not None:
+                        value = freeze(self._value(compute, event), "input")
+                    is_computed = True
+                    if limit is not None:
+                        timeout_s = limit(self._context, event) / 1000
                 except Exception as error:
-                    failed = Failed(kind, where, name, invoke.position, error)
+                    failed = _not_started(invoke, error, is_computed=is_computed)
                     if not program.errors_are_events:
                         raise failed from error
                     self._raise_error(failed)
                     continue
                 if invoke.id in self._invocations:  # a spawned actor of that name
                     self._stop_invocation(self._invocations[invoke.id])
-                self._start(invoke.id, invoke.src, value, invoke.state, invoke.on_restore, timeout)
-        work.starting = {}
+                self._start(invoke.id, invoke.src, value, invoke.state, invoke.on_restore, timeout_s)
+
+
+def _not_started(invoke: Invoke, error: Exception, *, is_computed: bool) -> Failed:
+    """Its input could not be computed, or else its timeout."""
+    where = f"state {invoke.state!r} (invoke {invoke.id})"
+    if is_computed:
+        return Failed("delay", where, getattr(invoke.timeout, "name", "timeout"), invoke.position, error)
+    name = invoke.input if isinstance(invoke.input, str) else invoke.id
+    return Failed("input", where, name, invoke.position, error)
 
 
 def _after_block(operations: tuple[Operation, ...], action: CompiledAction, block: Where) -> tuple[Operation, ...]:

@@ -146,6 +146,7 @@ class Program:
             for i in s.invoke
         }
         self.invocations = {i.id: i for s in states for i in s.invoke}
+        self.starts = tuple(tuple((i, self.inputs[i.id], self.timeouts[i.id]) for i in s.invoke) for s in states)
         self.finalizers = {i.id: actions(i.finalize) for s in states for i in s.invoke if i.finalize}
         self.passes_on = bool(self.finalizers) or any(i.autoforward for i in self.invocations.values())
         self.errors_are_events = structure.chart.errors == "scxml"
@@ -193,8 +194,11 @@ class Program:
 
     def exit_operations(self, state: int) -> tuple[Operation, ...]:
         found = self._actions(self.on_exit[state], state, "on exit")
-        if self.timers[state] or self.structure.states[state].invoke:
-            found += ((LEAVE, state, None),)
+        definition = self.structure.states[state]
+        if definition.after or definition.invoke:
+            cancelled = tuple(after.event for after in definition.after)
+            stopped = tuple(invoke.id for invoke in definition.invoke)
+            found += ((LEAVE, state, (cancelled, stopped)),)
         return found
 
     def transition_operations(self, transition: int) -> tuple[Operation, ...]:

@@ -18,7 +18,7 @@ from rawko.interpreter.events import Event, make_event
 from rawko.interpreter.interpreter import Interpreter
 from rawko.interpreter.snapshots import restore_into
 from rawko.interpreter.steps import Step
-from rawko.interpreter.values import freeze, thaw
+from rawko.interpreter.values import freeze, freeze_fields, thaw
 
 _ENDS = ("done.invoke.", "error.invoke.")
 
@@ -77,5 +77,5 @@ def _made(machine: Interpreter, name: str, data: Mapping[str, Any]) -> Event:
         if name.startswith(prefix):
             invocation = machine.invocations.get(name.removeprefix(prefix))
             if invocation is not None:
-                return invocation_event(name, freeze(data, name), invocation.id, invocation.number, is_end=True)
+                return invocation_event(name, freeze_fields(data, name), invocation.id, invocation.number, is_end=True)
     return make_event(name, freeze(data, name))

@@ -20,7 +20,8 @@ TIMERS: Final = 2
 INVOKE: Final = 3
 DONE: Final = 4
 Operation: TypeAlias = tuple[int, Any, Any]
-"""(ACTION, CompiledAction, where) (LEAVE, state, -) (TIMERS, timers, state) (INVOKE, state, -) (DONE, name, output)."""
+"""(ACTION, CompiledAction, where) (LEAVE, state, (timers cancelled, invocations stopped)) (TIMERS, timers, state)
+(INVOKE, state, -) (DONE, name, output)."""
 
 EventKey: TypeAlias = str | tuple[str, ...] | None
 """What selection depends on, see `Structure.event_key`; None for eventless transitions."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from math import isfinite
 from types import MethodType
 from typing import Any, overload
@@ -77,6 +78,13 @@ _new = object.__new__
 _set_fields = Record.__dict__["__dict__"].__set__
 
 
+def changed(record: Record, changes: Mapping[str, Any]) -> Record:
+    """A record with some fields changed, for reading: the changes are taken as they are, frozen or not."""
+    made = _new(Record)
+    _set_fields(made, {**record.__dict__, **changes})
+    return made
+
+
 class Method:
     """A method of records that no field of the same name hides."""
 
@@ -144,9 +152,7 @@ class Vector(Sequence[Any]):
         return self._length
 
     def __iter__(self) -> Iterator[Any]:
-        buffer = self._buffer
-        for index in range(self._length):
-            yield buffer[index]
+        return islice(self._buffer, self._length)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, (Vector, list, tuple)):

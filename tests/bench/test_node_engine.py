@@ -33,7 +33,7 @@ from rawko.machines.node_engine import (
     succeeded,
 )
 from rawko.machines.node_engine.drivers import DRIVERS, DriverName, make_driver
-from rawko.machines.node_engine.ports import Callbacks
+from rawko.machines.node_engine.ports import Callbacks, NoCallbacks
 from rawko.machines.node_engine.runner import AgentRunner
 from rawko.machines.node_engine.setup import RunSetup, set_up
 from rawko.machines.node_engine.statechart import StatechartDriver
@@ -67,11 +67,21 @@ def walk_of(attempts: int, callbacks: Callbacks | None = None) -> RunSetup:
     return set_up(nodes, context, callbacks=callbacks, log=quiet)
 
 
-def drive(driver: DriverName, attempts: int) -> RunReport:
-    return asyncio.run(make_driver(walk_of(attempts), driver).run())
+class Told:
+    """Callbacks that do nothing, and are called."""
+
+    async def on_persist(self, state: RunState, events: Sequence[Mapping[str, Any]], node_name: str) -> None:
+        pass
+
+    async def on_attempt(self, result: EngineResult) -> None:
+        pass
 
 
-class Kept:
+def drive(driver: DriverName, attempts: int, callbacks: Callbacks | None = None) -> RunReport:
+    return asyncio.run(make_driver(walk_of(attempts, callbacks), driver).run())
+
+
+class Kept(NoCallbacks):
     """What the plain loop keeps of an attempt, as durably as the machine does: one row each, in the same journal."""
 
     def __init__(self, journal: SqlJournal) -> None:
@@ -97,9 +107,6 @@ class Kept:
             )
         )
 
-    async def on_attempt(self, result: EngineResult) -> None:
-        pass
-
 
 def drive_durably(driver: DriverName, attempts: int, folder: Path) -> RunReport:
     """The same walk, every attempt of it on disk: the loop's after it was made, the machine's step by step."""
@@ -116,15 +123,17 @@ def drive_durably(driver: DriverName, attempts: int, folder: Path) -> RunReport:
     return asyncio.run(run())
 
 
-def machine_alone(attempts: int) -> int:
+def machine_alone(attempts: int, callbacks: Callbacks | None = None) -> int:
     """The interpreter's share: the same steps, with nothing around them: no loop, no task, no row, no node."""
-    machine = Interpreter(CHART, bindings, input=walk_of(attempts).context.to_json())
+    context = walk_of(attempts, callbacks).input
+    machine = Interpreter(CHART, bindings, input=context.to_json())
     machine.start()
     machine.send("START")
     verdict = {"stop": False, "reason": None}
+    told = (("persist", None), ("report_attempt", None)) if callbacks else ()
     for number in range(attempts):
         result = succeeded_result("b" if number % 2 else "a", number)
-        for id, output in (("check_stop", verdict), ("run_once", result), ("persist", None), ("report_attempt", None)):
+        for id, output in (("check_stop", verdict), ("run_once", result), *told):
             machine.complete_invocation(id, machine.invocations[id].number, output)
             machine.execute_once()
     return int(machine.context.step_ordinal)
@@ -144,6 +153,13 @@ def test_attempts(benchmark: Any, driver: DriverName) -> None:
 @pytest.mark.benchmark(group=f"{ATTEMPTS} attempts, nothing kept on disk")
 def test_the_machines_steps_alone(benchmark: Any) -> None:
     assert benchmark.pedantic(machine_alone, (ATTEMPTS,), rounds=5, warmup_rounds=1) == ATTEMPTS
+
+
+@pytest.mark.benchmark(group=f"{ATTEMPTS} attempts, nothing kept on disk, both callbacks called")
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_told_attempts(benchmark: Any, driver: DriverName) -> None:
+    report = benchmark.pedantic(drive, (driver, ATTEMPTS, Told()), rounds=5, warmup_rounds=1)
+    assert report.state.step_ordinal == ATTEMPTS
 
 
 @pytest.mark.benchmark(group=f"{ATTEMPTS} attempts, each on disk")

@@ -9,7 +9,8 @@ from typing import Any, cast
 
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.events import Event
-from rawko.interpreter.updates import Updates, assign, emit, log
+from rawko.interpreter.updates import Emit, Log, Updates, assign, log
+from rawko.interpreter.values import changed
 from rawko.machines.node_engine import notes, walk
 from rawko.machines.node_engine.context import OUT_OF_TIME, REQUESTED, Ending, FailureReason, NodeEngineContext
 from rawko.machines.node_engine.decide import is_way_back, planned_delay_ms, target_of
@@ -20,25 +21,12 @@ bindings = Bindings()
 
 
 def _tell(context: NodeEngineContext, note: Note) -> Updates:
-    return emit(note.event, **note.data), log(note.message, note.level, **notes.log_fields(context))
+    return Emit(note.event, note.data), Log(note.message, note.level, notes.log_fields(context))
 
 
-class _Changed:
-    """A context with some fields changed: what is told after an action is told of it, and nothing is copied."""
-
-    __slots__ = ("_changes", "_context")
-
-    def __init__(self, context: NodeEngineContext, changes: walk.Changes) -> None:
-        self._context = context
-        self._changes = changes
-
-    def __getattr__(self, name: str) -> Any:
-        return self._changes[name] if name in self._changes else getattr(self._context, name)
-
-
-def _after(context: NodeEngineContext, changes: walk.Changes) -> NodeEngineContext:
+def _after(context: Any, changes: walk.Changes) -> NodeEngineContext:
     """The context as it is after the changes, for what is told of it."""
-    return cast(NodeEngineContext, _Changed(context, changes))
+    return cast(NodeEngineContext, changed(context, changes))
 
 
 # ---------------------------------------------------------------- start

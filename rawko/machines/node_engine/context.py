@@ -27,6 +27,8 @@ FailureReason: TypeAlias = Literal[
     "report_failed",
 ]
 BudgetReason: TypeAlias = Literal["attempts", "tokens", "wall_time"]
+CallbackName: TypeAlias = Literal["on_persist", "on_attempt"]
+CALLBACKS: Final[tuple[CallbackName, ...]] = ("on_persist", "on_attempt")
 
 Count = Annotated[int, Field(ge=0)]
 Milliseconds = Annotated[int, Field(ge=0)]
@@ -127,6 +129,7 @@ class NodeEngineContext(RunState):
         check_every_ms: During waits `should_stop` is asked so often (C-62).
         attempt_timeout_ms: Bound of one `run_once`; the nodes' own bounds are shorter.
         call_timeout_ms: Bound of one `should_stop`, `on_persist` or `on_attempt`.
+        callbacks: Those that somebody waits for; the others are not called. The drivers set it by what they are given.
         stop_reason: Somebody has asked to stop; None while nobody has.
         outcome, reason: How it ended, and why: a FailureReason, a BudgetReason, or what whoever stopped it said.
         error: What it failed with.
@@ -141,6 +144,7 @@ class NodeEngineContext(RunState):
     check_every_ms: Limit = 1_000
     attempt_timeout_ms: Limit = 3_600_000
     call_timeout_ms: Limit = 30_000
+    callbacks: tuple[CallbackName, ...] = CALLBACKS
 
     stop_reason: str | None = None
     outcome: Ending | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.events import Event
 from rawko.machines.node_engine import walk
-from rawko.machines.node_engine.context import NodeEngineContext
+from rawko.machines.node_engine.context import CallbackName, NodeEngineContext
 from rawko.machines.node_engine.decide import TABLE, Question
 
 bindings = Bindings()
@@ -30,6 +30,12 @@ def has_result(context: NodeEngineContext, event: Event) -> bool:
 def has_failed(context: NodeEngineContext, event: Event) -> bool:
     """Something went wrong that ends the run."""
     return context.error is not None
+
+
+@bindings.guard
+def has_callback(context: NodeEngineContext, event: Event, *, name: CallbackName) -> bool:
+    """Somebody waits for that callback."""
+    return name in context.callbacks
 
 
 # ---------------------------------------------------------------- stopping

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from rawko.interpreter.errors import NotJsonError
 from rawko.interpreter.values import Record, freeze, thaw
-from rawko.machines.node_engine.context import EngineResult, RunState, StopCheck
+from rawko.machines.node_engine.context import CALLBACKS, CallbackName, EngineResult, RunState, StopCheck
 from rawko.machines.node_engine.errors import NodeEngineError
 from rawko.machines.node_engine.nodes import Adapters
 from rawko.runtime.logic import ActorFailed
@@ -46,7 +46,7 @@ class Callbacks(Protocol):
 
 
 class NoCallbacks:
-    """Nobody keeps anything, nobody is told."""
+    """Nobody keeps anything, nobody is told: neither is called. Derive from it to have one of the two."""
 
     async def on_persist(self, state: RunState, events: Sequence[Mapping[str, Any]], node_name: str) -> None:
         pass
@@ -70,12 +70,22 @@ class NodeEnginePorts:
     Attributes:
         adapters: What stands behind the nodes' ports.
         should_stop: Asked before every attempt, and during waits.
+        called: Which callbacks are called; None: those that are not NoCallbacks' own.
     """
 
     engine: Engine
     adapters: Adapters = field(default_factory=Adapters)
     callbacks: Callbacks = field(default_factory=NoCallbacks)
     should_stop: ShouldStop = never_stop
+    called: tuple[CallbackName, ...] | None = None
+
+
+def callbacks_called(ports: NodeEnginePorts) -> tuple[CallbackName, ...]:
+    """The callbacks that somebody waits for: a call that does nothing is not made, and costs no step and no row."""
+    if ports.called is not None:
+        return ports.called
+    kind = type(ports.callbacks)
+    return tuple(name for name in CALLBACKS if getattr(kind, name, None) is not getattr(NoCallbacks, name))
 
 
 async def run_once(ports: NodeEnginePorts, state: RunState, ctx: Mapping[str, Any], seed: int | str) -> EngineResult:

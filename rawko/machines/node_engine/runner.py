@@ -60,7 +60,7 @@ class AgentRunner:
         self._ports = setup.ports
         self._observe = setup.observe
         self._log = write_structlog if setup.log is None else setup.log
-        self._context = NodeEngineContext.model_validate(setup.context.to_json())
+        self._context = NodeEngineContext.model_validate(setup.input.to_json())
         self._clock = WallClock() if clock is None else clock
         self._sleep_until = sleep_until or self._sleep
         self._task: asyncio.Task[Any] | None = None
@@ -143,17 +143,22 @@ class AgentRunner:
     async def _persist(self) -> None:
         result = self._context.result
         assert result is not None
+        if "on_persist" not in self._context.callbacks:
+            return
         await self._write(
             "persist_failed", calls.on_persist(self._ports, self._state(), result.events, self._context.node_name)
         )
 
     async def _report(self) -> None:
         assert self._context.result is not None
-        await self._write("report_failed", calls.on_attempt(self._ports, self._context.result))
+        if "on_attempt" in self._context.callbacks:
+            await self._write("report_failed", calls.on_attempt(self._ports, self._context.result))
 
     async def _close(self) -> None:
         """Keep that the attempt has no result; the run ends whether or not that can be kept."""
         self._tell(notes.attempt_interrupted(self._context))
+        if "on_persist" not in self._context.callbacks:
+            return
         events = [interruption(self._context)]
         writing = calls.on_persist(self._ports, self._state(), events, self._context.node_name)
         try:
@@ -239,6 +244,9 @@ class AgentRunner:
             _Interrupted: It was.
             ActorFailed: It failed, or did not end in time.
         """
+        if self._context.stop_reason is not None:  # whoever was told that it begins has asked to stop
+            work.close()
+            raise _Interrupted
         self._task = task = asyncio.create_task(work)
         self._interrupted = interrupted = asyncio.get_running_loop().create_future()
         try:

@@ -10,7 +10,14 @@ from rawko.machines.node_engine.context import REQUESTED, NodeEngineContext, Run
 from rawko.machines.node_engine.engine import NodeEngine
 from rawko.machines.node_engine.errors import MissingInput
 from rawko.machines.node_engine.nodes import Adapters, NodeRegistry
-from rawko.machines.node_engine.ports import Callbacks, NoCallbacks, NodeEnginePorts, ShouldStop, never_stop
+from rawko.machines.node_engine.ports import (
+    Callbacks,
+    NoCallbacks,
+    NodeEnginePorts,
+    ShouldStop,
+    callbacks_called,
+    never_stop,
+)
 from rawko.machines.node_engine.walk import missing_input
 from rawko.runtime.session import LogWriter
 
@@ -31,6 +38,11 @@ class RunSetup:
     ports: NodeEnginePorts
     observe: Observer | None = None
     log: LogWriter | None = None
+
+    @property
+    def input(self) -> NodeEngineContext:
+        """What a driver begins with: the context, which knows the callbacks that there are."""
+        return self.context.model_copy(update={"callbacks": callbacks_called(self.ports)})
 
 
 class Driver(Protocol):

@@ -63,13 +63,13 @@ class StatechartDriver:
             JournalError: The journal cannot be read.
         """
         bound = bindings | actors(setup.ports)
-        context = setup.context
+        context = setup.input
         replayed = await replay(journal, context.run_id, _chart(), bound, input=context.to_json())
         return cls(setup, clock=clock, journal=journal, snapshot=replayed.snapshot)
 
     def begin(self) -> Actor:
         """Start the actor, in the current loop; `run` does it by itself."""
-        context = self._setup.context.model_copy(update={"stop_reason": self._stop_reason})
+        context = self._setup.input.model_copy(update={"stop_reason": self._stop_reason})
         self.actor = actor = Actor(
             _chart(),
             self._bindings,

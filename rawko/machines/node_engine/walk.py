@@ -31,7 +31,7 @@ def attempted(context: NodeEngineContext, result: Any) -> Changes:
     if result.tokens:
         changes["tokens"] = context.tokens + result.tokens
     if len(result.data):
-        changes["data"] = {**context.data, **result.data}
+        changes["data"] = dict(context.data.items()) | dict(result.data.items())  # quicker than ** for frozen ones
     return changes
 
 

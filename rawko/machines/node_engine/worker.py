@@ -15,7 +15,7 @@ from rawko.machines.node_engine.context import REQUESTED, EngineResult, RunRepor
 from rawko.machines.node_engine.drivers import DriverName, driver_name, make_driver
 from rawko.machines.node_engine.errors import LeaseLost
 from rawko.machines.node_engine.leases import TTL_MS, Lease, Leases
-from rawko.machines.node_engine.ports import NodeEnginePorts
+from rawko.machines.node_engine.ports import NodeEnginePorts, callbacks_called
 from rawko.machines.node_engine.setup import Driver, RunSetup
 from rawko.machines.node_engine.statechart import StatechartDriver
 from rawko.runtime.errors import JournalError
@@ -188,7 +188,7 @@ class HeldLease:
             return await ports.should_stop()
 
         callbacks = _Guarded(self, ports)
-        return replace(ports, callbacks=callbacks, should_stop=should_stop)
+        return replace(ports, callbacks=callbacks, should_stop=should_stop, called=callbacks_called(ports))
 
 
 class _Guarded:

@@ -30,6 +30,7 @@ from rawko.machines.node_engine import (
     failed,
     succeeded,
 )
+from rawko.machines.node_engine.context import CALLBACKS, CallbackName
 from rawko.machines.node_engine.nodes import Node
 from rawko.machines.node_engine.ports import Engine, NodeEnginePorts
 from rawko.machines.node_engine.runner import AgentRunner
@@ -50,12 +51,16 @@ class Plan:
         breaks: That call raises.
         verdicts: Answers of should_stop; after the last, always "go on".
         stop_at_s: Somebody asks to stop at that time of the run, if it is waiting then.
+        stops_when_told: Whoever watches asks to stop when the event of that name is told.
+        called: The callbacks that there are.
     """
 
     stops: frozenset[tuple[Call, int]] = frozenset()
     breaks: frozenset[tuple[Call, int]] = frozenset()
     verdicts: Sequence[object] = ()
     stop_at_s: float | None = None
+    stops_when_told: str | None = None
+    called: tuple[CallbackName, ...] = CALLBACKS
 
 
 @dataclass
@@ -107,7 +112,13 @@ class World:
         self.note("reported", result.to_json())
 
     def ports(self) -> NodeEnginePorts:
-        return NodeEnginePorts(self, callbacks=self, should_stop=self.should_stop)
+        return NodeEnginePorts(self, callbacks=self, should_stop=self.should_stop, called=self.plan.called)
+
+    def watch(self, event: str, data: Mapping[str, Any]) -> None:
+        self.note("told", event, dict(data))
+        if event == self.plan.stops_when_told:
+            assert self.driver is not None
+            self.driver.stop(f"stopped when told of {event}")
 
     def timed_stop_before(self, time: float) -> float | None:
         """When somebody asks to stop before that time, if anybody does."""
@@ -161,7 +172,7 @@ def walked(
     def log(level: str, message: str, fields: Mapping[str, Any]) -> None:
         world.note("log", level, message, dict(fields))
 
-    setup = RunSetup(context, world.ports(), lambda event, data: world.note("told", event, dict(data)), log)
+    setup = RunSetup(context, world.ports(), world.watch, log)
     drive = drive_runner if driver == "runner" else drive_chart
     return asyncio.run(drive(world, setup)), world.trace
 
@@ -238,6 +249,8 @@ PLANS = st.builds(
     breaks=st.frozensets(CALLS, max_size=1),
     verdicts=VERDICTS,
     stop_at_s=st.sampled_from([None, None, 0.2, 0.5, 1.2, 2.0]),
+    stops_when_told=st.sampled_from([None, None, "ATTEMPT_STARTED", "ATTEMPT_DONE", "TRANSITIONED", "RETRY_SCHEDULED"]),
+    called=st.sampled_from([CALLBACKS, CALLBACKS, (), ("on_persist",), ("on_attempt",)]),
 )
 BUDGETS = st.builds(
     Budgets,
@@ -275,14 +288,15 @@ def test_any_engine_is_driven_alike(
         data={"x": 0} if has_data else {},
     )
     report, trace = both(plan, lambda: ScriptedEngine(answers), context)
-    check_order(trace)
+    check_order(trace, plan)
+    assert {"on_persist", "on_attempt"} - set(plan.called) <= {"on_persist", "on_attempt"} - {e[1] for e in trace}
     assert report.state.step_ordinal <= (budgets.attempts or 0)
     assert report.state.backtracks <= policies.max_backtracks
     assert (report.error is not None) == (report.outcome == "failed")
     assert (report.reason is None) == (report.outcome == "finished")
 
 
-def check_order(trace: Sequence[tuple[Any, ...]]) -> None:
+def check_order(trace: Sequence[tuple[Any, ...]], plan: Plan) -> None:
     """Every attempt is asked for first; its state is kept, and only then is it told of (NE-006, C-62, C-64)."""
     calls = [(entry[1], entry[2]) for entry in kinds(trace, "should_stop", "run_once", "on_persist", "on_attempt")]
     before = ("", 0)
@@ -291,9 +305,10 @@ def check_order(trace: Sequence[tuple[Any, ...]]) -> None:
             case "run_once":
                 assert before[0] == "should_stop"
             case "on_persist":
-                assert before[0] == "run_once"
+                is_cut_short = plan.stops_when_told == "ATTEMPT_STARTED"
+                assert before[0] == "run_once" or (is_cut_short and before[0] == "should_stop")
             case "on_attempt":
-                assert before[0] == "on_persist"
+                assert before[0] == ("on_persist" if "on_persist" in plan.called else "run_once")
         before = call
     for entry in kinds(trace, "log"):
         assert {"module", "actor", "run_id", "node_name", "step_ordinal"} <= set(entry[4])
