@@ -8,6 +8,7 @@ from html import escape
 from pathlib import PurePath
 from typing import Any, Final
 
+from rawko.app.exploration_limits import FLAGS
 from rawko.app.exploration_record import Attempt
 from rawko.app.exploration_report import ExplorationReport
 
@@ -43,9 +44,17 @@ def _facts(report: ExplorationReport) -> Iterator[tuple[str, str]]:
     yield "launches", f"{report.launches}, {report.backtracks} of them after dead ends"
     yield "tokens", f"{report.usage.total_tokens:,} in {report.usage.calls} calls"
     yield "time", f"{report.duration_ms / 1000:.1f} s, {report.attempts} attempts"
+    for one in report.continued:
+        yield "continued", gone_on(one)
     yield "run", report.run
     for note in report.notes:
         yield "note", note
+
+
+def gone_on(continued: Mapping[str, Any]) -> str:
+    """That an exploration was gone on with, in words."""
+    flag = FLAGS.get(continued["why"])
+    return f"after {continued['after']} attempts: {continued['why'] if flag is None else f'limit reached ({flag})'}"
 
 
 def happening(event: Mapping[str, Any]) -> str:

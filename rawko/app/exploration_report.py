@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, get_args
+from typing import Any, Final
 
+from rawko.app.exploration_limits import FLAGS, REASONS
 from rawko.app.exploration_record import ExplorationPlan, ExplorationRecord
 from rawko.app.report import BAD_INPUT, EXIT_CODES, NEVER_STARTED, Outcome
-from rawko.machines.node_engine.context import BudgetReason, RunReport
+from rawko.machines.node_engine.context import RunReport
 from rawko.machines.node_engine.explore import trail as told
 from rawko.machines.node_engine.explore.deciding import Memory
 from rawko.vocabulary.usage import Usage
 
-_BUDGETS: Final = get_args(BudgetReason)
 _LIMITS: Final[Mapping[str, str]] = {
-    "attempts": "the bound of attempts was reached (--max-attempts)",
-    "tokens": "the bound of tokens was reached (--max-tokens)",
-    "wall_time": "the time was up (--timeout)",
+    "attempts": "the bound of attempts was reached",
+    "tokens": "the bound of tokens was reached",
+    "wall_time": "the time was up",
+    "cost": "the bound of the cost was reached",
 }
+CUT_OFF: Final = frozenset({"check_failed", "persist_failed", "report_failed", "journal_failed"})
+"""Reasons of a failure of what we keep, and not of the program: it can be gone on with once that is mended."""
+LEASE_LOST: Final = "lease_lost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,8 @@ class ExplorationReport:
         decisions: {by, rule, gist, reason, hash}, in order, those before dead ends included; `by` is rule, model, or
             default: a program has ended, or the policy says what is done where no rule fits.
         screen: The last one, as text.
+        continued: Each time that it was gone on with: {after, why}, attempts until then and what had ended it.
+        duration_ms: At work, in all processes together.
         is_bad_input: The settings are at fault, and nothing was decided.
     """
 
@@ -52,6 +58,7 @@ class ExplorationReport:
     cost_usd: float | None
     error: Mapping[str, Any] | None = None
     is_degraded: bool = False
+    continued: tuple[Mapping[str, Any], ...] = ()
     duration_ms: int = 0
     notes: tuple[str, ...] = ()
     is_bad_input: bool = False
@@ -59,6 +66,11 @@ class ExplorationReport:
     @property
     def exit_code(self) -> int:
         return BAD_INPUT if self.is_bad_input else EXIT_CODES[self.outcome]
+
+    @property
+    def is_final(self) -> bool:
+        """It is the exploration's own end: not that another worker has it, or that nothing could be kept any more."""
+        return self.reason != LEASE_LOST and self.reason not in CUT_OFF
 
     def to_json(self) -> dict[str, Any]:
         """The report as the last line of `rawko explore --json`."""
@@ -80,6 +92,7 @@ class ExplorationReport:
             "cost_usd": self.cost_usd,
             "error": None if self.error is None else dict(self.error),
             "is_degraded": self.is_degraded,
+            "continued": [dict(one) for one in self.continued],
             "duration_ms": self.duration_ms,
             "notes": list(self.notes),
         }
@@ -119,6 +132,7 @@ def report_of(
         cost_usd=cost_usd,
         error=None if ended.error is None else ended.error.to_json(),
         is_degraded=ended.state.is_degraded,
+        continued=tuple({"after": one.after, "why": one.why} for one in plan.continued),
         notes=notes,
         is_bad_input=outcome == "failure" and memory.code in NEVER_STARTED and not decided,
     )
@@ -131,17 +145,17 @@ def _outcome(ended: RunReport, memory: Memory) -> Outcome:
         case "failed":
             return "failure"
         case "stopped":
-            if ended.reason in _BUDGETS:
+            if ended.reason in REASONS:
                 return "limit"
-            return "failure" if ended.reason == "lease_lost" else "cancelled"
+            return "failure" if ended.reason == LEASE_LOST else "cancelled"
 
 
 def _summary(ended: RunReport, memory: Memory, outcome: Outcome) -> str:
     if outcome == "limit":
-        return _LIMITS[str(ended.reason)]
+        return f"{_LIMITS[str(ended.reason)]} ({FLAGS[str(ended.reason)]})"
     if ended.outcome == "failed":
         return ended.error.message if ended.error is not None else str(ended.reason)
-    if ended.reason == "lease_lost":
+    if ended.reason == LEASE_LOST:
         return "another worker has the exploration now"
     return memory.summary
 

@@ -1,7 +1,8 @@
 """One exploration of a program on a terminal: parts opened, node engine driven under a lease, program ended, reported.
 
-After kill -9 the program is gone with its terminal; a resumed
-exploration goes on where its journal ends, launches the program anew and makes the decisions again that were recorded.
+After kill -9 the program is gone with its terminal. An exploration that is gone on with, whatever ended it, begins at
+the state that was kept last, in a journal run of its own, launches the program anew, and makes the decisions again
+that were recorded.
 """
 
 from __future__ import annotations
@@ -12,36 +13,42 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
-from rawko.app.exploration_record import ExplorationPlan, ExplorationRecord, explorations_folder
-from rawko.app.exploration_report import ExplorationReport, report_of
-from rawko.app.journals import open_journal
+from rawko.app.exploration_limits import COST, Limits, Used, is_over_cost, why_no_room
+from rawko.app.exploration_record import Continuation, ExplorationPlan, ExplorationRecord, explorations_folder
+from rawko.app.exploration_report import CUT_OFF, ExplorationReport, report_of
+from rawko.app.journals import begin_journal
 from rawko.app.names import new_id
 from rawko.app.parts import NO_MODEL, open_provider
+from rawko.app.spending import default_price, require_prices
 from rawko.config import ConfigError, Settings
 from rawko.machines.node_engine import Adapters, NodeEngineContext
-from rawko.machines.node_engine.context import EngineResult, RunReport, RunState, context_from
+from rawko.machines.node_engine.context import EngineResult, RunReport, RunState, StopCheck, context_from
 from rawko.machines.node_engine.errors import LeaseTaken
 from rawko.machines.node_engine.explore import ADVISOR, TERMINAL, TRAIL, explore_nodes, policies_of
 from rawko.machines.node_engine.explore.advisor import PLACEHOLDERS, ModelAdvisor, NoAdvisor
 from rawko.machines.node_engine.explore.deciding import Memory
 from rawko.machines.node_engine.explore.nodes import LAUNCH
 from rawko.machines.node_engine.explore.ports import Advisor
-from rawko.machines.node_engine.leases import JournalLeases
+from rawko.machines.node_engine.leases import JournalLeases, Lease, Leases
 from rawko.machines.node_engine.setup import RunSetup, set_up
 from rawko.machines.node_engine.worker import Worker, is_at_work
 from rawko.machines.prompts import PromptError, Prompts
 from rawko.providers.metered import MeteredProvider
 from rawko.providers.models import resolve_model
 from rawko.runtime.errors import ActorCrashed, JournalError
+from rawko.runtime.ports import WorkspaceError
 from rawko.runtime.replay import ReplayError
 from rawko.runtime.session import LogWriter
 from rawko.terminal import PtyTerminal
 from rawko.terminal.adapter import find_program
 from rawko.tools.environment import FIXED, command_environment
 from rawko.tools.leftovers import Leftovers
-from rawko.vocabulary.usage import Price, Usage
+from rawko.vocabulary.errors import ErrorContext
+from rawko.vocabulary.usage import Usage
+from rawko.workspace.locks import FileLock
 
 CANCELLED: Final = "cancelled"
 RULES: Final = """
@@ -50,7 +57,8 @@ RULES: Final = """
 LEASE_MS: Final = 10_000
 """So long after a kill -9 a resume has to wait at most."""
 CLEANUP_DEADLINE_S: Final = 5.0
-_FREE: Final = Price(input=0.0, output=0.0)
+GOES_ON_FROM: Final = ("limit", "cancelled")
+"""Outcomes from which an exploration can be gone on with, besides having been interrupted."""
 
 Tell = Callable[[str, Sequence[Mapping[str, Any]]], None]
 """Called with (node, events) after each attempt, once it is kept."""
@@ -62,6 +70,8 @@ class Exploration:
 
     Args:
         is_resumed: Go on with the exploration `id`; the plan is then the recorded one.
+        limits: Over those of the plan; for one that is gone on with.
+        begun: Told once it is at work.
         tell: Told what the nodes do, as it is kept.
         log: Where the machine's log lines go.
     """
@@ -70,6 +80,8 @@ class Exploration:
     plan: ExplorationPlan
     id: str = field(default_factory=new_id)
     is_resumed: bool = False
+    limits: Limits = field(default_factory=Limits)
+    begun: Callable[[], None] = lambda: None
     tell: Tell = lambda node, events: None
     log: LogWriter | None = None
     _worker: Worker | None = None
@@ -78,62 +90,126 @@ class Exploration:
     _stop_reason: str | None = None
     _notes: list[str] = field(default_factory=list)
 
+    @property
+    def folder(self) -> Path:
+        """Where its own files are."""
+        return explorations_folder(self.settings.state_dir) / self.id
+
     def check(self) -> None:
         """What can be told without starting anything.
 
         Raises:
-            ConfigError: No such program, or one that cannot be executed.
+            ConfigError: No such program, or one that cannot be executed; a bound on a cost that is not known.
         """
         problem = find_program(self.plan.command[0], self.settings.environ, self.plan.cwd)
         if problem is not None:
             raise ConfigError(problem)
+        most = self.limits.over(self.plan).max_cost_usd
+        if most is not None and self.plan.uses_model:
+            require_prices(self.settings, [self.settings.model], most)
 
     async def execute(self) -> ExplorationReport:
-        """Explore to the end.
+        """Explore to the end, or on from where it stands.
 
         Raises:
             ConfigError: See `check`; also no way to a model, an unusable scenario or template, a journal or record
-                that cannot be used, or another worker has the exploration.
+                that cannot be used, an exploration that has ended or has no room left within its limits, or another
+                process has it at work. Nothing was begun.
         """
         self.check()
+        lock = FileLock(self.folder.with_name(f"{self.id}.lock"))
+        try:
+            return await self._execute(lock)
+        finally:
+            lock.release()
+
+    async def _execute(self, lock: FileLock) -> ExplorationReport:
         started = time.monotonic()
         async with AsyncExitStack() as stack:
+            if self.is_resumed:  # held before it is read: nobody adds to it any more
+                self._hold(lock)
             record = self._open_record()
             stack.callback(record.close)
             advisor = await self._open_advisor(stack, record)
-            # Of this exploration alone, and ended only at a launch: then it is ours, since its lease is.
-            leftovers = Leftovers(record.folder / "running")
-            self._terminal = terminal = PtyTerminal(
-                self.plan.command,
-                cwd=self.plan.cwd,
-                env=program_environment(self.settings, is_models_choice=self.plan.uses_model),
-                size=self.plan.size,
-                on_group=lambda group, is_there: (leftovers.note if is_there else leftovers.forget)(group),
-                before_launch=leftovers.end_all,
-            )
-            stack.push_async_callback(self._close, terminal.close, "program")
-            journal = open_journal(self.settings)
+            if self.is_resumed:
+                self.plan = self._plan_to_go_on(record)
+            journal, told = begin_journal(self.settings)  # of a stretch of its own: it needs no rows of before
             stack.push_async_callback(self._close, journal.aclose, "journal")
-            if not self.is_resumed:  # only now: what cannot begin leaves nothing behind
-                record.begin(self.plan)
-            setup = self._setup(record, terminal, advisor)
-            ended = await self._drive(setup, journal)
+            self._notes += [told] if told else []
+            if not self.is_resumed:
+                self._hold(lock)
+            terminal = self._open_terminal()
+            stack.push_async_callback(self._close, terminal.close, "program")
+            ended = await self._drive(record, self._setup(record, terminal, advisor), journal)
+        return self._report(ended, record, int((time.monotonic() - started) * 1000))
+
+    def _report(self, ended: RunReport, record: ExplorationRecord, ms: int) -> ExplorationReport:
+        """What is told, and kept if it is the exploration's own end: it can be gone on with otherwise."""
+        if ended.reason in CUT_OFF:
+            self._notes.append(
+                f"nothing that was kept is lost; when that is mended, go on with: rawko explore --resume {self.id}"
+            )
         usage, cost = self.usage()
         report = report_of(self.id, self.plan, ended, record, usage, cost, tuple(self._notes))
-        report = replace(report, duration_ms=int((time.monotonic() - started) * 1000))
-        record.write_report(report.to_json())
+        report = replace(report, duration_ms=self.plan.worked_ms + ms)
+        if report.is_final:
+            record.write_report(report.to_json())
         return report
 
     # ------------------------------------------------------------ parts
 
+    def _hold(self, lock: FileLock) -> None:
+        """Keep every other process away from the exploration, until we end or die."""
+        try:
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            lock.acquire(f"exploration {self.id!r}")
+        except OSError as error:
+            raise ConfigError(f"{self.folder.parent}: cannot be written: {error.strerror}") from error
+        except WorkspaceError as error:
+            raise ConfigError(error.message) from error
+
     def _open_record(self) -> ExplorationRecord:
-        folder = explorations_folder(self.settings.state_dir) / self.id
         if not self.is_resumed:
-            return ExplorationRecord(folder)
-        _, record = ExplorationRecord.read(folder)
-        if record.report() is not None:
-            raise ConfigError(f"exploration {self.id!r} has ended: there is nothing to go on with")
+            return ExplorationRecord(self.folder)
+        self.plan, record = ExplorationRecord.read(self.folder)
+        report = record.report()
+        if report is not None and report["outcome"] not in GOES_ON_FROM:
+            raise ConfigError(
+                f"exploration {self.id!r} has ended ({report['outcome']}): there is nothing to go on with"
+            )
         return record
+
+    def _plan_to_go_on(self, record: ExplorationRecord) -> ExplorationPlan:
+        """The recorded plan, with the limits that are asked for, and that it is gone on with.
+
+        Raises:
+            ConfigError: It had reached a limit, and one of them leaves nothing to go on with.
+        """
+        plan, report = self.limits.over(self.plan), record.report()
+        worked_ms = max(self.plan.worked_ms, record.attempts[-1].worked_ms if record.attempts else 0)
+        why = "interrupted"
+        if report is not None:
+            worked_ms = int(report["duration_ms"])
+            why = CANCELLED if report["outcome"] == CANCELLED else str(report["reason"])
+        if report is not None and report["outcome"] == "limit":
+            problem = why_no_room(self.id, plan, Used.of(record.last_state, worked_ms, self.usage()[1]))
+            if problem is not None:
+                raise ConfigError(problem)
+        gone_on = Continuation(at_ms=int(time.time() * 1000), after=len(record.attempts), why=why, worked_ms=worked_ms)
+        return plan.model_copy(update={"continued": (*plan.continued, gone_on)})
+
+    def _open_terminal(self) -> PtyTerminal:
+        # Of this exploration alone, and ended only at a launch: then it is ours, since its lease is.
+        leftovers = Leftovers(self.folder / "running")
+        self._terminal = PtyTerminal(
+            self.plan.command,
+            cwd=self.plan.cwd,
+            env=program_environment(self.settings, is_models_choice=self.plan.uses_model),
+            size=self.plan.size,
+            on_group=lambda group, is_there: (leftovers.note if is_there else leftovers.forget)(group),
+            before_launch=leftovers.end_all,
+        )
+        return self._terminal
 
     async def _open_advisor(self, stack: AsyncExitStack, record: ExplorationRecord) -> Advisor:
         if not self.plan.uses_model:
@@ -158,34 +234,53 @@ class Exploration:
     def _setup(self, record: ExplorationRecord, terminal: PtyTerminal, advisor: Advisor) -> RunSetup:
         adapters = Adapters().bound(TERMINAL, terminal).bound(TRAIL, record).bound(ADVISOR, advisor)
         callbacks = _Telling(record, self.tell)
-        return set_up(explore_nodes, self._context(record), adapters=adapters, callbacks=callbacks, log=self.log)
+        setup = set_up(explore_nodes, self._context(record), adapters=adapters, callbacks=callbacks, log=self._logger())
+        return replace(setup, ports=replace(setup.ports, should_stop=self._should_stop(setup)))
 
     def _context(self, record: ExplorationRecord) -> NodeEngineContext:
-        """The run's input. The machine goes on from its journal, the plain loop from the state that was persisted."""
+        """The run's input: the state that was kept last. Its time counts as if it had been at work all along."""
+        state = record.last_state or RunState(node_name=LAUNCH)
+        if self.is_resumed:
+            state = state.model_copy(update={"started_at_ms": int(time.time() * 1000) - self.plan.worked_ms})
+        stretch = len(self.plan.continued) + 1
         settings: dict[str, Any] = {
-            "run_id": self.id,
+            "run_id": self.id if stretch == 1 else f"{self.id}.{stretch}",
             "policy": "chart",
             "policies": policies_of(self.plan.policy),
             "budgets": self.plan.budgets,
             "ctx": {"policy": self.plan.policy.to_json()},
         }
-        state = record.last_state
-        if state is None or self.plan.driver == "statechart":
-            state = RunState(node_name=LAUNCH)
         return context_from(state, seed=self.id, **settings)
+
+    def _logger(self) -> LogWriter | None:
+        """The log, in which every stretch has the name of the exploration."""
+        log = self.log
+        return log and (lambda level, message, data: log(level, message, {**data, "run_id": self.id}))
 
     # ------------------------------------------------------------ driving
 
-    async def _drive(self, setup: RunSetup, journal: Any) -> RunReport:
-        leases = JournalLeases(journal, ttl_ms=LEASE_MS)
-        self._worker = worker = Worker(leases, driver=self.plan.driver, journal=journal, ttl_ms=LEASE_MS, log=self.log)
-        setup = replace(setup, ports=replace(setup.ports, should_stop=self._should_stop(setup)))
+    async def _drive(self, record: ExplorationRecord, setup: RunSetup, journal: Any) -> RunReport:
+        def begin() -> None:
+            record.begin(self.plan)
+            self.begun()
+
+        leases = _LeaseOf(self.id, JournalLeases(journal, ttl_ms=LEASE_MS), begin)
+        self._worker = worker = Worker(
+            leases, driver=self.plan.driver, journal=journal, ttl_ms=LEASE_MS, log=self._logger()
+        )
         try:
             return await self._under_lease(worker, setup)
         except (LeaseTaken, ReplayError, JournalError) as error:
-            raise ConfigError(f"exploration {self.id!r} cannot be gone on with: {error}") from error
+            what = "gone on with" if self.is_resumed else "begun"
+            raise ConfigError(f"exploration {self.id!r} cannot be {what}: {error}") from error
         except ActorCrashed as error:
-            raise ConfigError(f"exploration {self.id!r} broke off: {error.error}") from error
+            return self._broken_off(record, error)
+
+    def _broken_off(self, record: ExplorationRecord, crash: ActorCrashed) -> RunReport:
+        """The machine cannot go on, most likely because its journal cannot be written: what was kept stands."""
+        error = ErrorContext(message=str(crash.error), category="unknown")
+        state = record.last_state or RunState(node_name=LAUNCH)
+        return RunReport(run_id=self.id, outcome="failed", reason="journal_failed", error=error, state=state)
 
     async def _under_lease(self, worker: Worker, setup: RunSetup) -> RunReport:
         """Run it. A lease that a killed process of this machine has left behind is taken over at once, another's when
@@ -209,7 +304,9 @@ class Exploration:
 
         async def should_stop() -> Any:
             if self._stop_reason is not None:
-                return {"stop": True, "reason": self._stop_reason}
+                return StopCheck(stop=True, reason=self._stop_reason)
+            if is_over_cost(self.plan, self.usage()[1]):
+                return StopCheck(stop=True, reason=COST)
             return await asked()
 
         return should_stop
@@ -229,8 +326,8 @@ class Exploration:
         """Tokens so far and what they cost, in US dollars (None: unknown)."""
         if self._meter is None:
             return Usage(), 0.0
-        default = _FREE if self.settings.provider == "scripted" else None
-        return self._meter.total, self._meter.cost_usd(self.settings.prices, default=default)
+        cost = self._meter.cost_usd(self.settings.prices, default=default_price(self.settings))
+        return self._meter.total, cost
 
     async def _close(self, close: Callable[[], Any], what: str) -> None:
         """Close a part within the deadline; a failure is noted, and never masks the verdict (C-30)."""
@@ -268,3 +365,31 @@ class _Telling:
     async def on_attempt(self, result: EngineResult) -> None:
         news, self._news = self._news, lambda: None
         news()
+
+
+class _LeaseOf:
+    """One lease for all stretches of an exploration; what begins is noted once it is held, and not before.
+
+    Args:
+        begin: Notes it.
+    """
+
+    def __init__(self, run: str, leases: Leases, begin: Callable[[], None]) -> None:
+        self._run = run
+        self._leases = leases
+        self._begin = begin
+
+    async def acquire(self, run_id: str, owner: str, now_ms: int, *, dead: str | None = None) -> Lease:
+        lease = await self._leases.acquire(self._run, owner, now_ms, dead=dead)
+        try:
+            self._begin()
+        except BaseException:
+            await self._leases.release(lease, now_ms)
+            raise
+        return lease
+
+    async def renew(self, lease: Lease, now_ms: int) -> Lease:
+        return await self._leases.renew(lease, now_ms)
+
+    async def release(self, lease: Lease, now_ms: int) -> None:
+        await self._leases.release(lease, now_ms)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -87,11 +87,22 @@ def check_prices(settings: Settings, agent: str | None) -> None:
     names = {config.model or settings.model for config in chosen}
     if agent is None:
         names.add(settings.model)
+    require_prices(settings, names, settings.budget.cost_usd)
+
+
+def require_prices(settings: Settings, names: Iterable[str | None], cost_usd: float) -> None:
+    """Refuse a bound on the cost of models, by the names that they are asked for with, whose price is not known.
+
+    Raises:
+        ConfigError: As `check_prices`.
+    """
+    if default_price(settings) is not None:
+        return
     models = {name or "": resolve_model(name) for name in names}
     unknown = sorted({sent for asked, sent in models.items() if not {asked, sent} & set(settings.prices)})
     if unknown:
         raise ConfigError(
-            f"the cost is bounded to ${settings.budget.cost_usd:g}, but there is no price for {', '.join(unknown)}; "
+            f"the cost is bounded to ${cost_usd:g}, but there is no price for {', '.join(unknown)}; "
             "give it in .rawko/config.yaml, in US dollars per million tokens:\n"
             f"  prices:\n    {unknown[0]}: {{input: ..., output: ..., cache_read: ..., cache_write: ...}}"
         )

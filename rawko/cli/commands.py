@@ -521,13 +521,14 @@ def explore(
         typer.Option(min=1, metavar="N", help="Attempts of nodes at most, three a decision; 1000 by default."),
     ] = None,
     max_tokens: MaxTokens = None,
+    max_cost: MaxCost = None,
     timeout: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="TIME", help="As a whole at most, e.g. 90s, 30m, 2h."),
+        typer.Option(metavar="TIME", help="At work at most, e.g. 90s, 30m, 2h."),
     ] = None,
     resume: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="RUN", help="Go on with an exploration that was killed; then without COMMAND."),
+        typer.Option(metavar="RUN", help="Go on with an exploration, also with higher limits; no COMMAND."),
     ] = None,
     output: Annotated[
         Optional[Path],  # noqa: UP045
@@ -551,6 +552,7 @@ def explore(
         cap,
         max_attempts,
         max_tokens,
+        max_cost,
         timeout,
         resume,
         output,

@@ -7,22 +7,24 @@ import json
 import os
 import re
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from rawko.app.exploration_page import happening, page_of
-from rawko.app.exploration_record import ExplorationPlan, ExplorationRecord, explorations_folder
+from rawko.app.exploration_limits import FLAGS, Limits
+from rawko.app.exploration_page import gone_on, happening, page_of
+from rawko.app.exploration_record import ExplorationPlan, ExplorationRecord, explorations_folder, read_plan
 from rawko.app.exploration_report import ExplorationReport
 from rawko.app.explore import Exploration
+from rawko.app.record import is_name
 from rawko.cli.interrupts import KILLED, Interrupts
 from rawko.cli.logs import RunLog
 from rawko.cli.output import Painter, complain, nobody_reads, visible
-from rawko.cli.run import current_folder
+from rawko.cli.run import Bounds, current_folder
 from rawko.config import ConfigError, Flags, load_settings
-from rawko.machines.node_engine.context import Budgets
 from rawko.machines.node_engine.drivers import driver_name
 from rawko.machines.node_engine.errors import UnknownDriver
 from rawko.machines.node_engine.explore.policy import ExplorePolicy
@@ -41,6 +43,17 @@ _VERDICTS: Final[Mapping[str, tuple[str, str]]] = {
 
 _NOBODY: Final = Flags(provider="anthropic")
 """Where no model is asked; nothing is missing for this provider until it is."""
+_FIXED: Final[Mapping[str, str]] = {
+    "policy": "--policy",
+    "goal": "--goal",
+    "provider": "--provider",
+    "scenario": "--scenario",
+    "model": "--model",
+    "size": "--size",
+    "quiet_ms": "--quiet-ms",
+    "cap_ms": "--cap",
+}
+"""Options that say how an exploration is started, and that it keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +71,7 @@ class ExploreOptions:
     cap_ms: int | None = None
     max_attempts: int | None = None
     max_tokens: int | None = None
+    max_cost: float | None = None
     timeout: str | None = None
     resume: str | None = None
     output: Path | None = None
@@ -108,9 +122,9 @@ def _exploration(options: ExploreOptions) -> Exploration:
     plan = ExplorationPlan(
         command=_readable(options.command),
         cwd=str(folder),
+        began_at_ms=int(time.time() * 1000),
         size=_size(options.size),
         policy=policy,
-        budgets=_budgets(options),
         driver=driver,
         uses_model=uses_model,
         provider=settings.provider,
@@ -118,23 +132,29 @@ def _exploration(options: ExploreOptions) -> Exploration:
         scenario=settings.scenario,
         cassette=None if settings.cassette is None else str(settings.cassette),
     )
-    return Exploration(settings, plan)
+    budget = settings.budget
+    usual = Limits(tokens=budget.tokens, wall_ms=budget.time_ms, cost_usd=budget.cost_usd)
+    return Exploration(settings, _limits(options).over(usual.over(plan)))
 
 
 def _resumed(folder: Path, options: ExploreOptions) -> Exploration:
-    """An exploration that was killed, with the plan that it was started with."""
+    """An exploration that was begun before, with the plan that it was started with, and limits that may be others."""
     assert options.resume is not None
     if options.command:
         raise ConfigError("--resume goes on with the program that the exploration was started with; give no command")
-    if os.sep in options.resume or options.resume in ("", ".", ".."):
-        raise ConfigError(f"there is no exploration {options.resume!r} of this workspace")
+    fixed = next((flag for name, flag in _FIXED.items() if getattr(options, name) is not None), None)
+    if fixed is not None:
+        raise ConfigError(
+            f"{fixed}: an exploration goes on as it was started; accepted with --resume: {', '.join(FLAGS.values())}"
+        )
     place = load_settings(folder, _NOBODY, os.environ).state_dir
-    plan, record = ExplorationRecord.read(explorations_folder(place) / options.resume)
-    record.close()
+    if not is_name(options.resume):
+        raise ConfigError(f"there is no exploration {options.resume!r} of this workspace")
+    plan = read_plan(explorations_folder(place) / options.resume)
     cassette = None if plan.cassette is None else Path(plan.cassette)
     flags = Flags(provider=plan.provider, scenario=plan.scenario, model=plan.model, cassette=cassette)
     settings = load_settings(folder, flags, os.environ)
-    return Exploration(settings, plan, id=options.resume, is_resumed=True)
+    return Exploration(settings, plan, id=options.resume, is_resumed=True, limits=_limits(options))
 
 
 def _policy(options: ExploreOptions) -> ExplorePolicy:
@@ -180,14 +200,16 @@ def _size(text: str | None) -> tuple[int, int]:
     return columns, lines
 
 
-def _budgets(options: ExploreOptions) -> Budgets:
+def _limits(options: ExploreOptions) -> Limits:
+    """What the flags say."""
     try:
         wall_ms = None if options.timeout is None else duration_ms(options.timeout)
     except ValueError as error:
         raise ConfigError(f"--timeout: {error}") from error
     if wall_ms == 0:
         raise ConfigError(f"--timeout: found {options.timeout!r}; accepted: more than nothing")
-    return Budgets(attempts=options.max_attempts or 1_000, tokens=options.max_tokens, wall_ms=wall_ms)
+    cost_usd = Bounds(cost_usd=options.max_cost).budget().cost_usd
+    return Limits(options.max_attempts, options.max_tokens, wall_ms, cost_usd)
 
 
 # ---------------------------------------------------------------- running
@@ -197,11 +219,10 @@ async def _explore(exploration: Exploration, options: ExploreOptions) -> Explora
     stream = sys.stderr if options.json else sys.stdout
     live = _Live(stream, exploration)
     if not options.quiet:
-        live.head()
+        exploration.begun = live.head
         exploration.tell = live
     with ExitStack() as stack:
-        folder = explorations_folder(exploration.settings.state_dir) / exploration.id
-        log = stack.enter_context(RunLog(folder))
+        log = stack.enter_context(RunLog(exploration.folder))
         exploration.log = log.write
         task = asyncio.ensure_future(exploration.execute())
         stack.enter_context(Interrupts(exploration.cancel, exploration.kill_tools, task))
@@ -249,7 +270,7 @@ def _write_page(exploration: Exploration, report: ExplorationReport, output: Pat
     """The page, where one is wanted; the exit code where it cannot be written."""
     if output is None:
         return 0
-    _, record = ExplorationRecord.read(explorations_folder(exploration.settings.state_dir) / exploration.id)
+    _, record = ExplorationRecord.read(exploration.folder)
     page = page_of(report, record.attempts, name=output.name)
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -271,6 +292,13 @@ def _print_report(report: ExplorationReport, *, as_json: bool) -> None:
     tokens = f" · {report.usage.total_tokens:,} tokens · {cost}" if report.usage.calls else ""
     told = f"{len(report.decisions)} decisions at {report.screens} screens · {report.launches} launches"
     print(f"{told}{tokens} · {report.duration_ms / 1000:.1f} s · run {report.run}", file=stream)
+    for one in report.continued:
+        print(f"gone on with {gone_on(one)}", file=stream)
+    if report.outcome == "limit":
+        print(
+            f"go on with a higher limit: rawko explore --resume {report.run} {FLAGS[str(report.reason)]} ...",
+            file=stream,
+        )
     for note in report.notes:
         print(paint(f"note: {visible(note)}", "yellow"), file=stream)
     stream.flush()

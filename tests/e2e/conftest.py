@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import pytest
 from llmock.testing import LLMockServer
 
-from tests.cli.conftest import rawko, typed
+from tests.cli.conftest import Typed, rawko, typed
+from tests.cli.shell import Shell
+from tests.e2e.exploring import Here
 
 __all__ = ["llmock_server", "rawko", "typed"]
 
@@ -18,3 +20,9 @@ def llmock_server() -> Iterator[LLMockServer]:
     hypothesis, watching that module, takes for a defect of whichever property runs meanwhile."""
     with LLMockServer() as server:
         yield server
+
+
+@pytest.fixture
+def here(rawko: Shell, typed: Typed) -> Here:
+    """`rawko` in this process, for explorations."""
+    return Here(rawko, typed)

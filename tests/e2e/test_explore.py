@@ -12,11 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Typed
 from tests.cli.shell import Ended, Shell, Started
-
-QUICK = ("--quiet-ms", "120")
-CAT = ("sh", "-c", "echo on; exec cat")
+from tests.e2e.exploring import CAT, Here, attempts_of, decide, explore, resume, rules_of
 
 REPL = """
 policy: repl
@@ -60,41 +57,6 @@ rules:
   - {name: right, when: {screen: you said left}, type: quit, press: enter}
   - {name: first, when: {screen: ready}, type: left, press: enter}
 """
-
-
-class Here(Shell):
-    """The same command line in this process: starting another forty would take long."""
-
-    def __init__(self, shell: Shell, typed: Typed) -> None:
-        self.folder, self.state, self.home = shell.folder, shell.state, shell.home
-        self._typed = typed
-
-    def __call__(self, *words: Any, env: Mapping[str, str] | None = None, **others: Any) -> Ended:
-        return self._typed(*words, env=env)
-
-
-@pytest.fixture
-def here(rawko: Shell, typed: Typed) -> Here:
-    return Here(rawko, typed)
-
-
-def explore(rawko: Shell, *words: str, env: Mapping[str, str] | None = None) -> Ended:
-    return rawko("explore", "--json", *QUICK, *words, env=env)
-
-
-def decide(action: str, **fields: Any) -> dict[str, Any]:
-    """A scripted decision of the model."""
-    whole = {"text": None, "keys": None, "outcome": None, "reason": "because", "summary": None}
-    return {"purpose": "agent:explorer", "decision": {"action": action, **whole, **fields}}
-
-
-def rules_of(report: Mapping[str, Any]) -> list[str]:
-    return [decision["rule"] for decision in report["decisions"]]
-
-
-def attempts_of(rawko: Shell, report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    path = next(rawko.state.glob(f"*/explorations/{report['run']}/attempts.jsonl"))
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 # ---------------------------------------------------------------- the paths
@@ -240,7 +202,7 @@ stuck_after: 1000
     os.killpg(first.process.pid, signal.SIGKILL)
     first.process.wait()
     rawko.write("go", "yes")
-    done = explore(rawko, "--resume", run)
+    done = resume(rawko, run)
     report = done.report
     assert (done.code, report["outcome"], report["run"]) == (0, "success", run), done.text
     assert "the program is gone; it is launched anew" in done.err or "launched" in done.err
@@ -251,7 +213,8 @@ stuck_after: 1000
     assert rules_of(report)[0] == "first"
     assert rules_of(report).count("first") == 1, "decisions that were recorded are not made anew"
     again = explore_fails(rawko, "--resume", run)
-    assert "has ended: there is nothing to go on with" in again.err
+    assert "has ended (success): there is nothing to go on with" in again.err
+    assert report["continued"] == [{"after": report["continued"][0]["after"], "why": "interrupted"}]
 
 
 def test_an_exploration_at_work_is_not_taken_over(rawko: Shell) -> None:
@@ -264,7 +227,7 @@ def test_an_exploration_at_work_is_not_taken_over(rawko: Shell) -> None:
         second = Started(Shell_view(rawko), ["explore", "--resume", run], rawko.environ())
         ended = second.end(60)
         assert ended.code == 2
-        assert f"exploration '{run}' cannot be gone on with: run '{run}' is at work at" in ended.err
+        assert f"exploration '{run}' is in use by process {first.process.pid}" in ended.err
         assert first.process.poll() is None
         assert rawko.processes_of("sleep 86397"), "nor is its program ended"
     finally:
@@ -401,7 +364,7 @@ def test_a_program_that_outlives_a_kill_is_ended_when_it_goes_on(rawko: Shell) -
     started.process.wait()
     (before,) = [process.pid for process in rawko.processes_of("trap '' HUP") if process.name() == "sh"]
     rawko.write("go", "go")
-    done = explore(rawko, "--resume", run)
+    done = resume(rawko, run)
     assert done.code == 0, done.text
     assert before not in [process.pid for process in rawko.processes_of("trap '' HUP")]
 
