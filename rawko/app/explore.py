@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from rawko.app.exploration_limits import COST, Limits, Used, is_over_cost, why_no_room
 from rawko.app.exploration_record import Continuation, ExplorationPlan, ExplorationRecord, explorations_folder
-from rawko.app.exploration_report import CUT_OFF, ExplorationReport, report_of
+from rawko.app.exploration_report import CUT_OFF, GOES_ON_FROM, ExplorationReport, report_of
 from rawko.app.journals import begin_journal
 from rawko.app.names import new_id
 from rawko.app.parts import NO_MODEL, open_provider
@@ -57,9 +57,6 @@ RULES: Final = """
 LEASE_MS: Final = 10_000
 """So long after a kill -9 a resume has to wait at most."""
 CLEANUP_DEADLINE_S: Final = 5.0
-GOES_ON_FROM: Final = ("limit", "cancelled")
-"""Outcomes from which an exploration can be gone on with, besides having been interrupted."""
-
 Tell = Callable[[str, Sequence[Mapping[str, Any]]], None]
 """Called with (node, events) after each attempt, once it is kept."""
 

@@ -259,7 +259,10 @@ def _not_found(run: str, current: Settings) -> ConfigError:
             f"has moved to: rawko resume {run} --workspace ."
         )
     if os.sep not in run and (current.state_dir / "explorations" / run / "plan.json").is_file():
-        return ConfigError(f"run {run!r} is an exploration; to go on with it: rawko explore --resume {run}")
+        return ConfigError(
+            f"run {run!r} is an exploration: `rawko show {run}` and `rawko log {run}` tell what happened in it; "
+            f"to go on with it: rawko explore --resume {run}"
+        )
     known = [record.run for record in list_records(current)]
     near = nearest(run, known)
     if near is not None:

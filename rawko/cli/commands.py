@@ -235,9 +235,9 @@ app.add_typer(runs_app, name="runs")
 @runs_app.callback(invoke_without_command=True)
 def runs(
     context: typer.Context,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object per run.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object each.")] = False,
 ) -> None:
-    """List the runs of the current folder, oldest first; `rawko runs prune` removes old ones."""
+    """List the runs and explorations of the current folder, oldest first; `rawko runs prune` removes old runs."""
     if context.invoked_subcommand is not None:
         return
     from rawko.cli.history import runs_command

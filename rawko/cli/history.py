@@ -9,12 +9,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
+from rawko.app.exploration_list import Listed, list_explorations
+from rawko.app.exploration_record import is_exploration
 from rawko.app.history import last_steps, steps_of
 from rawko.app.mail import outcome_now
 from rawko.app.past import Address, open_past
 from rawko.app.record import RunRecord, list_records, read_record
 from rawko.app.rewinding import finish_rewind
 from rawko.app.rows import Line, cause_of, decision_of
+from rawko.cli.explorations import exploration_line, print_exploration, print_exploration_log
 from rawko.cli.output import Painter, complain, nobody_reads, visible
 from rawko.cli.settings import settings_here
 from rawko.config import ConfigError, Settings
@@ -25,18 +28,24 @@ _TASK_CHARS = 60
 
 
 def runs_command(*, as_json: bool) -> int:
-    """One line per run, with where it comes from and where it went."""
+    """One line per run, with where it comes from and where it went, and one per exploration, with where it stands."""
     try:
         current = settings_here()
         records = list_records(current)
+        explorations = list_explorations(current)
     except ConfigError as error:
         return complain(str(error))
+    found: list[RunRecord | Listed] = sorted([*records, *explorations], key=lambda one: one.run)
     try:
-        for record in records:
-            print(json.dumps(_run_json(record, records), ensure_ascii=False) if as_json else _run_line(record, current))
+        for one in found:
+            if as_json:
+                told = _run_json(one, records) if isinstance(one, RunRecord) else one.to_json()
+                print(json.dumps(told, ensure_ascii=False))
+            else:
+                print(_run_line(one, current) if isinstance(one, RunRecord) else exploration_line(one))
     except BrokenPipeError:
         return nobody_reads()
-    if not records and not as_json:
+    if not found and not as_json:
         print("no runs of this folder yet")
     return 0
 
@@ -45,6 +54,7 @@ def _run_json(record: RunRecord, records: Sequence[RunRecord]) -> dict[str, obje
     forks = [other.run for other in records if other.parent is not None and other.parent.run == record.run]
     return {
         "run": record.run,
+        "kind": "run",
         "outcome": outcome_now(record),
         "agent": record.agent,
         "task": record.task,
@@ -90,6 +100,9 @@ def log_command(run: str, *, is_whole: bool, as_json: bool, last: int | None = N
 
 async def _print_log(run: str, *, is_whole: bool, as_json: bool, last: int | None) -> None:
     current = settings_here()
+    if is_exploration(current.state_dir, run):
+        print_exploration_log(current, run, as_json=as_json, last=last)
+        return
     await tell_finished(run, current)
     record = read_record(run, current)
     line = Line(record.rewinds)
@@ -150,6 +163,9 @@ def show_command(address: str, *, as_json: bool) -> int:
     async def show() -> None:
         place = Address.parse(address)
         current = settings_here()
+        if is_exploration(current.state_dir, place.run):
+            print_exploration(current, address, as_json=as_json)
+            return
         await tell_finished(place.run, current)
         async with open_past(place.run, current) as past:
             if place.place is None:

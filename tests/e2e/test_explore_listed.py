@@ -1,0 +1,166 @@
+"""Explorations among the runs of a folder: listed, shown on a page, attempt by attempt, whatever became of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from typing import Any
+
+import pytest
+
+from tests.cli.shell import Ended, Shell
+from tests.e2e.exploring import CAT, Here, attempts_of, explore, resume
+
+ECHO = """
+policy: echo
+launch: {expect: "on"}
+rules:
+  - {name: end, when: {screen: hello}, stop: success, reason: It echoes}
+  - {name: say, when: {after: ""}, type: hello, press: enter}
+"""
+WAITING = "policy: p\nrules: [{name: w, wait: true}]\nstuck_after: 1000"
+
+
+def listed(rawko: Shell) -> list[dict[str, Any]]:
+    done = rawko("runs", "--json")
+    assert done.code == 0, done.text
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+def explored(here: Here, *words: str) -> Ended:
+    here.write("policy.yaml", ECHO)
+    return explore(here, "--policy", "policy.yaml", *words, *CAT)
+
+
+def test_runs_and_explorations_are_listed_as_they_began(here: Here) -> None:
+    first = explored(here).report["run"]
+    task = ("run", "Write fizzbuzz", "--provider", "scripted", "--scenario", "fizzbuzz", "--yes", "--json")
+    second = here(*task).report["run"]
+    third = explored(here, "--max-attempts", "4").report["run"]
+    found = listed(here)
+    assert [(one["run"], one["kind"], one["outcome"]) for one in found] == [
+        (first, "exploration", "success"),
+        (second, "run", "success"),
+        (third, "exploration", "limit"),
+    ]
+    assert (found[0]["command"], found[0]["workspace"], found[0]["process"]) == (list(CAT), str(here.folder), None)
+    assert (found[0]["state"], found[2]["state"], found[2]["attempts"]) == ("finished", "stopped", 4)
+    assert 0 < found[0]["began_at_ms"] <= found[0]["latest_at_ms"] < found[2]["began_at_ms"]
+    lines = here("runs").out.splitlines()
+    assert [line.split()[0] for line in lines] == [first, second, third]
+    assert lines[0].startswith(f"{first}  success       explore sh -c echo on; exec cat  (8 attempts, finished; 20")
+    assert "limit         explore sh" in lines[2]
+    assert "(4 attempts, stopped; 20" in lines[2]
+
+
+def test_one_that_is_at_work_and_one_that_was_killed(rawko: Shell) -> None:
+    rawko.write("policy.yaml", WAITING)
+    started = rawko.start("explore", "--policy", "policy.yaml", "--quiet-ms", "50", "--cap", "60", "sleep", "86395")
+    started.wait_for("wait (rule w)")
+    run = started.text().split()[1]
+    (one,) = listed(rawko)
+    assert (one["outcome"], one["process"]) == ("running", started.process.pid)
+    assert one["state"] in ("wait_idle", "switch_policy")
+    assert f"at work in process {started.process.pid}" in rawko("show", run).out
+    os.killpg(started.process.pid, signal.SIGKILL)
+    started.process.wait()
+    (one,) = listed(rawko)
+    assert (one["outcome"], one["process"]) == ("interrupted", None)
+    shown = rawko("show", run).out
+    assert "outcome   interrupted" in shown
+    assert shown.endswith(f"go on with: rawko explore --resume {run}\n")
+    assert "attempts, in " in rawko("runs").out
+    limited = resume(rawko, run, "--max-attempts", "1")
+    assert (limited.code, limited.report["reason"]) == (3, "attempts")
+    (one,) = listed(rawko)
+    assert (one["outcome"], one["state"]) == ("limit", "stopped")
+
+
+def test_a_page_of_one(here: Here) -> None:
+    report = explored(here, "--timeout", "1m").report
+    done = here("show", report["run"])
+    assert done.code == 0, done.text
+    for line in (
+        f"exploration {report['run']}",
+        "command   sh -c echo on; exec cat",
+        "rules     2 of policy 'echo'",
+        "outcome   success",
+        "stands in finished",
+        "summary   It echoes",
+        "recorded  8 attempts, 2 screens",
+        "did       2 decisions, 1 launches, 0 of them after dead ends",
+        "limits    1,000 attempts, 60 s",
+        "  | hello",
+    ):
+        assert line in done.out.splitlines()
+    assert "--resume" not in done.out
+    told = json.loads(here("show", report["run"], "--json").out)
+    assert told["report"] == report
+    assert (told["kind"], told["launches"], told["decisions"], told["screens"]) == ("exploration", 1, 2, 2)
+    assert told["limits"] == {"attempts": 1000, "tokens": None, "wall_ms": 60_000, "cost_usd": None}
+
+
+def test_the_log_has_a_line_for_each_attempt(here: Here) -> None:
+    report = explored(here).report
+    run = report["run"]
+    lines = here("log", run).out.splitlines()
+    assert [line.split()[0] for line in lines] == [str(n) for n in range(1, 9)]
+    assert [line.split()[2] for line in lines] == [attempt["node"] for attempt in attempts_of(here, report)]
+    assert "type 'hello', press enter (rule say)" in lines[3]
+    assert here("log", run, "--last", "2").out.splitlines() == lines[-2:]
+    told = [json.loads(line) for line in here("log", run, "--json").out.splitlines()]
+    assert [one["step"] for one in told] == list(range(1, 9))
+    assert told[3]["events"][-1]["rule"] == "say"
+    assert told[3]["state"] == attempts_of(here, report)[3]["state"]
+
+
+def test_one_attempt(here: Here) -> None:
+    run = explored(here).report["run"]
+    told = here("show", f"{run}@2").out.splitlines()
+    assert told[0] == "attempt 2: perceive"
+    assert "outcome   success" in told
+    assert "  | on" in told
+    assert json.loads(here("show", f"{run}@4", "--json").out)["node"] == "switch_policy"
+    assert here("show", f"{run}@last").out.startswith("attempt 8: stop")
+
+
+@pytest.mark.parametrize("place", ["0", "9", "x", "-1", "deadbeef", "1e3", "²"])
+def test_an_attempt_that_there_is_not(here: Here, place: str) -> None:
+    run = explored(here, "--max-attempts", "1").report["run"]
+    done = here("show", f"{run}@{place}")
+    assert (done.code, done.out) == (2, "")
+    assert f"exploration '{run}' has no attempt '{place}'; its attempts are 1 to 1" in done.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["resume"], ["cancel"], ["diff", "1", "2"], ["rewind@1"], ["fork@1"], ["branch@1", "b"], ["replay"], ["pin@1"]],
+    ids=lambda words: words[0],
+)
+def test_what_is_for_runs_alone_says_what_is_for_explorations(here: Here, words: list[str]) -> None:
+    run = explored(here, "--max-attempts", "1").report["run"]
+    command, at, place = words[0].partition("@")
+    done = here(command, f"{run}{at}{place}", *words[1:])
+    assert done.code == 2, done.text
+    assert f"run '{run}' is an exploration: `rawko show {run}` and `rawko log {run}` tell what happened" in done.err
+
+
+def test_a_damaged_one_hides_no_other(here: Here) -> None:
+    bad, good = (explored(here, "--max-attempts", "1").report["run"] for _ in range(2))
+    path = next(here.state.glob(f"*/explorations/{bad}/attempts.jsonl"))
+    path.write_text("{\n")
+    assert [one["run"] for one in listed(here)] == [good]
+    done = here("show", bad)
+    assert (done.code, "attempts.jsonl" in done.err, "damaged" in done.err) == (2, True, True), done.text
+
+
+def test_one_of_a_command_that_would_draw_on_the_terminal(here: Here) -> None:
+    here.write("policy.yaml", ECHO)
+    run = explore(
+        here, "--policy", "policy.yaml", "--max-attempts", "1", "sh", "-c", "echo on\n# \x1b[31m" + "x" * 99
+    ).report["run"]
+    for words in (("runs",), ("show", run), ("log", run)):
+        assert "\x1b" not in here(*words).out
+    (line,) = here("runs").out.splitlines()
+    assert "…  (1 attempt, stopped; " in line
