@@ -10,6 +10,8 @@ import jsonschema
 import pytest
 import yaml
 
+from rawko.app.exploration_list import Listed
+from rawko.app.exploration_record import ExplorationPlan
 from rawko.app.exploration_report import ExplorationReport
 from rawko.machines.node_engine.context import Budgets
 from rawko.machines.node_engine.explore import explore_nodes, parse_policy
@@ -69,6 +71,12 @@ def test_every_field_of_the_report_is_named() -> None:
     (listed,) = re.findall(r"`(\{\"run\".*?\})`", TEXT, re.DOTALL)
     fields = set(ExplorationReport.__dataclass_fields__) - {"is_bad_input"}
     assert set(re.findall(r'"(\w+)"', listed)) == fields
+
+
+def test_every_field_of_the_list_is_named() -> None:
+    (text,) = re.findall(r"`(\{\"kind\".*?\})`", TEXT, re.DOTALL)
+    one = Listed("r", ExplorationPlan(command=("cat",), cwd="/"), None, None, None)
+    assert set(re.findall(r'"(\w+)"', text)) == {*one.to_json(), "exploration"}
 
 
 def test_the_keys_are_keys() -> None:
