@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, get_args, get_origin
+from types import UnionType
+from typing import Any, TypeAlias, Union, get_args, get_origin
 from weakref import WeakKeyDictionary
 
 from rawko.interpreter.errors import ContextError, NotJsonError
-from rawko.interpreter.values import Record, Vector, freeze, thaw
+from rawko.interpreter.values import Record, Vector, checked_by, freeze, thaw, was_checked_by
 
 _PLAIN = frozenset({str, int, bool, type(None)})
 _TEXTS = frozenset({str})
@@ -96,11 +97,38 @@ class ContextModel:
                 return checked
             return freeze(dump(checked, mode="json"), name)
 
+        if (model := _model_in(annotation)) is not None:
+            return lambda value: value if was_checked_by(model, value) else check(value)
         if annotation in (dict[str, Any], Mapping[str, Any]):
             return lambda value: _object(value, name, check)
         if annotation in (list[str], tuple[str, ...]):
             return lambda value: _texts(value, check)
         return check
+
+
+def checked(model: Any, value: Any, where: str) -> Record:
+    """A value as JSON that the model has checked; a field of that model takes it without a second look.
+
+    Args:
+        model: A pydantic class whose fields are all JSON.
+        value: Data; an instance of the model is checked as data, too, as not every way to make one does it.
+
+    Raises:
+        pydantic.ValidationError: The model refuses it.
+        NotJsonError: It is not JSON.
+    """
+    given = value.model_dump(warnings=False) if isinstance(value, model) else value
+    record = freeze(model.model_validate(given).model_dump(), where)
+    assert isinstance(record, Record)
+    return checked_by(model, record)
+
+
+def _model_in(annotation: Any) -> Any:
+    """M where the annotation is M or `M | None`, M being a pydantic class."""
+    if get_origin(annotation) in (Union, UnionType):
+        parts = [part for part in get_args(annotation) if part is not type(None)]
+        annotation = parts[0] if len(parts) == 1 else None
+    return annotation if hasattr(annotation, "model_validate") else None
 
 
 def _object(value: Any, name: str, check: Gate) -> Any:

@@ -56,7 +56,7 @@ class DataObservation(Observation):
             session_id=self._session_id,
             given=self._given,
             is_active=self._is_active,
-            apply=lambda update: core._apply(update),  # type: ignore[attr-defined]
+            apply=lambda update: core._apply(update, core._begin_work()),  # type: ignore[attr-defined]
             tell=self._tell_error,
             number=self._next_number,
             is_reachable=lambda to: self.is_reachable is None or self.is_reachable(to),

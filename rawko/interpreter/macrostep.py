@@ -27,6 +27,7 @@ from rawko.interpreter.values import Record
 from rawko.interpreter.work import Failed, Invocation
 
 MAX_MICROSTEPS = 10_000
+TAKEN = Receipt.TAKEN
 
 
 class Macrosteps(Recovery):
@@ -149,7 +150,7 @@ class Macrosteps(Recovery):
         if plan.writes:
             self._history = {**self._history, **dict(plan.writes)}
         self._node = target = plan.target
-        return Step(now, [MicroStep(plan, event, [])], Receipt.TAKEN, (), (), target)
+        return Step(now, [MicroStep(plan, event, [])], TAKEN, (), (), target)
 
     def _take_told(self, now: float, event: Event, plan: Plan, observation: Observation) -> Step:
         """The same, with listeners: nothing can fail but they, and they may queue events."""
@@ -247,7 +248,7 @@ class Macrosteps(Recovery):
                 if ended is not None:
                     self._end_invocation(ended, is_stopped=is_timeout)
                 receipt = self._process(event, steps)
-                if ended is not None and not receipt.is_taken and event.name == f"error.invoke.{ended.id}":
+                if ended is not None and receipt is not TAKEN and event.name == f"error.invoke.{ended.id}":
                     raise InvocationError(ended.id, event.data.get("error"))
             self._stabilise(steps)
             return self._commit(now, steps, receipt)
@@ -281,7 +282,7 @@ class Macrosteps(Recovery):
             if rows.fixed is not None and key not in node.plain:
                 program.note_plain(node, key, plan)
             self._microstep(plan, event, steps)
-            return Receipt.TAKEN
+            return TAKEN
         steps.append(MicroStep(None, event, []))
         if rows.receipt is Receipt.UNKNOWN and name in self._chart.events:
             return Receipt.NOT_HANDLED
@@ -354,7 +355,7 @@ class Macrosteps(Recovery):
         while not self._is_done:
             node = self._node
             assert node is not None
-            rows = program.rows(node, None)
+            rows = node.rows.get(None) or program.rows(node, None)
             chosen = rows.fixed
             if chosen is None:
                 chosen = self._select(rows, None)
@@ -376,10 +377,13 @@ class Macrosteps(Recovery):
         plan = node.plans.get(chosen)
         if plan.__class__ is not Plan:
             plan = self._program.plan(node, chosen, self._history)
+        if not plan.is_still:
+            self._microstep(plan, None, steps)
+            self._idle_choice = None
+            return
         before = self._traces()
         self._microstep(plan, None, steps)
-        is_idle = plan.is_still and self._traces() == before
-        self._idle_choice = chosen if is_idle else None
+        self._idle_choice = chosen if self._traces() == before else None
 
     def find_idle_choice(self, then: float) -> None:
         """For a restored machine: which eventless transitions came to nothing at `then`, and wait for an event."""

@@ -49,7 +49,7 @@ class Operations(Core):
 
     def _run(self, operations: tuple[Operation, ...]) -> None:
         """Carry out what an exit, a transition or an entry has to do."""
-        context, event = self._context, self._event
+        context, event, work = self._context, self._event, self._begin_work()
         for kind, what, where in operations:
             if kind == ACTION:
                 try:
@@ -63,9 +63,9 @@ class Operations(Core):
                         if update is None:
                             continue
                     if update.__class__ is Assign:
-                        self._assign(update)
+                        self._assign(update, work)
                     else:
-                        self._apply(update)
+                        self._apply(update, work)
                 except (Failed, ListenerFailed):
                     raise
                 except Exception as error:
@@ -76,27 +76,22 @@ class Operations(Core):
                     self._run(_after_block(operations, what, where))
                     return
             elif kind == LEAVE:
-                self._leave(what, *where)
+                self._leave(what, *where, work=work)
             elif kind == TIMERS:
                 self._set_timers(what, where)
             elif kind == INVOKE:
-                self._begin_work().starting[what] = event
+                work.starting[what] = event
             elif kind == DONE:
                 self._raise_done(what, where)
 
-    def _leave(self, state: int, timers: tuple[str, ...], invocations: tuple[str, ...]) -> None:
+    def _leave(self, state: int, timers: tuple[str, ...], invocations: tuple[str, ...], *, work: Work) -> None:
         """Timers cancelled, invocations stopped."""
-        if timers:
-            work = self._begin_work()
-            for timer in timers:
-                work.stage_cancel(timer)
-        if invocations:
-            if self._begin_work().starting.pop(state, None) is not None:
-                return
-            running = self._invocations
+        for timer in timers:
+            work.stage_cancel(timer)
+        if work.starting.pop(state, None) is None:
             for id in invocations:
-                if id in running:
-                    self._stop_invocation(running[id])
+                if id in self._invocations:
+                    self._stop_invocation(self._invocations[id])
 
     def _set_timers(self, timers: Any, state: int) -> None:
         work = self._begin_work()
@@ -184,30 +179,29 @@ class Operations(Core):
 
     # ------------------------------------------------------------ updates
 
-    def _apply(self, update: Any) -> None:
+    def _apply(self, update: Any, work: Work) -> None:
         """Apply what an action returned, in order; the most frequent kinds are asked for first."""
         kind = type(update)
         if kind is Assign:
-            self._assign(update)
+            self._assign(update, work)
         elif kind is tuple or kind is list:
             for part in update:
                 if part is not None:
-                    self._apply(part)
+                    self._apply(part, work)
         elif kind is Log:
-            line = LogLine(update.message, update.level, freeze(update.data, "log"))
-            self._begin_work().effects.append(line)
+            work.effects.append(LogLine(update.message, update.level, freeze(update.data, "log")))
         elif kind is Emit:
-            self._begin_work().effects.append(EmitEvent(update.event, freeze(update.data, update.event)))
+            work.effects.append(EmitEvent(update.event, freeze(update.data, update.event)))
         elif isinstance(update, Update):
-            self._apply_other(update)
+            self._apply_other(update, work)
         else:
             raise TypeError(
                 f"returned {update!r:.80} ({kind.__name__}); accepted: None, an update such as assign(...) "
                 "or send(...), or a tuple or list of updates"
             )
 
-    def _assign(self, update: Assign) -> None:
-        work, fields, model = self._begin_work(), self._fields, self._model
+    def _assign(self, update: Assign, work: Work) -> None:
+        fields, model = self._fields, self._model
         is_free = model is FREE
         changed: dict[str, Any] = {}
         for name, value in update.fields.items():
@@ -218,8 +212,7 @@ class Operations(Core):
             fields[name] = value
         work.updates.append(assigned(changed))
 
-    def _apply_other(self, update: Update) -> None:
-        work = self._begin_work()
+    def _apply_other(self, update: Update, work: Work) -> None:
         match update:
             case Append(name, item):
                 old = self._fields.get(name)
@@ -251,7 +244,7 @@ class Operations(Core):
                 if running is not None and running.state is None:
                     self._stop_invocation(running)
             case Assign():
-                self._assign(update)
+                self._assign(update, work)
             case _:
                 assert_never(update)
 

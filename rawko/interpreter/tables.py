@@ -69,6 +69,7 @@ class Plan:
         operations: What there is to run, in order; empty for most transitions.
         has_code: Trusted Python code runs, of which nobody knows what it changes.
         is_bound: A contract has a word about something that it leaves, takes or enters.
+        is_still: It changes nothing by itself: it leaves and enters nothing, and no code of its own runs.
         target: Where it leads; None in a part, as only the whole has one.
     """
 
@@ -78,6 +79,7 @@ class Plan:
         "finished_by",
         "has_code",
         "is_bound",
+        "is_still",
         "operations",
         "outline",
         "structure",
@@ -102,6 +104,7 @@ class Plan:
             kind == ACTION and what.code is not None for kind, what, _ in self.operations
         )
         self.is_bound = program.has_contracts and program.binds(drawn)
+        self.is_still = not (drawn.exits or drawn.entries or self.has_code)
 
     @property
     def exited(self) -> list[str]:
@@ -112,11 +115,6 @@ class Plan:
     def entered(self) -> list[str]:
         """Names of the states that it enters, in order."""
         return [self.structure.names[entry.state] for entry in self.outline.entries]
-
-    @property
-    def is_still(self) -> bool:
-        """Whether it changes nothing by itself."""
-        return not (self.outline.exits or self.outline.entries or self.has_code)
 
     def towards(self, target: Node) -> Plan:
         """The same plan where more states are active, which it does not touch."""
@@ -132,6 +130,7 @@ class Plan:
         plan.finished_by = self.finished_by
         plan.has_code = self.has_code
         plan.is_bound = self.is_bound
+        plan.is_still = self.is_still
         return plan
 
 

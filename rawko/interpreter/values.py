@@ -22,7 +22,7 @@ class Record(Mapping[str, Any]):
 
     # The fields are the instance's own dictionary: `record.field` is Python's ordinary look-up, which is seven times as
     # fast as `__getattr__`. What the class itself needs by name is protected below.
-    __slots__ = ("__dict__",)
+    __slots__ = ("__dict__", "_model")  # the second: see `checked_by`
 
     def __init__(self, fields: dict[str, Any]) -> None:
         _set_fields(self, fields)
@@ -76,6 +76,24 @@ class Record(Mapping[str, Any]):
 
 _new = object.__new__
 _set_fields = Record.__dict__["__dict__"].__set__
+
+
+_model_slot = Record.__dict__["_model"]
+del Record._model  # type: ignore[attr-defined]  # as a name it is free for fields
+
+
+def checked_by(model: type, record: Record) -> Record:
+    """Note that a record is just what an instance of the model says as JSON: it need not be looked at once more."""
+    _model_slot.__set__(record, model)
+    return record
+
+
+def was_checked_by(model: type, value: Any) -> bool:
+    """Whether `checked_by` was told so."""
+    try:
+        return type(value) is Record and _model_slot.__get__(value) is model
+    except AttributeError:
+        return False
 
 
 def changed(record: Record, changes: Mapping[str, Any]) -> Record:

@@ -90,7 +90,8 @@ class Actor:
         self._ends_heard: set[int] = set()
         self._children: Mapping[str, Any] = {} if snapshot is None else snapshot.get("children", {})
         self._inbox = Inbox(path, inbox_limit)
-        self._wake = asyncio.Event()
+        self._is_woken = False
+        self._sleeper: asyncio.Future[None] | None = None
         self._alarm: asyncio.TimerHandle | None = None
         self._idle = asyncio.Event()
         self._invocations = Invocations(self)
@@ -135,7 +136,7 @@ class Actor:
     async def stop(self) -> None:
         """End the actor and everything it invoked; waits until they have ended. The machine keeps its state."""
         self._is_stopping = True
-        self._wake.set()
+        self._wake()
         if self._task is not None:
             await asyncio.wait([self._task])
 
@@ -245,14 +246,18 @@ class Actor:
 
     async def _commit(self, step: Step) -> None:
         await self.session.commit(self, step)
+        begin = self._effects.begin
         for effect in step.effects:
-            self._effects.begin(effect)
+            begin(effect)
         if self.interpreter.final:
             self._effects.tell_end(self.interpreter.output)
-        self._listeners.tell(step)
-        self._answer(step)
+        if self._listeners:
+            self._listeners.tell(step)
+        if self._requests:
+            self._answer(step)
         self._waiters.check()
-        await self.session.checkpoint_if_due()
+        if self.session.is_checkpoint_due:
+            await self.session.checkpoint()
 
     async def _sleep(self) -> None:
         """Wait for an event or for what is due next."""
@@ -261,13 +266,17 @@ class Actor:
         timeout: float | None = None
         if due is not None and not isinstance(clock, SimulatedClock):
             timeout = max(due - clock.time, 0.0)
-        if not self._wake.is_set():
-            self._idle.set()
         if timeout is not None:
             self._set_alarm(timeout)
-        await self._wake.wait()
+        if not self._is_woken:
+            self._idle.set()
+            self._sleeper = asyncio.get_running_loop().create_future()
+            try:
+                await self._sleeper
+            finally:
+                self._sleeper = None
         self._idle.clear()
-        self._wake.clear()
+        self._is_woken = False
 
     def _set_alarm(self, seconds: float) -> None:
         """Wake up then, at the latest. One that is set for an earlier time stays: most timers are set to be cancelled,
@@ -282,13 +291,18 @@ class Actor:
 
     def _ring(self) -> None:
         self._alarm = None
-        self._wake.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        self._is_woken = True
+        if self._sleeper is not None and not self._sleeper.done():
+            self._sleeper.set_result(None)
 
     def wake_up(self) -> None:
         """Let it look at its inbox and at what is due."""
         if not self._ended.is_set():
             self._idle.clear()
-        self._wake.set()
+        self._wake()
 
     # ------------------------------------------------------------ effects
 
@@ -297,7 +311,8 @@ class Actor:
         fields = {} if source is None else {"source": source}
         if self.session.stream.is_heard:
             self.session.stream.publish("emit", self.path, self.now(), event=event, data=thaw(data), **fields)
-        self._emit_listeners.tell(event, data)
+        if self._emit_listeners:
+            self._emit_listeners.tell(event, data)
 
     def make_child(self, effect: StartInvocation, machine: ChildMachine) -> Actor:
         """A child machine for an invocation; one that is resumed goes on from its snapshot inside ours."""
@@ -365,7 +380,7 @@ class Actor:
             self._requests.pop(id(event), None)
 
     def _answer(self, step: Step) -> None:
-        if self._requests and step.steps and (event := step.steps[0].event) is not None:
+        if step.steps and (event := step.steps[0].event) is not None:
             future = self._requests.get(id(event))
             if future is not None and not future.done():
                 future.set_result(step)

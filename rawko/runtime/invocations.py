@@ -37,6 +37,23 @@ class Running:
     child: Actor | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What is bound to an actor's name, and how it is called.
+
+    Attributes:
+        wants_scope: With the scope as its second argument.
+        is_async: It is an `async def`; else its answer says what is to be done with it.
+    """
+
+    logic: Any
+    wants_scope: bool
+    is_async: bool
+
+    def call(self, effect: StartInvocation, owner: Actor) -> Any:
+        return self.logic(effect.input, ActorScope(owner, effect)) if self.wants_scope else self.logic(effect.input)
+
+
 class ActorScope:
     """What an invoked function may do besides returning; see `rawko.runtime.logic.Scope`."""
 
@@ -66,34 +83,34 @@ class Invocations:
         self._owner = owner
         self._running: dict[str, Running] = {}
         self._ending: set[asyncio.Task[None]] = set()
-        self._wants_scope: dict[str, tuple[Any, bool]] = {}
+        self._ways: dict[str, Way] = {}
 
     def start(self, effect: StartInvocation) -> None:
         """Begin an invocation; its result comes back as an event."""
-        before = tuple(self._ending)
-        logic: Any = None
+        owner, id, number = self._owner, effect.id, effect.number
         child: Actor | None = None
         try:  # a child machine exists at once, so that what is sent to it in this very step arrives
-            logic = self._owner.interpreter.bindings.get("actor", effect.src)
+            way = self._way(effect.src)
+            logic = way.logic
             if isinstance(logic, ChildFactory):
                 logic = logic.make(effect.input)
-                child = self._owner.make_child(effect, logic)
+                child = owner.make_child(effect, logic)
         except Exception as error:  # noqa: BLE001 - foreign code; its failure is an event, not a crash of ours
-            self._owner.failed(effect.id, effect.number, failure_of(error))
+            owner.failed(id, number, failure_of(error))
             return
-        task = asyncio.get_running_loop().create_task(
-            self._drive(effect, logic, child, before), name=f"{self._owner.path}/{effect.id}#{effect.number}"
-        )
-        self._running[effect.id] = Running(effect.id, effect.number, task, child)
-        task.add_done_callback(lambda done: self._ended(effect, done))
+        before = tuple(self._ending) if self._ending else ()
+        name = f"{owner.path}/{id}#{number}"
+        task = asyncio.get_running_loop().create_task(self._run(effect, way, logic, child, before), name=name)
+        self._running[id] = Running(id, number, task, child)
 
-    def _ended(self, effect: StartInvocation, task: asyncio.Task[None]) -> None:
-        self._ending.discard(task)
-        running = self._running.get(effect.id)
-        if running is not None and running.task is task:
-            del self._running[effect.id]
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._owner.crash(error)
+    def _way(self, src: str) -> Way:
+        """How an actor is called; what is bound to a name may be bound anew."""
+        logic = self._owner.interpreter.bindings.get("actor", src)
+        known = self._ways.get(src)
+        if known is None or known.logic is not logic:  # looking at a signature costs more than the call
+            is_factory = isinstance(logic, ChildFactory)
+            known = self._ways[src] = Way(logic, not is_factory and takes_scope(logic), is_async(logic))
+        return known
 
     def stop(self, id: str, number: int) -> None:
         """End an invocation; nothing of it will be heard any more."""
@@ -102,6 +119,7 @@ class Invocations:
             return
         del self._running[id]
         self._ending.add(running.task)
+        running.task.add_done_callback(self._ending.discard)
         running.task.cancel()
 
     def child(self, id: str) -> Actor | None:
@@ -130,39 +148,52 @@ class Invocations:
 
     # ------------------------------------------------------------ one invocation
 
-    async def _drive(
-        self, effect: StartInvocation, logic: Any, child: Actor | None, before: tuple[asyncio.Task[None], ...]
+    async def _run(
+        self,
+        effect: StartInvocation,
+        way: Way,
+        logic: Any,
+        child: Actor | None,
+        before: tuple[asyncio.Task[None], ...],
     ) -> None:
-        await self._until_ended(before)
-        owner = self._owner
+        """Until its end, of which the owner is told. What fails here is ours, and ends the owner."""
         try:
-            output = await self._run_child(child, logic) if child is not None else await self._result(effect, logic)
-            frozen = freeze(output, f"output of {effect.id}")
+            if before:
+                await self._until_ended(before)
+            await self._drive(effect, way, logic, child)
+        except Exception as error:  # noqa: BLE001 - the owner's, or the journal's: told to whoever waits for the owner
+            self._owner.crash(error)
+        finally:
+            running = self._running.get(effect.id)
+            if running is not None and running.number == effect.number:
+                del self._running[effect.id]
+
+    async def _drive(self, effect: StartInvocation, way: Way, logic: Any, child: Actor | None) -> None:
+        owner, id, number = self._owner, effect.id, effect.number
+        try:
+            if child is not None:
+                output = await self._run_child(child, logic)
+            elif way.is_async:
+                output = await way.call(effect, owner)
+            else:
+                output = await self._result(effect, way.call(effect, owner))
+            frozen = output if output is None else freeze(output, f"output of {id}")
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            owner.failed(effect.id, effect.number, failure_of(error))  # it cancelled itself: nobody stopped it
+            owner.failed(id, number, failure_of(error))  # it cancelled itself: nobody stopped it
         except Exception as error:
             if isinstance(error, ActorCrashed) and isinstance(error.error, (JournalError, MonitorViolated)):
                 raise error.error from error  # the whole run shares the journal; what is broken is not gone on with
-            owner.failed(effect.id, effect.number, failure_of(error))
+            owner.failed(id, number, failure_of(error))
         else:
-            owner.completed(effect.id, effect.number, frozen)
+            owner.completed(id, number, frozen)
 
-    async def _result(self, effect: StartInvocation, logic: Any) -> Any:
-        result = self._call(logic, effect)
+    async def _result(self, effect: StartInvocation, result: Any) -> Any:
         if hasattr(result, "__aiter__"):
             return await self._iterate(effect, result)
         return await result if inspect.isawaitable(result) else result
-
-    def _call(self, logic: Callable[..., Any], effect: StartInvocation) -> Any:
-        known = self._wants_scope.get(effect.src)
-        if known is None or known[0] is not logic:  # looking at a signature costs more than the call
-            known = self._wants_scope[effect.src] = logic, takes_scope(logic)
-        if known[1]:
-            return logic(effect.input, ActorScope(self._owner, effect))
-        return logic(effect.input)
 
     async def _iterate(self, effect: StartInvocation, events: AsyncIterator[Any]) -> Any:
         """Deliver what an iterator yields to the machine, in order, at the pace at which it takes it (C-25)."""
@@ -193,6 +224,11 @@ class Invocations:
     async def _run_child(self, child: Actor, machine: ChildMachine) -> Any:
         output = await child.run()
         return machine.output(output) if machine.output is not None else output
+
+
+def is_async(logic: Any) -> bool:
+    """Whether calling it gives a coroutine, whatever it is given: an `async def`, also with arguments bound."""
+    return inspect.iscoroutinefunction(logic)
 
 
 def takes_scope(logic: Callable[..., Any]) -> bool:

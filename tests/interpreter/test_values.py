@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
@@ -27,6 +28,8 @@ from rawko.interpreter import (
     freeze,
     thaw,
 )
+from rawko.interpreter.context_model import checked, context_model
+from rawko.interpreter.values import checked_by, was_checked_by
 from tests.interpreter.tables import chart_of
 
 json_values = st.recursive(
@@ -306,3 +309,82 @@ def test_operands_are_asked_from_the_left_and_no_more_than_needed() -> None:
     machine = Interpreter(chart_of("name: r\ntransitions: [{event: E, guard: no and yes or yes}]"), bindings)
     machine.send("E")
     assert asked == ["no", "yes"]
+
+
+# ---------------------------------------------------------------- records that a model has checked
+
+
+class Inner(BaseModel):
+    count: int
+
+
+class Other(BaseModel):
+    name: str
+
+
+class Outer(BaseModel):
+    inner: Inner | None = None
+    inners: list[Inner] = Field(default_factory=list)
+    texts: tuple[str, ...] = ()
+    free: dict[str, Any] = Field(default_factory=dict)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "kept"),
+    [
+        ("texts", ["a", "b"], ["a", "b"]),
+        ("texts", ("a",), ["a"]),
+        ("texts", freeze(["a"]), ["a"]),
+        ("texts", [], []),
+        ("free", {"a": [1, {"b": None}]}, {"a": [1, {"b": None}]}),
+        ("free", Record({"a": 1}), {"a": 1}),
+        ("free", {"colour": Colour.RED}, {"colour": "red"}),
+        ("free", {"at": datetime(2026, 1, 2, tzinfo=UTC)}, {"at": "2026-01-02T00:00:00Z"}),
+        ("inner", None, None),
+        ("inner", {"count": 1}, {"count": 1}),
+        ("inner", Inner(count=1), {"count": 1}),
+    ],
+)  # fmt: skip
+def test_fields_take_what_their_model_takes(field: str, value: Any, kept: Any) -> None:
+    taken = context_model(Outer).field(field, value)
+    assert thaw(taken) == kept
+    assert taken is None or type(taken) in (Record, Vector)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("texts", ["a", 1]), ("texts", "a"), ("free", {1: 2}), ("free", ["a"]), ("inner", {"count": "many"})],
+)
+def test_fields_refuse_what_their_model_refuses(field: str, value: Any) -> None:
+    with pytest.raises(ContextError, match=field):
+        context_model(Outer).field(field, value)
+
+
+def test_what_a_model_has_checked_is_taken_as_it_is() -> None:
+    record = checked(Inner, {"count": "3"}, "inner")
+    assert record == {"count": 3}
+    model = context_model(Outer)
+    assert model.field("inner", record) is record
+    assert model.field("inner", Record({"count": 3})) == record
+    with pytest.raises(ContextError, match="inners"):
+        model.field("inners", record)
+
+
+def test_another_models_record_is_looked_at() -> None:
+    other = checked(Other, {"name": "x"}, "other")
+    with pytest.raises(ContextError, match="inner"):
+        context_model(Outer).field("inner", other)
+    assert not was_checked_by(Inner, other)
+    assert not was_checked_by(Inner, {"count": 3})
+
+
+def test_an_instance_that_was_never_validated_is_refused() -> None:
+    with pytest.raises(ValueError, match="count"):
+        checked(Inner, Inner.model_construct(count="many"), "inner")
+
+
+def test_the_mark_is_no_field_and_hides_none() -> None:
+    record = Record({"_model": "mine"})
+    assert record._model == "mine"
+    assert list(checked_by(Inner, record)) == ["_model"]
+    assert not was_checked_by(Inner, pickle.loads(pickle.dumps(record)))

@@ -11,8 +11,9 @@ from typing import Any, Protocol, TypeAlias
 
 from pydantic import ValidationError
 
+from rawko.interpreter.context_model import checked
 from rawko.interpreter.errors import NotJsonError
-from rawko.interpreter.values import Record, freeze, thaw
+from rawko.interpreter.values import Record, thaw
 from rawko.machines.node_engine.context import CALLBACKS, CallbackName, EngineResult, RunState, StopCheck
 from rawko.machines.node_engine.errors import NodeEngineError
 from rawko.machines.node_engine.nodes import Adapters
@@ -152,14 +153,9 @@ async def on_attempt(ports: NodeEnginePorts, result: EngineResult) -> None:
 def _checked_result(answer: object) -> Record:
     """The result as JSON says it."""
     try:
-        # model_dump and not to_json, which would pass infinity for null; validated as data, since what claims to be an
-        # EngineResult already is not looked at again.
-        given = answer.model_dump() if isinstance(answer, EngineResult) else answer
-        data = freeze(EngineResult.model_validate(given).model_dump(), "result")
+        return checked(EngineResult, answer, "result")
     except (ValueError, NotJsonError) as error:
         raise _failed("run_once", error) from error
-    assert isinstance(data, Record)
-    return data
 
 
 def _failed(attempted: str, error: Exception) -> ActorFailed:
