@@ -21,9 +21,13 @@ def write_file(path: Path, data: Mapping[str, Any]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            json.dump(data, file, indent=1)
-        os.replace(name, path)  # noqa: PTH105 - both are names of the same folder
+        try:
+            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                json.dump(data, file, indent=1)
+            os.replace(name, path)  # noqa: PTH105 - both are names of the same folder
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
 

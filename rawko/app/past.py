@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from rawko.app.assembly import Prepared
 from rawko.app.journals import open_journal
 from rawko.app.meanwhile import CAPTURE
 from rawko.app.record import RunRecord, read_record
-from rawko.app.run import Prepared, Run
+from rawko.app.run import Run
 from rawko.config import ConfigError, Settings
 from rawko.runtime.errors import JournalError
 from rawko.runtime.journal import Journal, StepRecord

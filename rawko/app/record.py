@@ -321,6 +321,11 @@ def forget_report(settings: Settings, run: str) -> None:
         half.unlink(missing_ok=True)
 
 
+def forget_record(settings: Settings, run: str) -> None:
+    """A run that has not begun after all: it is no run any more."""
+    (runs_folder(settings.state_dir) / run / _RUN).unlink(missing_ok=True)
+
+
 def _settings(data: Mapping[str, Any], current: Settings) -> Settings:
     agents = [AgentConfig.model_validate(agent) for agent in data["agents"]]
     return replace(

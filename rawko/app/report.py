@@ -86,17 +86,22 @@ class Verdict:
     is_bad_input: bool
 
 
-def verdict_of(actor: Actor, *, question: Mapping[str, Any] | None, is_cancelled: bool) -> Verdict:
+def verdict_of(
+    actor: Actor, *, question: Mapping[str, Any] | None, is_cancelled: bool, problem: str | None = None
+) -> Verdict:
     """Read the verdict from a machine that has ended, or that was left where it stood.
 
     Args:
         question: What it waits for: a person who is not there, or a larger budget, which is a limit.
         is_cancelled: Somebody wanted it stopped.
+        problem: Why it had to stop where it stood, and is no end.
     """
     output = _output(actor)
     error = output.get("error")
     if actor.interpreter.final:
         outcome, problem = _outcome(output)
+    elif problem is not None:
+        outcome = "failure"
     elif question is not None or is_cancelled:
         outcome, problem = _stopped(question), None
     else:

@@ -115,7 +115,8 @@ class Objects:
 
     def _refused(self, error: Exception) -> WorkspaceError:
         return WorkspaceError(
-            f"the snapshot store {str(self._folder)!r} cannot be written: {error}", path=str(self._folder)
+            f"the snapshot store {str(self._folder)!r} cannot be written: {getattr(error, 'strerror', None) or error}",
+            path=str(self._folder),
         )
 
     def write_tree(self, entries: Iterable[TreeEntry]) -> bytes:

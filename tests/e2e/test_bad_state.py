@@ -15,7 +15,7 @@ import pytest
 
 from rawko.journal.tables import FORMAT
 from tests.cli.conftest import Typed
-from tests.cli.shell import Ended, Shell, call, says
+from tests.cli.shell import RAWKO, Ended, Shell, call, judges, picks, says
 
 ALONE = ("--agent", "developer", "--yes")
 
@@ -164,6 +164,89 @@ def test_a_full_disk_interrupts_a_run_which_then_goes_on(rawko: Shell, typed: Ty
         done = typed("resume", run, "--json")
         assert done.code == 0, done.text
     assert rawko.read("log.txt") == "".join(f"{n}\n" for n in range(12))
+
+
+def bounded(rawko: Shell, *words: str) -> Ended:
+    """A command whose process can make no file larger than 1 MB, as on a disk with so much room; nobody needs root."""
+    ran = ("sh", "-c", 'ulimit -f 2048; exec "$@"', "sh", *RAWKO, *words)
+    done = subprocess.run(
+        ran, cwd=rawko.folder, env=rawko.environ(), stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    ended = Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+    assert "Traceback" not in ended.text, ended.text
+    return ended
+
+
+def large(rawko: Shell, name: str) -> None:
+    (rawko.folder / name).write_bytes(os.urandom(3_000_000))
+
+
+@pytest.mark.parametrize("agent", ["developer", None])
+def test_snapshots_that_cannot_be_written_stop_a_run_where_it_stands(
+    rawko: Shell, typed: Typed, agent: str | None
+) -> None:
+    """Nothing that the agent did wrong: no other agent is tried, no model is asked. With more room it goes on."""
+    large(rawko, "../large")
+    steps = [
+        says("developer", call("bash", command="echo one >> log.txt")),
+        says("developer", call("bash", command="mv ../large . && echo two >> log.txt")),
+        says("developer", call("complete", summary="Logged."), expect={"last_message": ["exit code 0"]}),
+    ]
+    arbiter = [] if agent else [picks("developer")]
+    scenario = rawko.scenario(*arbiter, *steps, *([] if agent else [judges("COMPLETE", summary="Logged.")]))
+    alone = ("--agent", agent) if agent else ()
+    full = bounded(rawko, "run", "Log", *alone, "--yes", "--json", "--scenario", str(scenario))
+    assert full.code == 1, full.text
+    run, message = full.report["run"], full.report["error"]["message"]
+    (objects,) = rawko.state.glob("*/snapshots/snapshots.git/objects")
+    assert message == f"the snapshot store {str(objects)!r} cannot be written: File too large"
+    assert f"nothing that was done is lost; when that is mended, go on with: rawko resume {run}" in full.report["notes"]
+    assert full.report["files_changed"] == ["log.txt"], "as far as it is captured"
+    assert runs_of(typed) == {run: "interrupted"}
+    still = bounded(rawko, "resume", run, "--json")
+    assert (still.code, still.report["error"]["message"]) == (1, message)
+    assert runs_of(typed) == {run: "interrupted"}
+    done = typed("resume", run, "--json")
+    assert (done.code, done.report["summary"]) == (0, "Logged."), done.text
+    assert done.report["files_changed"] == ["large", "log.txt"]
+    assert rawko.read("log.txt") == "one\ntwo\n", "each command has run once"
+
+
+def test_a_workspace_that_cannot_be_recorded_at_all_is_told_before_anything_begins(rawko: Shell, typed: Typed) -> None:
+    large(rawko, "large")
+    words = ("run", "Log", "--yes", "--json", "--scenario", str(rawko.scenario(picks("developer"), *logging(1))))
+    refused = bounded(rawko, *words)
+    assert (refused.code, refused.out) == (2, "")
+    assert "the workspace cannot be recorded, so nothing was begun: the snapshot store" in refused.err
+    assert runs_of(typed) == {}
+    assert sorted(path.name for path in rawko.folder.iterdir()) == ["large"]
+
+
+def test_a_run_whose_workspace_cannot_be_captured_is_cancelled_all_the_same(rawko: Shell, typed: Typed) -> None:
+    large(rawko, "../large")
+    scenario = rawko.scenario(says("developer", call("bash", command="mv ../large .")))
+    run = bounded(rawko, "run", "Log", *ALONE, "--json", "--scenario", str(scenario)).report["run"]
+    cancelled = bounded(rawko, "cancel", run, "--json")
+    assert (cancelled.code, cancelled.report["outcome"]) == (0, "cancelled"), cancelled.text
+    assert runs_of(typed) == {run: "cancelled"}
+
+
+def test_a_report_that_cannot_be_written_is_shown_and_written_later(rawko: Shell, typed: Typed) -> None:
+    run_folder = "$(dirname ../state/*/runs/*/run.json)"
+    spoil = f"mkdir {run_folder}/report.json"  # no file can take the place of a folder
+    scenario = rawko.scenario(
+        says("developer", call("bash", command=spoil)), says("developer", call("complete", summary="Done."))
+    )
+    done = typed("run", "Log", *ALONE, "--scenario", str(scenario), "--json")
+    assert (done.code, done.report["summary"]) == (0, "Done."), done.text
+    run = done.report["run"]
+    (folder,) = rawko.state.glob("*/runs/*/report.json")
+    assert f"its report is not kept: {folder}: cannot be written" in done.report["notes"][-1]
+    assert [path for path in folder.parent.iterdir() if path.name.startswith(".")] == [], "nothing half-written"
+    assert runs_of(typed) == {run: "interrupted"}
+    folder.rmdir()
+    assert typed("resume", run, "--json").report["summary"] == "Done."
+    assert runs_of(typed) == {run: "success"}
 
 
 def test_a_state_folder_that_is_read_only_is_told_before_anything_begins(rawko: Shell, typed: Typed) -> None:

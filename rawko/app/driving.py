@@ -1,0 +1,179 @@
+"""Driving a run's machine to its end, or to where it has to wait: for a person, a larger budget, or a disk.
+
+What others have to say meanwhile is taken in: the user's cancel, and letters of other processes. Parts are opened and
+closed by `run`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rawko.app import mail
+from rawko.app.spending import Stopwatch
+from rawko.config import Settings
+from rawko.interpreter.values import thaw
+from rawko.machines.agent_loop.people import answer_event
+from rawko.runtime.actor import Actor
+from rawko.runtime.errors import ActorCrashed, ActorStopped
+from rawko.runtime.inspection import InspectionEvent
+from rawko.runtime.ports import Answer, People, Question, Unattended
+from rawko.vocabulary.messages import ToolCall
+
+FirstWords = Callable[[], Awaitable[tuple[str, Mapping[str, Any]]]]
+"""Gives the event that a machine is told once it is idle."""
+
+
+@dataclass(slots=True)
+class Driver:
+    """Drives one machine, once.
+
+    Args:
+        run: Whose letters are read.
+        told_in: Field of the context that is not empty once the machine was told its task.
+        first_words: None where the machine has its task already.
+        is_resumed: It may be waiting for a person who was asked once, in vain.
+
+    Attributes:
+        question: What a person is asked who is not there, or what of the budget is used up.
+        halted: Why the workspace cannot be recorded any more.
+    """
+
+    settings: Settings
+    run: str
+    people: People
+    watch: Stopwatch
+    told_in: str
+    first_words: FirstWords | None = None
+    is_resumed: bool = False
+    question: dict[str, Any] | None = None
+    halted: str | None = None
+    is_cancelled: bool = False
+    _canceller: str = ""
+    _actor: Actor | None = None
+    _must_wait: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def active_states(self) -> frozenset[str]:
+        """Active states of the whole tree, for rules that name states."""
+        actor = self._actor
+        if actor is None:
+            return frozenset()
+        tree = [actor, *actor.session.actors.values()]
+        return frozenset(state for one in tree for state in one.configuration)
+
+    def see(self, event: InspectionEvent) -> None:
+        """Watches the inspection stream for a machine that has to wait."""
+        if event["type"] == "emit" and event["event"] in ("NEEDS_PERSON", "OUT_OF_BUDGET"):
+            self.question = dict(event["data"])
+            self._must_wait.set()
+
+    def halt(self, why: str) -> None:
+        """Stop where the machine stands: the workspace cannot be recorded any more."""
+        self.halted = self.halted or why
+        self._must_wait.set()
+
+    def cancel(self, who: str = "") -> None:
+        """Stop through the machine; before it has begun, as soon as it has."""
+        self.is_cancelled = True
+        self._canceller = who
+        if self._actor is not None and not self._actor.is_ended:
+            self._actor.send("CANCEL", who=who)
+
+    async def drive(self, actor: Actor) -> None:
+        """Run the machine until it ends, or until it has to wait."""
+        self._actor = actor
+        self.watch.start()
+        async with actor:
+            if self.is_cancelled:
+                actor.send("CANCEL", who=self._canceller)
+            ended = asyncio.create_task(actor.run())
+            waits = asyncio.create_task(self._must_wait.wait())
+            helpers = [asyncio.create_task(help(actor)) for help in (self._begin, self._ask_again, self._read_mail)]
+            try:
+                await _first_of((ended, waits), helpers)
+                if not ended.done() and self.halted is None:
+                    await actor.settle()  # a parent is told after the observers that its agent waits
+            finally:
+                for task in (ended, waits, *helpers):
+                    task.cancel()
+                await asyncio.gather(ended, waits, *helpers, return_exceptions=True)
+
+    async def _begin(self, actor: Actor) -> None:
+        """Give the machine its task, unless it has it; a crash may have come before it took it."""
+        if self.is_cancelled or self.first_words is None:
+            return
+        try:
+            await actor.wait_for(lambda a: a.matches("idle") or not self._may_be_new(a))
+        except (ActorStopped, ActorCrashed):
+            return  # it ended before: whoever waits for its end is told
+        if self._may_be_new(actor):
+            actor.put(*await self.first_words())
+
+    def _may_be_new(self, actor: Actor) -> bool:
+        """Whether the machine has not been told its task yet."""
+        return not actor.context.get(self.told_in) and not actor.is_ended
+
+    # ------------------------------------------------------------ people
+
+    async def _read_mail(self, actor: Actor) -> None:
+        """Take in what other processes have to say to this run."""
+        while True:
+            for letter in mail.waiting(self.settings, self.run):
+                if letter.kind == "cancel":
+                    self.cancel(who=letter.who)
+                else:
+                    self._take_answer(actor, letter)
+                letter.burn()
+            await asyncio.sleep(mail.POLL_S)
+
+    def _take_answer(self, actor: Actor, letter: mail.Letter) -> None:
+        """Somebody elsewhere answers what the person here is being asked."""
+        for machine in tuple(actor.session.actors.values()):
+            if "waiting" in machine.configuration and (question := machine.context.get("question")) is not None:
+                name, data = answer_event(question["kind"], letter.text, letter.who)
+                machine.put(name, data)
+
+    async def _ask_again(self, actor: Actor) -> None:
+        """A resumed agent that waits for a person asked somebody once, in vain: ask whoever is there now."""
+        if not self.is_resumed:
+            return
+        await actor.settle()
+        for machine in tuple(actor.session.actors.values()):
+            if "out_of_budget" in machine.configuration:
+                machine.send("RESUME")
+                continue
+            question = machine.context.get("question")
+            if question is None or not machine.context.get("is_unattended"):
+                continue
+            pending = machine.context.get("open_call")
+            call = None if pending is None else ToolCall.model_validate(thaw(pending["call"]))
+            asked = Question(question["kind"], question["text"], machine.context.get("agent", ""), call)
+            with self.watch.paused():
+                answer = await self._asked_person(asked)
+            if answer is None:
+                self.question = {**thaw(question), "agent": asked.agent}
+                self._must_wait.set()
+            else:
+                name, data = answer_event(asked.kind, answer.text, answer.who)
+                machine.put(name, data)
+
+    async def _asked_person(self, question: Question) -> Answer | None:
+        """The answer; a question that has been waiting goes on waiting, whatever the policy for new ones."""
+        try:
+            return await self.people.ask(question)
+        except Unattended:
+            return None
+
+
+async def _first_of(ends: Iterable[asyncio.Future[Any]], helpers: Iterable[asyncio.Future[Any]]) -> None:
+    """Wait for one of the ends; a helper that fails before is not waited in vain for, but raised."""
+    waiting, helping = set(ends), set(helpers)
+    while True:
+        done, _ = await asyncio.wait(waiting | helping, return_when=asyncio.FIRST_COMPLETED)
+        if done & waiting:
+            return
+        for helper in done:
+            helper.result()
+        helping -= done

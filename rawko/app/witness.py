@@ -1,0 +1,73 @@
+"""What a run has done to the files: the workspace before it and after it, and what lies between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from rawko.runtime.ports import WorkspaceError
+
+
+@dataclass(slots=True)
+class Witness:
+    """Looks at a workspace for a run's report. What it cannot see is a note, and no failure of the run.
+
+    Attributes:
+        notes: For the report.
+        before: The tree of before the run; None where it could not be captured.
+    """
+
+    workspace: Any
+    notes: list[str] = field(default_factory=list)
+    before: str | None = None
+
+    async def begin(self, *, is_resumed: bool) -> None:
+        """Look at the files before anything happens to them: the run's first snapshot.
+
+        Raises:
+            WorkspaceError: They cannot be captured, so that nothing that follows could be undone.
+        """
+        if is_resumed and (taken := await self.workspace.log()):
+            self.before = str(taken[0].tree)
+        else:
+            self.before = await self._captured("before the run")
+
+    async def end(self, *, is_halted: bool) -> tuple[tuple[str, ...], str]:
+        """Paths that the run has changed, and a unified diff of them.
+
+        Args:
+            is_halted: The workspace could not be captured; what was captured last counts.
+        """
+        after = self._latest() if is_halted else await self._last()
+        if self.before is None or after is None:
+            return (), ""
+        try:
+            changes = await self.workspace.changes(self.before, after)
+            diff = await self.workspace.diff(self.before, after) if changes else ""
+        except WorkspaceError as error:
+            self.notes.append(f"the changes cannot be shown: {error}")
+            return (), ""
+        return tuple(change.path for change in changes), diff
+
+    def _latest(self) -> str | None:
+        latest = self.workspace.latest
+        return None if latest is None else str(latest.tree)
+
+    async def _last(self) -> str | None:
+        try:
+            return await self._captured("after the run")
+        except WorkspaceError as error:
+            self.notes.append(f"the workspace could not be captured after the run: {error}")
+            return None
+
+    async def _captured(self, label: str) -> str:
+        snapshot = await self.workspace.capture(label)
+        if snapshot.skipped:
+            self._note_skipped(snapshot.skipped)
+        return str(snapshot.tree)
+
+    def _note_skipped(self, paths: tuple[str, ...]) -> None:
+        more = f" and {len(paths) - 5} more" if len(paths) > 5 else ""
+        note = f"not captured: {', '.join(paths[:5])}{more}"
+        if note not in self.notes:
+            self.notes.append(note)
