@@ -1,19 +1,25 @@
 """A provider that counts and keeps to the budget: tokens by model, of every try, failed ones included.
 
 Wraps any other provider. Every model call of a run passes here, whichever machine makes it, so this is the one place
-where a budget is kept: a call is refused before it is made, with the code `budget`.
+where a budget is kept: a call is refused before it is made, with the code `budget`, and none may answer with more than
+what is left pays for. What a call sends is known to the server alone: by that, the last one may go over.
 """
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from rawko.runtime.ports import ModelRequest, Provider, ProviderError, StreamEvent, TurnDone
 from rawko.vocabulary.budget import Budget
 from rawko.vocabulary.usage import Price, Usage
+
+_ROUNDING: Final = 1e-6
+"""Of a token: sums of prices are not exact."""
 
 
 def _never() -> int:
@@ -66,6 +72,7 @@ class MeteredProvider:
                 async for event in events:
                     if isinstance(event, TurnDone):
                         self._count(event.model, event.usage, asked_as=request.model)
+                        self._check_whole(event, request, allowed)
                     yield event
         except ProviderError as error:
             self._count(request.model, error.usage, asked_as=request.model)
@@ -79,6 +86,7 @@ class MeteredProvider:
             self._count(request.model, error.usage, asked_as=request.model)
             raise
         self._count(done.model, done.usage, asked_as=request.model)
+        self._check_whole(done, request, allowed)
         return done
 
     async def aclose(self) -> None:
@@ -87,18 +95,52 @@ class MeteredProvider:
     # ------------------------------------------------------------ the budget
 
     def _allowed(self, request: ModelRequest) -> ModelRequest:
-        """The request, bounded by the time that is left.
+        """The request, bounded by the time that is left, and its answer by the tokens and the money.
 
         Raises:
             ProviderError: With the code `budget`: there is none for it.
         """
         if (problem := self.exhausted()) is not None:
             raise ProviderError(problem, code="budget")
+        affordable = self._affordable(request.model)
+        if affordable < 1:
+            raise ProviderError(f"{self._used_up()}, and what is left pays for no answer.", code="budget")
+        request = replace(request, max_tokens=min(request.max_tokens, affordable))
         most = self._bounds.budget.time_ms
         if most is None:
             return request
         left = max(1, most - self._bounds.elapsed_ms())
         return replace(request, timeout_ms=left if request.timeout_ms is None else min(left, request.timeout_ms))
+
+    def _affordable(self, model: str) -> int:
+        """Tokens of an answer for which there is a budget left."""
+        budget, prices = self._bounds.budget, self._bounds.prices
+        bounds = [sys.maxsize]
+        if budget.tokens is not None:
+            bounds.append(budget.tokens - self.total.total_tokens)
+        price = prices.get(model) or self._bounds.default_price
+        if budget.cost_usd is not None and price is not None and price.output > 0:
+            left_usd = budget.cost_usd - (self.cost_usd(prices, default=self._bounds.default_price) or 0.0)
+            bounds.append(math.floor(left_usd * 1_000_000 / price.output + _ROUNDING))
+        return min(bounds)
+
+    def _check_whole(self, done: TurnDone, request: ModelRequest, allowed: ModelRequest) -> None:
+        """Refuse half an answer that the budget has cut off: with a larger one the whole of it is asked for again.
+
+        Raises:
+            ProviderError: With the code `budget`; its usage is counted already.
+        """
+        if done.stop_reason == "max_tokens" and allowed.max_tokens < request.max_tokens:
+            raise ProviderError(f"{self._used_up()}; the last answer was cut off by that.", code="budget")
+
+    def _used_up(self) -> str:
+        budget, told = self._bounds.budget, []
+        if budget.tokens is not None:
+            told.append(f"{self.total.total_tokens:,} of {budget.tokens:,} tokens")
+        if budget.cost_usd is not None:
+            spent = self.cost_usd(self._bounds.prices, default=self._bounds.default_price) or 0.0
+            told.append(f"${spent:.4f} of ${budget.cost_usd:g}")
+        return f"The budget is used up: {' and '.join(told)}"
 
     def exhausted(self) -> str | None:
         """What of the budget is used up, in words for the user; None while there is some left."""

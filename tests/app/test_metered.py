@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
 
 import pytest
 
-from rawko.providers.metered import MeteredProvider
+from rawko.providers.metered import Bounds, MeteredProvider
 from rawko.providers.scenario_file import parse_scenario
 from rawko.providers.scripted import ScriptedProvider
-from rawko.runtime.ports import ModelRequest, ProviderError
-from rawko.vocabulary.messages import user_text
+from rawko.runtime.ports import ModelRequest, ProviderError, StopReason, StreamEvent, TurnDone
+from rawko.vocabulary.budget import Budget
+from rawko.vocabulary.messages import Message, user_text
 from rawko.vocabulary.usage import Price, Usage
 
 SCENARIO = """\
@@ -63,3 +66,88 @@ async def test_cost(
 
 async def test_nothing_costs_nothing() -> None:
     assert MeteredProvider(ScriptedProvider(parse_scenario(SCENARIO))).cost_usd({}) == 0
+
+
+# ---------------------------------------------------------------- what is left bounds the answer
+
+
+class Talker:
+    """A model that says as much as it may."""
+
+    name = "talker"
+
+    def __init__(self, input_tokens: int) -> None:
+        self.input_tokens = input_tokens
+        self.asked: list[int] = []
+        self.stop_reason: StopReason = "max_tokens"
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+        yield await self.create(request)
+
+    async def create(self, request: ModelRequest) -> TurnDone:
+        self.asked.append(request.max_tokens)
+        usage = Usage(input_tokens=self.input_tokens, output_tokens=request.max_tokens, calls=1)
+        return TurnDone(Message(role="assistant", content=()), self.stop_reason, usage, request.model)
+
+    async def aclose(self) -> None:
+        """Nothing is held open."""
+
+
+def metered(talker: Talker, budget: Budget, price: Price = PRICE) -> MeteredProvider:
+    return MeteredProvider(talker, bounds=Bounds(budget, {"asked": price}))
+
+
+async def streamed(provider: MeteredProvider, request: ModelRequest) -> TurnDone:
+    async with aclosing(provider.stream(request)) as events:  # type: ignore[type-var]
+        (done,) = [event async for event in events]
+    assert isinstance(done, TurnDone)
+    return done
+
+
+@pytest.mark.parametrize("is_streamed", [True, False])
+@pytest.mark.parametrize(
+    ("budget", "bounds"),
+    [
+        (Budget(), [1000, 1000, 1000]),
+        (Budget(cost_usd=100), [1000, 1000, 1000]),
+        (Budget(cost_usd=0.0390), [1000, 1000, 200]),
+        (Budget(tokens=2500), [1000, 1000, 300]),
+        (Budget(tokens=2500, cost_usd=0.0390), [1000, 1000, 200]),
+    ],
+)
+async def test_no_call_overspends_by_more_than_what_it_sends(
+    budget: Budget, bounds: list[int], is_streamed: bool
+) -> None:
+    """A call of 100 tokens that answers with 1000 costs $0.018 at these prices."""
+    talker = Talker(100)
+    price = Price(input=30, output=15)
+    provider, request = metered(talker, budget, price), replace(REQUEST, max_tokens=1000)
+    ask = streamed if is_streamed else MeteredProvider.create
+    for _ in range(2):
+        await ask(provider, request)
+    talker.stop_reason = "end_turn"
+    await ask(provider, request)
+    assert talker.asked == bounds
+    if budget.cost_usd is not None:
+        assert (provider.cost_usd({"asked": price}) or 0) <= budget.cost_usd + 100 * 30 / 1_000_000 + 1e-9
+    if budget.tokens is not None:
+        assert provider.total.total_tokens <= budget.tokens + 100
+
+
+async def test_half_an_answer_that_the_budget_cut_off_is_refused_and_counted() -> None:
+    talker = Talker(0)
+    provider = metered(talker, Budget(cost_usd=0.02), Price(input=3, output=15))
+    await provider.create(replace(REQUEST, max_tokens=1000))
+    for ask in (streamed, MeteredProvider.create):
+        with pytest.raises(ProviderError, match=r"\$0\.0200 of \$0\.02") as told:
+            await ask(provider, replace(REQUEST, max_tokens=1000))
+        assert told.value.code == "budget"
+    assert talker.asked == [1000, 333], "the third was not made"
+    assert provider.total == Usage(output_tokens=1333, calls=2)
+
+
+async def test_an_answer_that_costs_nothing_is_not_bounded_by_money() -> None:
+    talker = Talker(100)
+    provider = metered(talker, Budget(cost_usd=1e-9), Price(input=0, output=0))
+    await provider.create(REQUEST)
+    assert talker.asked == [REQUEST.max_tokens]

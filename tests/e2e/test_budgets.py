@@ -56,6 +56,19 @@ def test_a_run_stops_before_the_call_that_would_go_over_and_goes_on_with_more(
     assert done.report["files_changed"] == ["a", "b", "c"]
 
 
+def test_an_answer_that_the_budget_cuts_off_is_asked_for_again_with_a_larger_one(typed: Typed, rawko: Shell) -> None:
+    rawko.write(".rawko/config.yaml", PRICES)
+    cut = says("developer", text="I was about to", stop_reason="max_tokens", usage={"output_tokens": 500})
+    first, *rest = steps("a", "b")
+    stopped = typed(*alone(rawko, first, cut, *rest), "--max-cost", "0.15")
+    assert (stopped.code, stopped.report["state"]) == (3, "out_of_budget"), stopped.text
+    assert "$0.1500 of $0.15; the last answer was cut off by that" in stopped.report["summary"]
+    done = typed("resume", stopped.report["run"], "--max-cost", "5", "--json")
+    assert (done.code, done.report["files_changed"], done.report["usage"]["calls"]) == (0, ["a", "b"], 4)
+    said = typed("diff", done.report["run"], "1", "last", "--conversation")
+    assert "I was about to" not in said.text, "half an answer is none"
+
+
 def test_the_arbiter_and_its_agents_share_one_budget(typed: Typed, rawko: Shell) -> None:
     scenario = rawko.scenario(
         picks("developer", **COSTS), *steps("a"), judges("COMPLETE", summary="Done.", **COSTS), name="tree.yaml"

@@ -78,8 +78,12 @@ class Asked:
 
     @cached_property
     def blurred(self) -> str:
-        """Fingerprint of the whole without dates, durations, temporary names and the like."""
-        parts = [*self.request.get("messages", ()), {**self.request, "messages": ()}]
+        """Fingerprint of the whole without dates, durations, temporary names and the like.
+
+        Nor with the bound of the answer, which depends on what is left of a budget: the recorded answer is what it is.
+        """
+        fields = {name: value for name, value in self.request.items() if name not in ("messages", "max_tokens")}
+        parts = [*self.request.get("messages", ()), fields]
         return _mark("\n".join(_blurred_mark(_text(part)) for part in parts))
 
     def shares(self, other: Asked) -> tuple[int, int]:
