@@ -1,0 +1,68 @@
+"""All commands, in the order in which `rawko --help` lists them. Each has its options in one of the modules here; what
+it does is in the modules of `rawko.cli`, loaded when it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Final
+
+import typer
+
+from rawko.cli.commands import charts, exploring, past, working
+
+app = typer.Typer(
+    name="rawko",
+    help="Statecharts for agents: run coding tasks under a statechart, and lint, test, draw and export charts.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        from rawko import __version__
+
+        typer.echo(f"rawko {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def rawko(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Statecharts for agents: run coding tasks under a statechart, and lint, test, draw and export charts."""
+
+
+_BEFORE_RUNS: Final[tuple[Callable[..., None], ...]] = (
+    working.run,
+    working.resume,
+    working.cancel,
+    working.answer,
+    working.approve,
+    working.deny,
+)
+_AFTER_RUNS: Final[tuple[Callable[..., None], ...]] = (
+    *(past.log, past.show, past.diff, past.rewind, past.fork, past.branch, past.replay),
+    *(working.init, charts.check, charts.test, charts.diagram, charts.export),
+)
+
+for _command in _BEFORE_RUNS:
+    app.command()(_command)
+
+_runs = typer.Typer(add_completion=False, rich_markup_mode=None)
+_runs.callback(invoke_without_command=True)(past.runs)
+_runs.command("prune")(past.runs_prune)
+app.add_typer(_runs, name="runs")
+
+for _command in _AFTER_RUNS:
+    app.command()(_command)
+app.command("import")(charts.import_)
+app.command(context_settings={"allow_interspersed_args": False})(exploring.explore)
+app.command()(past.pin)
+app.command()(charts.schema)

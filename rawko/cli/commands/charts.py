@@ -1,0 +1,119 @@
+"""Commands on charts: lint, test, draw, convert; and the schemas of all kinds of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from rawko.cli.commands.options import BindingsOption, Charts, OneChart, Output, TrustCode
+
+
+def check(charts: Charts, bindings: BindingsOption = None, trust_code: TrustCode = False) -> None:
+    """Lint charts: file:line:col: code: message. Exit 1 if there are errors."""
+    from rawko.cli.charts import check_command
+
+    raise typer.Exit(check_command(charts, bindings=bindings, trusted=trust_code))
+
+
+def test(
+    charts: Charts,
+    bindings: BindingsOption = None,
+    scenario: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("-k", metavar="TEXT", help="Only scenarios whose name contains this."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the results as JSON, as the last line.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Also list what is not covered.")] = False,
+) -> None:
+    """Run the .feature contracts beside the charts; a coverage table at the end."""
+    from rawko.cli.contracts import test_command
+
+    raise typer.Exit(test_command(charts, bindings=bindings, scenario=scenario, as_json=json, is_verbose=verbose))
+
+
+def diagram(
+    chart: OneChart,
+    output: Output = None,
+    theme: Annotated[str, typer.Option(help="light, dark or auto (the reader's setting); SVG and PNG.")] = "light",
+    direction: Annotated[str, typer.Option(help="Where transitions lead: down or right.")] = "down",
+    focus: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="STATE", help="Draw this state and those that a transition joins to it."),
+    ] = None,
+    depth: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, metavar="N", help="Draw states down to this depth; deeper ones are counted."),
+    ] = None,
+    configuration: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(metavar="STATE", help="Highlight this state as active; may be given more than once."),
+    ] = None,
+    run: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="RUN[@K]", help="Highlight where a run stands, and the way that it took."),
+    ] = None,
+    agents: Annotated[bool, typer.Option("--agents", help="Tell the agents' names where they are run.")] = False,
+    expand: Annotated[bool, typer.Option("--expand", help="Draw the agents' charts where they are run.")] = False,
+    trust_code: TrustCode = False,
+) -> None:
+    """Draw a chart; the file's ending says how: .svg, .png, .mmd (Mermaid), .dot (Graphviz), .puml (PlantUML)."""
+    from rawko.cli.diagrams import Drawing, diagram_command
+
+    drawing = Drawing(theme, direction, focus, depth, tuple(configuration or ()), run, agents, expand)
+    raise typer.Exit(diagram_command(chart, output, drawing, trusted=trust_code))
+
+
+def export(
+    chart: OneChart,
+    to: Annotated[
+        str,
+        typer.Option("--to", metavar="FORMAT", help="sismic (plain YAML), xstate (JSON for XState 5) or scxml."),
+    ],
+    output: Output = None,
+    trust_code: TrustCode = False,
+) -> None:
+    """Write a chart in another format."""
+    from rawko.cli.charts import export_command
+
+    raise typer.Exit(export_command(chart, to, output, trusted=trust_code))
+
+
+def import_(
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="XState 5 machine (.json) or SCXML document (.scxml).", show_default=False),
+    ],
+    output: Output = None,
+    kind: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--from", metavar="FORMAT", help="xstate or scxml; by default what the file's ending says."),
+    ] = None,
+    trust_code: Annotated[
+        bool, typer.Option("--trust-code", help="Let in the Python code of an SCXML document.")
+    ] = False,
+    data_model: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--data-model", metavar="NAME", help="python: read SCXML's code as Python, whatever it says itself."
+        ),
+    ] = None,
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Leave out SCXML's transitions to states that are not there.")
+    ] = False,
+) -> None:
+    """Write a machine of another format as a chart in YAML; what is lost is told."""
+    from rawko.cli.formats import import_command
+
+    raise typer.Exit(import_command(source, kind, output, trusted=trust_code, data_model=data_model, lenient=lenient))
+
+
+def schema(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="chart, agent, config, scenario or policy.")] = "chart",
+    output: Output = None,
+) -> None:
+    """Print the JSON Schema of a kind of file, for editors."""
+    from rawko.cli.charts import schema_command
+
+    raise typer.Exit(schema_command(name, output))

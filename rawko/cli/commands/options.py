@@ -1,0 +1,41 @@
+"""Options and arguments that several commands have: each one spelling, one help text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+Charts = Annotated[list[Path], typer.Argument(metavar="CHART...", help="Chart files (YAML).", show_default=False)]
+OneChart = Annotated[Path, typer.Argument(metavar="CHART", help="Chart file (YAML).", show_default=False)]
+BindingsOption = Annotated[
+    Optional[str],  # noqa: UP045 - typer reads the annotation at run time
+    typer.Option("--bindings", metavar="MODULE", help="Python module whose `bindings` the chart's names stand for."),
+]
+TrustCode = Annotated[bool, typer.Option("--trust-code", help="Allow Python code in plain sismic charts.")]
+StepAddress = Annotated[
+    str, typer.Argument(metavar="RUN@K", help="Step K of a run, as `rawko log` prints it.", show_default=False)
+]
+Output = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option("-o", "--output", metavar="FILE", help="Write there instead of to standard output."),
+]
+MaxCost = Annotated[
+    Optional[float],  # noqa: UP045
+    typer.Option(metavar="USD", help="US dollars at most, for the whole run."),
+]
+MaxTokens = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(min=1, metavar="N", help="Tokens at most, for the whole run."),
+]
+MaxTime = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(metavar="TIME", help="At work for this long at most, e.g. 90s, 30m, 2h."),
+]
+HeadlessOption = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        metavar="POLICY", help="Ask nobody; at a question fail, park (wait for an answer later), or default (answer)."
+    ),
+]

@@ -1,0 +1,160 @@
+"""Commands on recorded runs: list and prune them, look at their steps, go back in them, go on elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from rawko.cli.commands.options import StepAddress
+
+
+def runs(
+    context: typer.Context,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object each.")] = False,
+) -> None:
+    """List the runs and explorations of the current folder, oldest first; `rawko runs prune` removes old runs."""
+    if context.invoked_subcommand is not None:
+        return
+    from rawko.cli.history import runs_command
+
+    raise typer.Exit(runs_command(as_json=json))
+
+
+def runs_prune(
+    older_than: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="AGE", help="Where nothing has happened for so long: 90m, 12h, 30d, 8w."),
+    ] = None,
+    outcome: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(metavar="OUTCOME", help="With this outcome, may be repeated; by default all that have ended."),
+    ] = None,
+    keep: Annotated[Optional[int], typer.Option(min=0, metavar="N", help="The latest N stay.")] = None,  # noqa: UP045
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+) -> None:
+    """Remove runs for good: journal rows, snapshots and records. Runs at work, and those that a fork needs, stay."""
+    from rawko.cli.prune import PruneOptions, prune_command
+
+    raise typer.Exit(prune_command(PruneOptions(older_than, tuple(outcome or ()), keep, dry_run, yes, json)))
+
+
+def log(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run; see `rawko runs`.", show_default=False)],
+    whole: Annotated[bool, typer.Option("--all", "-a", help="Also pieces of text, which older runs have.")] = False,
+    last: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("-n", "--last", min=1, metavar="N", help="The latest N steps alone."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Every step whole, one JSON object each.")] = False,
+) -> None:
+    """Show what happened in a run, step by step: event, machine, states. `~` marks steps that a rewind left behind."""
+    from rawko.cli.history import log_command
+
+    raise typer.Exit(log_command(run, is_whole=whole, as_json=json, last=last))
+
+
+def show(
+    address: Annotated[
+        str, typer.Argument(metavar="RUN[@K]", help="A run, or step K as `rawko log` prints it.", show_default=False)
+    ],
+    json: Annotated[bool, typer.Option("--json", help="Everything, as one JSON object.")] = False,
+) -> None:
+    """Show a step: what happened, why it went where it went, what it changed and cost; or a run on one page."""
+    from rawko.cli.history import show_command
+
+    raise typer.Exit(show_command(address, as_json=json))
+
+
+def diff(
+    run: Annotated[str, typer.Argument(metavar="RUN[@A]", help="A run, or the first step.", show_default=False)],
+    places: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Argument(metavar="A [B]", help="Steps of that run; or RUN@B of another one.", show_default=False),
+    ] = None,
+    files: Annotated[bool, typer.Option("--files", help="The files alone.")] = False,
+    conversation: Annotated[bool, typer.Option("--conversation", help="The messages alone.")] = False,
+    machine: Annotated[bool, typer.Option("--machine", help="States and context alone.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Everything, as one JSON object.")] = False,
+) -> None:
+    """Compare two steps, of one run (`diff RUN A B`) or of two (`diff RUN1@A RUN2@B`): files, conversation, machine."""
+    from rawko.cli.travel import diff_command
+
+    asked = {"files": files, "conversation": conversation, "machine": machine}
+    parts = [name for name, is_asked in asked.items() if is_asked]
+    raise typer.Exit(diff_command(run, places or [], parts, as_json=json))
+
+
+def rewind(
+    address: StepAddress,
+    files: Annotated[bool, typer.Option("--files", help="Restore the files alone; the machine stays.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+) -> None:
+    """Set a run back to a step: machine, conversation and files. Later steps stay, and edits are kept."""
+    from rawko.cli.travel import rewind_command
+
+    raise typer.Exit(rewind_command(address, files_only=files, as_json=json))
+
+
+def fork(
+    address: StepAddress,
+    task: Annotated[Optional[str], typer.Option(help="A new task, with what was said and done so far.")] = None,  # noqa: UP045
+    agent: Annotated[Optional[str], typer.Option(metavar="NAME", help="Who works next.")] = None,  # noqa: UP045
+    model: Annotated[Optional[str], typer.Option(help="Model to ask from there on.")] = None,  # noqa: UP045
+    into: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="DIR", help="Folder of the fork; one beside the workspace by default."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print what was made as JSON.")] = False,
+) -> None:
+    """Make a run of its own from a step, in a folder of its own; the original stays as it is."""
+    from rawko.cli.travel import fork_command
+
+    raise typer.Exit(fork_command(address, task, agent, model, into, as_json=json))
+
+
+def branch(
+    address: StepAddress,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the branch.", show_default=False)],
+    message: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("-m", "--message", help="Of the commit; the run's task by default."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Move a branch of that name that is there already.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
+) -> None:
+    """Write the files of a step as a branch of your git repository: one commit; your work tree is not touched."""
+    from rawko.cli.travel import branch_command
+
+    raise typer.Exit(branch_command(address, name, message, is_forced=force, as_json=json))
+
+
+def replay(
+    address: Annotated[str, typer.Argument(metavar="RUN[@K]", help="A run, or a step to stop at.", show_default=False)],
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Step through a recorded run once more, with no model and no tool, and check that it comes out as recorded."""
+    from rawko.cli.travel import replay_command
+
+    raise typer.Exit(replay_command(address, as_json=json))
+
+
+def pin(
+    step: Annotated[
+        str, typer.Argument(metavar="RUN@K", help="A step as `rawko log RUN` numbers it.", show_default=False)
+    ],
+    output: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("-o", "--output", metavar="FILE", help="Append it to this .feature, beside its chart."),
+    ] = None,
+    guards: Annotated[
+        bool, typer.Option("--guards", help="Say how guards come out, instead of giving the context they read.")
+    ] = False,
+) -> None:
+    """Tell a recorded step as a scenario of a contract, which `rawko test` runs."""
+    from rawko.cli.pin import pin_command
+
+    raise typer.Exit(pin_command(step, output=output, gives_guards=guards))
