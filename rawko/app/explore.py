@@ -203,6 +203,7 @@ class Exploration:
             cwd=self.plan.cwd,
             env=program_environment(self.settings, is_models_choice=self.plan.uses_model),
             size=self.plan.size,
+            mark=self.id,
             on_group=lambda group, is_there: (leftovers.note if is_there else leftovers.forget)(group),
             before_launch=leftovers.end_all,
         )

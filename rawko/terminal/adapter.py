@@ -8,9 +8,11 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
+from uuid import uuid4
 
 from rawko.machines.node_engine.explore.ports import TerminalError
 from rawko.machines.node_engine.explore.screen import Screen
+from rawko.terminal import family
 from rawko.terminal.emulator import Emulator
 from rawko.terminal.keys import keys_bytes, paste_bytes
 from rawko.terminal.process import WRITE_TIMEOUT_S, PtyProcess
@@ -34,6 +36,8 @@ class PtyTerminal:
         command: The program and its arguments.
         size: (columns, lines).
         write_timeout_s: So long a program may leave unread what is typed.
+        mark: By which all that the program starts is found again, also by another process after a crash; by default
+            known to nobody else.
         before_launch: Called before each launch, in a thread.
         on_group: Told of every process group that begins, and (as False) of its end.
     """
@@ -45,6 +49,7 @@ class PtyTerminal:
         cwd: str,
         env: Mapping[str, str],
         size: tuple[int, int] = (80, 24),
+        mark: str | None = None,
         on_group: Callable[[int, bool], None] = lambda group, is_there: None,
         before_launch: Callable[[], object] = lambda: None,
         write_timeout_s: float = WRITE_TIMEOUT_S,
@@ -53,6 +58,7 @@ class PtyTerminal:
         self._cwd = cwd
         self._env = terminal_environment(env)
         self._size = size
+        self._mark = mark or uuid4().hex
         self._on_group = on_group
         self._before_launch = before_launch
         self._write_timeout_s = write_timeout_s
@@ -77,7 +83,7 @@ class PtyTerminal:
     async def launch(self) -> int:
         """Start the program anew; its process id."""
         await self.close()
-        await asyncio.to_thread(self._before_launch)
+        await asyncio.to_thread(self._end_leftovers)
         emulator = self._emulator = Emulator(*self._size, reply=self._answer)
         take = partial(self._take, emulator)
         self._last_status = None
@@ -87,6 +93,7 @@ class PtyTerminal:
             cwd=self._cwd,
             env=self._env,
             size=self._size,
+            mark=self._mark,
             on_output=take,
             write_timeout_s=self._write_timeout_s,
         )
@@ -183,6 +190,11 @@ class PtyTerminal:
         """KILL at once, for somebody who cannot wait for `close`."""
         if self._process is not None:
             self._process.kill()
+
+    def _end_leftovers(self) -> None:
+        """What a rawko that was killed has left behind runs no longer beside what is launched now."""
+        self._before_launch()
+        family.end(self._mark)
 
     # ------------------------------------------------------------ output
 

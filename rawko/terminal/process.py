@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from rawko.machines.node_engine.explore.ports import TerminalError
+from rawko.terminal import family
 
 CHUNK_BYTES: Final = 8_192
 PAUSE_FROM_S: Final = 0.002
@@ -29,6 +30,8 @@ GRACE_S: Final = 0.5
 """Between HUP, TERM and KILL."""
 WRITE_TIMEOUT_S: Final = 5.0
 _POLL_S: Final = 0.01
+_LOOK_S: Final = 0.05
+"""Between two looks for what costs more than a signal: members of the family, a terminal that somebody opens again."""
 _LAUNCHER: Final = Path(__file__).with_name("launcher.py")
 
 
@@ -44,14 +47,17 @@ class PtyProcess:
         process: subprocess.Popen[bytes],
         master: int,
         name: str,
+        mark: str,
         on_output: Callable[[bytes], None],
         write_timeout_s: float,
     ) -> None:
         self._process = process
         self._master = master
         self._name = name
+        self._mark = mark
         self._on_output = on_output
         self._write_timeout_s = write_timeout_s
+        self._is_let_go = False
         self._loop = asyncio.get_running_loop()
         self.pid = process.pid
         os.set_blocking(master, False)
@@ -65,6 +71,7 @@ class PtyProcess:
         cwd: str,
         env: Mapping[str, str],
         size: tuple[int, int],
+        mark: str,
         on_output: Callable[[bytes], None],
         write_timeout_s: float = WRITE_TIMEOUT_S,
     ) -> PtyProcess:
@@ -72,14 +79,15 @@ class PtyProcess:
 
         Args:
             size: (columns, lines).
+            mark: By which all that it starts is found again; nobody else's.
             on_output: Called with each piece of output.
             write_timeout_s: So long a program may leave unread what is typed.
 
         Raises:
             TerminalError: It cannot be executed, or there is no terminal to be had.
         """
-        process, master, report, name = _start(command, cwd, env, size)
-        started = cls(process, master, name, on_output, write_timeout_s)
+        process, master, report, name = _start(command, cwd, {**env, family.MARK: mark}, size)
+        started = cls(process, master, name, mark, on_output, write_timeout_s)
         try:
             await started._require_executed(report, command[0])
         except BaseException:
@@ -104,18 +112,29 @@ class PtyProcess:
         try:
             data = os.read(self._master, CHUNK_BYTES)
         except BlockingIOError:
+            self._is_let_go = False
             return
         except OSError:  # Linux says so of a terminal that nobody holds open any more
             data = b""
         if not data:
-            self._hang_up()
+            self._let_go()
             return
+        self._is_let_go = False
         started = self._loop.time()
         self._on_output(data)
         elapsed = self._loop.time() - started
         if elapsed > PAUSE_FROM_S:
             self._loop.remove_reader(self._master)
             self._loop.call_later(elapsed, self._go_on)
+
+    def _let_go(self) -> None:
+        """Nobody holds the terminal open. A program that still runs may open it again, and must not be hung up on."""
+        self._is_let_go = True
+        if self._process.poll() is not None:
+            self._hang_up()
+            return
+        self._loop.remove_reader(self._master)
+        self._loop.call_later(_LOOK_S, self._go_on)
 
     def _go_on(self) -> None:
         if self._master >= 0:
@@ -175,6 +194,8 @@ class PtyProcess:
     def _write(self, data: bytes) -> int:
         if self._master < 0:
             raise TerminalError("the terminal is closed")
+        if self._is_let_go:
+            raise TerminalError("the program has closed its terminal: it cannot be typed at")
         try:
             return os.write(self._master, data[:CHUNK_BYTES])
         except BlockingIOError:
@@ -201,15 +222,16 @@ class PtyProcess:
         return None if code is None else 128 - code if code < 0 else code
 
     async def close(self) -> int | None:
-        """HUP, TERM, KILL to everybody who may be on the terminal, each after a grace; then the exit status."""
-        groups = {self.pid, *self._foreground()}
+        """HUP, TERM, KILL to all that the program has started, each after a grace; then the exit status."""
+        groups, session = self._groups(), self._session()
         try:
             for number in (signal.SIGHUP, signal.SIGTERM):
-                if not self._signal(groups, number):
+                if not self._tell(groups, session, number):
                     break
-                await self._gone(groups, GRACE_S)
+                self._tell(groups, session, signal.SIGCONT)  # whoever is stopped takes no other
+                await self._gone(groups, session, GRACE_S)
         finally:
-            self._signal(groups, signal.SIGKILL)
+            self._kill(groups, session)
             self._hang_up()
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(1.0)
@@ -217,7 +239,18 @@ class PtyProcess:
 
     def kill(self) -> None:
         """KILL at once."""
-        self._signal({self.pid, *self._foreground()}, signal.SIGKILL)
+        self._kill(self._groups(), self._session())
+
+    def _kill(self, groups: set[int], session: int | None) -> None:
+        self._signal(groups, signal.SIGKILL)
+        family.end(self._mark, session)
+
+    def _groups(self) -> set[int]:
+        return {self.pid, *self._foreground()}
+
+    def _session(self) -> int | None:
+        """Of the program; None once it has ended, since the number may be somebody else's then."""
+        return self.pid if self._process.poll() is None else None
 
     def _foreground(self) -> tuple[int, ...]:
         """The process group that has the terminal: a job of the shell that runs there, say."""
@@ -229,6 +262,13 @@ class PtyProcess:
             return ()
         return (group,) if group > 1 and group != os.getpgrp() else ()
 
+    def _tell(self, groups: set[int], session: int | None, number: int) -> bool:
+        """Signal the groups, and whoever of the family is in none of them; False if nobody is there any more."""
+        is_anybody = self._signal(groups, number)
+        others = {one for one in family.members(self._mark, session) if _group_of(one) not in groups}
+        family.tell(others, number)
+        return is_anybody or bool(others)
+
     def _signal(self, groups: set[int], number: int) -> bool:
         """False if nobody is there any more."""
         is_anybody = False
@@ -238,13 +278,21 @@ class PtyProcess:
                 is_anybody = True
         return is_anybody
 
-    async def _gone(self, groups: set[int], seconds: float) -> None:
+    async def _gone(self, groups: set[int], session: int | None, seconds: float) -> None:
         until = self._loop.time() + seconds
         while self._loop.time() < until:
             self._process.poll()
-            if not self._signal(groups, 0):
+            is_group_there = self._signal(groups, 0)
+            if not is_group_there and not family.members(self._mark, session):
                 return
-            await asyncio.sleep(_POLL_S)
+            await asyncio.sleep(_POLL_S if is_group_there else _LOOK_S)
+
+
+def _group_of(process: int) -> int | None:
+    try:
+        return os.getpgid(process)
+    except ProcessLookupError:
+        return None
 
 
 def _start(

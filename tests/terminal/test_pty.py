@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -14,7 +15,7 @@ import psutil
 import pytest
 
 from rawko.machines.node_engine.explore.ports import TerminalError
-from rawko.terminal import PtyTerminal
+from rawko.terminal import PtyTerminal, family
 from rawko.terminal.adapter import find_program, terminal_environment
 
 Make = Callable[..., Awaitable[PtyTerminal]]
@@ -124,15 +125,59 @@ def lives(process: psutil.Process) -> bool:
 async def test_a_job_of_a_shell_is_ended_with_it(launched: Make) -> None:
     terminal = await launched("bash", "--norc", "-i")
     await terminal.send("trap '' HUP; sleep 97", ["enter"])
-
-    def sleeper() -> bool:
-        return any(
-            "sleep 97" in " ".join(p.cmdline()) for p in psutil.process_iter() if lives(p) and p.name() == "sleep"
-        )
-
-    await until(sleeper)
+    await until(lambda: sleeps("97"))
     await terminal.close()
-    await until(lambda: not sleeper())
+    await until(lambda: not sleeps("97"))
+
+
+def sleeps(seconds: str) -> bool:
+    return any(lives(p) and p.name() == "sleep" and p.cmdline()[1:] == [seconds] for p in psutil.process_iter())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nohup sleep 96 >/dev/null 2>&1 &",
+        "(setsid sleep 96 >/dev/null 2>&1 </dev/null &)",
+        "setsid sh -c 'trap \"\" HUP TERM; sleep 96 & wait; sleep 96' >/dev/null 2>&1 &",
+        "(setsid sleep 96 >/dev/null 2>&1 &); sleep 0.2; exit",
+    ],
+    ids=["a job in the background", "a daemon", "a daemon that takes no notice", "a daemon of a shell that has ended"],
+)
+async def test_what_has_left_the_programs_group_is_ended_too(launched: Make, line: str) -> None:
+    terminal = await launched("bash", "--norc", "-i")
+    await terminal.send(line, ["enter"])
+    await until(lambda: sleeps("96"))
+    if line.endswith("exit"):
+        assert await terminal.until_quiet(5_000, 10_000)
+        assert terminal.exit_status == 0
+    await terminal.close()
+    await until(lambda: not sleeps("96"))
+
+
+async def test_a_daemon_of_a_rawko_that_was_killed_is_ended_before_the_next_launch(tmp_path: Path) -> None:
+    """The mark is all that another process knows of it."""
+    left, other = [
+        await asyncio.create_subprocess_exec(
+            "sleep", "95", env={**os.environ, family.MARK: mark}, start_new_session=True
+        )
+        for mark in ("abc", "abcd")
+    ]
+    terminal = PtyTerminal(["cat"], cwd=str(tmp_path), env=os.environ, mark="abc")
+    try:
+        await terminal.launch()
+        assert await left.wait() == -signal.SIGKILL
+        assert other.returncode is None, "nobody else's"
+    finally:
+        await terminal.close()
+        other.kill()
+        await other.wait()
+
+
+async def test_a_program_that_is_stopped_is_ended_without_being_killed(launched: Make) -> None:
+    terminal = await launched("sh", "-c", "echo on; kill -STOP $$")
+    assert await terminal.until_shown("on", 10_000)
+    assert await terminal.close() == 129
 
 
 async def until(holds: Callable[[], bool], seconds: float = 20) -> None:
@@ -170,9 +215,21 @@ async def test_a_program_that_dies_of_a_signal(launched: Make) -> None:
 async def test_a_terminal_that_the_program_closes(launched: Make) -> None:
     terminal = await launched(*script("import os, time; [os.close(n) for n in (0, 1, 2)]; time.sleep(100)"))
     await terminal.until_quiet(300, 5_000)
-    with pytest.raises(TerminalError, match=r"the terminal is closed|has ended with status 129"):
+    assert terminal.exit_status is None, "it is not hung up on"
+    with pytest.raises(TerminalError, match="the program has closed its terminal"):
         await terminal.send("x", ["enter"])
     assert await terminal.close() == 129
+
+
+async def test_a_terminal_that_the_program_closes_and_opens_again(launched: Make) -> None:
+    closes = "import os, time; [os.close(n) for n in (0, 1, 2)]; time.sleep(0.3)\n"
+    opens = "os.open('/dev/tty', os.O_RDWR); os.dup(0); os.dup(0); print('open'); print('back', input())"
+    terminal = await launched(*script(closes + opens))
+    assert await terminal.until_shown("open", 10_000)
+    await terminal.send("again", ["enter"])
+    assert await terminal.until_shown("back again", 10_000)
+    await terminal.until_quiet(5_000, 10_000)
+    assert terminal.exit_status == 0
 
 
 async def test_a_launch_ends_the_program_before(launched: Make) -> None:
