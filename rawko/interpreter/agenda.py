@@ -95,8 +95,9 @@ class Agenda:
         for timer in group:
             timer.is_dead = True
         self._dead += len(group)
-        if not self._timers:
-            self.clear_timers()
+        if not self._timers and self._heap is not None:
+            self._heap.clear()
+            self._dead = 0
         elif self._heap is not None and 2 * self._dead > len(self._heap) + 16:
             # A chart that sets and cancels long timers all day must not keep them until they would be due.
             self._heap = [(timer.due, timer.seq, timer) for timer in self.timers]

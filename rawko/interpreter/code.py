@@ -260,6 +260,8 @@ def compile_delay(delay: d.Delay, bindings: Bindings) -> Callable[[Any, Any], fl
 
     def compute(context: Any, event: Any) -> float:
         value = function(context, event)
+        if type(value) is int and value >= 0:
+            return value
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
             raise ValueError(f"delay {name!r} returned {value!r}; accepted: milliseconds, a number >= 0")
         return value

@@ -44,7 +44,8 @@ def compile_condition(guard: d.Guard, bindings: Bindings) -> Condition | None:
             return _call(guard, bindings)
         case d.Not(operand):
             inner = _named(operand, bindings)
-            return Condition(lambda *asked: not inner.holds(*asked), inner.reads_old)
+            holds, reads_old = inner.holds, inner.reads_old
+            return Condition(lambda context, event, *more: not holds(context, event, *more), reads_old)
         case d.And(operands):
             parts = [_named(o, bindings) for o in operands]
             return Condition(lambda *asked: all(p.holds(*asked) for p in parts), any(p.reads_old for p in parts))
@@ -78,6 +79,8 @@ def _call(guard: d.GuardCall, bindings: Bindings) -> Condition:
     constants = {key: freeze(a.value) for key, a in guard.arguments if isinstance(a, d.LiteralArgument)}
     references = tuple((key, a) for key, a in guard.arguments if isinstance(a, d.Reference))
     takes_old = signature.takes_old
+    if not (constants or references or takes_old):
+        return Condition(lambda context, event, old, is_active: function(context, event))
 
     def holds(context: Any, event: Any, old: Any, is_active: Callable[[str], bool]) -> Any:
         arguments = {key: resolve(reference, context, event) for key, reference in references}

@@ -47,10 +47,10 @@ class Macrosteps(Recovery):
             self._time = now = clock._time
         else:
             self._time = now = clock.time
-        if observation is not None:
-            step = self._execute_observed(now, observation)
+        if observation is None or (observation.is_listening_only and not observation.listeners):
+            step = self._execute_next(now)  # contracts alone are looked at where something is bound by them
         else:
-            step = self._execute_next(now)
+            step = self._execute_observed(now, observation)
         if self._subscribers and step is not None:
             self._tell_subscribers(step)
         return step
@@ -414,10 +414,12 @@ class Macrosteps(Recovery):
     def _microstep(self, plan: Plan, event: Event | None, steps: list[SismicMicroStep]) -> None:
         if plan.writes:
             self._history = {**self._history, **dict(plan.writes)}
-        work = self._work
-        if self._observation is not None:
+        work, observation = self._work, self._observation
+        if observation is not None and not plan.is_bound and observation.is_quiet:
+            observation = None  # nobody looks, and no contract speaks of it
+        if observation is not None:
             work = self._begin_work()
-            self._observation.microstep(plan, event)
+            observation.microstep(plan, event)
         elif plan.operations:
             work = self._begin_work()
             self._run(plan.operations)
@@ -432,8 +434,8 @@ class Macrosteps(Recovery):
             if work.sent:
                 sent, work.sent = work.sent, []
         steps.append(MicroStep(plan, event, sent))
-        if self._observation is not None:
-            self._observation.microstep_ended(sent)
+        if observation is not None:
+            observation.microstep_ended(sent)
         if plan.finished_by >= 0:
             self._finish(plan, steps)
 
@@ -479,8 +481,8 @@ class Macrosteps(Recovery):
             self._observation.step_ended()  # the last thing that may fail, and undo all
         if work is None:
             return Step(now, steps, receipt, node=self._node)
-        for change in work.staged:
-            change(self._agenda)
+        if work.staged:
+            work.apply_to(self._agenda)
         self._work = None
         return Step(now, steps, receipt, tuple(work.updates), tuple(work.effects), self._node)
 

@@ -71,6 +71,11 @@ class Observation:
         self.is_listening_only = not (self.has_evaluator or self._has_invariants)
 
     @property
+    def is_quiet(self) -> bool:
+        """Whether nobody is told of this step, and nothing has to be asked after each microstep."""
+        return self.is_listening_only and not self._current
+
+    @property
     def is_needed(self) -> bool:
         return bool(self.conditions) or self.has_evaluator
 
@@ -94,8 +99,9 @@ class Observation:
 
     def _is_active(self, name: str) -> bool:
         index = self.program.structure.index.get(name, -1)
-        if self._live is not None:
-            return index in self._live
+        live = self.live
+        if live is not None:
+            return index in live
         return self.interpreter.matches(name)
 
     def context(self, fields: Record) -> Mapping[str, Any]:
@@ -184,14 +190,14 @@ class Observation:
         """Exits, transitions and entries, each followed by its meta-event."""
         structure = self.program.structure
         interpreter = self.interpreter
-        if not (self._current or self.has_evaluator):
+        node = interpreter._node
+        if not (self._current or self.has_evaluator) and node is not None:
+            self._live = None
             if self.binds(plan):
                 self._bound_microstep(plan)
-            else:  # nobody looks, and no contract speaks of it: the short way
-                self._live = None
+            else:
                 interpreter._run(plan.operations)
             return
-        node = interpreter._node
         self._live = live = set(node.configuration) if node is not None else set()
         for block in plan.exits:
             self._exit(block, live)
@@ -209,28 +215,31 @@ class Observation:
     def _bound_microstep(self, plan: Plan) -> None:
         """The same where nobody listens: only what has a contract is looked at."""
         interpreter, names, bound = self.interpreter, self.program.structure.names, self._bound
-        node, event = interpreter._node, interpreter._event
-        self._live = live = set(node.configuration) if node is not None else set()
+        event, run = interpreter._event, interpreter._run
+        self._told, self._told_count = plan, 0  # what is active meanwhile is worked out for those who ask
         for block in plan.exits:
-            interpreter._run(block.operations)
-            live.discard(block.element)
+            if block.operations:
+                run(block.operations)
+            self._told_count += 1
             name = names[block.element]
             if name in bound:
                 self._check(name, "after", event)
                 self._forget(name)
         for block in plan.transitions:
-            element = block.element
-            if element in bound:
+            if block.element in bound:
                 self._transition(block, event)
-            else:
-                interpreter._run(block.operations)
+            elif block.operations:
+                run(block.operations)
+            self._told_count += 1
         for block in plan.entries:
             name = names[block.element]
             if name in bound:
                 self._remember(name)
                 self._check(name, "before", event)
-            live.add(block.element)
-            interpreter._run(block.operations)
+            self._told_count += 1
+            if block.operations:
+                run(block.operations)
+        self._told = None
 
     def binds(self, plan: Plan) -> bool:
         """Whether a contract has a word about something that the plan leaves, takes or enters."""

@@ -87,7 +87,7 @@ class Operations(Core):
     def _leave(self, state: int, timers: tuple[str, ...], invocations: tuple[str, ...], *, work: Work) -> None:
         """Timers cancelled, invocations stopped."""
         for timer in timers:
-            work.stage_cancel(timer)
+            work.staged.append(timer)
         if work.starting.pop(state, None) is None:
             for id in invocations:
                 if id in self._invocations:
@@ -106,7 +106,7 @@ class Operations(Core):
                 self._raise_error(failed)
                 continue
             self._seq += 1
-            work.stage_timer(
+            work.staged.append(
                 Timer(
                     self._time + delay_s,
                     self._seq,
@@ -232,7 +232,7 @@ class Operations(Core):
             case Send():
                 self._send(update, work)
             case Cancel(id):
-                work.stage_cancel(f"send:{id}")
+                work.staged.append(f"send:{id}")
             case Emit(event, data):
                 work.effects.append(EmitEvent(event, freeze(data, event)))
             case Log(message, level, data):
@@ -258,7 +258,7 @@ class Operations(Core):
         if update.delay_ms or (update.id is not None and update.to is None):
             delay = update.delay_ms / 1000
             id = f"send:{update.id}" if update.id is not None else f"send.{self._seq}"
-            work.stage_timer(
+            work.staged.append(
                 Timer(self._time + delay, self._seq, id, update.event, data, target=update.to, delay=delay)
             )
             work.sent.append(make_event(update.event, data))
@@ -279,14 +279,14 @@ class Operations(Core):
             return
         self._forget_invocation(invocation)
         if invocation.timeout_s is not None:
-            self._begin_work().stage_cancel(timeout_id(invocation.number))
+            self._begin_work().staged.append(timeout_id(invocation.number))
 
     def _stop_invocation(self, invocation: Invocation) -> None:
         self._forget_invocation(invocation)
         work = self._begin_work()
         work.effects.append(StopInvocation(invocation.id, invocation.number))
         if invocation.timeout_s is not None:
-            work.stage_cancel(timeout_id(invocation.number))
+            work.staged.append(timeout_id(invocation.number))
 
     def _forget_invocation(self, invocation: Invocation) -> None:
         left = self._invocations.copy()  # a new one: what a rollback goes back to stays as it is
@@ -305,7 +305,7 @@ class Operations(Core):
         work = self._begin_work()
         self._seq += 1
         id = f"send.{self._seq}"
-        work.stage_timer(Timer(self._time + delay, self._seq, id, event.name, event.data, delay=delay))
+        work.staged.append(Timer(self._time + delay, self._seq, id, event.name, event.data, delay=delay))
 
     def _start(self, id: str, src: str, input: Any, state: str | None, policy: str, timeout_s: float | None) -> None:
         work = self._begin_work()
@@ -315,7 +315,7 @@ class Operations(Core):
         work.effects.append(StartInvocation(id, src, input, number, 1, state, policy))
         if timeout_s is not None:
             self._seq += 1
-            work.stage_timer(timeout_timer(invocation, self._time, self._seq))
+            work.staged.append(timeout_timer(invocation, self._time, self._seq))
 
     def _start_invocations(self, work: Work) -> None:
         """For states entered and still active, in document order, with the event of their entry."""
@@ -378,13 +378,6 @@ def timeout_id(number: int) -> str:
 def timeout_timer(invocation: Invocation, now: float, seq: int) -> Timer:
     """The timer that limits an invocation which starts now."""
     assert invocation.timeout_s is not None
-    return Timer(
-        now + invocation.timeout_s,
-        seq,
-        timeout_id(invocation.number),
-        f"error.invoke.{invocation.id}",
-        {},
-        state=invocation.state,
-        delay=invocation.timeout_s,
-        number=invocation.number,
-    )
+    id, event, number = timeout_id(invocation.number), f"error.invoke.{invocation.id}", invocation.number
+    delay = invocation.timeout_s
+    return Timer(now + delay, seq, id, event, {}, None, invocation.state, delay, "original", number)

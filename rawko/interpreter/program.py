@@ -173,20 +173,24 @@ class Program:
         if problems:
             raise BindingError("\n".join(dict.fromkeys(problems)))
         self.has_contracts = bool(self.conditions)
-        elements = {element for element, _ in self.conditions}
-        self._bound_states = frozenset(structure.index[name] for name in elements if isinstance(name, str))
-        self._bound_transitions = frozenset(number for number in elements if isinstance(number, int))
         self.reads_old = {
             element
             for (element, _), found in self.conditions.items()
             if any(condition is not None and condition.reads_old for _, condition in found)
         }
 
+        def bound(kind: str) -> frozenset[int]:
+            names = {name for name, asked in self.conditions if asked == kind} | self.reads_old
+            return frozenset(structure.index[name] for name in names if isinstance(name, str))
+
+        self._bound_exits, self._bound_entries = bound("after"), bound("before")
+        self._bound_transitions = frozenset(number for number, _ in self.conditions if isinstance(number, int))
+
     def binds(self, drawn: Outline) -> bool:
         """Whether a contract has a word about something that is left, taken or entered."""
         return not (
-            self._bound_states.isdisjoint(drawn.exits)
-            and self._bound_states.isdisjoint(entry.state for entry in drawn.entries)
+            self._bound_exits.isdisjoint(drawn.exits)
+            and self._bound_entries.isdisjoint(entry.state for entry in drawn.entries)
             and self._bound_transitions.isdisjoint(drawn.transitions)
         )
 

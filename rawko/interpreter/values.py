@@ -224,6 +224,10 @@ def freeze(value: Any, where: str = "value") -> Any:
     if type(value) in FROZEN:
         return value
     try:
+        if type(value) is dict:
+            record = _new(Record)
+            _set_fields(record, _frozen_fields(value, 0))
+            return record
         return _frozen(value, 0)
     except _NotJson as error:
         raise NotJsonError(where + error.path, error.found, error.accepted) from error.__cause__
@@ -259,7 +263,8 @@ def _frozen(value: Any, depth: int) -> Any:
         return Record(_frozen_fields(value, depth))
     to_json = getattr(value, "to_json", None)
     if callable(to_json) and not isinstance(value, type):
-        _require_shallow(depth)
+        if depth > _MAX_DEPTH:
+            raise _too_deep()
         return _frozen(to_json(), depth + 1)
     for base in (bool, int, str):  # enums and other subclasses lose their class, as they would in a file
         if isinstance(value, base):
@@ -267,13 +272,13 @@ def _frozen(value: Any, depth: int) -> Any:
     raise _NotJson(value, "None, bool, int, float, str, list or mapping")
 
 
-def _require_shallow(depth: int) -> None:
-    if depth > _MAX_DEPTH:
-        raise _NotJson("...", f"at most {_MAX_DEPTH} levels of nesting")
+def _too_deep() -> _NotJson:
+    return _NotJson("...", f"at most {_MAX_DEPTH} levels of nesting")
 
 
 def _frozen_items(values: Sequence[Any], depth: int) -> list[Any]:
-    _require_shallow(depth)
+    if depth > _MAX_DEPTH:
+        raise _too_deep()
     if len(values) > _MANY and FROZEN.issuperset(map(type, values)):
         return list(values)
     items: list[Any] = []
@@ -287,7 +292,8 @@ def _frozen_items(values: Sequence[Any], depth: int) -> list[Any]:
 
 
 def _frozen_fields(values: Mapping[str, Any], depth: int) -> dict[str, Any]:
-    _require_shallow(depth)
+    if depth > _MAX_DEPTH:
+        raise _too_deep()
     if len(values) > _MANY and FROZEN.issuperset(map(type, values.values())) and _TEXT.issuperset(map(type, values)):
         return dict(values)
     fields: dict[str, Any] = {}

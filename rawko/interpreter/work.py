@@ -84,7 +84,7 @@ class Work:
     Attributes:
         undo: Old values of changed context fields, in order.
         updates, effects: For the step, in order.
-        staged: Changes of the agenda, in order.
+        staged: Changes of the agenda, in order: a timer to set, the id of one to cancel, or what is called with it.
         raised: Internal events of the microstep; they enter the queue as it ends.
         sent: Events that the microstep sent, for traces and listeners.
         starting: States entered that invoke, with the event of their entry.
@@ -98,18 +98,23 @@ class Work:
         self.undo: list[tuple[str, Any]] = []
         self.updates: list[Update] = []
         self.effects: list[Effect] = []
-        self.staged: list[Callable[[Agenda], None]] = []
+        self.staged: list[Timer | str | Callable[[Agenda], None]] = []
         self.raised: list[InternalEvent] = []
         self.sent: list[Any] = []
         self.starting: dict[int, Event] = {}
         self.outputs: dict[int, Any] = {}
         self.failed = NONE_FAILED
 
-    def stage_timer(self, timer: Timer) -> None:
-        self.staged.append(lambda agenda: agenda.set(timer))
-
-    def stage_cancel(self, id: str) -> None:
-        self.staged.append(lambda agenda: agenda.cancel(id))
+    def apply_to(self, agenda: Agenda) -> None:
+        """Make the staged changes."""
+        for change in self.staged:
+            kind = type(change)
+            if kind is Timer:
+                agenda.set(change)  # type: ignore[arg-type]
+            elif kind is str:
+                agenda.cancel(change)  # type: ignore[arg-type]
+            else:
+                change(agenda)  # type: ignore[operator]
 
     def stage_event(self, time: float, seq: int, event: Event) -> None:
         self.staged.append(lambda agenda: agenda.push(time, seq, event))

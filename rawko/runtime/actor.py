@@ -197,17 +197,17 @@ class Actor:
 
     async def _loop(self) -> None:
         await self._begin()
-        steps = 0
+        steps, waiting = 0, self._inbox.waiting
         while not self._is_stopping and self._error is None and not self.interpreter.final:
-            if self._inbox:  # one at a time: what waits stays within the inbox's bound
+            if waiting:  # one at a time: what waits stays within the inbox's bound
                 self._inbox.take_in()
             if await self._step():
                 steps += 1
                 if steps % STEPS_IN_A_ROW == 0:
                     await asyncio.sleep(0)
-                if self._inbox or not self.interpreter.is_at_rest:
+                if waiting or not self.interpreter.is_at_rest:
                     continue
-            if not self._inbox:
+            if not waiting:
                 await self._sleep()
 
     async def _begin(self) -> None:
@@ -308,8 +308,8 @@ class Actor:
 
     def emitted(self, event: str, data: Mapping[str, Any], source: str | None = None) -> None:
         """Tell observers of an emitted event."""
-        fields = {} if source is None else {"source": source}
         if self.session.stream.is_heard:
+            fields = {} if source is None else {"source": source}
             self.session.stream.publish("emit", self.path, self.now(), event=event, data=thaw(data), **fields)
         if self._emit_listeners:
             self._emit_listeners.tell(event, data)

@@ -15,18 +15,22 @@ class Inbox:
     Args:
         actor: Path of the actor, for messages.
         limit: Events that may wait; ends of invocations are taken above it, they cannot be refused.
+
+    Attributes:
+        waiting: The calls, in order; others than the inbox only look whether there are any.
     """
 
     def __init__(self, actor: str, limit: int) -> None:
         self._actor = actor
         self._limit = limit
-        self._waiting: deque[Callable[[], object]] = deque()
+        self.waiting: deque[Callable[[], object]] = deque()
         self._has_room = asyncio.Event()
+        self._has_room.set()
         self._is_closed = False
 
     def put(self, deliver: Callable[[], object]) -> None:
         """Add a call, whatever the bound."""
-        self._waiting.append(deliver)
+        self.waiting.append(deliver)
 
     def require_room(self) -> None:
         """Refuse above the bound.
@@ -34,18 +38,18 @@ class Inbox:
         Raises:
             InboxFull: Too much is waiting.
         """
-        if len(self._waiting) >= self._limit:
+        if len(self.waiting) >= self._limit:
             raise InboxFull(self._actor, self._limit)
 
     def take_in(self) -> None:
         """Make the first call."""
-        self._waiting.popleft()()
-        if len(self._waiting) < self._limit // 2:
+        self.waiting.popleft()()
+        if not self._has_room.is_set() and len(self.waiting) < self._limit // 2:
             self._has_room.set()
 
     async def room(self) -> None:
         """Wait until at most half of it is taken: iterators go at the machine's pace."""
-        while len(self._waiting) >= self._limit // 2 and not self._is_closed:
+        while len(self.waiting) >= self._limit // 2 and not self._is_closed:
             self._has_room.clear()
             await self._has_room.wait()
 
@@ -55,4 +59,4 @@ class Inbox:
         self._has_room.set()
 
     def __bool__(self) -> bool:
-        return bool(self._waiting)
+        return bool(self.waiting)

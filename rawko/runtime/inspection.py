@@ -33,6 +33,7 @@ class InspectionStream:
 
     def __init__(self, kept: int = KEPT, report: Callable[[str], None] = lambda message: None) -> None:
         self._kept: deque[InspectionEvent] = deque(maxlen=kept)
+        self._is_keeping = kept > 0
         self._listeners: Observers[Callable[[InspectionEvent], None]] = Observers(report)
         self._wakers: set[asyncio.Event] = set()
         self._seq = 0
@@ -41,7 +42,7 @@ class InspectionStream:
     @property
     def is_heard(self) -> bool:
         """Whether anybody is told, now or later: else nothing needs to be put together for them."""
-        return bool(self._kept.maxlen or self._listeners or self._wakers)
+        return self._is_keeping or bool(self._listeners or self._wakers)
 
     def publish(self, type: InspectionType, actor: str, time: float, **fields: Any) -> InspectionEvent:
         """Number an event and tell everybody."""

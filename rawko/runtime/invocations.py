@@ -18,7 +18,7 @@ from rawko.interpreter.events import Event
 from rawko.interpreter.monitors import MonitorViolated
 from rawko.interpreter.values import freeze
 from rawko.runtime.errors import ActorCrashed, JournalError
-from rawko.runtime.logic import ActorFailed, ChildFactory, ChildMachine, Done
+from rawko.runtime.logic import ActorFailed, ChildFactory, ChildMachine, Done, Immediate
 
 if TYPE_CHECKING:
     from rawko.runtime.actor import Actor
@@ -95,6 +95,9 @@ class Invocations:
             if isinstance(logic, ChildFactory):
                 logic = logic.make(effect.input)
                 child = owner.make_child(effect, logic)
+            elif isinstance(logic, Immediate) and not self._ending:
+                owner.completed(id, number, freeze(logic(effect.input), f"output of {id}"))
+                return
         except Exception as error:  # noqa: BLE001 - foreign code; its failure is an event, not a crash of ours
             owner.failed(id, number, failure_of(error))
             return
@@ -108,8 +111,8 @@ class Invocations:
         logic = self._owner.interpreter.bindings.get("actor", src)
         known = self._ways.get(src)
         if known is None or known.logic is not logic:  # looking at a signature costs more than the call
-            is_factory = isinstance(logic, ChildFactory)
-            known = self._ways[src] = Way(logic, not is_factory and takes_scope(logic), is_async(logic))
+            is_of_ours = isinstance(logic, ChildFactory | Immediate)
+            known = self._ways[src] = Way(logic, not is_of_ours and takes_scope(logic), is_async(logic))
         return known
 
     def stop(self, id: str, number: int) -> None:

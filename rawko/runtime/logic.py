@@ -4,6 +4,7 @@
   `event.output`; an `ActorFailed` as `error.invoke.<id>` in `event.error`.
 - `async def watch(input, scope)` with `yield Event(...)`: each yielded event goes to the parent's queue (C-25); the
   end of the iterator is `done.invoke.<id>`; a last `yield Done(output)` gives it an output.
+- `@immediate def answer(input)`: its result is there at once; a task would cost more than the answer.
 - `@child_machine def agent(input) -> ChildMachine`: the machine runs as an actor; its output is the result.
 """
 
@@ -68,6 +69,28 @@ class ChildFactory:
 def child_machine(make: Callable[[Any], ChildMachine]) -> ChildFactory:
     """Mark a function (input) -> ChildMachine as an actor: the machine is chosen when it is invoked (C-09)."""
     return ChildFactory(make)
+
+
+@dataclass(frozen=True, slots=True)
+class Immediate:
+    """A bound actor that answers at once; made by `@immediate`."""
+
+    function: Callable[[Any], Any]
+
+    @property
+    def __name__(self) -> str:
+        return self.function.__name__
+
+    def __call__(self, input: Any) -> Any:
+        return self.function(input)
+
+
+def immediate(function: Callable[[Any], Any]) -> Immediate:
+    """Mark a plain function (input) -> result as an actor that has its answer ready: it gets no task of its own.
+
+    It is called between two steps, when no event can come in, so it must neither block nor wait.
+    """
+    return Immediate(function)
 
 
 class Scope(Protocol):

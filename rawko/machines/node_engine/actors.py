@@ -13,14 +13,16 @@ from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.values import thaw
 from rawko.machines.node_engine import ports as calls
 from rawko.machines.node_engine.context import EngineResult, RunState
-from rawko.machines.node_engine.ports import NodeEnginePorts
+from rawko.machines.node_engine.ports import NodeEnginePorts, never_stop
+from rawko.runtime.logic import immediate
 
 
 def actors(ports: NodeEnginePorts) -> Bindings:
     """The machine's actors on these ports."""
     bound = Bindings()
     bound.add("actor", "run_once", partial(_run_once, ports))
-    bound.add("actor", "should_stop", partial(_should_stop, ports))
+    asks = _go_on if ports.should_stop is never_stop else partial(_should_stop, ports)
+    bound.add("actor", "should_stop", asks)
     bound.add("actor", "on_persist", partial(_on_persist, ports))
     bound.add("actor", "on_attempt", partial(_on_attempt, ports))
     return bound
@@ -32,8 +34,15 @@ async def _run_once(ports: NodeEnginePorts, input: Mapping[str, Any]) -> Mapping
     return await calls.run_once_data(ports, state, given["ctx"], given["seed"])
 
 
+@immediate
+def _go_on(input: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Nobody is to be asked."""
+    return {"stop": False, "reason": None}
+
+
 async def _should_stop(ports: NodeEnginePorts, input: Mapping[str, Any]) -> dict[str, Any]:
-    return (await calls.should_stop(ports)).to_json()
+    verdict = await calls.should_stop(ports)
+    return {"stop": verdict.stop, "reason": verdict.reason}
 
 
 async def _on_persist(ports: NodeEnginePorts, input: Mapping[str, Any]) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from rawko.interpreter.values import thaw
-from rawko.machines.node_engine.context import EngineResult, FailureReason, NodeEngineContext
+from rawko.interpreter.values import Record, thaw
+from rawko.machines.node_engine.context import FailureReason, NodeEngineContext
 from rawko.machines.node_engine.walk import missing_input
 from rawko.vocabulary.errors import ErrorContext
 
@@ -18,8 +17,7 @@ INTERRUPTED: Final = "ATTEMPT_INTERRUPTED"
 """Type of the one event that is persisted of an attempt without a result."""
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """An event {event, data}, and the log line that says the same."""
 
     event: str
@@ -62,7 +60,7 @@ def attempt_done(context: NodeEngineContext) -> Note:
 
 def _json(result: Any) -> Any:
     """A result as JSON: in the machine's context it is already."""
-    return result.to_json() if isinstance(result, EngineResult) else result
+    return result if isinstance(result, Record) else result.to_json()
 
 
 def attempt_interrupted(context: NodeEngineContext) -> Note:
