@@ -315,6 +315,8 @@ async def open_past(run: str, current: Settings, *, workspace: Path | None = Non
             yield Past(record, journal, archive, last)
         except JournalError as error:
             raise ConfigError(str(error)) from error
+        except WorkspaceError as error:
+            raise ConfigError(f"the files of run {run!r}: {error.message}; nothing was changed") from error
         finally:
             archive.close()
     finally:

@@ -12,17 +12,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from rawko.app.json_files import read_file, write_file
+from rawko.app.record_file import FORMAT, SettingsFile, read_begin_file, read_record_file, read_report_file
 from rawko.chart.errors import nearest
-from rawko.config import BashOptions, ConfigError, DefaultAnswers, McpOptions, Settings
+from rawko.config import ConfigError, Settings
 from rawko.providers.models import resolve_model
-from rawko.vocabulary.agent import AgentConfig
-from rawko.vocabulary.budget import Budget
-from rawko.vocabulary.usage import Price
 
-FORMAT = 1
+MAX_NAME_BYTES = 255
+"""Longer names no file system takes."""
 _RUN, _REPORT, _BEGIN = "run.json", "report.json", "begin.json"
 
 
@@ -178,36 +175,22 @@ def read_record(run: str, current: Settings) -> RunRecord:
     folder = runs_folder(current.state_dir) / run
     if not is_name(run) or not (folder / _RUN).is_file():
         raise _not_found(run, current)
-    data = read_file(folder / _RUN)
-    if data.get("format") != FORMAT:
-        raise ConfigError(f"{folder / _RUN}: format {data.get('format')!r}; this rawko reads {FORMAT}")
-    try:
-        settings = _settings(data["settings"], current)
-    except (KeyError, TypeError, ValidationError) as error:
-        raise ConfigError(f"{folder / _RUN}: damaged: {error}") from error
-    report = read_file(folder / _REPORT) if (folder / _REPORT).is_file() else None
-    parent = data.get("parent")
+    found = read_record_file(folder / _RUN)
+    begun = read_begin_file(folder / _BEGIN)
     return RunRecord(
         run,
-        data["task"],
-        data["agent"],
-        settings,
-        report,
-        parent=None if parent is None else Parent(parent["run"], parent["step"]),
-        head=data.get("head"),
-        charts=data.get("charts") or {},
-        tools={name: tuple(found) for name, found in (data.get("tools") or {}).items()},
-        rewinds=tuple((row, step) for row, step in data.get("rewinds") or ()),
-        first_event=_first_event(folder / _BEGIN),
-        continues=data.get("continues"),
+        found.task,
+        found.agent,
+        _settings(found.settings, current),
+        read_report_file(folder / _REPORT),
+        parent=None if found.parent is None else Parent(found.parent.run, found.parent.step),
+        head=found.head,
+        charts=found.charts,
+        tools=found.tools,
+        rewinds=found.rewinds,
+        first_event=None if begun is None else (begun.event, begun.data),
+        continues=found.continues,
     )
-
-
-def _first_event(path: Path) -> tuple[str, Mapping[str, Any]] | None:
-    if not path.is_file():
-        return None
-    data = read_file(path)
-    return str(data["event"]), data["data"]
 
 
 def write_first_event(settings: Settings, run: str, name: str, data: Mapping[str, Any]) -> None:
@@ -221,7 +204,8 @@ def write_first_event(settings: Settings, run: str, name: str, data: Mapping[str
 
 def is_name(run: str) -> bool:
     """Whether a text can be a run's id: it names a folder of its own."""
-    return bool(run) and os.sep not in run and "\0" not in run and run not in (".", "..")
+    is_one = bool(run) and os.sep not in run and "\0" not in run and run not in (".", "..")
+    return is_one and len(os.fsencode(run)) <= MAX_NAME_BYTES
 
 
 def elsewhere(run: str, current: Settings) -> Path | None:
@@ -241,10 +225,7 @@ def workspace_of(state_dir: Path, run: str) -> Path:
         ConfigError: Its record cannot be read.
     """
     path = runs_folder(state_dir) / run / _RUN
-    try:
-        return Path(read_file(path)["settings"]["workspace"])
-    except (KeyError, TypeError) as error:
-        raise ConfigError(f"{path}: damaged: {error}") from error
+    return read_record_file(path).settings.workspace
 
 
 def _not_found(run: str, current: Settings) -> ConfigError:
@@ -258,12 +239,12 @@ def _not_found(run: str, current: Settings) -> ConfigError:
             f"run {run!r} belongs to the workspace {str(place)!r}, which is not there any more; if this is where it "
             f"has moved to: rawko resume {run} --workspace ."
         )
-    if os.sep not in run and (current.state_dir / "explorations" / run / "plan.json").is_file():
+    if is_name(run) and (current.state_dir / "explorations" / run / "plan.json").is_file():
         return ConfigError(
             f"run {run!r} is an exploration: `rawko show {run}` and `rawko log {run}` tell what happened in it; "
             f"to go on with it: rawko explore --resume {run}"
         )
-    known = [record.run for record in list_records(current)]
+    known = _names(current)
     near = nearest(run, known)
     if near is not None:
         return ConfigError(f"there is no run {run!r} of this workspace; did you mean {near!r}?")
@@ -293,19 +274,25 @@ def change_record(state_dir: Path, run: str, *, workspace: Path | None = None, *
     write_file(path, data)
 
 
-def list_records(current: Settings) -> list[RunRecord]:
-    """All runs of the workspace that can be read, oldest first."""
-    folder = runs_folder(current.state_dir)
-    if not folder.is_dir():
-        return []
-    names = sorted(path.parent.name for path in folder.glob(f"*/{_RUN}"))
+def list_records(current: Settings, damaged: list[str] | None = None) -> list[RunRecord]:
+    """All runs of the workspace that can be read, oldest first.
+
+    Args:
+        damaged: Gets what is wrong with each of the others, which must not hide those.
+    """
     found: list[RunRecord] = []
-    for name in names:
+    for name in _names(current):
         try:
             found.append(read_record(name, current))
-        except ConfigError:  # one damaged record must not hide the others
-            continue
+        except ConfigError as error:
+            if damaged is not None:
+                damaged.append(str(error))
     return found
+
+
+def _names(current: Settings) -> list[str]:
+    """Ids of all runs of the workspace, oldest first."""
+    return sorted(path.parent.name for path in runs_folder(current.state_dir).glob(f"*/{_RUN}") if path.is_file())
 
 
 def has_report(settings: Settings, run: str) -> bool:
@@ -314,11 +301,18 @@ def has_report(settings: Settings, run: str) -> bool:
 
 
 def forget_report(settings: Settings, run: str) -> None:
-    """A run goes on: what became of it is open again."""
+    """A run goes on: what became of it is open again.
+
+    Raises:
+        ConfigError: The report cannot be removed.
+    """
     folder = runs_folder(settings.state_dir) / run
-    (folder / _REPORT).unlink(missing_ok=True)
-    for half in folder.glob(f".{_REPORT}.*"):  # of a process that was killed while it wrote
-        half.unlink(missing_ok=True)
+    try:
+        (folder / _REPORT).unlink(missing_ok=True)
+        for half in folder.glob(f".{_REPORT}.*"):  # of a process that was killed while it wrote
+            half.unlink(missing_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{folder / _REPORT}: cannot be removed: {error.strerror}") from error
 
 
 def forget_record(settings: Settings, run: str) -> None:
@@ -326,31 +320,8 @@ def forget_record(settings: Settings, run: str) -> None:
     (runs_folder(settings.state_dir) / run / _RUN).unlink(missing_ok=True)
 
 
-def _settings(data: Mapping[str, Any], current: Settings) -> Settings:
-    agents = [AgentConfig.model_validate(agent) for agent in data["agents"]]
-    return replace(
-        current,
-        workspace=Path(data["workspace"]),
-        provider=data["provider"],
-        model=data["model"],
-        scenario=data["scenario"],
-        agents={agent.name: agent for agent in agents},
-        max_iterations=data["max_iterations"],
-        max_consecutive_failures=data["max_consecutive_failures"],
-        max_tokens=data["max_tokens"],
-        timeout_ms=data["timeout_ms"],
-        rules=tuple(data["rules"]),
-        prices={model: Price.model_validate(price) for model, price in data["prices"].items()},
-        bash=BashOptions.model_validate(data["bash"]),
-        prompts_dir=None if data["prompts_dir"] is None else Path(data["prompts_dir"]),
-        assume_yes=bool(data["assume_yes"]) or current.assume_yes,
-        project_instructions=data["project_instructions"],
-        budget=Budget.model_validate(data.get("budget") or {}),
-        context_window=data.get("context_window"),
-        headless=data.get("headless", "park"),
-        default_answers=DefaultAnswers.model_validate(data.get("default_answers") or {}),
-        cassette=Path(data["cassette"]) if data.get("cassette") else None,
-        record=Path(data["record"]) if data.get("record") else None,
-        sandbox=bool(data.get("sandbox")),
-        mcp={name: McpOptions.model_validate(server) for name, server in (data.get("mcp") or {}).items()},
-    )
+def _settings(found: SettingsFile, current: Settings) -> Settings:
+    taken = {name: getattr(found, name) for name in SettingsFile.model_fields}
+    taken["agents"] = {agent.name: agent for agent in found.agents}
+    taken["assume_yes"] = found.assume_yes or current.assume_yes
+    return replace(current, **taken)

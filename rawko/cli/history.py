@@ -29,12 +29,15 @@ _TASK_CHARS = 60
 
 def runs_command(*, as_json: bool) -> int:
     """One line per run, with where it comes from and where it went, and one per exploration, with where it stands."""
+    damaged: list[str] = []
     try:
         current = settings_here()
-        records = list_records(current)
+        records = list_records(current, damaged)
         explorations = list_explorations(current)
     except ConfigError as error:
         return complain(str(error))
+    for problem in damaged:
+        complain(f"not listed: {problem}")
     found: list[RunRecord | Listed] = sorted([*records, *explorations], key=lambda one: one.run)
     try:
         for one in found:
@@ -45,7 +48,7 @@ def runs_command(*, as_json: bool) -> int:
                 print(_run_line(one, current) if isinstance(one, RunRecord) else exploration_line(one))
     except BrokenPipeError:
         return nobody_reads()
-    if not found and not as_json:
+    if not found and not damaged and not as_json:
         print("no runs of this folder yet")
     return 0
 

@@ -18,6 +18,7 @@ from rawko.tools.group import has_living_member
 
 _GONE_S = 5.0
 _POLL_S = 0.02
+_MAX_PROCESS = 2**31 - 1
 
 
 class Leftovers:
@@ -52,7 +53,7 @@ class Leftovers:
         if not self._folder.is_dir():
             return ()
         ended = []
-        for path in sorted(path for path in self._folder.iterdir() if path.name.isdigit()):
+        for path in sorted(path for path in self._folder.iterdir() if _is_process(path.name)):
             try:
                 start, _, owner = path.read_text(encoding="ascii", errors="replace").partition("\n")
             except OSError:  # it has just ended, and its rawko forgot it
@@ -65,10 +66,14 @@ class Leftovers:
         return tuple(ended)
 
 
+def _is_process(name: str) -> bool:
+    return name.isascii() and name.isdigit() and int(name) <= _MAX_PROCESS
+
+
 def _is_at_work(owner: str) -> bool:
     """Whether the rawko of a note still runs."""
     process, _, start = owner.strip().partition(" ")
-    return process.isdigit() and _start_of(int(process)) == start
+    return _is_process(process) and _start_of(int(process)) == start
 
 
 def _end(group: int, noted: str) -> bool:

@@ -161,9 +161,12 @@ class Archive:
 
     def _history(self, run: str) -> Iterator[Snapshot]:
         name = f"refs/rawko/{check_run(run)}"
-        if name not in self._repository.references:
-            return
-        commit: str | None = str(self._repository.references[name].target)
+        try:
+            if name not in self._repository.references:
+                return
+            commit: str | None = str(self._repository.references[name].target)
+        except pygit2.GitError as error:
+            raise WorkspaceError(f"{name} of the snapshot store is damaged: {error}") from error
         while commit is not None:
             found = self._commit(commit)
             yield snapshot_of(found)
