@@ -87,6 +87,7 @@ _WORDS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "DECIDED": lambda event: f"{event['gist']}{_by(event)}{': ' if event['reason'] else ''}{event['reason']}",
     "DEAD_END": lambda event: f"dead end: {event['why']}",
     "STOPPED": lambda event: "the program was ended" if event["was_running"] else "the program had ended",
+    "FAILED": lambda event: f"failed: {event['message']}",
     "ATTEMPT_INTERRUPTED": lambda event: f"interrupted: {event['reason']}",
 }
 
@@ -104,7 +105,7 @@ def _html(report: ExplorationReport, attempts: Sequence[Attempt]) -> str:
         f'<dt>{name}</dt><dd class="{escape(text) if name == "outcome" else ""}">{escape(_clean(text))}</dd>'
         for name, text in _facts(report)
     )
-    items = "".join(_item(attempt, event) for attempt in attempts for event in attempt.events)
+    items = "".join(_item(attempt, event) for attempt in attempts for event in attempt.told)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
@@ -135,7 +136,7 @@ def _html_screen(event: Mapping[str, Any]) -> str:
 
 def _markdown(report: ExplorationReport, attempts: Sequence[Attempt]) -> str:
     facts = "\n".join(f"- {name}: {_inline(text)}" for name, text in _facts(report))
-    items = "\n".join(_paragraph(attempt, event) for attempt in attempts for event in attempt.events)
+    items = "\n".join(_paragraph(attempt, event) for attempt in attempts for event in attempt.told)
     return f"# Exploration of `{_clean(' '.join(report.command)).replace('`', '')}`\n\n{facts}\n\n{items}\n"
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, TextIO
@@ -17,11 +18,15 @@ from rawko.app.record import is_name
 from rawko.config import ConfigError
 from rawko.machines.node_engine.context import Budgets, EngineResult, RunState
 from rawko.machines.node_engine.drivers import DEFAULT, DriverName
+from rawko.machines.node_engine.explore import trail as told
 from rawko.machines.node_engine.explore.policy import ExplorePolicy
 from rawko.machines.node_engine.explore.trail import KeptTrail
 from rawko.vocabulary.base import Data
 
 FORMAT: Final = 1
+FAILED: Final = "FAILED"
+_FAILURES: Final = (told.LAUNCH_FAILED, told.DEAD_END)
+"""Events that say why their attempt has failed."""
 _PLAN, _ATTEMPTS, _REPORT = "plan.json", "attempts.jsonl", "report.json"
 
 
@@ -94,6 +99,14 @@ class Attempt:
         """How long the exploration had been at work by then."""
         begun = self.state.started_at_ms
         return 0 if begun is None or self.at_ms is None else max(self.at_ms - begun, 0)
+
+    @property
+    def told(self) -> tuple[Mapping[str, Any], ...]:
+        """Its events; and what it failed with, where none of them says so."""
+        error = None if self.state.result is None else self.state.result.error
+        if error is None or any(event["type"] in _FAILURES for event in self.events):
+            return self.events
+        return (*self.events, {"type": FAILED, "message": error.message})
 
     def to_json(self) -> dict[str, Any]:
         return {"node": self.node, "at_ms": self.at_ms, "state": self.state.to_json(), "events": list(self.events)}
@@ -180,8 +193,10 @@ class ExplorationRecord:
         self._file.flush()
 
     def close(self) -> None:
+        """Let go of the file. What could not be written was told when it was to be kept."""
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):
+                self._file.close()
             self._file = None
 
     # ------------------------------------------------------------ what it says

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rawko.app.exploration_limits import COST, Limits, Used, is_over_cost, why_no_room
-from rawko.app.exploration_record import Continuation, ExplorationPlan, ExplorationRecord, explorations_folder
+from rawko.app.exploration_record import Attempt, Continuation, ExplorationPlan, ExplorationRecord, explorations_folder
 from rawko.app.exploration_report import CUT_OFF, GOES_ON_FROM, ExplorationReport, report_of
 from rawko.app.journals import begin_journal
 from rawko.app.names import new_id
@@ -27,7 +27,7 @@ from rawko.config import ConfigError, Settings
 from rawko.machines.node_engine import Adapters, NodeEngineContext
 from rawko.machines.node_engine.context import EngineResult, RunReport, RunState, StopCheck, context_from
 from rawko.machines.node_engine.errors import LeaseTaken
-from rawko.machines.node_engine.explore import ADVISOR, TERMINAL, TRAIL, explore_nodes, policies_of
+from rawko.machines.node_engine.explore import ADVISOR, PATTERNS, TERMINAL, TRAIL, explore_nodes, policies_of
 from rawko.machines.node_engine.explore.advisor import PLACEHOLDERS, ModelAdvisor, NoAdvisor
 from rawko.machines.node_engine.explore.deciding import Memory
 from rawko.machines.node_engine.explore.nodes import LAUNCH
@@ -42,7 +42,7 @@ from rawko.runtime.errors import ActorCrashed, JournalError
 from rawko.runtime.ports import WorkspaceError
 from rawko.runtime.replay import ReplayError
 from rawko.runtime.session import LogWriter
-from rawko.terminal import PtyTerminal
+from rawko.terminal import KillableSearch, PtyTerminal
 from rawko.terminal.adapter import find_program
 from rawko.tools.environment import FIXED, command_environment
 from rawko.tools.leftovers import Leftovers
@@ -230,9 +230,17 @@ class Exploration:
             raise ConfigError(str(error)) from error
 
     def _setup(self, record: ExplorationRecord, terminal: PtyTerminal, advisor: Advisor) -> RunSetup:
-        adapters = Adapters().bound(TERMINAL, terminal).bound(TRAIL, record).bound(ADVISOR, advisor)
+        adapters = (
+            Adapters()
+            .bound(TERMINAL, terminal)
+            .bound(TRAIL, record)
+            .bound(ADVISOR, advisor)
+            .bound(PATTERNS, KillableSearch())
+        )
         callbacks = _Telling(record, self.tell)
-        setup = set_up(explore_nodes, self._context(record), adapters=adapters, callbacks=callbacks, log=self._logger())
+        setup = set_up(
+            explore_nodes, self._context(record), adapters=adapters, callbacks=callbacks, log=self._write_log
+        )
         return replace(setup, ports=replace(setup.ports, should_stop=self._should_stop(setup)))
 
     def _context(self, record: ExplorationRecord) -> NodeEngineContext:
@@ -250,10 +258,16 @@ class Exploration:
         }
         return context_from(state, seed=self.id, **settings)
 
-    def _logger(self) -> LogWriter | None:
-        """The log, in which every stretch has the name of the exploration."""
-        log = self.log
-        return log and (lambda level, message, data: log(level, message, {**data, "run_id": self.id}))
+    def _write_log(self, level: str, message: str, data: Mapping[str, Any]) -> None:
+        """A line of the log, in which every stretch has the name of the exploration. A log that cannot be written is
+        noted, and ends nothing."""
+        if self.log is None:
+            return
+        try:
+            self.log(level, message, {**data, "run_id": self.id})
+        except OSError as error:
+            self.log = None
+            self._notes.append(f"the log is not complete: {error.strerror}")
 
     # ------------------------------------------------------------ driving
 
@@ -264,7 +278,7 @@ class Exploration:
 
         leases = _LeaseOf(self.id, JournalLeases(journal, ttl_ms=LEASE_MS), begin)
         self._worker = worker = Worker(
-            leases, driver=self.plan.driver, journal=journal, ttl_ms=LEASE_MS, log=self._logger()
+            leases, driver=self.plan.driver, journal=journal, ttl_ms=LEASE_MS, log=self._write_log
         )
         try:
             return await self._under_lease(worker, setup)
@@ -358,7 +372,7 @@ class _Telling:
 
     async def on_persist(self, state: RunState, events: Sequence[Mapping[str, Any]], node_name: str) -> None:
         await self._record.on_persist(state, events, node_name)
-        self._news = partial(self._tell, node_name, tuple(events))
+        self._news = partial(self._tell, node_name, Attempt(node_name, state, tuple(events)).told)
 
     async def on_attempt(self, result: EngineResult) -> None:
         news, self._news = self._news, lambda: None

@@ -58,14 +58,9 @@ def print_exploration_log(settings: Settings, run: str, *, as_json: bool, last: 
 
 
 def _log_line(attempt: Attempt) -> str:
-    said = "; ".join(filter(None, map(happening, attempt.events)))
-    return visible(f"{attempt.step:>5}  {_time(attempt.at_ms)}  {attempt.node:<16}  {said or _result(attempt)}")
-
-
-def _result(attempt: Attempt) -> str:
-    """How an attempt ended that has told nothing: what went wrong, if something did."""
-    result = attempt.state.result
-    return "" if result is None or result.error is None else f"failed: {result.error.message}"
+    said = "; ".join(filter(None, map(happening, attempt.told)))
+    line = f"{attempt.step:>5}  {_time(attempt.at_ms)}  {attempt.node:<16}  {said}"
+    return visible(line.replace("\n", " ")).rstrip()
 
 
 # ---------------------------------------------------------------- show

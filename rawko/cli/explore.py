@@ -82,6 +82,7 @@ class ExploreOptions:
 def explore_command(options: ExploreOptions) -> int:
     """Explore a program; returns the exit code."""
     try:
+        _check_output(options.output)
         exploration = _exploration(options)
         exploration.check()
         report = asyncio.run(_explore(exploration, options))
@@ -155,6 +156,17 @@ def _resumed(folder: Path, options: ExploreOptions) -> Exploration:
     flags = Flags(provider=plan.provider, scenario=plan.scenario, model=plan.model, cassette=cassette)
     settings = load_settings(folder, flags, os.environ)
     return Exploration(settings, plan, id=options.resume, is_resumed=True, limits=_limits(options))
+
+
+def _check_output(output: Path | None) -> None:
+    """Refuse a page that could not be written, before hours are spent on it."""
+    if output is None:
+        return
+    folder = next(parent for parent in output.absolute().parents if parent.exists())
+    if output.is_dir():
+        raise ConfigError(f"{output}: cannot be written: it is a folder; accepted: the name of a file, .html or .md")
+    if not (folder.is_dir() and os.access(folder, os.W_OK)) or (output.exists() and not os.access(output, os.W_OK)):
+        raise ConfigError(f"{output}: cannot be written")
 
 
 def _policy(options: ExploreOptions) -> ExplorePolicy:
@@ -290,7 +302,8 @@ def _print_report(report: ExplorationReport, *, as_json: bool) -> None:
         print(visible(report.summary), file=stream)
     cost = "cost unknown" if report.cost_usd is None else f"${report.cost_usd:.4f}"
     tokens = f" · {report.usage.total_tokens:,} tokens · {cost}" if report.usage.calls else ""
-    told = f"{len(report.decisions)} decisions at {report.screens} screens · {report.launches} launches"
+    told = f"{_count(len(report.decisions), 'decision')} at {_count(report.screens, 'screen')}"
+    told = f"{told} · {_count(report.launches, 'launch', 'launches')}"
     print(f"{told}{tokens} · {report.duration_ms / 1000:.1f} s · run {report.run}", file=stream)
     for one in report.continued:
         print(f"gone on with {gone_on(one)}", file=stream)
@@ -304,3 +317,7 @@ def _print_report(report: ExplorationReport, *, as_json: bool) -> None:
     stream.flush()
     if as_json:
         print(json.dumps(report.to_json(), ensure_ascii=False), flush=True)
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"

@@ -113,7 +113,7 @@ class PtyTerminal:
         while True:
             now = loop.time()
             since = now - max(self._last_output, start)
-            if since >= quiet_ms / 1000 or self._is_over(since):
+            if since >= quiet_ms / 1000 or self._is_over():
                 return True
             if now >= until:
                 return False
@@ -125,7 +125,7 @@ class PtyTerminal:
         start, before = loop.time(), self._last_output
         while self._last_output == before:
             now = loop.time()
-            if now >= start + within_ms / 1000 or self._is_over(now - start):
+            if now >= start + within_ms / 1000 or self._is_over():
                 return False
             await self._output_within(min(start + within_ms / 1000 - now, _POLL_S))
         return True
@@ -139,7 +139,7 @@ class PtyTerminal:
             if text in shown if text else bool(shown.strip()):
                 return True
             now = loop.time()
-            if now >= until or self._is_over(now - self._last_output):
+            if now >= until or self._is_over():
                 return False
             await self._output_within(min(until - now, _POLL_S))
 
@@ -207,12 +207,13 @@ class PtyTerminal:
         if self._process is not None:
             self._process.answer(text.encode())
 
-    def _is_over(self, quiet_s: float) -> bool:
-        """The program has ended, and its last words are read."""
+    def _is_over(self) -> bool:
+        """The program has ended, and its last words are read: there is no more, or there was time to read it."""
         process = self._process
         if process is None:
             return True
-        return process.exit_status is not None and (process.is_hung_up or quiet_s >= DRAIN_S)
+        quiet_s = asyncio.get_running_loop().time() - self._last_output
+        return process.exit_status is not None and (process.is_hung_up or min(quiet_s, process.ended_s) >= DRAIN_S)
 
     async def _output_within(self, seconds: float) -> None:
         """Until something is written, at most so long."""

@@ -58,6 +58,7 @@ class PtyProcess:
         self._on_output = on_output
         self._write_timeout_s = write_timeout_s
         self._is_let_go = False
+        self._ended_at: float | None = None
         self._loop = asyncio.get_running_loop()
         self.pid = process.pid
         os.set_blocking(master, False)
@@ -220,6 +221,15 @@ class PtyProcess:
         """As a shell tells it: 128 + signal; None while it runs."""
         code = self._process.poll()
         return None if code is None else 128 - code if code < 0 else code
+
+    @property
+    def ended_s(self) -> float:
+        """How long it has been known that it has ended; 0 while it runs."""
+        if self.exit_status is None:
+            return 0.0
+        if self._ended_at is None:
+            self._ended_at = self._loop.time()
+        return self._loop.time() - self._ended_at
 
     async def close(self) -> int | None:
         """HUP, TERM, KILL to all that the program has started, each after a grace; then the exit status."""

@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from rawko.machines.node_engine.explore.nodes import explore_nodes, policies_of
 from rawko.machines.node_engine.explore.policy import ExplorePolicy, parse_policy
-from rawko.machines.node_engine.explore.ports import ADVISOR, TERMINAL, TRAIL
+from rawko.machines.node_engine.explore.ports import ADVISOR, PATTERNS, TERMINAL, TRAIL
 from rawko.machines.node_engine.explore.trail import KeptTrail
 
-__all__ = ["ADVISOR", "TERMINAL", "TRAIL", "ExplorePolicy", "KeptTrail", "explore_nodes", "parse_policy", "policies_of"]
+__all__ = [
+    "ADVISOR",
+    "PATTERNS",
+    "TERMINAL",
+    "TRAIL",
+    "ExplorePolicy",
+    "KeptTrail",
+    "explore_nodes",
+    "parse_policy",
+    "policies_of",
+]

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from rawko.machines.node_engine.explore import trail as told
 from rawko.machines.node_engine.explore.decision import Decision, Situation
 from rawko.machines.node_engine.explore.policy import ExplorePolicy, Rule, View, choose
-from rawko.machines.node_engine.explore.ports import ADVISOR, TERMINAL, TRAIL, Terminal, TerminalError
+from rawko.machines.node_engine.explore.ports import (
+    ADVISOR,
+    PATTERNS,
+    TERMINAL,
+    TRAIL,
+    PatternError,
+    Terminal,
+    TerminalError,
+)
 from rawko.machines.node_engine.explore.screen import changed_lines
 from rawko.machines.node_engine.nodes import NodeCall, NodeOutcome, failed, succeeded
 from rawko.runtime.logic import ActorFailed
@@ -116,7 +125,11 @@ class Deciding:
             self._data |= self._memory.seen(self._view)
         if self._view.unchanged >= self._policy.stuck_after:
             return self._dead_end(f"{self._view.unchanged} decisions in a row have changed nothing on the screen")
-        rule = choose(self._policy, self._view, self._trail, self._memory.dead_ends)
+        try:
+            found = await self._call.port(PATTERNS).found(self._policy.patterns, self._view.screen.text)
+        except PatternError as error:
+            return self._undecided(str(error))
+        rule = choose(self._policy, replace(self._view, found=found), self._trail, self._memory.dead_ends)
         try:
             decision = await self._decision(rule)
         except ActorFailed as error:
@@ -178,6 +191,18 @@ class Deciding:
             data=self._data,
             events=self._events,
             tokens=self._tokens + int(error.get("tokens", 0)),
+        )
+
+    def _undecided(self, why: str) -> NodeOutcome:
+        """The policy cannot be used at this screen, and would not be tomorrow: the exploration ends."""
+        self._data |= self._memory.changed(outcome="failure", summary=why)
+        return failed(
+            why,
+            self._ways["stop"],
+            category="validation_error",
+            is_retryable=False,
+            data=self._data,
+            events=self._events,
         )
 
     # ------------------------------------------------------------ doing

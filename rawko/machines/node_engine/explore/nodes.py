@@ -16,7 +16,7 @@ from rawko.machines.node_engine.explore import trail as told
 from rawko.machines.node_engine.explore.deciding import ADVICE_RETRIES, Deciding, Memory, screen_event, view_of
 from rawko.machines.node_engine.explore.decision import Decision
 from rawko.machines.node_engine.explore.policy import ExplorePolicy
-from rawko.machines.node_engine.explore.ports import ADVISOR, TERMINAL, TRAIL, Terminal, TerminalError
+from rawko.machines.node_engine.explore.ports import ADVISOR, PATTERNS, TERMINAL, TRAIL, Terminal, TerminalError
 from rawko.machines.node_engine.nodes import NodeCall, NodeOutcome, NodeRegistry, failed, succeeded
 from rawko.machines.node_engine.policies import NodePolicy, Policies, RetryPolicy
 
@@ -72,7 +72,7 @@ async def launch_or_attach(call: NodeCall) -> NodeOutcome:
     problem = await _until_ready(terminal, policy)
     if problem is not None:
         await terminal.close()
-        return failed(problem, events=[{"type": "LAUNCH_FAILED", "pid": pid, "message": problem}])
+        return failed(problem, events=[{"type": told.LAUNCH_FAILED, "pid": pid, "message": problem}])
     replayed, is_diverged = await _replay(call, terminal, policy)
     launched = {"type": told.LAUNCHED, "pid": pid, "replayed": replayed, "is_diverged": is_diverged}
     launch = memory.changed(launches=memory.launches + 1, is_lost=False, unchanged=0, decided_on="")
@@ -151,7 +151,7 @@ def _gone() -> NodeOutcome:
     return succeeded(LAUNCH, events=[{"type": told.PROGRAM_GONE}])
 
 
-@explore_nodes.node(SWITCH_POLICY, ports=[TERMINAL, ADVISOR, TRAIL])
+@explore_nodes.node(SWITCH_POLICY, ports=[TERMINAL, ADVISOR, TRAIL, PATTERNS])
 async def switch_policy(call: NodeCall) -> NodeOutcome:
     """A rule's or the model's decision about the screen, carried out."""
     if not call.port(TERMINAL).is_open:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
-from rawko.machines.node_engine.explore.decision import Decision, Verdict
+from rawko.machines.node_engine.explore.decision import MAX_KEYS, MAX_TEXT_CHARS, Decision, Verdict
 from rawko.machines.node_engine.explore.keynames import require_key
 from rawko.machines.node_engine.explore.screen import Screen
 from rawko.vocabulary.base import Data
@@ -70,9 +70,9 @@ class Rule(Data):
 
     name: Annotated[str, Field(min_length=1)]
     when: When = When()
-    type: str | None = None
-    paste: str | None = None
-    press: Texts = ()
+    type: Annotated[str, Field(max_length=MAX_TEXT_CHARS)] | None = None
+    paste: Annotated[str, Field(max_length=MAX_TEXT_CHARS)] | None = None
+    press: Annotated[Texts, Field(max_length=MAX_KEYS)] = ()
     wait: Literal[True] | None = None
     back: Literal[True] | None = None
     ask: Literal[True] | None = None
@@ -159,6 +159,11 @@ class ExplorePolicy(Data):
             raise ValueError(f"cap_ms {self.cap_ms} is below quiet_ms {self.quiet_ms}")
         return self
 
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The regular expressions of the rules, each once."""
+        return tuple(dict.fromkeys(rule.when.matches for rule in self.rules if rule.when.matches is not None))
+
 
 def parse_policy(text: str, *, source: str = "policy") -> ExplorePolicy:
     """The policy that a YAML text says.
@@ -177,11 +182,16 @@ def policy_schema() -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What rules look at."""
+    """What rules look at.
+
+    Attributes:
+        found: The policy's regular expressions that are found on the screen.
+    """
 
     screen: Screen
     exit_status: int | None
     unchanged: int
+    found: frozenset[str] = frozenset()
 
 
 def choose(
@@ -205,7 +215,7 @@ def _fits(when: When, view: View, trail: Sequence[Mapping[str, Any]]) -> bool:
     return (
         all(wanted in text for wanted in when.screen)
         and not any(unwanted in text for unwanted in when.without)
-        and (when.matches is None or re.search(when.matches, text, re.MULTILINE) is not None)
+        and (when.matches is None or when.matches in view.found)
         and (when.exited is None or when.exited == (view.exit_status is not None))
         and (when.exit_status is None or when.exit_status == view.exit_status)
         and view.unchanged >= when.unchanged

@@ -95,6 +95,22 @@ class Advisor(Protocol):
         ...
 
 
+class PatternError(Exception):
+    """It cannot be told whether a regular expression is found."""
+
+
+class Patterns(Protocol):
+    """Searches screens for regular expressions, which may be as costly as somebody made them."""
+
+    async def found(self, patterns: Sequence[str], text: str) -> frozenset[str]:
+        """Those that are found in the text; `^` and `$` match at lines.
+
+        Raises:
+            PatternError: One of them takes too long.
+        """
+        ...
+
+
 class Trail(Protocol):
     """What was done since the program was launched, as far as it was kept."""
 
@@ -105,4 +121,5 @@ class Trail(Protocol):
 
 TERMINAL = Port[Terminal]("terminal", "The program's terminal")
 ADVISOR = Port[Advisor]("advisor", "Who chooses where no rule does")
+PATTERNS = Port[Patterns]("patterns", "Searches screens for regular expressions")
 TRAIL = Port[Trail]("trail", "What was done since the launch")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 LAUNCHED: Final = "LAUNCHED"
+LAUNCH_FAILED: Final = "LAUNCH_FAILED"
 ATTACHED: Final = "ATTACHED"
 PROGRAM_GONE: Final = "PROGRAM_GONE"
 SCREEN: Final = "SCREEN"

@@ -15,8 +15,10 @@ from rawko.machines.node_engine.explore.trail import KeptTrail
 from rawko.vocabulary.documents import DocumentError
 
 
-def view(text: str = "menu\nitem", *, exit_status: int | None = None, unchanged: int = 0, **screen: Any) -> View:
-    return View(Screen(tuple(text.split("\n")), 80, **screen), exit_status, unchanged)
+def view(
+    text: str = "menu\nitem", *, exit_status: int | None = None, unchanged: int = 0, found: str = "", **screen: Any
+) -> View:
+    return View(Screen(tuple(text.split("\n")), 80, **screen), exit_status, unchanged, frozenset({found}))
 
 
 def policy(**when: Any) -> ExplorePolicy:
@@ -35,8 +37,8 @@ def typed(rule: str, hash: str = "h") -> dict[str, Any]:
         ({"screen": ["menu", "gone"]}, view(), [], False),
         ({"without": "gone"}, view(), [], True),
         ({"without": ["gone", "item"]}, view(), [], False),
-        ({"matches": "^item$"}, view(), [], True),
-        ({"matches": "^tem$"}, view(), [], False),
+        ({"matches": "^item$"}, view(found="^item$"), [], True),
+        ({"matches": "^tem$"}, view(found="^item$"), [], False),
         ({"exited": True}, view(), [], False),
         ({"exited": True}, view(exit_status=0), [], True),
         ({"exited": False}, view(exit_status=0), [], False),

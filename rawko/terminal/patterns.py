@@ -1,0 +1,70 @@
+"""The adapter of the port `Patterns`: regular expressions are searched for in a process that can be killed.
+
+A pattern may need longer than anybody lives for a screen that it does not fit, and nothing else runs meanwhile in a
+process that searches: no signal, no heartbeat, no timeout.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from asyncio import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from rawko.machines.node_engine.explore.ports import PatternError
+
+TIMEOUT_S: Final = 5.0
+_SEARCHER: Final = Path(__file__).with_name("searcher.py")
+
+
+class KillableSearch:
+    """Implements `rawko.machines.node_engine.explore.ports.Patterns`.
+
+    Args:
+        timeout_s: Of all patterns on one screen together.
+    """
+
+    def __init__(self, *, timeout_s: float = TIMEOUT_S) -> None:
+        self._timeout_s = timeout_s
+
+    async def found(self, patterns: Sequence[str], text: str) -> frozenset[str]:
+        """Those that are found in the text."""
+        if not patterns:
+            return frozenset()
+        asked = json.dumps({"patterns": list(patterns), "text": text}).encode()
+        answered: list[bool] = []
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                await _search(asked, answered)
+        except TimeoutError:
+            slow = patterns[min(len(answered), len(patterns) - 1)]
+            raise PatternError(f"the pattern {slow!r} takes longer than {self._timeout_s:g} s on this screen") from None
+        except OSError as error:
+            raise PatternError(f"no process to search for patterns: {error.strerror}") from error
+        if len(answered) != len(patterns):
+            raise PatternError(f"the pattern {patterns[len(answered)]!r} cannot be searched for on this screen")
+        return frozenset(pattern for pattern, is_found in zip(patterns, answered, strict=True) if is_found)
+
+
+async def _search(asked: bytes, answered: list[bool]) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-S", str(_SEARCHER)),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # an interrupt from the keyboard is not for it
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        process.stdin.write(asked)
+        process.stdin.write_eof()
+        async for line in process.stdout:
+            answered.append(line.strip() == b"1")
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()

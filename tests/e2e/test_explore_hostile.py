@@ -1,0 +1,74 @@
+"""`rawko explore` against programs, policies and disks that do their worst."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.e2e.exploring import CAT, Here, decide, explore, resume
+
+STOP = "policy: p\nlaunch: {silent_ms: 50}\nrules: [{name: enough, stop: success}]"
+
+
+def test_a_pattern_that_takes_for_ever_ends_the_exploration_and_is_named(here: Here) -> None:
+    here.write(
+        "policy.yaml", "policy: p\nrules: [{name: x, when: {matches: '^(a+)+$'}, stop: success}]\notherwise: wait"
+    )
+    done = explore(here, "--policy", "policy.yaml", "sh", "-c", f"echo {'a' * 40}b; exec cat")
+    assert (done.code, done.report["outcome"]) == (1, "failure"), done.text
+    assert done.report["summary"] == "the pattern '^(a+)+$' takes longer than 5 s on this screen"
+    assert "failed: the pattern" in done.err
+
+
+@pytest.mark.parametrize(
+    ("rule", "told"),
+    [
+        (f"type: {'x' * 10_001}", "'type'"),
+        (f"paste: {'x' * 10_001}", "'paste'"),
+        (f"press: [{', '.join('x' * 101)}]", "'press'"),
+    ],
+    ids=["type", "paste", "press"],
+)
+def test_what_could_not_be_typed_is_refused_when_the_policy_is_read(here: Here, rule: str, told: str) -> None:
+    here.write("policy.yaml", f"policy: p\nrules: [{{name: x, {rule}}}]")
+    done = here("explore", "--policy", "policy.yaml", "cat")
+    assert (done.code, told in done.err, len(done.err) < 500) == (2, True, True), done.text[:1000]
+
+
+def test_what_an_attempt_fails_with_is_told(here: Here) -> None:
+    busy = {"purpose": "agent:explorer", "error": {"code": "rate_limited", "message": "slow down"}}
+    scenario = here.scenario(busy, decide("stop", outcome="success"))
+    done = explore(here, "--scenario", str(scenario), "-o", "page.md", *CAT)
+    assert "failed: slow down" in done.err
+    assert "failed: slow down" in here.read("page.md")
+    assert "failed: slow down" in here("log", done.report["run"]).out
+
+
+def test_a_program_that_vanishes_before_it_is_launched(here: Here) -> None:
+    program = here.write("program.sh", "#!/no/such/interpreter\n")
+    program.chmod(0o755)
+    here.write("policy.yaml", STOP)
+    done = explore(here, "--policy", "policy.yaml", "./program.sh")
+    assert (done.code, done.report["outcome"]) == (1, "failure"), done.text
+    assert "failed: './program.sh' cannot be executed: no such file or directory" in done.err
+
+
+@pytest.mark.parametrize("name", [".", "file/page.html"])
+def test_a_page_that_cannot_be_written_is_refused_beforehand(here: Here, name: str) -> None:
+    here.write("policy.yaml", STOP)
+    here.write("file", "")
+    done = here("explore", "--policy", "policy.yaml", "-o", name, "cat")
+    assert (done.code, f"{name}: cannot be written" in done.err) == (2, True), done.text
+    assert not list(here.state.glob("*/explorations/*")), "nothing was begun"
+
+
+@pytest.mark.parametrize("driver", ["statechart", "runner"])
+def test_a_log_that_cannot_be_written_is_noted_and_ends_nothing(here: Here, driver: str) -> None:
+    here.write("policy.yaml", STOP)
+    env = {"AGENT_DRIVER": driver}
+    run = explore(here, "--policy", "policy.yaml", "--max-attempts", "1", "cat", env=env).report["run"]
+    log = next(here.state.glob(f"*/explorations/{run}/log.jsonl"))
+    log.unlink()
+    log.symlink_to("/dev/full")
+    done = resume(here, run, "--max-attempts", "9")
+    assert (done.code, done.report["outcome"]) == (0, "success"), done.text
+    assert done.report["notes"] == ["the log is not complete: No space left on device"]
