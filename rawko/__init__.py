@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from rawko.runtime import ChildMachine as ChildMachine
     from rawko.runtime import Done as Done
     from rawko.runtime import child_machine as child_machine
+    from rawko.runtime import immediate as immediate
 
 _HOMES = {
     "rawko.chart": ("Chart", "ChartError", "load_chart", "parse_chart"),
@@ -65,7 +66,7 @@ _HOMES = {
         "stop",
     ),
     "rawko.interpreter.clocks": ("SimulatedClock", "WallClock"),
-    "rawko.runtime": ("Actor", "ActorFailed", "ChildMachine", "Done", "child_machine"),
+    "rawko.runtime": ("Actor", "ActorFailed", "ChildMachine", "Done", "child_machine", "immediate"),
 }
 _LAZY = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -94,6 +95,7 @@ __all__ = [
     "cancel",
     "child_machine",
     "emit",
+    "immediate",
     "load_chart",
     "log",
     "parse_chart",

@@ -64,4 +64,48 @@ class LogLine:
     data: Mapping[str, Any]
 
 
+_new = object.__new__
+_set_event, _set_data = EmitEvent.__dict__["event"].__set__, EmitEvent.__dict__["data"].__set__
+_set_message, _set_level = LogLine.__dict__["message"].__set__, LogLine.__dict__["level"].__set__
+_set_log_data = LogLine.__dict__["data"].__set__
+
+
+_set_id, _set_src = StartInvocation.__dict__["id"].__set__, StartInvocation.__dict__["src"].__set__
+_set_input, _set_number = StartInvocation.__dict__["input"].__set__, StartInvocation.__dict__["number"].__set__
+_set_attempt, _set_state = StartInvocation.__dict__["attempt"].__set__, StartInvocation.__dict__["state"].__set__
+_set_policy = StartInvocation.__dict__["policy"].__set__
+_set_is_resumed = StartInvocation.__dict__["is_resumed"].__set__
+
+
+def start_invocation(id: str, src: str, input: Any, number: int, state: str | None, policy: str) -> StartInvocation:
+    """The first attempt of an invocation, made in half the time."""
+    effect = _new(StartInvocation)
+    _set_id(effect, id)
+    _set_src(effect, src)
+    _set_input(effect, input)
+    _set_number(effect, number)
+    _set_attempt(effect, 1)
+    _set_state(effect, state)
+    _set_policy(effect, policy)
+    _set_is_resumed(effect, False)
+    return effect
+
+
+def emit_event(event: str, data: Mapping[str, Any]) -> EmitEvent:
+    """An `EmitEvent`, made in half the time: most steps have some."""
+    effect = _new(EmitEvent)
+    _set_event(effect, event)
+    _set_data(effect, data)
+    return effect
+
+
+def log_line(message: str, level: str, data: Mapping[str, Any]) -> LogLine:
+    """A `LogLine`, made in half the time."""
+    effect = _new(LogLine)
+    _set_message(effect, message)
+    _set_level(effect, level)
+    _set_log_data(effect, data)
+    return effect
+
+
 Effect: TypeAlias = StartInvocation | StopInvocation | SendTo | EmitEvent | LogLine

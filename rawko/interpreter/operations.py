@@ -15,7 +15,7 @@ from rawko.interpreter.agenda import Timer
 from rawko.interpreter.code import CodeCall, CompiledAction
 from rawko.interpreter.context_model import FREE
 from rawko.interpreter.core import Core
-from rawko.interpreter.effects import EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
+from rawko.interpreter.effects import LogLine, SendTo, StopInvocation, emit_event, log_line, start_invocation
 from rawko.interpreter.errors import ContextError, InterpreterError
 from rawko.interpreter.events import ENVELOPE, Event, InternalEvent, make_event
 from rawko.interpreter.program import (
@@ -189,9 +189,9 @@ class Operations(Core):
                 if part is not None:
                     self._apply(part, work)
         elif kind is Log:
-            work.effects.append(LogLine(update.message, update.level, freeze(update.data, "log")))
+            work.effects.append(log_line(update.message, update.level, freeze(update.data, "log")))
         elif kind is Emit:
-            work.effects.append(EmitEvent(update.event, freeze(update.data, update.event)))
+            work.effects.append(emit_event(update.event, freeze(update.data, update.event)))
         elif isinstance(update, Update):
             self._apply_other(update, work)
         else:
@@ -234,9 +234,9 @@ class Operations(Core):
             case Cancel(id):
                 work.staged.append(f"send:{id}")
             case Emit(event, data):
-                work.effects.append(EmitEvent(event, freeze(data, event)))
+                work.effects.append(emit_event(event, freeze(data, event)))
             case Log(message, level, data):
-                work.effects.append(LogLine(message, level, freeze(data, "log")))
+                work.effects.append(log_line(message, level, freeze(data, "log")))
             case Spawn(id, src, input):
                 self._spawn(id, src, freeze(input, "input"))
             case Stop(id):
@@ -312,7 +312,7 @@ class Operations(Core):
         self._number = number = self._number + 1
         invocation = Invocation(id, state, src, input, number, 1, self._time, policy, False, timeout_s)
         self._invocations = {**self._invocations, id: invocation}
-        work.effects.append(StartInvocation(id, src, input, number, 1, state, policy))
+        work.effects.append(start_invocation(id, src, input, number, state, policy))
         if timeout_s is not None:
             self._seq += 1
             work.staged.append(timeout_timer(invocation, self._time, self._seq))

@@ -78,6 +78,29 @@ class Log:
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
+_set_event, _set_data = Emit.__dict__["event"].__set__, Emit.__dict__["data"].__set__
+_set_message, _set_level = Log.__dict__["message"].__set__, Log.__dict__["level"].__set__
+_set_log_data = Log.__dict__["data"].__set__
+_new = object.__new__
+
+
+def emitted(event: str, data: Mapping[str, Any]) -> Emit:
+    """An `Emit`, made in half the time."""
+    update = _new(Emit)
+    _set_event(update, event)
+    _set_data(update, data)
+    return update
+
+
+def logged(message: str, level: str, data: Mapping[str, Any]) -> Log:
+    """A `Log`, made in half the time."""
+    update = _new(Log)
+    _set_message(update, message)
+    _set_level(update, level)
+    _set_log_data(update, data)
+    return update
+
+
 @dataclass(frozen=True, slots=True)
 class Spawn:
     """Start an actor that lives until it ends, is stopped, or the machine is done."""
@@ -135,12 +158,12 @@ def cancel(id: str) -> Cancel:
 
 def emit(event: str, /, **data: Any) -> Emit:
     """Tell observers that something happened."""
-    return Emit(event, data)
+    return emitted(event, data)
 
 
 def log(message: str, /, level: str = "info", **data: Any) -> Log:
     """Write a line to the structured log."""
-    return Log(message, level, data)
+    return logged(message, level, data)
 
 
 def spawn(src: str, *, id: str, input: Any = None) -> Spawn:

@@ -14,7 +14,7 @@ from rawko.runtime.errors import (
 )
 from rawko.runtime.journal import Journal, MemoryJournal, StepRecord
 from rawko.runtime.locate import bound_names, find_bindings
-from rawko.runtime.logic import ActorFailed, ChildMachine, Done, Scope, child_machine
+from rawko.runtime.logic import ActorFailed, ChildMachine, Done, Scope, child_machine, immediate
 from rawko.runtime.session import Session
 
 __all__ = [
@@ -37,4 +37,5 @@ __all__ = [
     "bound_names",
     "child_machine",
     "find_bindings",
+    "immediate",
 ]

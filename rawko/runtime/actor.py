@@ -237,11 +237,15 @@ class Actor:
 
     async def _step(self) -> bool:
         """One macrostep, committed, its effects begun; False if nothing was due."""
-        async with self.session.turn:
+        turn = self.session.turn
+        await turn.acquire()
+        try:
             step = self.interpreter.execute_once()
             if step is None:
                 return False
             await self._commit(step)
+        finally:
+            turn.release()
         return True
 
     async def _commit(self, step: Step) -> None:

@@ -98,7 +98,7 @@ class Invocations:
             elif isinstance(logic, Immediate) and not self._ending:
                 owner.completed(id, number, freeze(logic(effect.input), f"output of {id}"))
                 return
-        except Exception as error:  # noqa: BLE001 - foreign code; its failure is an event, not a crash of ours
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - foreign code; its failure is an event
             owner.failed(id, number, failure_of(error))
             return
         before = tuple(self._ending) if self._ending else ()

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -89,7 +90,12 @@ def immediate(function: Callable[[Any], Any]) -> Immediate:
     """Mark a plain function (input) -> result as an actor that has its answer ready: it gets no task of its own.
 
     It is called between two steps, when no event can come in, so it must neither block nor wait.
+
+    Raises:
+        TypeError: It is an `async def`.
     """
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(f"{function.__name__} is async: bind it as it is; @immediate takes a plain function (input)")
     return Immediate(function)
 
 

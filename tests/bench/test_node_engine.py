@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Mapping, Sequence
+import json
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +40,36 @@ from rawko.machines.node_engine.runner import AgentRunner
 from rawko.machines.node_engine.setup import RunSetup, set_up
 from rawko.machines.node_engine.statechart import StatechartDriver
 from rawko.runtime.journal import StepRecord
+from tests.formats.xstate_node import NoXState, installed_xstate
+
+Ask = Callable[[Mapping[str, Any]], Any]
 
 ATTEMPTS = 500
 LONG = 10_000
 CHART = load_chart(find_chart("node_engine"))
 _NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def xstate() -> Iterator[Ask]:
+    """The same walk as a machine of XState's, in a node process that answers requests."""
+    try:
+        folder = installed_xstate()
+    except NoXState as error:
+        pytest.skip(str(error))
+    driver = folder / "node_engine.mjs"
+    driver.write_bytes((Path(__file__).parent / "contenders" / "node_engine.mjs").read_bytes())
+    with subprocess.Popen(["node", str(driver)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        requests, answers = process.stdin, process.stdout
+        assert requests is not None and answers is not None
+
+        def ask(request: Mapping[str, Any]) -> Any:
+            requests.write(json.dumps(request) + "\n")
+            requests.flush()
+            return json.loads(answers.readline())
+
+        yield ask
+        requests.close()
 
 
 def quiet(level: str, message: str, fields: Mapping[str, Any]) -> None:
@@ -151,6 +178,12 @@ def test_attempts(benchmark: Any, driver: DriverName) -> None:
 
 
 @pytest.mark.benchmark(group=f"{ATTEMPTS} attempts, nothing kept on disk")
+def test_xstate_attempts(benchmark: Any, xstate: Ask) -> None:
+    answer = benchmark.pedantic(xstate, ({"attempts": ATTEMPTS, "told": False},), rounds=5, warmup_rounds=10)
+    assert answer == {"value": "finished", "attempts": ATTEMPTS}
+
+
+@pytest.mark.benchmark(group=f"{ATTEMPTS} attempts, nothing kept on disk")
 def test_the_machines_steps_alone(benchmark: Any) -> None:
     assert benchmark.pedantic(machine_alone, (ATTEMPTS,), rounds=5, warmup_rounds=1) == ATTEMPTS
 
@@ -160,6 +193,12 @@ def test_the_machines_steps_alone(benchmark: Any) -> None:
 def test_told_attempts(benchmark: Any, driver: DriverName) -> None:
     report = benchmark.pedantic(drive, (driver, ATTEMPTS, Told()), rounds=5, warmup_rounds=1)
     assert report.state.step_ordinal == ATTEMPTS
+
+
+@pytest.mark.benchmark(group=f"{ATTEMPTS} attempts, nothing kept on disk, both callbacks called")
+def test_xstate_told_attempts(benchmark: Any, xstate: Ask) -> None:
+    answer = benchmark.pedantic(xstate, ({"attempts": ATTEMPTS, "told": True},), rounds=5, warmup_rounds=10)
+    assert answer == {"value": "finished", "attempts": ATTEMPTS}
 
 
 @pytest.mark.benchmark(group=f"{ATTEMPTS} attempts, each on disk")

@@ -11,7 +11,7 @@ import pytest
 from rawko.chart import Chart, parse_chart
 from rawko.interpreter import Bindings, Event, append, assign, thaw
 from rawko.interpreter.clocks import SimulatedClock
-from rawko.runtime import Actor, ActorCrashed, ActorFailed, Done, InboxFull, Scope
+from rawko.runtime import Actor, ActorCrashed, ActorFailed, Done, InboxFull, Scope, immediate
 
 CHART = parse_chart("""
 statechart:
@@ -87,6 +87,106 @@ async def test_a_function_s_failure_is_the_error_of_error_invoke(raised: Excepti
         await actor.wait_for("failed", timeout_s=5)
         assert actor.context["error"]["category"] == category
         assert said in actor.context["error"]["message"]
+
+
+async def test_an_immediate_answer_takes_no_task() -> None:
+    tasks: list[str] = []
+
+    @immediate
+    def job(input: Any) -> Any:
+        tasks.extend(task.get_name() for task in asyncio.all_tasks())
+        return {"twice": input.x * 2}
+
+    async with worker(job) as actor:
+        await actor.wait_for("done", timeout_s=5)
+        assert thaw(actor.context["output"]) == {"twice": 40}
+    assert "root/job#1" not in tasks
+
+
+async def test_what_was_told_before_an_immediate_answer_comes_first() -> None:
+    chart = parse_chart("""
+statechart:
+  name: asked
+  root state:
+    name: asked
+    initial: idle
+    states:
+      - name: idle
+        transitions: [{event: GO, target: asking, action: {emit: ASKS}}]
+      - name: asking
+        invoke: {id: job, src: job, on done: on}
+        transitions: [{event: STOP, target: stopped}]
+      - {name: on, type: final}
+      - {name: stopped, type: final}
+""")
+    actor = worker(immediate(lambda input: None), chart)
+    actor.on_emit(lambda event, data: actor.send("STOP"))
+    async with actor:
+        actor.send("GO")
+        await asyncio.wait_for(actor.run(), 5)
+        assert actor.matches("stopped")
+
+
+@pytest.mark.parametrize("raised", [ValueError("bad"), asyncio.CancelledError("bad")])
+async def test_an_immediate_failure_is_a_failure(raised: BaseException) -> None:
+    @immediate
+    def job(input: Any) -> Any:
+        raise raised
+
+    async with worker(job) as actor:
+        await actor.wait_for("failed", timeout_s=5)
+        assert actor.context["error"]["message"] == f"{type(raised).__name__}: bad"
+
+
+async def test_an_immediate_answer_that_is_not_json_is_a_failure() -> None:
+    async with worker(immediate(lambda input: object())) as actor:
+        await actor.wait_for("failed", timeout_s=5)
+        assert actor.context["error"]["category"] == "validation_error"
+
+
+async def test_an_immediate_answer_waits_for_what_is_still_ending() -> None:
+    log: list[str] = []
+    may_end = asyncio.Event()
+
+    async def slow(input: Any) -> Any:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await may_end.wait()
+            log.append("end")
+
+    chart = parse_chart("""
+statechart:
+  name: two
+  root state:
+    name: two
+    initial: first
+    states:
+      - name: first
+        invoke: {id: slow, src: job}
+        transitions: [{event: NEXT, target: second}]
+      - name: second
+        invoke: {id: quick, src: quick, on done: third}
+      - name: third
+""")
+    bound = bindings_with(slow)
+    bound.add("actor", "quick", immediate(lambda input: log.append("quick")))
+    async with Actor(chart, bound) as actor:
+        await actor.settle()
+        actor.send("NEXT")
+        await actor.settle()
+        assert log == []
+        may_end.set()
+        await actor.wait_for("third", timeout_s=5)
+        assert log == ["end", "quick"]
+
+
+def test_what_takes_time_is_not_immediate() -> None:
+    async def job(input: Any) -> Any:
+        return None
+
+    with pytest.raises(TypeError, match="job is async"):
+        immediate(job)
 
 
 async def test_a_result_that_is_not_json_is_a_failure() -> None:

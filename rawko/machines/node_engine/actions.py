@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.events import Event
-from rawko.interpreter.updates import Emit, Log, Updates, assign, log
+from rawko.interpreter.updates import Update, Updates, assign, assigned, emitted, log, logged
 from rawko.interpreter.values import changed
 from rawko.machines.node_engine import notes, walk
 from rawko.machines.node_engine.context import OUT_OF_TIME, REQUESTED, Ending, FailureReason, NodeEngineContext
@@ -20,8 +20,9 @@ from rawko.vocabulary.errors import ErrorContext
 bindings = Bindings()
 
 
-def _tell(context: NodeEngineContext, note: Note) -> Updates:
-    return Emit(note.event, note.data), Log(note.message, note.level, notes.log_fields(context))
+def _tell(context: NodeEngineContext, note: Note) -> tuple[Update, Update]:
+    event, data, message, level = note
+    return emitted(event, data), logged(message, level, notes.log_fields(context))
 
 
 def _after(context: Any, changes: walk.Changes) -> NodeEngineContext:
@@ -35,7 +36,7 @@ def _after(context: Any, changes: walk.Changes) -> NodeEngineContext:
 @bindings.action
 def start_run(context: NodeEngineContext, event: Event) -> Updates:
     """The run's time begins to count."""
-    return assign(**walk.started(context, event.at_ms)), _tell(context, notes.run_started(context))
+    return assigned(walk.started(context, event.at_ms)), *_tell(context, notes.run_started(context))
 
 
 # ---------------------------------------------------------------- the attempt
@@ -46,7 +47,7 @@ def begin_attempt(context: NodeEngineContext, event: Event) -> Updates:
     """Number the attempt."""
     changes = walk.begun(context)
     after = _after(context, changes)
-    return assign(**changes), _tell(after, notes.attempt_started(after))
+    return assigned(changes), *_tell(after, notes.attempt_started(after))
 
 
 @bindings.action
@@ -54,7 +55,7 @@ def record_attempt(context: NodeEngineContext, event: Event) -> Updates:
     """Keep the result, and what the node knows and has used."""
     changes = walk.attempted(context, event.output)
     after = _after(context, changes)
-    return assign(**changes), _tell(after, notes.attempt_done(after))
+    return assigned(changes), *_tell(after, notes.attempt_done(after))
 
 
 @bindings.action
@@ -70,7 +71,7 @@ def interrupt_attempt(context: NodeEngineContext, event: Event) -> Updates:
 def schedule_retry(context: NodeEngineContext, event: Event) -> Updates:
     """The same node again, later."""
     changes = walk.retried(context)
-    return assign(**changes), schedule_wait(_after(context, changes), event)
+    return assigned(changes), schedule_wait(_after(context, changes), event)
 
 
 @bindings.action
@@ -86,11 +87,11 @@ def take_way(context: NodeEngineContext, event: Event) -> Updates:
     if is_way_back(context):
         changes = walk.went_back(context, target)
         after = _after(context, changes)
-        return assign(**changes), _tell(after, notes.backtracked(before, after))
+        return assigned(changes), *_tell(after, notes.backtracked(before, after))
     changes = walk.moved(context, target)
     after = _after(context, changes)
     is_degraded = context.result is not None and context.result.outcome == "FAILURE"
-    return assign(**changes), _tell(after, notes.transitioned(before, after, is_degraded=is_degraded))
+    return assigned(changes), *_tell(after, notes.transitioned(before, after, is_degraded=is_degraded))
 
 
 # ---------------------------------------------------------------- stopping
@@ -167,7 +168,7 @@ def end_run(context: NodeEngineContext, event: Event, *, outcome: Ending) -> Upd
     """Say how the run ended."""
     reason = context.stop_reason if outcome == "stopped" else context.reason
     changes = {"outcome": outcome, "reason": reason}
-    return assign(**changes), _tell(context, notes.run_ended(_after(context, changes)))
+    return assigned(changes), *_tell(context, notes.run_ended(_after(context, changes)))
 
 
 def _failed(reason: FailureReason, error: ErrorContext) -> Updates:

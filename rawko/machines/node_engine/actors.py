@@ -29,9 +29,7 @@ def actors(ports: NodeEnginePorts) -> Bindings:
 
 
 async def _run_once(ports: NodeEnginePorts, input: Mapping[str, Any]) -> Mapping[str, Any]:
-    given = thaw(input)
-    state = RunState.model_validate(given["state"])
-    return await calls.run_once_data(ports, state, given["ctx"], given["seed"])
+    return await calls.run_once_data(ports, _state(input["state"]), thaw(input["ctx"]), input["seed"])
 
 
 @immediate
@@ -46,9 +44,14 @@ async def _should_stop(ports: NodeEnginePorts, input: Mapping[str, Any]) -> dict
 
 
 async def _on_persist(ports: NodeEnginePorts, input: Mapping[str, Any]) -> None:
-    given = thaw(input)
-    await calls.on_persist(ports, RunState.model_validate(given["state"]), given["events"], given["node_name"])
+    await calls.on_persist(ports, _state(input["state"]), thaw(input["events"]), input["node_name"])
 
 
 async def _on_attempt(ports: NodeEnginePorts, input: Mapping[str, Any]) -> None:
     await calls.on_attempt(ports, EngineResult.model_validate(thaw(input["result"])))
+
+
+def _state(given: Mapping[str, Any]) -> RunState:
+    """A state of its own for whoever is called: what they change in it is nobody's."""
+    own = {"path": tuple(given["path"]), "data": thaw(given["data"]), "result": thaw(given["result"])}
+    return RunState.model_validate({name: own.get(name, value) for name, value in given.items()})
