@@ -70,7 +70,10 @@ def record(
     model = "scripted" if settings.provider == "scripted" else resolve_model(settings.model)
     level: Level = "wire" if is_wire else "port"
     header = Header(settings.provider, level, model)
-    keep, position = (None, None) if noted is None else (noted["recorded"], noted["inner"])
+    try:
+        keep, position = (None, None) if noted is None else (noted["recorded"], noted["inner"])
+    except (KeyError, TypeError) as error:
+        raise ConfigError("--record: the run was not recorded when it began, so its recording cannot go on") from error
     try:
         if is_resumed and keep is None:  # killed before anything was acknowledged
             settings.record.unlink(missing_ok=True)

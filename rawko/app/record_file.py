@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, model_validator
 
 from rawko.app.json_files import read_file
 from rawko.config import BashOptions, ConfigError, DefaultAnswers, Headless, McpOptions, ProviderName
@@ -69,6 +69,17 @@ class RecordFile(BaseModel):
     rewinds: tuple[tuple[int, int], ...] = ()
     continues: str | None = None
 
+    @model_validator(mode="after")
+    def _is_whole(self) -> RecordFile:
+        settings = self.settings
+        names = [agent.name for agent in settings.agents]
+        if self.agent is not None and self.agent not in names:
+            raise ValueError(f"its agent {self.agent!r} is not among its agents ({', '.join(map(repr, names))})")
+        needs = {"scripted": settings.scenario, "cassette": settings.cassette}
+        if needs.get(settings.provider, "") is None:
+            raise ValueError(f"its provider {settings.provider!r} has no file to play")
+        return self
+
 
 class BeginFile(BaseModel):
     """`begin.json`: the event that an agent is told once it is ready."""
@@ -126,5 +137,6 @@ def _shaped(shape: type[Shape], path: Path, data: dict[str, Any]) -> Shape:
         return shape.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise ConfigError(f"{path}: damaged: {where}: {first['msg'][:1].lower()}{first['msg'][1:]}") from error
+        where = "".join(f"{part}: " for part in [".".join(map(str, first["loc"]))] if part)
+        problem = first["msg"].removeprefix("Value error, ")
+        raise ConfigError(f"{path}: damaged: {where}{problem[:1].lower()}{problem[1:]}") from error
