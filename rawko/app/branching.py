@@ -102,7 +102,7 @@ def _repository(record: RunRecord, current: Settings) -> tuple[Repository, Path]
 
 
 def _check_name(repository: Repository, name: str, *, is_forced: bool) -> str:
-    """The commit that the branch is at now, "0" * 40 if there is none.
+    """The commit that the branch is at now, "" if there is none.
 
     Raises:
         ConfigError: It cannot be a branch's name, is taken, or checked out.
@@ -111,7 +111,7 @@ def _check_name(repository: Repository, name: str, *, is_forced: bool) -> str:
         repository.git("check-ref-format", f"refs/heads/{name}")
     except GitError:
         raise ConfigError(f"{name!r} cannot name a branch; see `git help check-ref-format`") from None
-    if name.startswith("-") or name == "HEAD":
+    if name.startswith("-") or name in ("HEAD", "@"):
         raise ConfigError(f"{name!r} cannot name a branch")
     for line in repository.git("worktree", "list", "--porcelain").decode(errors="surrogateescape").splitlines():
         if line == f"branch refs/heads/{name}":
@@ -119,7 +119,7 @@ def _check_name(repository: Repository, name: str, *, is_forced: bool) -> str:
     try:
         old = repository.git("rev-parse", "--verify", "--quiet", f"refs/heads/{name}").decode().strip()
     except GitError:
-        return "0" * 40
+        return ""
     if not is_forced:
         raise ConfigError(f"there is a branch {name!r} already, at {old[:7]}; choose another name, or --force")
     return old

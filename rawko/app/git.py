@@ -91,5 +91,11 @@ def _run(words: Sequence[str], folder: Path, environ: Mapping[str, str], given: 
         raise GitError(f"git cannot be started in {os.fspath(folder)!r}: {error.strerror}") from error
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip() or f"exit code {done.returncode}"
-        raise GitError(f"git {words[-1] if len(words) < 3 else next(w for w in words[1:] if w[0] != '-')}: {said}")
+        raise GitError(f"git {_subcommand(words)}: {said}")
     return done.stdout
+
+
+def _subcommand(words: Sequence[str]) -> str:
+    """What git was asked to do, without the settings before it."""
+    rest = iter(words[1:])
+    return next(word for word in rest if word != "-c" or not next(rest))

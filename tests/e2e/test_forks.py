@@ -289,15 +289,34 @@ def test_the_first_commit_of_a_repository(rawko: Shell, typed: Typed) -> None:
     travel = Travel(rawko, typed)
     nobody = typed("branch", travel.at("last"), "b")
     assert nobody.code == 2
-    assert "cannot be written" in nobody.err and "user.email" in nobody.err
+    assert "the branch 'b' cannot be written: git commit-tree: Author identity unknown" in nobody.err
+    assert "user.email" in nobody.err
     git(rawko.folder, "config", "user.name", "Ann")
     git(rawko.folder, "config", "user.email", "ann@example.org")
     done = typed("branch", travel.at("last"), "b", "--json").report
     assert (done["base"], done["files"]) == (None, ["a.txt", "c.txt", "sub/b.txt"])
 
 
+def test_what_is_not_checked_out_stays_and_any_hash_will_do(rawko: Shell, typed: Typed) -> None:
+    """A sparse checkout, in a repository whose ids have 64 digits."""
+    git(rawko.folder, "init", "-q", "-b", "main", "--object-format=sha256")
+    git(rawko.folder, "config", "user.name", "Ann")
+    git(rawko.folder, "config", "user.email", "ann@example.org")
+    for name in ("in", "out"):
+        (rawko.folder / name).mkdir()
+        (rawko.folder / name / "file").write_text(f"{name}\n")
+    git(rawko.folder, "add", "-A")
+    git(rawko.folder, "commit", "-q", "-m", "first")
+    git(rawko.folder, "sparse-checkout", "set", "in")
+    assert not (rawko.folder / "out").exists()
+    travel = Travel(rawko, typed)
+    done = travel.typed("branch", travel.at("last"), "b", "--json")
+    assert done.report["files"] == ["a.txt", "c.txt", "sub/b.txt"], done.text
+    assert git(rawko.folder, "show", "b:out/file") == "out\n"
+
+
 def test_names_that_no_branch_has(in_git: Travel) -> None:
-    for name in ("", "a b", "-x", "a..b", "HEAD", "x.lock"):
+    for name in ("", "a b", "-x", "a..b", "HEAD", "@", "x.lock"):
         refused = in_git.typed("branch", in_git.at("last"), "--", name)
         assert (refused.code, "cannot name a branch" in refused.err) == (2, True), (name, refused.text)
     assert git(in_git.rawko.folder, "branch", "--format=%(refname:short)") == "main\n"
