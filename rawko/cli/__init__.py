@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 CANNOT_WRITE = 1
+READER_GONE = 141
+"""What a shell reports of a program that SIGPIPE ended: 128 + 13."""
 
 
 def main() -> None:
@@ -19,8 +21,12 @@ def main() -> None:
     from rawko.cli.commands import app
 
     try:
-        app(prog_name="rawko")
-        sys.stdout.flush()
+        try:
+            app(prog_name="rawko")
+        finally:
+            sys.stdout.flush()  # here, where a refusal can be told; at the interpreter's exit it could not
+    except BrokenPipeError:
+        os._exit(READER_GONE)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EIO):
             raise

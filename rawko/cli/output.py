@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
+
+from rawko.cli import READER_GONE
 
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 
 BAD_INPUT = 2
-READER_GONE = 141
-"""What a shell reports of a program that SIGPIPE ended: 128 + 13."""
 
 
 def complain(message: str) -> int:
@@ -56,6 +57,12 @@ def write_out(text: str, output: Path | None) -> int:
     except OSError as error:
         return complain(f"{output}: cannot be written: {error.strerror}")
     return 0
+
+
+def silence(stream: TextIO) -> None:
+    """Let what is written to a stream go nowhere from now on, and what is still in its buffer: nobody can read it."""
+    with suppress(OSError, ValueError):  # it has no descriptor: it was closed before we were started
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def nobody_reads() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 
@@ -185,6 +186,30 @@ def test_rules_answer_before_anybody_is_asked(typed: Typed, rawko: Shell) -> Non
     )
     done = typed("run", "Write", "--agent", "developer", "--scenario", str(scenario), "--json")
     assert done.report["files_changed"] == ["hello.txt"]
+
+
+@pytest.mark.parametrize("command", ["runs", "runs --json", "log RUN", "show RUN", "diff RUN 1 last", "--help"])
+def test_a_short_output_that_takes_nothing(rawko: Shell, typed: Typed, command: str) -> None:
+    """It is written at the very end, all at once: that it cannot be is told, too, or needs no telling."""
+    scenario = rawko.scenario(says("developer", COMPLETE))
+    run = typed("run", "Write", "--agent", "developer", "--scenario", str(scenario), "--json").report["run"]
+    ended = []
+    for is_pipe in (True, False):
+        reader, writer = os.pipe() if is_pipe else (os.open(os.devnull, os.O_RDONLY), os.open("/dev/full", os.O_WRONLY))
+        os.close(reader)  # nobody has ever read
+        done = subprocess.run(
+            [*RAWKO, *command.replace("RUN", run).split()],
+            cwd=rawko.folder,
+            env=rawko.environ(),
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            check=False,
+        )
+        os.close(writer)
+        ended.append((done.returncode, done.stderr))
+    assert ended[0] in ((141, ""), (1, "")), "the second is how typer itself ends"
+    assert ended[1] == (1, "rawko: the output cannot be written: No space left on device\n")
 
 
 OUTPUTS = [
