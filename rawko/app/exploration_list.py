@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from rawko.app.exploration_ending import why_it_goes_on
 from rawko.app.exploration_record import (
     Attempt,
     ExplorationPlan,
@@ -17,7 +18,6 @@ from rawko.app.exploration_record import (
     read_plan,
     read_report,
 )
-from rawko.app.exploration_report import GOES_ON_FROM
 from rawko.config import ConfigError, Settings
 from rawko.machines.node_engine.explore import trail as told
 from rawko.machines.node_engine.explore.deciding import Memory
@@ -66,7 +66,9 @@ class Listed:
     @property
     def can_go_on(self) -> bool:
         """Whether `rawko explore --resume` takes it."""
-        return self.outcome == "interrupted" or self.outcome in GOES_ON_FROM
+        if self.report is None:
+            return self.process is None
+        return why_it_goes_on(self.report, None if self.last is None else self.last.state) is not None
 
     def to_json(self) -> dict[str, Any]:
         return {

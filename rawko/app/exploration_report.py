@@ -22,8 +22,6 @@ _LIMITS: Final[Mapping[str, str]] = {
 }
 CUT_OFF: Final = frozenset({"check_failed", "persist_failed", "report_failed", "journal_failed"})
 """Reasons of a failure of what we keep, and not of the program: it can be gone on with once that is mended."""
-GOES_ON_FROM: Final = ("limit", "cancelled")
-"""Outcomes from which an exploration can be gone on with, besides having been interrupted."""
 LEASE_LOST: Final = "lease_lost"
 
 

@@ -16,9 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from rawko.app.exploration_ending import CANCELLED, unfailed, why_it_goes_on
 from rawko.app.exploration_limits import COST, Limits, Used, is_over_cost, why_no_room
 from rawko.app.exploration_record import Attempt, Continuation, ExplorationPlan, ExplorationRecord, explorations_folder
-from rawko.app.exploration_report import CUT_OFF, GOES_ON_FROM, ExplorationReport, report_of
+from rawko.app.exploration_report import CUT_OFF, ExplorationReport, report_of
 from rawko.app.journals import begin_journal
 from rawko.app.names import new_id
 from rawko.app.parts import NO_MODEL, open_provider
@@ -50,7 +51,6 @@ from rawko.vocabulary.errors import ErrorContext
 from rawko.vocabulary.usage import Usage
 from rawko.workspace.locks import FileLock
 
-CANCELLED: Final = "cancelled"
 RULES: Final = """
   4. rules:       rawko explore --policy FILE COMMAND
                   (they say what is typed at which screen)"""
@@ -170,7 +170,7 @@ class Exploration:
             return ExplorationRecord(self.folder)
         self.plan, record = ExplorationRecord.read(self.folder)
         report = record.report()
-        if report is not None and report["outcome"] not in GOES_ON_FROM:
+        if report is not None and why_it_goes_on(report, record.last_state) is None:
             raise ConfigError(
                 f"exploration {self.id!r} has ended ({report['outcome']}): there is nothing to go on with"
             )
@@ -184,14 +184,14 @@ class Exploration:
         """
         plan, report = self.limits.over(self.plan), record.report()
         worked_ms = max(self.plan.worked_ms, record.attempts[-1].worked_ms if record.attempts else 0)
-        why = "interrupted"
         if report is not None:
             worked_ms = int(report["duration_ms"])
-            why = CANCELLED if report["outcome"] == CANCELLED else str(report["reason"])
         if report is not None and report["outcome"] == "limit":
             problem = why_no_room(self.id, plan, Used.of(record.last_state, worked_ms, self.usage()[1]))
             if problem is not None:
                 raise ConfigError(problem)
+        why = "interrupted" if report is None else why_it_goes_on(report, record.last_state)
+        assert why is not None
         gone_on = Continuation(at_ms=int(time.time() * 1000), after=len(record.attempts), why=why, worked_ms=worked_ms)
         return plan.model_copy(update={"continued": (*plan.continued, gone_on)})
 
@@ -247,6 +247,7 @@ class Exploration:
         """The run's input: the state that was kept last. Its time counts as if it had been at work all along."""
         state = record.last_state or RunState(node_name=LAUNCH)
         if self.is_resumed:
+            state = unfailed(state, LAUNCH)
             state = state.model_copy(update={"started_at_ms": int(time.time() * 1000) - self.plan.worked_ms})
         stretch = len(self.plan.continued) + 1
         settings: dict[str, Any] = {

@@ -22,7 +22,7 @@ from rawko.app.explore import Exploration
 from rawko.app.record import is_name
 from rawko.cli.interrupts import KILLED, Interrupts
 from rawko.cli.logs import RunLog
-from rawko.cli.output import Painter, complain, nobody_reads, visible
+from rawko.cli.output import Painter, complain, nobody_reads, silence, visible
 from rawko.cli.run import Bounds, current_folder
 from rawko.config import ConfigError, Flags, load_settings
 from rawko.machines.node_engine.drivers import driver_name
@@ -272,6 +272,8 @@ class _Live:
             print(self._paint(visible(text), style), file=self._stream, flush=True)
         except OSError:  # a pipe without a reader, a full disk
             self._is_read = False
+            if self._stream is sys.stderr:  # the report goes elsewhere, and can be read
+                silence(self._stream)
             self._exploration.cancel()
 
 
@@ -293,7 +295,17 @@ def _write_page(exploration: Exploration, report: ExplorationReport, output: Pat
 
 
 def _print_report(report: ExplorationReport, *, as_json: bool) -> None:
-    stream = sys.stderr if as_json else sys.stdout
+    if not as_json:
+        _print_summary(report, sys.stdout)
+        return
+    try:
+        _print_summary(report, sys.stderr)
+    except OSError:
+        silence(sys.stderr)
+    print(json.dumps(report.to_json(), ensure_ascii=False), flush=True)
+
+
+def _print_summary(report: ExplorationReport, stream: TextIO) -> None:
     paint = Painter(stream)
     verdict, colour = ("Not started", "red") if report.is_bad_input else _VERDICTS[report.outcome]
     print(file=stream)
@@ -315,8 +327,6 @@ def _print_report(report: ExplorationReport, *, as_json: bool) -> None:
     for note in report.notes:
         print(paint(f"note: {visible(note)}", "yellow"), file=stream)
     stream.flush()
-    if as_json:
-        print(json.dumps(report.to_json(), ensure_ascii=False), flush=True)
 
 
 def _count(number: int, one: str, many: str | None = None) -> str:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import shlex
+import subprocess
+
 import pytest
 
+from tests.cli.shell import RAWKO, Shell
 from tests.e2e.exploring import CAT, Here, decide, explore, resume
 
 STOP = "policy: p\nlaunch: {silent_ms: 50}\nrules: [{name: enough, stop: success}]"
@@ -72,3 +77,14 @@ def test_a_log_that_cannot_be_written_is_noted_and_ends_nothing(here: Here, driv
     done = resume(here, run, "--max-attempts", "9")
     assert (done.code, done.report["outcome"]) == (0, "success"), done.text
     assert done.report["notes"] == ["the log is not complete: No space left on device"]
+
+
+@pytest.mark.parametrize("stream", ["2>/dev/full", "2>&-"])
+def test_whoever_asks_for_json_gets_it_though_nobody_can_read_the_rest(rawko: Shell, stream: str) -> None:
+    rawko.write("policy.yaml", STOP)
+    words = shlex.join([*RAWKO, "explore", "--json", "--policy", "policy.yaml", "cat"])
+    done = subprocess.run(
+        ["sh", "-c", f"{words} {stream}"], cwd=rawko.folder, env=rawko.environ(), capture_output=True, check=False
+    )
+    report = json.loads(done.stdout.splitlines()[-1])
+    assert (done.returncode, report["outcome"]) in ((130, "cancelled"), (0, "success"))

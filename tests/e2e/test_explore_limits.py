@@ -159,6 +159,21 @@ def test_an_exploration_that_was_cancelled_goes_on(rawko: Shell) -> None:
     assert (done.code, done.report["continued"][0]["why"]) == (0, "cancelled"), done.text
 
 
+def test_an_exploration_whose_model_failed_goes_on_once_it_can_be_asked(here: Here) -> None:
+    typed = decide("keys", text="x", keys=["enter"])
+    refused = {"purpose": "agent:explorer", "error": {"code": "billing", "message": "no credit"}}
+    scenario = here.scenario(typed, refused, refused, decide("stop", outcome="success", summary="seen"))
+    first = explore(here, "--scenario", str(scenario), *CAT)
+    run = first.report["run"]
+    assert (first.code, first.report["summary"]) == (1, "no credit"), first.text
+    assert f"rawko explore --resume {run}" in here("show", run).out
+    assert resume(here, run).report["summary"] == "no credit", "still"
+    done = resume(here, run)
+    assert (done.code, done.report["outcome"], done.report["summary"]) == (0, "success", "seen"), done.text
+    assert [one["why"] for one in done.report["continued"]] == ["billing", "billing"]
+    assert [decision["gist"] for decision in done.report["decisions"]] == ["type 'x', press enter", "stop: success"]
+
+
 @pytest.mark.parametrize(
     "words",
     [
