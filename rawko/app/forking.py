@@ -20,7 +20,7 @@ from typing import Any, Final
 from rawko.app import continuing
 from rawko.app.conversation import agent_at_work
 from rawko.app.past import Address, Past, open_past
-from rawko.app.record import Parent, RunRecord, write_first_event, write_record, write_report
+from rawko.app.record import Parent, RunRecord, forget_record, write_first_event, write_record, write_report
 from rawko.app.rewinding import finish_rewind, notes_after, question_of
 from rawko.app.run import Run
 from rawko.config import ConfigError, Settings, share_state
@@ -235,12 +235,13 @@ def _fill(past: Past, files: Snapshot, folder: Path) -> None:
         beside.mkdir(parents=True)
         past.archive.write_out(files, beside)
         beside.rename(folder)
-    except OSError as error:
+    except BaseException as error:  # an interrupt among them
         shutil.rmtree(beside, ignore_errors=True)
-        raise ConfigError(f"the folder {str(folder)!r} cannot be made: {error.strerror}; see --into") from error
-    except WorkspaceError as error:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise ConfigError(f"the folder {str(folder)!r} cannot be filled: {error.message}") from error
+        if isinstance(error, OSError):
+            raise ConfigError(f"the folder {str(folder)!r} cannot be made: {error.strerror}; see --into") from error
+        if isinstance(error, WorkspaceError):
+            raise ConfigError(f"the folder {str(folder)!r} cannot be filled: {error.message}") from error
+        raise
 
 
 async def _begin(past: Past, made: Run, folder: Path, tree: ReplayTree, files: Snapshot, plan: _Plan) -> Forked:
@@ -267,8 +268,11 @@ async def _begin(past: Past, made: Run, folder: Path, tree: ReplayTree, files: S
             tools=record.tools,
         )
         write_report(settings, made.id, {"run": made.id, "outcome": FORKED, "question": question_of(tree)})
-    except (WorkspaceError, JournalError, ConfigError) as error:
+    except BaseException as error:  # an interrupt among them
         shutil.rmtree(folder, ignore_errors=True)
-        raise ConfigError(f"run {record.run!r} cannot be forked: {error}") from error
+        forget_record(settings, made.id)
+        if isinstance(error, (WorkspaceError, JournalError, ConfigError)):
+            raise ConfigError(f"run {record.run!r} cannot be forked: {error}") from error
+        raise
     state = () if plan.snapshot is None else tuple(plan.snapshot["configuration"])
     return Forked(made.id, parent, folder, made.task, state)

@@ -6,11 +6,29 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 KILLED = 130
 """The exit code of whatever a person has ended."""
+
+
+@contextmanager
+def tidying() -> Iterator[None]:
+    """Let an interrupt be a KeyboardInterrupt, so that whatever is half made is removed; a second one ends us."""
+
+    def stop(number: int, frame: object) -> None:
+        for one in Interrupts.SIGNALS:
+            signal.signal(one, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, stop) for number in Interrupts.SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class Interrupts:
@@ -22,7 +40,7 @@ class Interrupts:
         task: The machine's run, which is cancelled after that.
     """
 
-    _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def __init__(
         self, cancel: Callable[[], object], kill_tools: Callable[[], Awaitable[object]], task: asyncio.Future[Any]
@@ -32,11 +50,11 @@ class Interrupts:
         self._task = task
         self._count = 0
         self._killing: asyncio.Task[None] | None = None
-        self._before = {number: signal.getsignal(number) for number in self._SIGNALS}
+        self._before = {number: signal.getsignal(number) for number in self.SIGNALS}
 
     def __enter__(self) -> None:
         loop = asyncio.get_running_loop()
-        for number in self._SIGNALS:
+        for number in self.SIGNALS:
             loop.add_signal_handler(number, self._interrupt)
 
     def __exit__(self, *error: object) -> None:

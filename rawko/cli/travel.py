@@ -18,6 +18,7 @@ from rawko.app.replaying import Verified, verify
 from rawko.app.resuming import ResumePlan, plan_resume
 from rawko.app.rewinding import REWOUND, Rewound, rewind
 from rawko.cli.history import tell_finished
+from rawko.cli.interrupts import KILLED, tidying
 from rawko.cli.output import Painter, complain, nobody_reads, visible
 from rawko.cli.settings import settings_here
 from rawko.cli.show import file_line, short
@@ -39,13 +40,17 @@ def _carry_out(
 ) -> Result | int:
     """Do something in the current folder and tell what came of it; the exit code where it cannot be done."""
     try:
-        told = asyncio.run(_awaited(do(settings_here())))
+        with tidying():
+            told = asyncio.run(_awaited(do(settings_here())))
         if as_json:
             print(json.dumps(told.to_json(), ensure_ascii=False))
         else:
             tell(told)
     except ConfigError as error:
         return complain(str(error))
+    except KeyboardInterrupt:
+        print("rawko: interrupted", file=sys.stderr)
+        return KILLED
     except BrokenPipeError:
         return nobody_reads()
     return told

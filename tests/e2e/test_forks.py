@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -140,6 +141,24 @@ def test_an_agent_that_ran_alone_is_taken_over(rawko: Shell, typed: Typed) -> No
     assert travel.resume(fork["run"]).report["summary"] == "Tested."
     assert json.loads(typed("show", fork["run"], "--json").out)["model"] == "claude-x"
     assert json.loads(typed("show", travel.run, "--json").out)["model"] is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_fork_that_is_interrupted_leaves_nothing_behind(rawko: Shell, typed: Typed, number: int) -> None:
+    for place in range(12):
+        (rawko.folder / str(place)).mkdir()
+        for name in range(500):
+            (rawko.folder / str(place) / str(name)).write_text(f"{place} {name}")
+    travel = Travel(rawko, typed)
+    before = sorted(path.name for path in rawko.folder.parent.iterdir())
+    forking = rawko.start("fork", travel.at("last"), "--task", "More")
+    forking.wait_until(lambda: any(rawko.folder.parent.glob(".project-*")))
+    os.kill(forking.process.pid, number)
+    ended = forking.end()
+    assert (ended.code, ended.text) == (130, "rawko: interrupted\n")
+    made = {"output.txt", "errors.txt"}
+    assert sorted(path.name for path in rawko.folder.parent.iterdir() if path.name not in made) == before
+    assert len(typed("runs", "--json").out.splitlines()) == 1
 
 
 NO_FORKS = [
