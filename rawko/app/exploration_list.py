@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from rawko.app.exploration_ending import why_it_goes_on
@@ -29,12 +30,14 @@ class Listed:
     """An exploration as a list shows it.
 
     Attributes:
+        folder: Where its own files are.
         report: None while it is at work, and of one that was interrupted.
         process: That has it at work; None where none has.
         last: The attempt that was kept last.
     """
 
     run: str
+    folder: Path
     plan: ExplorationPlan
     report: Mapping[str, Any] | None
     process: int | None
@@ -106,7 +109,9 @@ def listed(settings: Settings, run: str) -> Listed:
     process = user_of(folder, run)  # first: one that ends meanwhile has a report by then
     plan = read_plan(folder / run)
     report = read_report(folder / run, len(plan.continued))
-    return Listed(run, plan, report, None if report is not None else process, read_last_attempt(folder / run))
+    return Listed(
+        run, folder / run, plan, report, None if report is not None else process, read_last_attempt(folder / run)
+    )
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Runs that nobody needs any more, removed whole: record, journal rows and snapshots, and the room that they took.
+"""Runs and explorations that nobody needs any more, removed whole: record, journal rows and snapshots, and their room.
 
 A run is taken out of the list first, so that nobody can go on with it; then what it holds is removed. Whoever is
 killed meanwhile leaves nothing half there: the next prune finishes the work.
@@ -14,7 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from rawko.app import exploration_pruning as explorations
 from rawko.app import mail
+from rawko.app.exploration_list import Listed, list_explorations
+from rawko.app.exploration_record import is_exploration
 from rawko.app.journals import open_journal
 from rawko.app.record import RunRecord, list_records, runs_folder
 from rawko.config import ConfigError, Settings
@@ -53,7 +56,7 @@ class Kept:
 class Plan:
     """What a prune would remove, oldest first, and what it leaves though it was chosen."""
 
-    doomed: tuple[RunRecord, ...]
+    doomed: tuple[RunRecord | Listed, ...]
     kept: tuple[Kept, ...]
 
 
@@ -70,7 +73,8 @@ class Pruning:
 
 def plan_prune(settings: Settings, choice: Choice, *, now: float | None = None) -> Plan:
     """What is to be removed. A run at work stays, and so does one that a run which stays was made from."""
-    records = sorted(list_records(settings), key=_last_change)
+    runs = list_records(settings)
+    records: list[RunRecord | Listed] = sorted([*runs, *list_explorations(settings)], key=_last_change)
     latest = {record.run for record in records[len(records) - choice.keep :]} if choice.keep else set()
     until = None if choice.older_than_s is None else (time.time() if now is None else now) - choice.older_than_s
     chosen = {
@@ -82,7 +86,7 @@ def plan_prune(settings: Settings, choice: Choice, *, now: float | None = None) 
     }
     kept = [Kept(run, "it is at work") for run in sorted(chosen) if mail.is_at_work(settings, run)]
     chosen -= {one.run for one in kept}
-    for needed, by in _needed(records, chosen):
+    for needed, by in _needed(runs, chosen):
         chosen.discard(needed)
         kept.append(Kept(needed, f"run {by} was made from it"))
     return Plan(tuple(record for record in records if record.run in chosen), tuple(kept))
@@ -102,7 +106,7 @@ def _needed(records: Sequence[RunRecord], chosen: Collection[str]) -> Iterable[t
                 yield origin, record.run
 
 
-def _last_change(record: RunRecord) -> float:
+def _last_change(record: RunRecord | Listed) -> float:
     return max((path.stat().st_mtime for path in record.folder.iterdir()), default=0.0)
 
 
@@ -124,7 +128,7 @@ async def prune(settings: Settings, runs: Collection[str], *, is_shrinking: bool
             _put_back(settings, doomed)
             raise ConfigError(f"nothing was pruned: {error}") from error
         try:
-            pruned = await journal.prune(doomed)
+            pruned = await journal.prune([name for run in doomed for name in _in_journal(settings, run)])
         except JournalError as error:
             raise ConfigError(f"the prune is not complete: {error}; the next one goes on with it") from error
         _remove_folders(settings, doomed)
@@ -141,7 +145,13 @@ def _take_out(settings: Settings, runs: Collection[str]) -> None:
     try:
         place.mkdir(exist_ok=True)
         for run in runs:
-            (runs_folder(settings.state_dir) / run).rename(place / run)
+            if is_exploration(settings.state_dir, run):
+                explorations.take_out(settings, run, place / run)
+            else:
+                (runs_folder(settings.state_dir) / run).rename(place / run)
+    except ConfigError as error:
+        _put_back(settings, _taken_out(settings))
+        raise ConfigError(f"nothing was pruned: {error}") from error
     except OSError as error:
         _put_back(settings, _taken_out(settings))
         raise ConfigError(f"nothing was pruned: {error.filename}: {error.strerror}") from error
@@ -149,7 +159,16 @@ def _take_out(settings: Settings, runs: Collection[str]) -> None:
 
 def _put_back(settings: Settings, runs: Iterable[str]) -> None:
     for run in runs:
-        (settings.state_dir / _DOOMED / run).rename(runs_folder(settings.state_dir) / run)
+        place = settings.state_dir / _DOOMED / run
+        if explorations.is_exploration_at(place):
+            explorations.put_back(settings, run, place)
+        else:
+            place.rename(runs_folder(settings.state_dir) / run)
+
+
+def _in_journal(settings: Settings, run: str) -> tuple[str, ...]:
+    place = settings.state_dir / _DOOMED / run
+    return explorations.journal_names(place) if explorations.is_exploration_at(place) else (run,)
 
 
 def _taken_out(settings: Settings) -> tuple[str, ...]:
@@ -175,6 +194,7 @@ def _remove_folders(settings: Settings, runs: Collection[str]) -> None:
     for run in runs:
         shutil.rmtree(settings.state_dir / "running" / run, ignore_errors=True)
         (settings.state_dir / "snapshots" / f"{run}.lock").unlink(missing_ok=True)
+        explorations.forget_lock(settings, run)
         shutil.rmtree(settings.state_dir / _DOOMED / run, ignore_errors=True)
 
 

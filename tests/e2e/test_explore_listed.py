@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rawko.app.pruning import prune
+from rawko.config import ConfigError, Flags, load_settings
 from tests.cli.shell import Ended, Shell
 from tests.e2e.exploring import CAT, Here, attempts_of, explore, resume
 
@@ -19,6 +25,7 @@ rules:
   - {name: end, when: {screen: hello}, stop: success, reason: It echoes}
   - {name: say, when: {after: ""}, type: hello, press: enter}
 """
+KEY = {"ANTHROPIC_API_KEY": "k"}
 WAITING = "policy: p\nrules: [{name: w, wait: true}]\nstuck_after: 1000"
 
 
@@ -164,3 +171,44 @@ def test_one_of_a_command_that_would_draw_on_the_terminal(here: Here) -> None:
         assert "\x1b" not in here(*words).out
     (line,) = here("runs").out.splitlines()
     assert "…  (1 attempt, stopped; " in line
+
+
+def test_old_explorations_are_pruned_with_the_runs(here: Here) -> None:
+    old, limited, kept = (explored(here, *more).report["run"] for more in ((), ("--max-attempts", "3"), ()))
+    resume(here, limited, "--max-attempts", "5")
+    state = next(here.state.glob("*/journal.db")).parent
+    assert journaled(state) == {old, f"{old}.lease", limited, f"{limited}.lease", f"{limited}.2", kept, f"{kept}.lease"}
+    done = here("runs", "prune", "--outcome", "success", "--outcome", "limit", "--keep", "1", "--dry-run")
+    assert {line.split()[0] for line in done.out.splitlines()[:-1]} == {old, kept}, "the latest stays"
+    done = here("runs", "prune", "--outcome", "success", "--yes", "--json")
+    assert (done.code, set(done.report["runs"])) == (0, {old, kept}), done.text
+    assert [one["run"] for one in listed(here)] == [limited]
+    assert journaled(state) == {limited, f"{limited}.lease", f"{limited}.2"}
+    assert not [*state.rglob(f"*{old}*"), *state.rglob(f"*{kept}*")]
+    assert resume(here, limited, "--max-attempts", "99").code == 0
+    assert here("runs", "prune", "--keep", "0", "--yes").code == 0
+    assert (listed(here), journaled(state)) == ([], set())
+
+
+def journaled(state: Path) -> set[str]:
+    with closing(sqlite3.connect(state / "journal.db")) as connection:
+        return {str(run) for (run,) in connection.execute("SELECT run FROM steps UNION SELECT run FROM runs")}
+
+
+def test_an_exploration_at_work_is_not_pruned(rawko: Shell) -> None:
+    """Also where it is taken up between the list and the removal: whoever is at work holds it."""
+    rawko.write("policy.yaml", WAITING)
+    flags = ("--policy", "policy.yaml", "--quiet-ms", "50", "--cap", "60")
+    run = rawko("explore", "--json", *flags, "--max-attempts", "1", "sleep", "86394").report["run"]
+    started = rawko.start("explore", "--resume", run, "--max-attempts", "9999")
+    started.wait_for("launched")
+    try:
+        done = rawko("runs", "prune", "--keep", "0", "--yes", "--json")
+        assert (done.code, done.out) == (0, '{"would_remove": [], "kept": []}\n'), done.text
+        state = next(rawko.state.glob("*/journal.db")).parent
+        with pytest.raises(ConfigError, match=f"nothing was pruned: exploration '{run}' is in use by process"):
+            asyncio.run(prune(load_settings(rawko.folder, Flags(), rawko.environ(KEY)), [run]))
+        assert (state / "explorations" / run / "plan.json").is_file()
+    finally:
+        started.process.send_signal(signal.SIGINT)
+        started.end()

@@ -75,7 +75,7 @@ def test_every_field_of_the_report_is_named() -> None:
 
 def test_every_field_of_the_list_is_named() -> None:
     (text,) = re.findall(r"`(\{\"kind\".*?\})`", TEXT, re.DOTALL)
-    one = Listed("r", ExplorationPlan(command=("cat",), cwd="/"), None, None, None)
+    one = Listed("r", Path(), ExplorationPlan(command=("cat",), cwd="/"), None, None, None)
     assert set(re.findall(r'"(\w+)"', text)) == {*one.to_json(), "exploration"}
 
 
