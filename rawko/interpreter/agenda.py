@@ -128,8 +128,11 @@ class Agenda:
 
     def next(self, now: float) -> Event | Timer | None:
         """Take what comes first of what is due."""
-        queue = self._queue
-        if not self._heap:  # most machines, most of the time
+        queue, heap = self._queue, self._heap
+        while heap and heap[0][2].is_dead:
+            heappop(heap)
+            self._dead -= 1
+        if not heap or heap[0][0] > now:  # most machines, most of the time
             return queue.popleft()[2] if queue and queue[0][0] <= now else None
         first = self.peek(now)
         if isinstance(first, Timer):

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, assert_never
 
@@ -13,7 +13,9 @@ from rawko.chart import definition as d
 from rawko.interpreter.bindings import Bindings, signature_of
 from rawko.interpreter.code import resolve
 from rawko.interpreter.errors import BindingError
+from rawko.interpreter.structure import Structure
 from rawko.interpreter.values import freeze
+from rawko.interpreter.work import Failed
 
 Test: TypeAlias = Callable[[Any, Any, Any, Callable[[str], bool]], Any]
 """(context, event, old, is_active) -> truth."""
@@ -25,6 +27,10 @@ class Condition:
 
     holds: Test
     reads_old: bool = False
+
+
+Conditions: TypeAlias = Mapping[tuple[Any, str], tuple[tuple[d.Guard, Condition | None], ...]]
+"""By element and kind: each guard as the chart has it, and compiled; None for trusted code."""
 
 
 def compile_condition(guard: d.Guard, bindings: Bindings) -> Condition | None:
@@ -89,6 +95,43 @@ def _call(guard: d.GuardCall, bindings: Bindings) -> Condition:
         return function(context, event, **constants, **arguments)
 
     return Condition(holds, takes_old)
+
+
+def contract_failure(structure: Structure, element: Any, kind: str, guard: d.Guard, cause: Exception | str) -> Failed:
+    """A condition that does not hold, or that raised. `element`: the name of a state, or the index of a transition."""
+    if isinstance(element, int):
+        transition = structure.transitions[element]
+        where = f"transition {transition.source} -> {', '.join(transition.targets) or '(no target)'} ({kind})"
+    else:
+        where = f"state {element!r} ({kind})"
+    position = getattr(guard, "position", None)
+    return Failed("contract", where, condition_text(guard), position, cause, contract=kind, element=element)
+
+
+def require(
+    structure: Structure,
+    conditions: Conditions,
+    element: Any,
+    kind: str,
+    context: Any,
+    event: Any,
+    old: Any,
+    is_active: Callable[[str], bool],
+) -> None:
+    """Ask the conditions of an element.
+
+    Raises:
+        Failed: One does not hold, or raises.
+    """
+    for guard, condition in conditions.get((element, kind), ()):
+        if condition is None:
+            continue
+        try:
+            holds = condition.holds(context, event, old, is_active)
+        except Exception as error:
+            raise contract_failure(structure, element, kind, guard, error) from error
+        if not holds:
+            raise contract_failure(structure, element, kind, guard, "the condition does not hold")
 
 
 def condition_text(guard: d.Guard) -> str:

@@ -85,7 +85,8 @@ class Core(SismicInterpreter):
         self._subscribers = NO_SUBSCRIBERS
         self._ignore_contract = ignore_contract
         self._observation = observation
-        if self._program.has_contracts and not ignore_contract and observation is None:
+        program = self._program
+        if program.has_contracts and not program.checks_inline and not ignore_contract and observation is None:
             self._observation = Observation(self)
         elif observation is not None:
             observation.attach_to(self)

@@ -17,7 +17,7 @@ from sismic.model import MetaEvent, Statechart
 
 from rawko.chart.definition import Chart
 from rawko.interpreter.code import CompiledAction
-from rawko.interpreter.contracts import condition_text
+from rawko.interpreter.contracts import contract_failure, require
 from rawko.interpreter.errors import UntrustedCodeError
 from rawko.interpreter.events import Event, InternalEvent
 from rawko.interpreter.meta import (
@@ -77,7 +77,7 @@ class Observation:
 
     @property
     def is_needed(self) -> bool:
-        return bool(self.conditions) or self.has_evaluator
+        return (bool(self.conditions) and not self.program.checks_inline) or self.has_evaluator
 
     # ------------------------------------------------------------ what is seen in mid-step
 
@@ -359,30 +359,15 @@ class Observation:
             self.interpreter._olds = {key: value for key, value in olds.items() if key != element}
 
     def _check(self, element: Any, kind: str, event: Event | None) -> None:
-        conditions = self.conditions.get((element, kind))
-        if not conditions:
+        if (element, kind) not in self.conditions:
             return
         interpreter = self.interpreter
-        old = interpreter._olds.get(element)
-        for guard, condition in conditions:
-            if condition is None:
-                continue
-            try:
-                holds = condition.holds(interpreter._context, event or interpreter._event, old, self._is_active)
-            except Exception as error:
-                raise self._failed(element, kind, guard, error) from error
-            if not holds:
-                raise self._failed(element, kind, guard, "the condition does not hold")
+        context, event, old = interpreter._context, event or interpreter._event, interpreter._olds.get(element)
+        structure = self.program.structure
+        require(structure, self.conditions, element, kind, context, event, old, self._is_active)
 
     def _failed(self, element: Any, kind: str, guard: Any, cause: Exception | str) -> Failed:
-        structure = self.program.structure
-        if isinstance(element, int):
-            transition = structure.transitions[element]
-            where = f"transition {transition.source} -> {', '.join(transition.targets) or '(no target)'} ({kind})"
-        else:
-            where = f"state {element!r} ({kind})"
-        position = getattr(guard, "position", None)
-        return Failed("contract", where, condition_text(guard), position, cause, contract=kind, element=element)
+        return contract_failure(self.program.structure, element, kind, guard, cause)
 
     # ------------------------------------------------------------ rollback
 

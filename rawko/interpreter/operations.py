@@ -14,12 +14,14 @@ from rawko.chart.definition import Invoke
 from rawko.interpreter.agenda import Timer
 from rawko.interpreter.code import CodeCall, CompiledAction
 from rawko.interpreter.context_model import FREE
+from rawko.interpreter.contracts import require
 from rawko.interpreter.core import Core
 from rawko.interpreter.effects import LogLine, SendTo, StopInvocation, emit_event, log_line, start_invocation
 from rawko.interpreter.errors import ContextError, InterpreterError
 from rawko.interpreter.events import ENVELOPE, Event, InternalEvent, make_event
 from rawko.interpreter.program import (
     ACTION,
+    CHECK,
     DONE,
     INVOKE,
     LEAVE,
@@ -41,7 +43,7 @@ from rawko.interpreter.updates import (
     assigned,
 )
 from rawko.interpreter.values import FROZEN, Record, Vector, freeze
-from rawko.interpreter.work import MISSING, Failed, Invocation, ListenerFailed, Work
+from rawko.interpreter.work import MISSING, Failed, Invocation, ListenerFailed, Work, new_invocation
 
 
 class Operations(Core):
@@ -83,6 +85,9 @@ class Operations(Core):
                 work.starting[what] = event
             elif kind == DONE:
                 self._raise_done(what, where)
+            elif kind == CHECK and not self._ignore_contract:
+                program = self._program
+                require(program.structure, program.conditions, what, where, context, event, None, _nowhere)
 
     def _leave(self, state: int, timers: tuple[str, ...], invocations: tuple[str, ...], *, work: Work) -> None:
         """Timers cancelled, invocations stopped."""
@@ -310,7 +315,7 @@ class Operations(Core):
     def _start(self, id: str, src: str, input: Any, state: str | None, policy: str, timeout_s: float | None) -> None:
         work = self._begin_work()
         self._number = number = self._number + 1
-        invocation = Invocation(id, state, src, input, number, 1, self._time, policy, False, timeout_s)
+        invocation = new_invocation(id, state, src, input, number, self._time, policy, timeout_s)
         self._invocations = {**self._invocations, id: invocation}
         work.effects.append(start_invocation(id, src, input, number, state, policy))
         if timeout_s is not None:
@@ -342,6 +347,11 @@ class Operations(Core):
                 if invoke.id in self._invocations:  # a spawned actor of that name
                     self._stop_invocation(self._invocations[invoke.id])
                 self._start(invoke.id, invoke.src, value, invoke.state, invoke.on_restore, timeout_s)
+
+
+def _nowhere(name: str) -> bool:
+    """Conditions that are looked at in passing do not ask what is active."""
+    return False
 
 
 def _not_started(invoke: Invoke, error: Exception, *, is_computed: bool) -> Failed:

@@ -7,7 +7,7 @@ bound.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
@@ -33,6 +33,7 @@ from rawko.interpreter.steps import Receipt
 from rawko.interpreter.structure import Structure, structure_of
 from rawko.interpreter.tables import (
     ACTION,
+    CHECK,
     DONE,
     INVOKE,
     LEAVE,
@@ -61,6 +62,7 @@ MAX_PARTS = 65_536
 
 __all__ = [  # what plans are made of is read together with programs
     "ACTION",
+    "CHECK",
     "DONE",
     "INVOKE",
     "LEAVE",
@@ -184,6 +186,7 @@ class Program:
             return frozenset(structure.index[name] for name in names if isinstance(name, str))
 
         self._bound_exits, self._bound_entries = bound("after"), bound("before")
+        self.checks_inline = _are_plain(self.conditions)
         self._bound_transitions = frozenset(number for number, _ in self.conditions if isinstance(number, int))
 
     def binds(self, drawn: Outline) -> bool:
@@ -193,6 +196,26 @@ class Program:
             and self._bound_entries.isdisjoint(entry.state for entry in drawn.entries)
             and self._bound_transitions.isdisjoint(drawn.transitions)
         )
+
+    def checked_operations(self, plan: Plan) -> tuple[Operation, ...]:
+        """What a plan has to run, with what contracts have to say at its place."""
+        found: list[Operation] = []
+        names = self.structure.names
+
+        def check(element: Any, *kinds: str) -> None:
+            found.extend((CHECK, element, kind) for kind in kinds if (element, kind) in self.conditions)
+
+        for block in plan.exits:
+            found.extend(block.operations)
+            check(names[block.element], "after")
+        for block in plan.transitions:
+            check(block.element, "before", "always")
+            found.extend(block.operations)
+            check(block.element, "after", "always")
+        for block in plan.entries:
+            check(names[block.element], "before")
+            found.extend(block.operations)
+        return tuple(found)
 
     # ------------------------------------------------------------ operations of one element
 
@@ -432,6 +455,16 @@ class Program:
             drawn = initial_outline(self.structure)
             self._initial = Plan(self, drawn, self.node(drawn.configuration))
         return self._initial
+
+
+def _are_plain(conditions: Mapping[tuple[Any, str], Any]) -> bool:
+    """Whether contracts need nothing but context and event where they are asked: no invariants of states, no earlier
+    context, no configuration in mid-step, no code."""
+    return not any(
+        condition is None or condition.reads_old or reads_configuration(guard)
+        for (element, kind), found in conditions.items()
+        for guard, condition in found
+    ) and not any(isinstance(element, str) and kind == "always" for element, kind in conditions)
 
 
 def in_blocks(actions: tuple[CompiledAction, ...], where: Callable[[], Where]) -> tuple[Operation, ...]:

@@ -19,9 +19,10 @@ LEAVE: Final = 1
 TIMERS: Final = 2
 INVOKE: Final = 3
 DONE: Final = 4
+CHECK: Final = 5
 Operation: TypeAlias = tuple[int, Any, Any]
 """(ACTION, CompiledAction, where) (LEAVE, state, (timers cancelled, invocations stopped)) (TIMERS, timers, state)
-(INVOKE, state, -) (DONE, name, output)."""
+(INVOKE, state, -) (DONE, name, output) (CHECK, state name or transition, kind of condition)."""
 
 EventKey: TypeAlias = str | tuple[str, ...] | None
 """What selection depends on, see `Structure.event_key`; None for eventless transitions."""
@@ -66,7 +67,7 @@ class Plan:
     """An outline with its code.
 
     Attributes:
-        operations: What there is to run, in order; empty for most transitions.
+        operations: What there is to run where nobody listens, in order; empty for most transitions.
         has_code: Trusted Python code runs, of which nobody knows what it changes.
         is_bound: A contract has a word about something that it leaves, takes or enters.
         is_still: It changes nothing by itself: it leaves and enters nothing, and no code of its own runs.
@@ -95,9 +96,8 @@ class Plan:
         self.exits = tuple(map(program.exit_blocks.__getitem__, drawn.exits))
         self.transitions = tuple(map(program.transition_blocks.__getitem__, drawn.transitions))
         self.entries = tuple(map(program.entry_blocks.__getitem__, drawn.entries))
-        self.operations = tuple(
-            [operation for block in self.exits + self.transitions + self.entries for operation in block.operations]
-        )
+        blocks = self.exits + self.transitions + self.entries
+        self.operations = tuple([operation for block in blocks for operation in block.operations])
         self.writes = drawn.writes
         self.finished_by = drawn.finished_by
         self.has_code = program.has_code and any(
@@ -105,6 +105,8 @@ class Plan:
         )
         self.is_bound = program.has_contracts and program.binds(drawn)
         self.is_still = not (drawn.exits or drawn.entries or self.has_code)
+        if self.is_bound and program.checks_inline:
+            self.operations = program.checked_operations(self)
 
     @property
     def exited(self) -> list[str]:

@@ -78,6 +78,11 @@ _new = object.__new__
 _set_fields = Record.__dict__["__dict__"].__set__
 
 
+def fields_of(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields as a dictionary that may be the data's own: for reading, at once."""
+    return data.__dict__ if type(data) is Record else dict(data)
+
+
 _model_slot = Record.__dict__["_model"]
 del Record._model  # type: ignore[attr-defined]  # as a name it is free for fields
 

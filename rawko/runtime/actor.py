@@ -90,6 +90,7 @@ class Actor:
         self._ends_heard: set[int] = set()
         self._children: Mapping[str, Any] = {} if snapshot is None else snapshot.get("children", {})
         self._inbox = Inbox(path, inbox_limit)
+        self._is_simulated = isinstance(self.interpreter.clock, SimulatedClock)
         self._is_woken = False
         self._sleeper: asyncio.Future[None] | None = None
         self._alarm: asyncio.TimerHandle | None = None
@@ -199,6 +200,7 @@ class Actor:
         await self._begin()
         steps, waiting = 0, self._inbox.waiting
         while not self._is_stopping and self._error is None and not self.interpreter.final:
+            self._is_woken = False  # all that it could have been woken for is looked at now
             if waiting:  # one at a time: what waits stays within the inbox's bound
                 self._inbox.take_in()
             if await self._step():
@@ -255,7 +257,7 @@ class Actor:
             begin(effect)
         if self.interpreter.final:
             self._effects.tell_end(self.interpreter.output)
-        if self._listeners:
+        if self._listeners.callbacks:
             self._listeners.tell(step)
         if self._requests:
             self._answer(step)
@@ -266,12 +268,8 @@ class Actor:
     async def _sleep(self) -> None:
         """Wait for an event or for what is due next."""
         due = self.interpreter.next_due()
-        clock = self.interpreter.clock
-        timeout: float | None = None
-        if due is not None and not isinstance(clock, SimulatedClock):
-            timeout = max(due - clock.time, 0.0)
-        if timeout is not None:
-            self._set_alarm(timeout)
+        if due is not None and not self._is_simulated:
+            self._set_alarm(max(due - self.interpreter.clock.time, 0.0))
         if not self._is_woken:
             self._idle.set()
             self._sleeper = asyncio.get_running_loop().create_future()
@@ -286,9 +284,10 @@ class Actor:
         """Wake up then, at the latest. One that is set for an earlier time stays: most timers are set to be cancelled,
         and to wake up in vain every now and then costs less than to set it anew with every step."""
         loop = asyncio.get_running_loop()
-        at, alarm = loop.time() + seconds, self._alarm
+        now, alarm = loop.time(), self._alarm
+        at = now + seconds
         if alarm is not None:
-            if loop.time() <= alarm.when() <= at:
+            if now <= alarm.when() <= at:
                 return
             alarm.cancel()
         self._alarm = loop.call_at(at, self._ring)
@@ -315,7 +314,7 @@ class Actor:
         if self.session.stream.is_heard:
             fields = {} if source is None else {"source": source}
             self.session.stream.publish("emit", self.path, self.now(), event=event, data=thaw(data), **fields)
-        if self._emit_listeners:
+        if self._emit_listeners.callbacks:
             self._emit_listeners.tell(event, data)
 
     def make_child(self, effect: StartInvocation, machine: ChildMachine) -> Actor:

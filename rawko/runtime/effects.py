@@ -59,17 +59,17 @@ class Effects:
 
     def begin(self, effect: Effect) -> None:
         """Begin one effect."""
-        match effect:
+        match effect:  # the most frequent first
+            case LogLine():
+                self._owner.session.log(self._owner, effect.message, effect.level, effect.data)
+            case EmitEvent():
+                self._owner.emitted(effect.event, effect.data)
             case StartInvocation():
                 self._invocations.start(effect)
             case StopInvocation(id, number):
                 self._invocations.stop(id, number)
             case SendTo(to, event, data):
                 self._send(to, event, data)
-            case EmitEvent(event, data):
-                self._owner.emitted(event, data)
-            case LogLine(message, level, data):
-                self._owner.session.log(self._owner, message, level, data)
             case _:
                 assert_never(effect)
 

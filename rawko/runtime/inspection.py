@@ -42,7 +42,7 @@ class InspectionStream:
     @property
     def is_heard(self) -> bool:
         """Whether anybody is told, now or later: else nothing needs to be put together for them."""
-        return self._is_keeping or bool(self._listeners or self._wakers)
+        return bool(self._is_keeping or self._wakers or self._listeners.callbacks)
 
     def publish(self, type: InspectionType, actor: str, time: float, **fields: Any) -> InspectionEvent:
         """Number an event and tell everybody."""

@@ -13,29 +13,29 @@ class Observers(Generic[C]):
 
     Args:
         report: Called with a message where a callback has raised.
+
+    Attributes:
+        callbacks: In order; others only look whether there are any.
     """
 
     def __init__(self, report: Callable[[str], None]) -> None:
-        self._callbacks: list[C] = []
+        self.callbacks: list[C] = []
         self._report = report
 
     def add(self, callback: C) -> Callable[[], None]:
         """Tell `callback` from now on; returns what ends it."""
-        self._callbacks.append(callback)
+        self.callbacks.append(callback)
         return lambda: self._remove(callback)
 
     def _remove(self, callback: C) -> None:
-        if callback in self._callbacks:
-            self._callbacks.remove(callback)
+        if callback in self.callbacks:
+            self.callbacks.remove(callback)
 
     def tell(self, *news: Any) -> None:
         """Call everybody."""
-        for callback in tuple(self._callbacks):
+        for callback in tuple(self.callbacks):
             try:
                 callback(*news)
             except Exception as error:  # noqa: BLE001 - foreign code; what watches must not be able to stop a run
                 self._remove(callback)
                 self._report(f"observer {callback!r} raised {type(error).__name__}: {error}; it is told nothing more")
-
-    def __bool__(self) -> bool:
-        return bool(self._callbacks)

@@ -13,6 +13,7 @@ from uuid import uuid4
 from rawko.interpreter.effects import EmitEvent, LogLine
 from rawko.interpreter.monitors import Monitor, watch
 from rawko.interpreter.steps import Step
+from rawko.interpreter.values import fields_of
 from rawko.runtime.errors import JournalError
 from rawko.runtime.inspection import KEPT, InspectionStream
 from rawko.runtime.journal import Journal, MemoryJournal, StepRecord, record_of
@@ -168,9 +169,7 @@ class Session:
         """Write a log line and show it."""
         if self.stream.is_heard:
             self.stream.publish("log", actor.path, actor.now(), message=message, level=level, data=dict(data))
-        fields = {"run": self.run, "actor": actor.path}
-        fields.update(data.items())  # quicker than ** for frozen data
-        self._write(level, message, fields)
+        self._write(level, message, {"run": self.run, "actor": actor.path, **fields_of(data)})
 
     def _write(self, level: str, message: str, data: Mapping[str, Any]) -> None:
         try:

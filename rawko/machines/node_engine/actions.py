@@ -10,7 +10,7 @@ from typing import Any, cast
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.events import Event
 from rawko.interpreter.updates import Update, Updates, assign, assigned, emitted, log, logged
-from rawko.interpreter.values import changed
+from rawko.interpreter.values import Record, changed
 from rawko.machines.node_engine import notes, walk
 from rawko.machines.node_engine.context import OUT_OF_TIME, REQUESTED, Ending, FailureReason, NodeEngineContext
 from rawko.machines.node_engine.decide import is_way_back, planned_delay_ms, target_of
@@ -21,8 +21,8 @@ bindings = Bindings()
 
 
 def _tell(context: NodeEngineContext, note: Note) -> tuple[Update, Update]:
-    event, data, message, level = note
-    return emitted(event, data), logged(message, level, notes.log_fields(context))
+    event, data, message, level = note  # records as they are: nothing in them but texts, numbers, and what is frozen
+    return emitted(event, Record(data)), logged(message, level, Record(notes.log_fields(context)))
 
 
 def _after(context: Any, changes: walk.Changes) -> NodeEngineContext:

@@ -27,8 +27,9 @@ Question: TypeAlias = Callable[[NodeEngineContext], bool]
 
 def exceeds_backtracks(context: NodeEngineContext) -> bool:
     """The way leads back once more than the policies allow: walks do not go round for ever."""
-    is_back = is_backtracked(context) or policy_backtracks(context)
-    return is_back and context.backtracks >= context.policies.max_backtracks
+    if context.backtracks < context.policies.max_backtracks:
+        return False
+    return is_backtracked(context) or policy_backtracks(context)
 
 
 def retries_same_node(context: NodeEngineContext) -> bool:
@@ -138,7 +139,9 @@ def target_of(context: NodeEngineContext) -> str:
 
 def is_way_back(context: NodeEngineContext) -> bool:
     """Whether the way to `target_of` is one back, so that it counts against the bound of backtracks."""
-    return is_backtracked(context) or (not policy_falls_back(context) and policy_backtracks(context))
+    if _next(context) is not None:
+        return is_backtracked(context)
+    return not policy_falls_back(context) and policy_backtracks(context)
 
 
 def planned_delay_ms(context: NodeEngineContext) -> int:

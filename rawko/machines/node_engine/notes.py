@@ -21,7 +21,7 @@ class Note(NamedTuple):
     """An event {event, data}, and the log line that says the same."""
 
     event: str
-    data: Mapping[str, Any]
+    data: dict[str, Any]
     message: str
     level: str = "info"
 

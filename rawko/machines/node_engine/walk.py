@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rawko.interpreter.values import fields_of
 from rawko.machines.node_engine.context import PATH_LIMIT, BudgetReason, NodeEngineContext
 
 Changes = Mapping[str, Any]
@@ -31,7 +32,7 @@ def attempted(context: NodeEngineContext, result: Any) -> Changes:
     if result.tokens:
         changes["tokens"] = context.tokens + result.tokens
     if len(result.data):
-        changes["data"] = dict(context.data.items()) | dict(result.data.items())  # quicker than ** for frozen ones
+        changes["data"] = {**fields_of(context.data), **fields_of(result.data)}
     return changes
 
 
