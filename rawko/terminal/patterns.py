@@ -16,7 +16,7 @@ from typing import Final
 
 from rawko.machines.node_engine.explore.ports import PatternError
 
-TIMEOUT_S: Final = 5.0
+TIMEOUT_S: Final = 2.0
 _SEARCHER: Final = Path(__file__).with_name("searcher.py")
 
 

@@ -22,7 +22,12 @@ rules:
   - {name: second, when: {screen: one}, type: two, press: enter}
   - {name: first, when: {after: ""}, type: one, press: enter}
 """
-WAITING = "policy: p\nrules: [{name: w, when: {without: go}, wait: true}, {name: e, stop: success}]\nstuck_after: 1000"
+WAITING = """
+policy: p
+launch: {silent_ms: 50}
+rules: [{name: w, when: {without: go}, wait: true}, {name: e, stop: success}]
+stuck_after: 1000
+"""
 LOUD = ("sh", "-c", "cat go 2>/dev/null; while :; do echo tick; sleep 0.05; done")
 """Never quiet, so that time passes; says `go` where there is a file of that name."""
 
@@ -148,14 +153,14 @@ def test_time_is_raised_and_only_time_at_work_counts(here: Here) -> None:
     assert done.report["continued"][0]["why"] == "wall_time"
 
 
-def test_an_exploration_that_was_cancelled_goes_on(rawko: Shell) -> None:
-    rawko.write("policy.yaml", WAITING)
-    started = rawko.start("explore", "--policy", "policy.yaml", "--quiet-ms", "50", "--cap", "60", "--json", *LOUD)
+def test_an_exploration_that_was_cancelled_goes_on(here: Here) -> None:
+    here.write("policy.yaml", WAITING)
+    started = here.start("explore", "--policy", "policy.yaml", "--quiet-ms", "50", "--cap", "60", "--json", *LOUD)
     started.wait_for("wait (rule w)")
     started.process.send_signal(signal.SIGINT)
     run = started.end().report["run"]
-    rawko.write("go", "go")
-    done = resume(rawko, run)
+    here.write("go", "go")
+    done = resume(here, run)
     assert (done.code, done.report["continued"][0]["why"]) == (0, "cancelled"), done.text
 
 
@@ -196,22 +201,22 @@ def test_what_an_exploration_keeps_cannot_be_changed(here: Here, words: tuple[st
 # ---------------------------------------------------------------- killed
 
 
-def test_killed_after_it_was_gone_on_with_it_is_open_again(rawko: Shell) -> None:
+def test_killed_after_it_was_gone_on_with_it_is_open_again(here: Here) -> None:
     """The report of the limit does not hold any more, from the moment on that it is gone on with."""
-    rawko.write("policy.yaml", WAITING)
+    here.write("policy.yaml", WAITING)
     flags = ("--policy", "policy.yaml", "--quiet-ms", "50", "--cap", "60", "--max-attempts", "4")
-    run = rawko("explore", "--json", *flags, *LOUD).report["run"]
-    going = rawko.start("explore", "--resume", run, "--max-attempts", "1000")
+    run = here("explore", "--json", *flags, *LOUD).report["run"]
+    going = here.start("explore", "--resume", run, "--max-attempts", "1000")
     going.wait_for("launched")
     os.killpg(going.process.pid, signal.SIGKILL)
     going.process.wait()
-    folder = folder_of(rawko, run)
+    folder = folder_of(here, run)
     assert json.loads((folder / "report.json").read_text())["outcome"] == "limit", "of before"
-    rawko.write("go", "go")
-    done = resume(rawko, run)
+    here.write("go", "go")
+    done = resume(here, run)
     assert (done.code, done.report["outcome"]) == (0, "success"), "with the limit that was raised: " + done.text
     assert [one["why"] for one in done.report["continued"]] == ["attempts", "interrupted"]
-    steps = [attempt["state"]["step_ordinal"] for attempt in attempts_of(rawko, done.report)]
+    steps = [attempt["state"]["step_ordinal"] for attempt in attempts_of(here, done.report)]
     assert sorted(set(steps)) == list(range(1, done.report["attempts"] + 1)), "no attempt is lost"
 
 

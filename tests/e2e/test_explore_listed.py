@@ -26,7 +26,7 @@ rules:
   - {name: say, when: {after: ""}, type: hello, press: enter}
 """
 KEY = {"ANTHROPIC_API_KEY": "k"}
-WAITING = "policy: p\nrules: [{name: w, wait: true}]\nstuck_after: 1000"
+WAITING = "policy: p\nlaunch: {silent_ms: 50}\nrules: [{name: w, wait: true}]\nstuck_after: 1000"
 
 
 def listed(rawko: Shell) -> list[dict[str, Any]]:
@@ -61,26 +61,26 @@ def test_runs_and_explorations_are_listed_as_they_began(here: Here) -> None:
     assert "(4 attempts, stopped; 20" in lines[2]
 
 
-def test_one_that_is_at_work_and_one_that_was_killed(rawko: Shell) -> None:
-    rawko.write("policy.yaml", WAITING)
-    started = rawko.start("explore", "--policy", "policy.yaml", "--quiet-ms", "50", "--cap", "60", "sleep", "86395")
+def test_one_that_is_at_work_and_one_that_was_killed(here: Here) -> None:
+    here.write("policy.yaml", WAITING)
+    started = here.start("explore", "--policy", "policy.yaml", "--quiet-ms", "50", "--cap", "60", "sleep", "86395")
     started.wait_for("wait (rule w)")
     run = started.text().split()[1]
-    (one,) = listed(rawko)
+    (one,) = listed(here)
     assert (one["outcome"], one["process"]) == ("running", started.process.pid)
     assert one["state"] in ("wait_idle", "switch_policy")
-    assert f"at work in process {started.process.pid}" in rawko("show", run).out
+    assert f"at work in process {started.process.pid}" in here("show", run).out
     os.killpg(started.process.pid, signal.SIGKILL)
     started.process.wait()
-    (one,) = listed(rawko)
+    (one,) = listed(here)
     assert (one["outcome"], one["process"]) == ("interrupted", None)
-    shown = rawko("show", run).out
+    shown = here("show", run).out
     assert "outcome   interrupted" in shown
     assert shown.endswith(f"go on with: rawko explore --resume {run}\n")
-    assert "attempts, in " in rawko("runs").out
-    limited = resume(rawko, run, "--max-attempts", "1")
+    assert "attempts, in " in here("runs").out
+    limited = resume(here, run, "--max-attempts", "1")
     assert (limited.code, limited.report["reason"]) == (3, "attempts")
-    (one,) = listed(rawko)
+    (one,) = listed(here)
     assert (one["outcome"], one["state"]) == ("limit", "stopped")
 
 
@@ -195,19 +195,19 @@ def journaled(state: Path) -> set[str]:
         return {str(run) for (run,) in connection.execute("SELECT run FROM steps UNION SELECT run FROM runs")}
 
 
-def test_an_exploration_at_work_is_not_pruned(rawko: Shell) -> None:
+def test_an_exploration_at_work_is_not_pruned(here: Here) -> None:
     """Also where it is taken up between the list and the removal: whoever is at work holds it."""
-    rawko.write("policy.yaml", WAITING)
+    here.write("policy.yaml", WAITING)
     flags = ("--policy", "policy.yaml", "--quiet-ms", "50", "--cap", "60")
-    run = rawko("explore", "--json", *flags, "--max-attempts", "1", "sleep", "86394").report["run"]
-    started = rawko.start("explore", "--resume", run, "--max-attempts", "9999")
+    run = here("explore", "--json", *flags, "--max-attempts", "1", "sleep", "86394").report["run"]
+    started = here.start("explore", "--resume", run, "--max-attempts", "9999")
     started.wait_for("launched")
     try:
-        done = rawko("runs", "prune", "--keep", "0", "--yes", "--json")
+        done = here("runs", "prune", "--keep", "0", "--yes", "--json")
         assert (done.code, done.out) == (0, '{"would_remove": [], "kept": []}\n'), done.text
-        state = next(rawko.state.glob("*/journal.db")).parent
+        state = next(here.state.glob("*/journal.db")).parent
         with pytest.raises(ConfigError, match=f"nothing was pruned: exploration '{run}' is in use by process"):
-            asyncio.run(prune(load_settings(rawko.folder, Flags(), rawko.environ(KEY)), [run]))
+            asyncio.run(prune(load_settings(here.folder, Flags(), here.environ(KEY)), [run]))
         assert (state / "explorations" / run / "plan.json").is_file()
     finally:
         started.process.send_signal(signal.SIGINT)
