@@ -10,6 +10,7 @@ import asyncio
 import shutil
 import time
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +24,7 @@ from rawko.app.record import RunRecord, list_records, runs_folder
 from rawko.config import ConfigError, Settings
 from rawko.runtime.errors import JournalError
 from rawko.runtime.ports import WorkspaceError
+from rawko.workspace.locks import FileLock
 
 ENDED: Final = ("success", "failure", "limit", "cancelled")
 """Outcomes that nobody goes on from; others are pruned only where they are named."""
@@ -117,6 +119,14 @@ async def prune(settings: Settings, runs: Collection[str], *, is_shrinking: bool
         ConfigError: A run is at work now, or the snapshots cannot be given up: then the runs are in the list again. Or
             the journal cannot be written: then the next prune goes on.
     """
+    try:
+        with FileLock(settings.state_dir / "prune.lock").alone():  # what one takes out no other puts back
+            return await _prune(settings, runs, is_shrinking=is_shrinking)
+    except WorkspaceError as error:
+        raise ConfigError(f"nothing was pruned: {error}") from error
+
+
+async def _prune(settings: Settings, runs: Collection[str], *, is_shrinking: bool) -> Pruning:
     before = _bytes_in(settings.state_dir)
     journal = open_journal(settings)
     try:
@@ -142,18 +152,21 @@ async def prune(settings: Settings, runs: Collection[str], *, is_shrinking: bool
 
 def _take_out(settings: Settings, runs: Collection[str]) -> None:
     place = settings.state_dir / _DOOMED
+    taken: list[str] = []
     try:
         place.mkdir(exist_ok=True)
         for run in runs:
-            if is_exploration(settings.state_dir, run):
-                explorations.take_out(settings, run, place / run)
-            else:
-                (runs_folder(settings.state_dir) / run).rename(place / run)
+            with suppress(FileNotFoundError):  # another prune was first
+                if is_exploration(settings.state_dir, run):
+                    explorations.take_out(settings, run, place / run)
+                else:
+                    (runs_folder(settings.state_dir) / run).rename(place / run)
+                taken.append(run)
     except ConfigError as error:
-        _put_back(settings, _taken_out(settings))
+        _put_back(settings, taken)
         raise ConfigError(f"nothing was pruned: {error}") from error
     except OSError as error:
-        _put_back(settings, _taken_out(settings))
+        _put_back(settings, taken)
         raise ConfigError(f"nothing was pruned: {error.filename}: {error.strerror}") from error
 
 

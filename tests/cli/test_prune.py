@@ -7,6 +7,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pygit2
 import pytest
 
@@ -139,3 +140,23 @@ def test_a_prune_that_was_killed_is_finished_by_the_next(rawko: Shell, typed: Ty
     assert done.report["runs"] == runs[:1]
     assert journaled(state) == snapshots(state) == set(runs[1:])
     assert list((state / "pruned").iterdir()) == []
+
+
+def test_two_prunes_at_once_remove_everything_once(rawko: Shell, typed: Typed) -> None:
+    """The later one waits for the other, and has nothing left to do; it puts nothing back that the other removes."""
+    runs = begin_runs(rawko, typed, 2)
+    state = state_of(rawko)
+    lock = FileLock(state / "prune.lock")
+    with lock.alone():
+        waiting = rawko.start("runs", "prune", "--outcome", "success", "--yes", "--json")
+        waiting.wait_until(lambda: _waits_for(waiting.process.pid, state / "prune.lock"))
+        for run in runs:
+            (state / "runs" / run).rename(state / run)  # as the other prune does
+    ended = waiting.end()
+    assert (ended.code, ended.report["runs"]) == (0, []), ended.text
+    assert listed(typed) == set()
+
+
+def _waits_for(process: int, lock: Path) -> bool:
+    """Whether a process has a file open."""
+    return any(Path(one.path) == lock for one in psutil.Process(process).open_files())
