@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from rawko.chart.assemble import sealed
 from rawko.chart.definition import Chart, Contract, GuardCall
 from rawko.interpreter import ActionError, Bindings, EventlessCycleError, Interpreter, InvocationError, Step
+from rawko.interpreter.program import program_of
 from tests.interpreter.strategies import Move, chart_bindings, charts, interpreter_of, is_legal, moves
 
 fast = settings(
@@ -159,6 +160,42 @@ def test_whichever_condition_fails_all_is_as_before_but_the_event(chart: Chart, 
         run(machine, move)
     for at in range(1, min(counting.calls, 40) + 1):
         fails_once(chart, story, Failing(at))
+
+
+@settings(fast, max_examples=8)
+@given(charts(), moves)
+def test_conditions_are_asked_alike_whether_somebody_listens_or_not(chart: Chart, story: list[Move]) -> None:
+    chart = contracted(chart)
+    assert program_of(chart, Failing(0).bindings()).checks_inline
+    at = 0
+    while at <= 40:
+        alone, heard = Failing(at), Failing(at)
+        assert told(chart, story, alone, listens=False) == told(chart, story, heard, listens=True)
+        assert alone.calls == heard.calls
+        at += 1
+        if at > alone.calls:
+            break
+
+
+def told(chart: Chart, story: list[Move], failing: Failing, *, listens: bool) -> list[Any]:
+    """What comes of a story: steps and errors in order, and the machine that is left."""
+    machine = interpreter_of(chart, failing.bindings())
+    if listens:
+        machine.attach(lambda event: None)
+    found: list[Any] = []
+    for move in (None, *story):
+        if move is not None:
+            move(machine)
+        while True:
+            try:
+                step = machine.execute_once()
+            except (ActionError, InvocationError) as error:
+                found.append((type(error).__name__, str(error)))
+                continue
+            if step is None:
+                break
+            found.append((step.configuration, step.updates, step.effects, step.receipt))
+    return [*found, machine.snapshot()]
 
 
 def fails_once(chart: Chart, story: list[Move], failing: Failing) -> None:
