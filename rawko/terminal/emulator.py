@@ -147,6 +147,21 @@ class _Grid(pyte.Screen):
         self._main = None
         super().reset()
 
+    def resize(self, lines: int | None = None, columns: int | None = None) -> None:
+        """Of what does not fit any more, lines above go so far as the cursor needs room, else those below."""
+        height = lines or self.lines
+        if height < self.lines:
+            above = max(self.cursor.y + 1 - height, 0)
+            kept = {y - above: row for y, row in self.buffer.items() if above <= y < above + height}
+            self.buffer.clear()
+            self.buffer.update(kept)
+            self.cursor.y -= above
+            self.lines = height
+        super().resize(height, columns)
+        self.set_margins()
+        self.ensure_hbounds()
+        self.ensure_vbounds()
+
     # ------------------------------------------------------------ drawing
 
     def draw(self, data: str) -> None:
@@ -259,12 +274,12 @@ def _combines(character: str) -> bool:
 
 
 def _tolerant(handler: Callable[..., None]) -> Callable[..., None]:
-    """A handler that ignores parameters which its sequence does not have, as terminals do."""
+    """A handler that ignores a sequence which makes no sense, as terminals do; pyte fails of some in its own ways."""
 
     def handle(*parameters: int, **flags: Any) -> None:
         try:
             handler(*parameters, **flags)
-        except TypeError:
+        except Exception:  # noqa: BLE001 - foreign code, and a program may write anything
             return
 
     return handle

@@ -38,6 +38,7 @@ def shown(*pieces: bytes | str, columns: int = 20, lines: int = 5) -> Emulator:
         ("\x1b[!pseen", "seen"),
         ("\x1b[38:2::1:2:3mseen\x1b[4:3m!", "seen!"),
         ("\x1b[?2026hseen\x1b[?2026l", "seen"),
+        ("\x1b[5Jseen\x1b[9K", "seen"),
         ("\x1b[2 qseen", "seen"),
         ("\x1b(0lqk\x1b(B", "┌─┐"),
         ("\x1b[?6nseen", "seen"),
@@ -69,6 +70,39 @@ def test_nothing_that_is_written_is_too_much(written: bytes, cut: int) -> None:
     screen = emulator.screen()
     assert len(screen.lines) == 5
     assert "alive" in screen.text
+
+
+SIZES = st.tuples(st.sampled_from((2, 3, 20)), st.sampled_from((1, 2, 9)))
+
+
+@given(st.lists(st.one_of(st.binary(max_size=40), SIZES), max_size=12))
+@settings(max_examples=100, deadline=None)
+def test_the_cursor_stays_on_the_screen_whatever_size_it_gets(happenings: list[bytes | tuple[int, int]]) -> None:
+    emulator, size = shown("\n\n\n\nlast"), (20, 5)
+    for one in happenings:
+        if isinstance(one, bytes):
+            emulator.feed(one)
+        else:
+            size = one
+            emulator.resize(*size)
+        screen = emulator.screen()
+        assert (screen.columns, len(screen.lines)) == size
+        assert screen.cursor[0] < size[0]
+        assert screen.cursor[1] < size[1]
+
+
+@pytest.mark.parametrize(
+    ("written", "text", "cursor"),
+    [("1\r\n2\r\n3\r\n4\r\n5", "4\n5", (1, 1)), ("1\r\n2\r\n3\x1b[H", "1\n2", (0, 0)), ("\x1b[4;5r1", "1", (1, 0))],
+)
+def test_a_screen_that_gets_smaller_keeps_the_line_of_the_cursor(
+    written: str, text: str, cursor: tuple[int, int]
+) -> None:
+    emulator = shown(written)
+    emulator.resize(20, 2)
+    assert (emulator.screen().text, emulator.screen().cursor) == (text, cursor)
+    emulator.feed(b"\r\n\n\n\n-")
+    assert emulator.screen().text == "\n-"
 
 
 PIECES = ("a", "日", "\u0301", "👩\u200d🚀", "\n", "\r", "\t", "\b", "\x1b[2C", "\x1b[K", "\x1b[P", "\x1b[@", "\x1b[X")
