@@ -391,7 +391,7 @@ def state_dir(workspace: Path, environ: Mapping[str, str]) -> Path:
     own = own_state_dir(workspace, environ)
     pointer = own / STATE_POINTER
     try:
-        return own.parent / pointer.read_text(encoding="utf-8").strip()
+        return own.parent / os.fsdecode(pointer.read_bytes().removesuffix(b"\n"))
     except (FileNotFoundError, NotADirectoryError):
         return own
     except (OSError, ValueError) as error:
@@ -400,12 +400,15 @@ def state_dir(workspace: Path, environ: Mapping[str, str]) -> Path:
 
 STATE_POINTER = "elsewhere"
 """A file that names the state folder to use instead, beside this one."""
+_STATE_NAME_BYTES = 200
+"""Of the workspace's name, for people; the whole path is in the digest behind it."""
 
 
 def own_state_dir(workspace: Path, environ: Mapping[str, str]) -> Path:
     """The state folder of a workspace by its path alone."""
     digest = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:12]
-    name = f"{workspace.name or 'root'}-{digest}"
+    called = os.fsdecode(os.fsencode(workspace.name or "root")[:_STATE_NAME_BYTES])
+    name = f"{called}-{digest}"
     base = environ.get("RAWKO_STATE_DIR")
     if base:
         return Path(base).absolute() / name
@@ -429,7 +432,7 @@ def share_state(workspace: Path, state: Path, environ: Mapping[str, str]) -> Non
         raise ConfigError(f"the folder {str(workspace)!r} has runs of its own already (`rawko runs` there)")
     try:
         own.mkdir(parents=True, exist_ok=True)
-        (own / STATE_POINTER).write_text(state.name + "\n", encoding="utf-8")
+        (own / STATE_POINTER).write_bytes(os.fsencode(state.name) + b"\n")
     except OSError as error:
         raise ConfigError(f"{own / STATE_POINTER}: cannot be written: {error.strerror}") from error
 

@@ -59,11 +59,20 @@ def repository_around(folder: Path, environ: Mapping[str, str]) -> Repository | 
     clean = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
     try:
         asked = ("--absolute-git-dir", "--show-toplevel", "--show-prefix")
-        told = _run(["git", "rev-parse", *asked], folder, {**clean, "LC_ALL": "C"}).decode(errors="surrogateescape")
+        told = _answers(asked, folder, clean)
+        if len(told) != len(asked):  # there are line breaks in a path
+            told = [_answers((one,), folder, clean, is_one=True)[0] for one in asked]
     except GitError:
         return None
-    git_dir, top, prefix = told.split("\n")[:3]
+    git_dir, top, prefix = told
     return Repository(Path(git_dir), Path(top), prefix, dict(environ))
+
+
+def _answers(asked: Sequence[str], folder: Path, environ: Mapping[str, str], *, is_one: bool = False) -> list[str]:
+    """What `git rev-parse` says, line by line."""
+    said = _run(["git", "rev-parse", *asked], folder, {**environ, "LC_ALL": "C"}).decode(errors="surrogateescape")
+    said = said.removesuffix("\n")
+    return [said] if is_one else said.split("\n")
 
 
 def head_of(folder: Path, environ: Mapping[str, str]) -> str | None:

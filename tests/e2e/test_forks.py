@@ -334,6 +334,23 @@ def test_what_is_not_checked_out_stays_and_any_hash_will_do(rawko: Shell, typed:
     assert git(rawko.folder, "show", "b:out/file") == "out\n"
 
 
+@pytest.mark.parametrize("name", [b"p\xff\n \"q' $y", b" p", b"p" * 250])
+def test_forks_and_branches_of_a_folder_with_an_odd_name(rawko: Shell, typed: Typed, name: bytes) -> None:
+    folder = rawko.folder.parent / os.fsdecode(name)
+    folder.mkdir()
+    repository(folder)
+    words = ("run", TASK, "--agent", "developer", "--scenario", str(rawko.scenario(*REPLIES)), "--yes", "--json", "-q")
+    run = typed(*words, cwd=folder).report["run"]
+    into = folder.parent / os.fsdecode(b"into \xff\n " + name[:4])
+    fork = typed("fork", f"{run}@last", "--task", "More", "--into", str(into), "--json", cwd=folder)
+    assert fork.code == 0, fork.text
+    assert files_of(into) == {**FILES[3], ".gitignore": "build/\n*.log\n", "README": "hello\n"}
+    assert fork.report["run"] in typed("runs", cwd=into).out, "it shares the folder of what it comes from"
+    branch = typed("branch", f"{run}@last", "b", "--json", cwd=folder)
+    assert branch.code == 0, branch.text
+    assert git(folder, "show", "b:a.txt") == "one\ntwo\n"
+
+
 def test_names_that_no_branch_has(in_git: Travel) -> None:
     for name in ("", "a b", "-x", "a..b", "HEAD", "@", "x.lock"):
         refused = in_git.typed("branch", in_git.at("last"), "--", name)
