@@ -96,11 +96,15 @@ class Exploration:
         """What can be told without starting anything.
 
         Raises:
-            ConfigError: No such program, or one that cannot be executed; a bound on a cost that is not known.
+            ConfigError: No such program, or one that cannot be executed; a variable that is to be typed and is not set;
+                a bound on a cost that is not known.
         """
         problem = find_program(self.plan.command[0], self.settings.environ, self.plan.cwd)
         if problem is not None:
             raise ConfigError(problem)
+        unset = [name for name in self.plan.policy.variables if not self.settings.environ.get(name)]
+        if unset:
+            raise ConfigError(f"the policy has the value of {unset[0]} typed, which the environment does not hold")
         most = self.limits.over(self.plan).max_cost_usd
         if most is not None and self.plan.uses_model:
             require_prices(self.settings, [self.settings.model], most)
@@ -203,6 +207,7 @@ class Exploration:
             cwd=self.plan.cwd,
             env=program_environment(self.settings, is_models_choice=self.plan.uses_model),
             size=self.plan.size,
+            secrets={name: self.settings.environ[name] for name in self.plan.policy.variables},
             mark=self.id,
             on_group=lambda group, is_there: (leftovers.note if is_there else leftovers.forget)(group),
             before_launch=leftovers.end_all,

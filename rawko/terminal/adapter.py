@@ -36,6 +36,7 @@ class PtyTerminal:
         command: The program and its arguments.
         size: (columns, lines).
         write_timeout_s: So long a program may leave unread what is typed.
+        secrets: Values that may be typed, by the names of their variables; the program does not see these.
         mark: By which all that the program starts is found again, also by another process after a crash; by default
             known to nobody else.
         before_launch: Called before each launch, in a thread.
@@ -49,6 +50,7 @@ class PtyTerminal:
         cwd: str,
         env: Mapping[str, str],
         size: tuple[int, int] = (80, 24),
+        secrets: Mapping[str, str] | None = None,
         mark: str | None = None,
         on_group: Callable[[int, bool], None] = lambda group, is_there: None,
         before_launch: Callable[[], object] = lambda: None,
@@ -56,7 +58,8 @@ class PtyTerminal:
     ) -> None:
         self._command = tuple(command)
         self._cwd = cwd
-        self._env = terminal_environment(env)
+        self._secrets = dict(secrets or {})
+        self._env = terminal_environment({name: value for name, value in env.items() if name not in self._secrets})
         self._size = size
         self._mark = mark or uuid4().hex
         self._on_group = on_group
@@ -143,8 +146,12 @@ class PtyTerminal:
                 return False
             await self._output_within(min(until - now, _POLL_S))
 
-    async def send(self, text: str, keys: Sequence[str], *, paste: bool = False) -> None:
-        """Type a text, then press keys."""
+    async def send(self, text: str, keys: Sequence[str], *, paste: bool = False, env: str = "") -> None:
+        """Type a text, or the value of a variable, then press keys."""
+        if env:
+            if env not in self._secrets:
+                raise TerminalError(f"there is no value of {env} to type")
+            text = self._secrets[env]
         process = self._process
         if process is None or process.exit_status is not None:
             raise TerminalError(f"the program has ended{_with_status(self.exit_status)}: it cannot be typed at")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
+import sys
 
 import pytest
 
@@ -88,3 +89,44 @@ def test_whoever_asks_for_json_gets_it_though_nobody_can_read_the_rest(rawko: Sh
     )
     report = json.loads(done.stdout.splitlines()[-1])
     assert (done.returncode, report["outcome"]) in ((130, "cancelled"), (0, "success"))
+
+
+PASSWORD = """
+policy: p
+rules:
+  - {name: in, when: {screen: welcome}, stop: success}
+  - {name: password, when: {screen: "Password:"}, type_env: MY_PASSWORD, press: enter, times: 1}
+otherwise: wait
+"""
+ASKS = """
+import getpass, os
+print("welcome" if getpass.getpass() == "s3cret ü" and "MY_PASSWORD" not in os.environ else "no")
+"""
+
+
+def test_a_password_is_typed_and_recorded_nowhere(here: Here) -> None:
+    here.write("policy.yaml", PASSWORD)
+    here.write("asks.py", ASKS)
+    words = ("--policy", "policy.yaml", "-o", "page.html", sys.executable, "asks.py")
+    done = explore(here, *words, env={"MY_PASSWORD": "s3cret ü"})
+    assert (done.code, done.report["outcome"]) == (0, "success"), done.text
+    assert "type $MY_PASSWORD, press enter (rule password)" in done.err
+    kept = [path for path in (*here.state.rglob("*"), here.folder / "page.html") if path.is_file()]
+    assert len(kept) > 4
+    assert not [path for path in kept if b"s3cret" in path.read_bytes()]
+    assert "s3cret" not in done.text
+
+
+def test_a_password_that_is_not_there_is_missed_beforehand(here: Here) -> None:
+    here.write("policy.yaml", PASSWORD)
+    done = here("explore", "--policy", "policy.yaml", "cat")
+    told = "the policy has the value of MY_PASSWORD typed, which the environment does not hold"
+    assert (done.code, told in done.err) == (2, True), done.text
+
+
+def test_a_model_cannot_have_our_variables_typed(here: Here) -> None:
+    asked = decide("keys", text="x", env="HOME")
+    scenario = here.scenario(asked, decide("stop", outcome="success"))
+    done = explore(here, "--scenario", str(scenario), *CAT)
+    assert done.code == 0, done.text
+    assert [decision["gist"] for decision in done.report["decisions"]] == ["type 'x'", "stop: success"]

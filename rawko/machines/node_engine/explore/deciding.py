@@ -221,7 +221,7 @@ class Deciding:
             return self._dead_end(decision.reason or "the policy says so", rule)
         if decision.action == "keys":
             try:
-                await self._terminal.send(decision.text, decision.keys, paste=decision.paste)
+                await self._terminal.send(decision.text, decision.keys, paste=decision.paste, env=decision.env)
             except TerminalError as error:
                 return self._dead_end(str(error), rule)
         if decision.action == "stop":

@@ -33,6 +33,7 @@ class Decision(Data):
         text: Typed first, as it is.
         keys: Pressed then, by their names.
         paste: The text comes as from the clipboard.
+        env: Variable of our environment whose value is typed instead of a text; it is recorded nowhere. A rule's alone.
         outcome: Of `stop`: whether the goal is reached.
         reason: Why.
         summary: Of `stop`: what was found out.
@@ -42,6 +43,7 @@ class Decision(Data):
     text: Annotated[str, Field(max_length=MAX_TEXT_CHARS)] = ""
     keys: Annotated[tuple[str, ...], Field(max_length=MAX_KEYS)] = ()
     paste: bool = False
+    env: str = ""
     outcome: Verdict | None = None
     reason: str = ""
     summary: str = ""
@@ -55,6 +57,7 @@ class Decision(Data):
     def gist(self) -> str:
         """What is done, in one line."""
         typed = f"{'paste' if self.paste else 'type'} {quoted(self.text)}" if self.text else ""
+        typed = f"type ${self.env}" if self.env else typed
         pressed = f"press {' '.join(self.keys)}" if self.keys else ""
         words = {"keys": ", ".join(filter(None, (typed, pressed))), "stop": f"stop: {self.outcome}", "back": "dead end"}
         return words.get(self.action, self.action)
@@ -62,7 +65,12 @@ class Decision(Data):
     @property
     def choice(self) -> str:
         """What tells two decisions of a model at one screen apart."""
-        return f"{'paste' if self.paste else 'keys'}:{self.text!r}:{' '.join(self.keys)}"
+        typed = f"${self.env}" if self.env else repr(self.text)
+        return f"{'paste' if self.paste else 'keys'}:{typed}:{' '.join(self.keys)}"
+
+
+_ANSWERED: Final = frozenset(Decision.model_fields) - {"env"}
+"""What a model may say: it could have our keys typed otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +130,7 @@ def parse_decision(text: str) -> Decision:
         value = json_object(text, keys="'action', 'text', 'keys', 'outcome', 'reason', 'summary'")
     except AnswerError as error:
         raise DecisionError(str(error)) from error
-    known = {key: item for key, item in value.items() if key in Decision.model_fields and item is not None}
+    known = {key: item for key, item in value.items() if key in _ANSWERED and item is not None}
     try:
         decision = Decision.model_validate(known)
     except ValidationError as error:
@@ -136,7 +144,7 @@ def require_whole(decision: Decision) -> Decision:
     Raises:
         DecisionError: It types nothing, or stops without saying how.
     """
-    if decision.action == "keys" and not (decision.text or decision.keys):
+    if decision.action == "keys" and not (decision.text or decision.keys or decision.env):
         raise DecisionError("action 'keys' needs 'text' or 'keys'")
     if decision.action == "stop" and decision.outcome is None:
         raise DecisionError("action 'stop' needs 'outcome': success or failure")

@@ -109,7 +109,7 @@ async def _replay(call: NodeCall, terminal: Terminal, policy: ExplorePolicy) -> 
             return number, True
         decision = Decision.model_validate(event["decision"])
         try:
-            await terminal.send(decision.text, decision.keys, paste=decision.paste)
+            await terminal.send(decision.text, decision.keys, paste=decision.paste, env=decision.env)
         except TerminalError:
             return number, True
     return len(recorded), False

@@ -65,6 +65,7 @@ class Rule(Data):
     """What is done where a screen looks so: `type`, `paste` and `press`, or one of `wait`, `back`, `ask`, `stop`.
 
     Attributes:
+        type_env: A variable of our environment whose value is typed, and recorded nowhere: a password, say.
         times: How often between two launches; None is no bound.
     """
 
@@ -72,6 +73,7 @@ class Rule(Data):
     when: When = When()
     type: Annotated[str, Field(max_length=MAX_TEXT_CHARS)] | None = None
     paste: Annotated[str, Field(max_length=MAX_TEXT_CHARS)] | None = None
+    type_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
     press: Annotated[Texts, Field(max_length=MAX_KEYS)] = ()
     wait: Literal[True] | None = None
     back: Literal[True] | None = None
@@ -87,12 +89,14 @@ class Rule(Data):
 
     @model_validator(mode="after")
     def _does_one_thing(self) -> Rule:
-        types = bool(self.type or self.paste or self.press)
+        types = bool(self.type or self.paste or self.type_env or self.press)
         others = [name for name in ("wait", "back", "ask", "stop") if getattr(self, name) is not None]
         if types + len(others) != 1:
-            raise ValueError("a rule does one thing: 'type', 'paste' and 'press', or 'wait', 'back', 'ask' or 'stop'")
-        if self.type and self.paste:
-            raise ValueError("'type' excludes 'paste'")
+            raise ValueError(
+                "a rule does one thing: 'type', 'paste' or 'type_env' and 'press', or 'wait', 'back', 'ask' or 'stop'"
+            )
+        if sum(map(bool, (self.type, self.paste, self.type_env))) > 1:
+            raise ValueError("'type', 'paste' and 'type_env' exclude each other")
         return self
 
     @property
@@ -103,7 +107,14 @@ class Rule(Data):
         if self.wait or self.back:
             return Decision(action="wait" if self.wait else "back", reason=self.reason)
         text = self.paste or self.type or ""
-        return Decision(action="keys", text=text, keys=self.press, paste=bool(self.paste), reason=self.reason)
+        return Decision(
+            action="keys",
+            text=text,
+            keys=self.press,
+            paste=bool(self.paste),
+            env=self.type_env or "",
+            reason=self.reason,
+        )
 
 
 class LaunchPolicy(Data):
@@ -158,6 +169,11 @@ class ExplorePolicy(Data):
         if self.cap_ms < self.quiet_ms:
             raise ValueError(f"cap_ms {self.cap_ms} is below quiet_ms {self.quiet_ms}")
         return self
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of our environment whose values are typed, each once."""
+        return tuple(dict.fromkeys(rule.type_env for rule in self.rules if rule.type_env is not None))
 
     @property
     def patterns(self) -> tuple[str, ...]:

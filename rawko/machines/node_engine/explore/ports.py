@@ -60,8 +60,9 @@ class Terminal(Protocol):
         """Wait until a text is on the screen ("": anything); False if it is not in time, or the program ends."""
         ...
 
-    async def send(self, text: str, keys: Sequence[str], *, paste: bool = False) -> None:
-        """Type a text, then press keys. `paste`: the text comes as from the clipboard.
+    async def send(self, text: str, keys: Sequence[str], *, paste: bool = False, env: str = "") -> None:
+        """Type a text, then press keys. `paste`: the text comes as from the clipboard. `env`: what is typed instead is
+        the value of this variable.
 
         Raises:
             TerminalError: The program has ended, or takes no input.
