@@ -50,8 +50,8 @@ Feature: A walk over nodes, attempt by attempt
     Given state "executing" is active
     And context field "callbacks" is []
     When actor "run_once" is done with {"outcome": "SUCCESS", "next_node": "perceive", "retry_delay_ms": null, "backtracked": false, "events": [], "data": {}, "tokens": 0, "is_retryable": true, "error": null}
-    Then state "deciding" is entered
-    And state "persisting" is not entered
+    Then state "persisting" is entered
+    And state "reporting" is entered
     And state "checking" is active
     And actor "persist" is not started
     And actor "report_attempt" is not started

@@ -87,15 +87,14 @@ class Agenda:
 
     def cancel(self, id: str) -> None:
         """Withdraw all delayed events of that id, due ones that were not consumed included."""
-        if not self._timers:
-            return
-        group = self._timers.pop(id, None)
+        timers = self._timers
+        group = timers.pop(id, None) if timers else None
         if group is None:
             return
         for timer in group:
             timer.is_dead = True
         self._dead += len(group)
-        if not self._timers and self._heap is not None:
+        if not timers and self._heap is not None:
             self._heap.clear()
             self._dead = 0
         elif self._heap is not None and 2 * self._dead > len(self._heap) + 16:

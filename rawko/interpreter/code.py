@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias, assert_never
 
 from rawko.chart import definition as d
@@ -96,7 +97,7 @@ def bind_arguments(
     constants = {key: freeze(a.value) for key, a in arguments if isinstance(a, d.LiteralArgument)}
     references = tuple((key, a) for key, a in arguments if isinstance(a, d.Reference))
     if not references:
-        return lambda context, event: function(context, event, **constants)
+        return partial(function, **constants)
 
     def call(context: Any, event: Any) -> Any:
         found = {key: resolve(reference, context, event) for key, reference in references}

@@ -284,7 +284,7 @@ class Operations(Core):
             return
         self._forget_invocation(invocation)
         if invocation.timeout_s is not None:
-            self._begin_work().staged.append(timeout_id(invocation.number))
+            self._begin_work().staged.append(f"timeout.{invocation.number}")
 
     def _stop_invocation(self, invocation: Invocation) -> None:
         self._forget_invocation(invocation)
@@ -387,7 +387,7 @@ def timeout_id(number: int) -> str:
 
 def timeout_timer(invocation: Invocation, now: float, seq: int) -> Timer:
     """The timer that limits an invocation which starts now."""
-    assert invocation.timeout_s is not None
-    id, event, number = timeout_id(invocation.number), f"error.invoke.{invocation.id}", invocation.number
-    delay = invocation.timeout_s
+    number, delay = invocation.number, invocation.timeout_s
+    assert delay is not None
+    id, event = f"timeout.{number}", f"error.invoke.{invocation.id}"
     return Timer(now + delay, seq, id, event, {}, None, invocation.state, delay, "original", number)

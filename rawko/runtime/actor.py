@@ -440,7 +440,8 @@ class Actor:
     def _enqueue(self, action: Callable[[], object]) -> None:
         if not self._ended.is_set():
             self._inbox.put(action)
-            self.wake_up()
+            self._idle.clear()
+            self._wake()
 
     async def room(self) -> None:
         """Wait until the inbox has room: iterators are slowed down to the machine's pace."""

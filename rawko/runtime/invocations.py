@@ -16,7 +16,7 @@ from rawko.interpreter.effects import StartInvocation
 from rawko.interpreter.errors import BindingError, InvocationError, NotJsonError
 from rawko.interpreter.events import Event
 from rawko.interpreter.monitors import MonitorViolated
-from rawko.interpreter.values import freeze
+from rawko.interpreter.values import FROZEN, freeze
 from rawko.runtime.errors import ActorCrashed, JournalError
 from rawko.runtime.logic import ActorFailed, ChildFactory, ChildMachine, Done, Immediate
 
@@ -180,7 +180,7 @@ class Invocations:
                 output = await way.call(effect, owner)
             else:
                 output = await self._result(effect, way.call(effect, owner))
-            frozen = output if output is None else freeze(output, f"output of {id}")
+            frozen = output if type(output) in FROZEN else freeze(output, f"output of {id}")
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is None or task.cancelling():

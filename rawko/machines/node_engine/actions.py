@@ -53,9 +53,8 @@ def begin_attempt(context: NodeEngineContext, event: Event) -> Updates:
 @bindings.action
 def record_attempt(context: NodeEngineContext, event: Event) -> Updates:
     """Keep the result, and what the node knows and has used."""
-    changes = walk.attempted(context, event.output)
-    after = _after(context, changes)
-    return assigned(changes), *_tell(after, notes.attempt_done(after))
+    result = event.output
+    return assigned(walk.attempted(context, result)), *_tell(context, notes.attempt_done(context, result))
 
 
 @bindings.action

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.values import thaw
+from rawko.interpreter.values import fields_of, thaw
 from rawko.machines.node_engine import ports as calls
 from rawko.machines.node_engine.context import EngineResult, RunState
 from rawko.machines.node_engine.ports import NodeEnginePorts, never_stop
@@ -54,4 +54,4 @@ async def _on_attempt(ports: NodeEnginePorts, input: Mapping[str, Any]) -> None:
 def _state(given: Mapping[str, Any]) -> RunState:
     """A state of its own for whoever is called: what they change in it is nobody's."""
     own = {"path": tuple(given["path"]), "data": thaw(given["data"]), "result": thaw(given["result"])}
-    return RunState.model_validate({name: own.get(name, value) for name, value in given.items()})
+    return RunState.model_validate({**fields_of(given), **own})

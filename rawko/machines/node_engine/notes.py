@@ -47,10 +47,8 @@ def attempt_started(context: NodeEngineContext) -> Note:
     return Note("ATTEMPT_STARTED", data, f"Attempt {context.step_ordinal} of {context.node_name!r}")
 
 
-def attempt_done(context: NodeEngineContext) -> Note:
-    """NE-008. The result is in the context already."""
-    result = context.result
-    assert result is not None
+def attempt_done(context: NodeEngineContext, result: Any) -> Note:
+    """NE-008. `result`: the EngineResult, or the same as JSON."""
     data = {"node_name": context.node_name, "step_ordinal": context.step_ordinal, "result": _json(result)}
     outcome = str(result.outcome).lower() if result.outcome is not None else "no outcome"
     error = f": {result.error.message}" if result.error is not None else ""

@@ -138,7 +138,7 @@ class AgentRunner:
             await self._close()
             raise ended from error
         self._assign(**walk.attempted(self._context, result))
-        self._tell(notes.attempt_done(self._context))
+        self._tell(notes.attempt_done(self._context, result))
 
     async def _persist(self) -> None:
         result = self._context.result

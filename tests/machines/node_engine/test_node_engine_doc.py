@@ -78,8 +78,9 @@ def test_the_events_told_are_all_named() -> None:
 
 
 def test_the_snippets_run() -> None:
+    names: dict[str, object] = {}
     for code in snippets("python"):
-        exec(compile(code, str(DOC), "exec"), {})
+        exec(compile(code, str(DOC), "exec"), names)
     (policies,) = snippets("yaml")
     assert parse_policies(policies).default == Policies().default
 
