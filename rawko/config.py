@@ -394,8 +394,8 @@ def state_dir(workspace: Path, environ: Mapping[str, str]) -> Path:
         return own.parent / os.fsdecode(pointer.read_bytes().removesuffix(b"\n"))
     except (FileNotFoundError, NotADirectoryError):
         return own
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{pointer}: cannot be read: {error}") from error
+    except OSError as error:
+        raise ConfigError(f"the state folder {str(own)!r} cannot be read: {error.strerror}") from error
 
 
 STATE_POINTER = "elsewhere"

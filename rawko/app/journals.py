@@ -28,14 +28,18 @@ def journal_of(settings: Settings) -> Path | str:
     return settings.environ.get(URL_VARIABLE) or settings.state_dir / "journal.db"
 
 
-def open_journal(settings: Settings) -> SqlJournal:
+def open_journal(settings: Settings, *, is_written: bool = False) -> SqlJournal:
     """The journal, to read or to go on with.
 
+    Args:
+        is_written: Make sure that it can be.
+
     Raises:
-        ConfigError: It cannot be opened; nothing was touched.
+        ConfigError: It cannot be opened or written; nothing was touched.
     """
+    where = journal_of(settings)
     try:
-        return _open(journal_of(settings))
+        return _writable(where) if is_written else _open(where)
     except JournalError as error:
         raise ConfigError(f"{error}{_remedy(settings, error)}") from error
 

@@ -35,7 +35,7 @@ from rawko.app.record import (
     write_record,
     write_report,
 )
-from rawko.app.report import Report, verdict_of
+from rawko.app.report import Report, Verdict, verdict_of
 from rawko.app.spending import Stopwatch, UntimedPeople, bounds_of, check_prices, default_price
 from rawko.app.standstill import StillProvider, StillToolbox, StillWorkspace
 from rawko.app.witness import Witness
@@ -212,13 +212,15 @@ class Run:
             await driver.drive(actor)
             files, diff = await witness.end(is_halted=driver.halted is not None)
         self._note_unused(actor, provider)
-        is_cut_off = driver.halted is not None or isinstance(actor.error, JournalError)
-        if is_cut_off:  # what was committed stands: it can go on from there
+        problem = driver.halted or (str(actor.error) if isinstance(actor.error, JournalError) else None)
+        if problem is not None:  # what was committed stands: it can go on from there
             self._notes.append(
                 f"nothing that was done is lost; when that is mended, go on with: rawko resume {self.id}"
             )
-        report = self._report(actor, driver, files, diff, int((time.monotonic() - started) * 1000))
-        return report if is_cut_off else self._kept(report)
+        verdict = verdict_of(actor, question=driver.question, is_cancelled=driver.is_cancelled, problem=problem)
+        question = driver.question if verdict.outcome == "needs_person" else None
+        report = self._report(verdict, question, files, diff, int((time.monotonic() - started) * 1000))
+        return report if problem is not None else self._kept(report)
 
     # ------------------------------------------------------------ opening
 
@@ -246,7 +248,10 @@ class Run:
     async def _open_stores(self, stack: AsyncExitStack) -> Stores:
         workspace = await open_workspace(self.settings, self.id)
         stack.push_async_callback(self._close, workspace.aclose, "workspace")
-        journal, told = (open_journal(self.settings), None) if self.is_resumed else begin_journal(self.settings)
+        if self.is_resumed:
+            journal, told = open_journal(self.settings, is_written=True), None
+        else:
+            journal, told = begin_journal(self.settings)
         stack.push_async_callback(self._close, journal.aclose, "journal")
         if told:
             self._notes.append(told)
@@ -385,8 +390,9 @@ class Run:
             what = "cassette" if self.settings.provider == "cassette" else "scenario"
             self._notes.append(f"the {what} has {len(left)} replies that nobody asked for, the first: {left[0]}")
 
-    def _report(self, actor: Actor, driver: Driver, files: tuple[str, ...], diff: str, duration_ms: int) -> Report:
-        verdict = verdict_of(actor, question=driver.question, is_cancelled=driver.is_cancelled, problem=driver.halted)
+    def _report(
+        self, verdict: Verdict, question: Mapping[str, Any] | None, files: tuple[str, ...], diff: str, duration_ms: int
+    ) -> Report:
         usage, cost = self.usage()
         return Report(
             run=self.id,
@@ -398,7 +404,7 @@ class Run:
             files_changed=files,
             summary=verdict.summary,
             error=verdict.error,
-            question=driver.question if verdict.outcome == "needs_person" else None,
+            question=question,
             diff=diff,
             duration_ms=duration_ms,
             notes=tuple(self._notes),

@@ -12,6 +12,7 @@ from typing import Final
 
 from rawko.app.forking import FORKED
 from rawko.app.pruning import ENDED, Choice, Plan, Pruning, is_unfinished, plan_prune, prune
+from rawko.app.rewinding import REWOUND
 from rawko.cli.output import complain
 from rawko.cli.run import current_folder
 from rawko.config import ConfigError, Flags, Settings, load_settings
@@ -19,7 +20,7 @@ from rawko.vocabulary.documents import accepted
 
 _AGE = re.compile(r"(\d+)([mhdw])")
 _SECONDS: Final = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-_OUTCOMES: Final = (*ENDED, "needs_person", "interrupted", FORKED)
+_OUTCOMES: Final = (*ENDED, "needs_person", "interrupted", FORKED, REWOUND)
 
 
 @dataclass(frozen=True, slots=True)

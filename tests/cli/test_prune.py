@@ -142,6 +142,14 @@ def test_a_prune_that_was_killed_is_finished_by_the_next(rawko: Shell, typed: Ty
     assert list((state / "pruned").iterdir()) == []
 
 
+def test_runs_that_were_set_back_can_be_chosen(rawko: Shell, typed: Typed) -> None:
+    first, second = begin_runs(rawko, typed, 2)
+    assert typed("rewind", f"{first}@3").code == 0
+    done = typed("runs", "prune", "--outcome", "rewound", "--yes", "--json")
+    assert (done.code, done.report["runs"]) == (0, [first]), done.text
+    assert listed(typed) == {second}
+
+
 def test_two_prunes_at_once_remove_everything_once(rawko: Shell, typed: Typed) -> None:
     """The later one waits for the other, and has nothing left to do; it puts nothing back that the other removes."""
     runs = begin_runs(rawko, typed, 2)

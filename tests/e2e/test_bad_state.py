@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -164,6 +164,43 @@ def test_a_full_disk_interrupts_a_run_which_then_goes_on(rawko: Shell, typed: Ty
         done = typed("resume", run, "--json")
         assert done.code == 0, done.text
     assert rawko.read("log.txt") == "".join(f"{n}\n" for n in range(12))
+
+
+@contextmanager
+def refusing(rawko: Shell, when: str = "") -> Iterator[None]:
+    """A journal that takes no more rows (of which `when` holds), as one whose file has become read-only."""
+    journal = journal_of(rawko)
+
+    def do(statement: str) -> None:
+        with closing(sqlite3.connect(journal)) as connection, connection:
+            connection.execute(statement)
+
+    do(f"CREATE TRIGGER refusing BEFORE INSERT ON steps {when} BEGIN SELECT RAISE(FAIL, 'it is read-only'); END")
+    try:
+        yield
+    finally:
+        do("DROP TRIGGER refusing")
+
+
+def test_a_journal_that_cannot_be_written_leaves_a_waiting_run_as_it_is(rawko: Shell, typed: Typed) -> None:
+    run = begun(rawko, typed)
+    with refusing(rawko):
+        for words in (("answer", run, "This."), ("resume", run), ("cancel", run)):
+            refused = typed(*words)
+            assert refused.code == 2, refused.text
+            assert "it is read-only" in refused.err
+            assert runs_of(typed) == {run: "needs_person"}
+    assert typed("answer", run, "This.", "--json").report["outcome"] == "success"
+
+
+def test_a_cancel_that_cannot_be_written_has_not_happened(rawko: Shell, typed: Typed) -> None:
+    run = begun(rawko, typed)
+    with refusing(rawko, "WHEN NEW.seq > 6"):
+        refused = typed("cancel", run, "--json")
+        assert (refused.code, refused.report["outcome"]) == (1, "failure"), refused.text
+        assert "it is read-only" in refused.report["error"]["message"]
+        assert f"go on with: rawko resume {run}" in refused.report["notes"][-1]
+    assert typed("cancel", run, "--json").report["outcome"] == "cancelled"
 
 
 def bounded(rawko: Shell, *words: str) -> Ended:
