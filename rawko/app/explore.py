@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from rawko.app.exploration_cancelling import forget_cancel, listen
 from rawko.app.exploration_ending import CANCELLED, unfailed, why_it_goes_on
 from rawko.app.exploration_limits import COST, Limits, Used, is_over_cost, why_no_room
 from rawko.app.exploration_record import Attempt, Continuation, ExplorationPlan, ExplorationRecord, explorations_folder
@@ -129,6 +130,7 @@ class Exploration:
         async with AsyncExitStack() as stack:
             if self.is_resumed:  # held before it is read: nobody adds to it any more
                 self._hold(lock)
+                forget_cancel(self.folder)
             record = self._open_record()
             stack.callback(record.close)
             advisor = await self._open_advisor(stack, record)
@@ -141,6 +143,8 @@ class Exploration:
                 self._hold(lock)
             terminal = self._open_terminal()
             stack.push_async_callback(self._close, terminal.close, "program")
+            listening = asyncio.create_task(listen(self.folder, self.cancel))
+            stack.callback(listening.cancel)
             ended = await self._drive(record, self._setup(record, terminal, advisor), journal)
         return self._report(ended, record, int((time.monotonic() - started) * 1000))
 

@@ -9,8 +9,10 @@ import time
 
 from rawko.app import Report, Run
 from rawko.app.continuing import ENDED, is_parked
+from rawko.app.exploration_record import is_exploration
 from rawko.app.mail import is_at_work, leave
 from rawko.app.record import RunRecord, read_record
+from rawko.cli.explore_cancel import cancel_exploration
 from rawko.cli.output import complain
 from rawko.cli.people import user
 from rawko.cli.run import current_folder
@@ -26,6 +28,8 @@ def cancel_command(run: str, *, as_json: bool) -> int:
     """Cancel a run; the exit code is 0 once it is cancelled."""
     try:
         settings = load_settings(current_folder(), Flags(), {**os.environ, "RAWKO_PROVIDER": "anthropic"})
+        if is_exploration(settings.state_dir, run):
+            return cancel_exploration(settings, run, as_json=as_json, patience_s=PATIENCE_S)
         record = read_record(run, settings)
         if is_at_work(record.settings, run):
             return _cancel_there(record, settings, as_json=as_json)

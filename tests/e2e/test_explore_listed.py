@@ -142,7 +142,7 @@ def test_an_attempt_that_there_is_not(here: Here, place: str) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["resume"], ["cancel"], ["diff", "1", "2"], ["rewind@1"], ["fork@1"], ["branch@1", "b"], ["replay"], ["pin@1"]],
+    [["resume"], ["diff", "1", "2"], ["rewind@1"], ["fork@1"], ["branch@1", "b"], ["replay"], ["pin@1"]],
     ids=lambda words: words[0],
 )
 def test_what_is_for_runs_alone_says_what_is_for_explorations(here: Here, words: list[str]) -> None:
@@ -212,3 +212,36 @@ def test_an_exploration_at_work_is_not_pruned(here: Here) -> None:
     finally:
         started.process.send_signal(signal.SIGINT)
         started.end()
+
+
+def test_one_at_work_is_cancelled_from_outside(here: Here) -> None:
+    here.write("policy.yaml", WAITING)
+    started = here.start("explore", "--json", "--policy", "policy.yaml", "--cap", "3600000", "sleep", "86393")
+    started.wait_for("wait (rule w)")
+    run = started.text().split()[1]
+    done = here("cancel", run)
+    assert (done.code, done.out) == (0, f"exploration {run}: cancelled\n"), done.text
+    ended = started.end()
+    assert (ended.code, ended.report["outcome"]) == (130, "cancelled")
+    assert not here.processes_of("sleep 86393")
+    again = here("cancel", run)
+    assert (again.code, f"exploration '{run}' has ended already (cancelled)" in again.err) == (2, True)
+    assert next(here.state.glob(f"*/explorations/{run}/cancel")).is_file()
+    limited = resume(here, run, "--max-attempts", "1")
+    assert limited.report["outcome"] == "limit", "what was told to the last process is not for the next"
+
+
+def test_one_that_was_killed_is_cancelled_with_what_runs_on(here: Here) -> None:
+    here.write("policy.yaml", WAITING)
+    script = "trap '' HUP; echo on; while :; do sleep 86392; done"
+    started = here.start("explore", "--policy", "policy.yaml", "--quiet-ms", "50", "sh", "-c", script)
+    started.wait_for("wait (rule w)")
+    run = started.text().split()[1]
+    os.killpg(started.process.pid, signal.SIGKILL)
+    started.process.wait()
+    assert here.processes_of("sleep 86392")
+    done = here("cancel", run, "--json")
+    assert (done.code, done.report["outcome"], done.report["run"]) == (0, "cancelled", run), done.text
+    assert done.report["attempts"] >= 3
+    assert not here.processes_of("sleep 86392")
+    assert [one["outcome"] for one in listed(here)] == ["cancelled"]

@@ -125,7 +125,7 @@ def cancel(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run; see `rawko runs`.", show_default=False)],
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
 ) -> None:
-    """End a run, whether it is at work in another process, waits for a person, or was interrupted."""
+    """End a run or an exploration, wherever it stands: at work in another process, waiting, interrupted."""
     from rawko.cli.cancelling import cancel_command
 
     raise typer.Exit(cancel_command(run, as_json=json))
