@@ -295,6 +295,11 @@ def _names(current: Settings) -> list[str]:
     return sorted(path.parent.name for path in runs_folder(current.state_dir).glob(f"*/{_RUN}") if path.is_file())
 
 
+def has_record(settings: Settings, run: str) -> bool:
+    """Whether a run is remembered."""
+    return (runs_folder(settings.state_dir) / run / _RUN).is_file()
+
+
 def has_report(settings: Settings, run: str) -> bool:
     """Whether a run came to an end, or to a question: then its journal has rows."""
     return (runs_folder(settings.state_dir) / run / _REPORT).is_file()

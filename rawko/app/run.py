@@ -31,6 +31,7 @@ from rawko.app.record import (
     change_budget,
     forget_record,
     forget_report,
+    has_record,
     has_report,
     write_record,
     write_report,
@@ -214,9 +215,7 @@ class Run:
         self._note_unused(actor, provider)
         problem = driver.halted or (str(actor.error) if isinstance(actor.error, JournalError) else None)
         if problem is not None:  # what was committed stands: it can go on from there
-            self._notes.append(
-                f"nothing that was done is lost; when that is mended, go on with: rawko resume {self.id}"
-            )
+            self._notes.append(self._how_to_go_on())
         verdict = verdict_of(actor, question=driver.question, is_cancelled=driver.is_cancelled, problem=problem)
         question = driver.question if verdict.outcome == "needs_person" else None
         report = self._report(verdict, question, files, diff, int((time.monotonic() - started) * 1000))
@@ -383,6 +382,11 @@ class Run:
                 await close()
         except Exception as error:  # noqa: BLE001 - whatever an adapter raises while closing
             self._notes.append(f"closing the {what} failed: {str(error) or type(error).__name__}")
+
+    def _how_to_go_on(self) -> str:
+        if not has_record(self.settings, self.id):
+            return f"the state folder {str(self.settings.state_dir)!r} is gone, and the run with it"
+        return f"nothing that was done is lost; when that is mended, go on with: rawko resume {self.id}"
 
     def _note_unused(self, actor: Actor, provider: Provider) -> None:
         unused = getattr(provider, "unused", None)

@@ -300,6 +300,14 @@ def test_a_state_folder_that_is_read_only_is_told_before_anything_begins(rawko: 
         assert typed("answer", run, "This.", "--json").report["outcome"] == "success"
 
 
+def test_an_agent_that_removes_the_state_folder_is_told_what_it_has_lost(rawko: Shell, typed: Typed) -> None:
+    scenario = rawko.scenario(says("developer", call("bash", command="rm -rf ../state")))
+    gone = typed("run", "Log", *ALONE, "--scenario", str(scenario), "--json")
+    assert (gone.code, gone.report["outcome"]) == (1, "failure"), gone.text
+    assert any("is gone, and the run with it" in note for note in gone.report["notes"])
+    assert not any("nothing that was done is lost" in note for note in gone.report["notes"])
+
+
 def test_a_state_folder_that_cannot_be_made_is_told(rawko: Shell, typed: Typed) -> None:
     rawko.state.write_text("a file", encoding="utf-8")
     refused = another(rawko, typed)
