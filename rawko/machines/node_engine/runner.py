@@ -6,7 +6,7 @@ It goes by the same `walk`, `decide` and `notes`; order, waits, stopping and fai
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from copy import deepcopy
 from typing import Any, NoReturn, TypeAlias, TypeVar, assert_never
 
@@ -63,6 +63,7 @@ class AgentRunner:
         self._context = NodeEngineContext.model_validate(setup.input.to_json())
         self._clock = WallClock() if clock is None else clock
         self._sleep_until = sleep_until or self._sleep
+        self._untold: list[tuple[notes.Note, Mapping[str, Any]]] = []
         self._task: asyncio.Task[Any] | None = None
         self._interrupted: asyncio.Future[None] | None = None
 
@@ -165,7 +166,7 @@ class AgentRunner:
             await self._bounded(writing, self._call_timeout_s)
         except ActorFailed as error:
             failure = notes.call_failure(self._context, error.error, "persist_failed")
-            self._write_log("error", f"on_persist failed: {failure.message}")
+            self._write_log("error", f"on_persist failed: {failure.message}", notes.log_fields(self._context))
 
     async def _write(self, reason: FailureReason, writing: Coroutine[Any, Any, None]) -> None:
         """Written to the end, also where somebody asks to stop meanwhile."""
@@ -221,7 +222,8 @@ class AgentRunner:
         while (look := self._clock.time + every_s) < due:
             await self._rest_until(look)
             await self._look()
-        await self._rest_until(due)
+        if due > self._clock.time:
+            await self._rest_until(due)
 
     async def _rest_until(self, time: float) -> None:
         try:
@@ -244,7 +246,8 @@ class AgentRunner:
             _Interrupted: It was.
             ActorFailed: It failed, or did not end in time.
         """
-        if self._context.stop_reason is not None:  # whoever was told that it begins has asked to stop
+        self._tell_now()
+        if self._context.stop_reason is not None:  # whoever was told has asked to stop
             work.close()
             raise _Interrupted
         self._task = task = asyncio.create_task(work)
@@ -255,6 +258,7 @@ class AgentRunner:
             self._task = self._interrupted = None
 
     async def _bounded(self, work: Coroutine[Any, Any, T], bound_s: float) -> T:
+        self._tell_now()
         return await self._result(asyncio.create_task(work), bound_s)
 
     async def _result(
@@ -308,6 +312,7 @@ class AgentRunner:
         context = self._context
         self._assign(outcome=outcome, reason=context.stop_reason if outcome == "stopped" else context.reason)
         self._tell(notes.run_ended(self._context))
+        self._tell_now()
         return RunReport(
             run_id=context.run_id,
             outcome=outcome,
@@ -317,15 +322,22 @@ class AgentRunner:
         )
 
     def _tell(self, note: notes.Note) -> None:
-        if self._observe is not None:
-            try:
-                self._observe(note.event, note.data)
-            except Exception as error:  # noqa: BLE001 - foreign code; whoever watches a run must not end it
-                self._write_log("error", f"an observer failed: {error!r}")
-        self._write_log(note.level, note.message)
+        """Tell it before the next call, as a machine does: those who are told can ask for a stop, and what the run has
+        come to by then stands."""
+        self._untold.append((note, notes.log_fields(self._context)))
 
-    def _write_log(self, level: str, message: str) -> None:
-        fields = {"run": self._context.run_id, **notes.log_fields(self._context)}
+    def _tell_now(self) -> None:
+        while self._untold:
+            note, fields = self._untold.pop(0)
+            if self._observe is not None:
+                try:
+                    self._observe(note.event, note.data)
+                except Exception as error:  # noqa: BLE001 - foreign code; whoever watches a run must not end it
+                    self._write_log("error", f"an observer failed: {error!r}", fields)
+            self._write_log(note.level, note.message, fields)
+
+    def _write_log(self, level: str, message: str, found: Mapping[str, Any]) -> None:
+        fields = {"run": self._context.run_id, **found}
         try:
             self._log(level, message, fields)
         except Exception:  # noqa: BLE001 - foreign code; a log that cannot be written must not stop a run
