@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from rawko.app.exploration_cancelling import forget_cancel, listen
 from rawko.app.exploration_ending import CANCELLED, unfailed, why_it_goes_on
+from rawko.app.exploration_guests import OneLease, Tell, Telling, program_environment
 from rawko.app.exploration_limits import COST, Limits, Used, is_over_cost, why_no_room
-from rawko.app.exploration_record import Attempt, Continuation, ExplorationPlan, ExplorationRecord, explorations_folder
+from rawko.app.exploration_record import Continuation, ExplorationPlan, ExplorationRecord, explorations_folder
 from rawko.app.exploration_report import CUT_OFF, ExplorationReport, report_of
 from rawko.app.journals import begin_journal
 from rawko.app.names import new_id
@@ -27,14 +27,14 @@ from rawko.app.parts import NO_MODEL, open_provider
 from rawko.app.spending import default_price, require_prices
 from rawko.config import ConfigError, Settings
 from rawko.machines.node_engine import Adapters, NodeEngineContext
-from rawko.machines.node_engine.context import EngineResult, RunReport, RunState, StopCheck, context_from
+from rawko.machines.node_engine.context import RunReport, RunState, StopCheck, context_from
 from rawko.machines.node_engine.errors import LeaseTaken
 from rawko.machines.node_engine.explore import ADVISOR, PATTERNS, TERMINAL, TRAIL, explore_nodes, policies_of
 from rawko.machines.node_engine.explore.advisor import PLACEHOLDERS, ModelAdvisor, NoAdvisor
 from rawko.machines.node_engine.explore.deciding import Memory
 from rawko.machines.node_engine.explore.nodes import LAUNCH
 from rawko.machines.node_engine.explore.ports import Advisor
-from rawko.machines.node_engine.leases import JournalLeases, Lease, Leases
+from rawko.machines.node_engine.leases import JournalLeases
 from rawko.machines.node_engine.setup import RunSetup, set_up
 from rawko.machines.node_engine.worker import Worker, is_at_work
 from rawko.machines.prompts import PromptError, Prompts
@@ -46,7 +46,6 @@ from rawko.runtime.replay import ReplayError
 from rawko.runtime.session import LogWriter
 from rawko.terminal import KillableSearch, PtyTerminal
 from rawko.terminal.adapter import find_program
-from rawko.tools.environment import FIXED, command_environment
 from rawko.tools.leftovers import Leftovers
 from rawko.vocabulary.errors import ErrorContext
 from rawko.vocabulary.usage import Usage
@@ -58,8 +57,6 @@ RULES: Final = """
 LEASE_MS: Final = 10_000
 """So long after a kill -9 a resume has to wait at most."""
 CLEANUP_DEADLINE_S: Final = 5.0
-Tell = Callable[[str, Sequence[Mapping[str, Any]]], None]
-"""Called with (node, events) after each attempt, once it is kept."""
 
 
 @dataclass(slots=True)
@@ -246,7 +243,7 @@ class Exploration:
             .bound(ADVISOR, advisor)
             .bound(PATTERNS, KillableSearch())
         )
-        callbacks = _Telling(record, self.tell)
+        callbacks = Telling(record, self.tell)
         setup = set_up(
             explore_nodes, self._context(record), adapters=adapters, callbacks=callbacks, log=self._write_log
         )
@@ -286,7 +283,7 @@ class Exploration:
             record.begin(self.plan)
             self.begun()
 
-        leases = _LeaseOf(self.id, JournalLeases(journal, ttl_ms=LEASE_MS), begin)
+        leases = OneLease(self.id, JournalLeases(journal, ttl_ms=LEASE_MS), begin)
         self._worker = worker = Worker(
             leases, driver=self.plan.driver, journal=journal, ttl_ms=LEASE_MS, log=self._write_log
         )
@@ -358,60 +355,3 @@ class Exploration:
                 await close()
         except Exception as error:  # noqa: BLE001 - whatever an adapter raises while closing
             self._notes.append(f"closing the {what} failed: {str(error) or type(error).__name__}")
-
-
-_KEYS: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
-
-
-def program_environment(settings: Settings, *, is_models_choice: bool) -> dict[str, str]:
-    """What a program sees of our environment: all but our keys; what commands of agents see, where a model types."""
-    environ = settings.environ
-    if not is_models_choice:
-        return {name: value for name, value in environ.items() if name not in _KEYS}
-    handed = command_environment(environ, settings.bash.extra_env)
-    return {name: value for name, value in handed.items() if name not in FIXED}  # these are for where nobody looks
-
-
-class _Telling:
-    """The record, and whoever watches: told only of what is kept."""
-
-    def __init__(self, record: ExplorationRecord, tell: Tell) -> None:
-        self._record = record
-        self._tell = tell
-        self._news: Callable[[], None] = lambda: None
-
-    async def on_persist(self, state: RunState, events: Sequence[Mapping[str, Any]], node_name: str) -> None:
-        await self._record.on_persist(state, events, node_name)
-        self._news = partial(self._tell, node_name, Attempt(node_name, state, tuple(events)).told)
-
-    async def on_attempt(self, result: EngineResult) -> None:
-        news, self._news = self._news, lambda: None
-        news()
-
-
-class _LeaseOf:
-    """One lease for all stretches of an exploration; what begins is noted once it is held, and not before.
-
-    Args:
-        begin: Notes it.
-    """
-
-    def __init__(self, run: str, leases: Leases, begin: Callable[[], None]) -> None:
-        self._run = run
-        self._leases = leases
-        self._begin = begin
-
-    async def acquire(self, run_id: str, owner: str, now_ms: int, *, dead: str | None = None) -> Lease:
-        lease = await self._leases.acquire(self._run, owner, now_ms, dead=dead)
-        try:
-            self._begin()
-        except BaseException:
-            await self._leases.release(lease, now_ms)
-            raise
-        return lease
-
-    async def renew(self, lease: Lease, now_ms: int) -> Lease:
-        return await self._leases.renew(lease, now_ms)
-
-    async def release(self, lease: Lease, now_ms: int) -> None:
-        await self._leases.release(lease, now_ms)
