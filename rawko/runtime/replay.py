@@ -288,8 +288,8 @@ class ReplayTree:
         return ReplayError(
             self._run,
             record.seq,
-            f"{record.actor} {does} {{{shown[0]}}}, recorded was {{{shown[1]}}}: the chart or its functions have "
-            "changed since",
+            f"{record.actor} {does} {{{shown[0]}}}, recorded was {{{shown[1]}}}: the chart, its functions or "
+            "what it was started with have changed since",
         )
 
 
