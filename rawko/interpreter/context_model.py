@@ -90,12 +90,12 @@ class ContextModel:
 
         def check(value: Any) -> Any:
             try:
-                checked = validate(value if type(value) in _PLAIN else thaw(value))
+                taken = validate(value if type(value) in _PLAIN else thaw(value))
             except ValueError as error:
                 raise ContextError(f"context field {name!r}: {_first_line(error)}", field=name) from error
-            if type(checked) in _PLAIN:  # as JSON it is what it is
-                return checked
-            return freeze(dump(checked, mode="json"), name)
+            if type(taken) in _PLAIN:  # as JSON it is what it is
+                return taken
+            return freeze(dump(taken, mode="json"), name)
 
         if (model := _model_in(annotation)) is not None:
             return lambda value: value if was_checked_by(model, value) else check(value)

@@ -284,7 +284,7 @@ class Operations(Core):
             return
         self._forget_invocation(invocation)
         if invocation.timeout_s is not None:
-            self._begin_work().staged.append(f"timeout.{invocation.number}")
+            self._begin_work().staged.append(timeout_id(invocation.number))
 
     def _stop_invocation(self, invocation: Invocation) -> None:
         self._forget_invocation(invocation)
@@ -389,5 +389,5 @@ def timeout_timer(invocation: Invocation, now: float, seq: int) -> Timer:
     """The timer that limits an invocation which starts now."""
     number, delay = invocation.number, invocation.timeout_s
     assert delay is not None
-    id, event = f"timeout.{number}", f"error.invoke.{invocation.id}"
-    return Timer(now + delay, seq, id, event, {}, None, invocation.state, delay, "original", number)
+    event = f"error.invoke.{invocation.id}"
+    return Timer(now + delay, seq, timeout_id(number), event, {}, None, invocation.state, delay, "original", number)
