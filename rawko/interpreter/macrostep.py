@@ -80,7 +80,8 @@ class Macrosteps(Recovery):
                 step = self._execute_sent(now, event, observation)
             if step is None and self._node is not None and not self._is_done:
                 self._check_idle(observation)
-            observation.step_ended()
+            if observation.is_open:
+                observation.step_ended()
         except BaseException:
             observation.step_failed()
             raise
@@ -99,7 +100,7 @@ class Macrosteps(Recovery):
         if not is_next:
             return self._execute_next(now)
         plan = node.plain.get(event.name)
-        if plan is not None and not observation.binds(plan):
+        if plan is not None and not (plan.is_bound and observation.binds(plan)):
             return self._take_told(now, event, plan, observation)
         return self._macrostep(now, event)
 

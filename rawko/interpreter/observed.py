@@ -15,7 +15,7 @@ from sismic.exceptions import PropertyStatechartError
 from sismic.model import Event as SismicEvent
 from sismic.model import MetaEvent, Statechart
 
-from rawko.chart.definition import Chart
+from rawko.chart.definition import Chart, Transition
 from rawko.interpreter.code import CompiledAction
 from rawko.interpreter.contracts import contract_failure, require
 from rawko.interpreter.errors import UntrustedCodeError
@@ -249,26 +249,15 @@ class Observation:
         """The meta-events of a macrostep that runs no code and is bound by no contract."""
         if not self._current:
             return
-        program, outline = self.program, plan.outline
-        exit_events, entry_events = program.exit_events, program.entry_events
+        news = plan.news or self.program.news(plan)
         told: MetaEvent = EventConsumed(event)
         try:
             for listener in self._current:  # looked up each time: a listener may leave
                 listener(told)
             self._told, count = plan, 0  # what is active meanwhile is worked out for those who ask
-            for state in outline.exits:
+            for what in news:
                 self._told_count = count = count + 1
-                told = exit_events[state]
-                for listener in self._current:
-                    listener(told)
-            for transition in outline.transitions:
-                self._told_count = count = count + 1
-                told = TransitionProcessed(program.structure.transitions[transition], event)
-                for listener in self._current:
-                    listener(told)
-            for entry in outline.entries:
-                self._told_count = count = count + 1
-                told = entry_events[entry[0]]
+                told = TransitionProcessed(what, event) if isinstance(what, Transition) else what
                 for listener in self._current:
                     listener(told)
         except Exception as error:

@@ -12,6 +12,8 @@ from functools import partial
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
+from sismic.model import MetaEvent
+
 from rawko.chart import definition as d
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
@@ -188,6 +190,15 @@ class Program:
         self._bound_exits, self._bound_entries = bound("after"), bound("before")
         self.checks_inline = _are_plain(self.conditions)
         self._bound_transitions = frozenset(number for number, _ in self.conditions if isinstance(number, int))
+
+    def news(self, plan: Plan) -> tuple[MetaEvent | d.Transition, ...]:
+        """What listeners are told of a plan; see `Plan.news`."""
+        drawn = plan.outline
+        found: list[MetaEvent | d.Transition] = [self.exit_events[state] for state in drawn.exits]
+        found += [self.structure.transitions[transition] for transition in drawn.transitions]
+        found += [self.entry_events[entry.state] for entry in drawn.entries]
+        plan.news = tuple(found)
+        return plan.news
 
     def binds(self, drawn: Outline) -> bool:
         """Whether a contract has a word about something that is left, taken or entered."""

@@ -12,6 +12,9 @@ from rawko.interpreter.steps import Receipt
 from rawko.interpreter.structure import Structure
 
 if TYPE_CHECKING:
+    from sismic.model import MetaEvent
+
+    from rawko.chart.definition import Transition
     from rawko.interpreter.program import Program
 
 ACTION: Final = 0
@@ -71,6 +74,8 @@ class Plan:
         has_code: Trusted Python code runs, of which nobody knows what it changes.
         is_bound: A contract has a word about something that it leaves, takes or enters.
         is_still: It changes nothing by itself: it leaves and enters nothing, and no code of its own runs.
+        news: What listeners are told of it, in order: a meta-event, or the transition that was processed; made by
+            whoever tells it first.
         target: Where it leads; None in a part, as only the whole has one.
     """
 
@@ -81,6 +86,7 @@ class Plan:
         "has_code",
         "is_bound",
         "is_still",
+        "news",
         "operations",
         "outline",
         "structure",
@@ -105,6 +111,7 @@ class Plan:
         )
         self.is_bound = program.has_contracts and program.binds(drawn)
         self.is_still = not (drawn.exits or drawn.entries or self.has_code)
+        self.news: tuple[MetaEvent | Transition, ...] | None = None
         if self.is_bound and program.checks_inline:
             self.operations = program.checked_operations(self)
 
@@ -133,6 +140,7 @@ class Plan:
         plan.has_code = self.has_code
         plan.is_bound = self.is_bound
         plan.is_still = self.is_still
+        plan.news = self.news
         return plan
 
 
