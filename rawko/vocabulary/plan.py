@@ -102,8 +102,8 @@ def diff_plans(before: Plan | None, after: Plan) -> PlanPatch | None:
     flagged = before is None or before.is_complete != after.is_complete
     is_same_list = before is not None and len(before.steps) == len(after.steps)
     updates = _step_diffs(before.steps, after.steps) if before is not None and is_same_list else None
-    # merge_plan moves on by itself where a patch finishes the current step, so a changed list always says the place.
-    says_place = moved or updates is None or bool(updates)
+    # merge_plan moves on by itself where the current step is finished, so whatever has changed, the place is said.
+    says_place = moved or flagged or updates is None or bool(updates)
     return PlanPatch(
         steps=None if updates is not None else tuple(NewStep(**step.to_json()) for step in after.steps),
         step_updates=updates or (),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -122,7 +122,12 @@ def plans(draw: st.DrawFn) -> Plan:
     )
 
 
+DONE = (PlanStep(index=1, description="test", status="complete"),)
+
+
+@settings(max_examples=300)
 @given(st.none() | plans(), plans())
+@example(Plan(steps=DONE, is_complete=True), Plan(steps=DONE, is_complete=False))
 def test_the_difference_of_two_plans_is_a_patch_from_one_to_the_other(before: Plan | None, after: Plan) -> None:
     difference = diff_plans(before, after)
     if difference is None:
