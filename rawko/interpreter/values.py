@@ -80,7 +80,9 @@ _set_fields = Record.__dict__["__dict__"].__set__
 
 def fields_of(data: Mapping[str, Any]) -> dict[str, Any]:
     """The fields as a dictionary that may be the data's own: for reading, at once."""
-    return data.__dict__ if type(data) is Record else dict(data)
+    if type(data) is Record:
+        return data.__dict__
+    return data if type(data) is dict else dict(data)
 
 
 _model_slot = Record.__dict__["_model"]

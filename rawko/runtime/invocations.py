@@ -43,7 +43,7 @@ class Way:
 
     Attributes:
         wants_scope: With the scope as its second argument.
-        is_async: It is an `async def`; else its answer says what is to be done with it.
+        is_async: It is an `async def`, perhaps with arguments bound; else its answer says what is to be done with it.
     """
 
     logic: Any
@@ -112,7 +112,8 @@ class Invocations:
         known = self._ways.get(src)
         if known is None or known.logic is not logic:  # looking at a signature costs more than the call
             is_of_ours = isinstance(logic, ChildFactory | Immediate)
-            known = self._ways[src] = Way(logic, not is_of_ours and takes_scope(logic), is_async(logic))
+            wants_scope = not is_of_ours and takes_scope(logic)
+            known = self._ways[src] = Way(logic, wants_scope, inspect.iscoroutinefunction(logic))
         return known
 
     def stop(self, id: str, number: int) -> None:
@@ -227,11 +228,6 @@ class Invocations:
     async def _run_child(self, child: Actor, machine: ChildMachine) -> Any:
         output = await child.run()
         return machine.output(output) if machine.output is not None else output
-
-
-def is_async(logic: Any) -> bool:
-    """Whether calling it gives a coroutine, whatever it is given: an `async def`, also with arguments bound."""
-    return inspect.iscoroutinefunction(logic)
 
 
 def takes_scope(logic: Callable[..., Any]) -> bool:
