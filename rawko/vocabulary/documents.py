@@ -227,7 +227,10 @@ def _missing(item: Mapping[str, Any]) -> str:
 
 def _not_one_of(item: Mapping[str, Any]) -> str:
     names = str(item["ctx"]["expected"]).replace("'", "").replace(" or ", ", ").split(", ")
-    return f"{_where(item)}: {_show(item['input'])} is not accepted{accepted(names, found=item['input'])}"
+    refused = f"{_where(item)}: {_show(item['input'])} is not accepted"
+    if {"True", "False"}.issuperset(names):  # as YAML writes them: in quotes they would be texts
+        return f"{refused}; accepted: {', '.join(names).lower()}"
+    return f"{refused}{accepted(names, found=item['input'])}"
 
 
 def _pattern(item: Mapping[str, Any]) -> str:

@@ -94,6 +94,7 @@ def test_the_first_rule_that_is_not_spent_and_not_a_dead_end_here() -> None:
         ("otherwise: maybe", "otherwise"),
         ("rulez: []", "did you mean 'rules'"),
         ("rules: [{name: a, stop: perhaps}]", "stop"),
+        ("rules: [{name: a, wait: 400}]", "400 is not accepted; accepted: true"),
     ],
 )
 def test_policies_that_cannot_be_meant(text: str, told: str) -> None:
