@@ -31,6 +31,12 @@ def test_every_id_stands_once() -> None:
     assert found == COUNTS
 
 
+def test_the_specification_explains_the_same_ids_in_the_same_order() -> None:
+    page = (ROOT / "docs" / "specification.md").read_text(encoding="utf-8")
+    explained = re.findall(r"^\| ((?:S3|A3|S6|AL|NE)-\d{3}|C-\d{2}) \|", page, re.MULTILINE)
+    assert explained == [identifier for identifier, _, _ in ROWS]
+
+
 @pytest.mark.parametrize(("identifier", "state", "text"), ROWS)
 def test_a_state_is_one_of_three_and_what_is_built_names_its_proof(identifier: str, state: str, text: str) -> None:
     assert state in ("built", "partly", "open")
