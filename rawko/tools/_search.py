@@ -1,7 +1,8 @@
 """The program behind glob and grep: walks a folder and writes what it finds as one JSON object.
 
-Runs as a script of its own (`python -I .../_search.py`), so that a regular expression that never ends can be killed.
-Standard library only, and pathspec where a .gitignore is met: it must start in a few milliseconds.
+Runs as a script of its own (`python -I .../_search.py FOLDER_OF_RAWKO`), so that a regular expression that never ends
+can be killed.
+Standard library and `rawko.patterns` only: it must start in a few milliseconds.
 
 In: one JSON object on standard input (see `rawko.tools.search.Request`). Out: see `rawko.tools.search.Found`.
 Folders are opened one below the other without following links, from the descriptor that the parent passed.
@@ -18,7 +19,15 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+if __name__ == "__main__":
+    # An isolated interpreter may not find this package by itself. Last, so that nothing beside it shadows a module.
+    sys.path.append(sys.argv[1])
+
+from rawko.patterns.ignorefile import level
+
 MAX_DEPTH = 128
+MAX_IGNORE_BYTES = 1_000_000
+"""A .gitignore is read up to here."""
 MAX_LINE_CHARS = 20_000
 """A line is searched up to here; longer ones are machine-made."""
 
@@ -40,7 +49,7 @@ class Ignores:
 
     def __init__(self, above: Ignores | None, base: str, dir_fd: int) -> None:
         self._above, self._base = above, base
-        self._spec = _ignore_spec(dir_fd)
+        self._rules = level(_ignore_file(dir_fd))
 
     def covers(self, path: str, is_folder: bool) -> bool:
         level: Ignores | None = self
@@ -52,28 +61,17 @@ class Ignores:
         return False
 
     def _verdict(self, path: str, is_folder: bool) -> bool | None:
-        if self._spec is None:
-            return None
-        relative = path[len(self._base) :] + ("/" if is_folder else "")
-        verdict: bool | None = self._spec.check_file(relative).include
-        return verdict
+        relative = os.fsencode(path[len(self._base) :])
+        return self._rules.decide(relative.rpartition(b"/")[2], relative, is_folder)
 
 
-def _ignore_spec(dir_fd: int) -> Any:
+def _ignore_file(dir_fd: int) -> bytes:
     try:
         fd = os.open(".gitignore", _FILE, dir_fd=dir_fd)
     except OSError:
-        return None
+        return b""
     with os.fdopen(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            return None
-        text = file.read(1_000_000).decode("utf-8", errors="surrogateescape")
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    if not lines:
-        return None
-    import pathspec  # here, because most searches in small folders meet no .gitignore
-
-    return pathspec.GitIgnoreSpec.from_lines(lines)
+        return file.read(MAX_IGNORE_BYTES) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
 
 
 class Walk:
@@ -240,13 +238,12 @@ def start(request: dict[str, Any], walk: Walk) -> Iterator[Entry]:
 
 
 def main(request: dict[str, Any]) -> dict[str, Any]:
-    sys.path.extend(request["extra_path"])
     hidden = [re.compile(pattern, re.IGNORECASE).fullmatch for pattern in request["hidden"]]
     walk = Walk(request["with_ignored"], lambda path: any(match(path) for match in hidden))
     output = Output(request["max_items"], request["max_chars"])
     entries = start(request, walk)
     skip = len("/".join(request["start"])) + 1 if request["start"] else 0
-    names = re.compile(request["names"], re.DOTALL).fullmatch if request["names"] else None
+    names = re.compile(request["names"]).fullmatch if request["names"] else None
     counts = {"searched": 0, "binary": 0, "too_large": 0}
     if request["pattern"] is None:
         list_files(entries, skip, names or (lambda path: True), output)

@@ -15,10 +15,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from rawko.patterns.globs import rule_regex
 from rawko.runtime.ports import GateVerdict
 from rawko.tools.approvals import Approvals
 from rawko.tools.base import CommandSubject, PathSubject, Subject, Tool
-from rawko.tools.globs import rule_regex
 from rawko.tools.matching import HIDDEN_COMMAND, Fit, fit_command, fit_path
 from rawko.tools.rules import Rule
 from rawko.tools.shell import read_script

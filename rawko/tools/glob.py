@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from rawko.patterns.globs import PatternError, glob_regex
 from rawko.runtime.ports import ToolOutcome, ToolSpec
 from rawko.tools.base import Arguments, PathSubject, Run, Tool, ToolFailure, object_schema
-from rawko.tools.globs import PatternError, glob_regex
 from rawko.tools.paths import Folder
 from rawko.tools.sandbox import Sandbox
 from rawko.tools.search import Request, search

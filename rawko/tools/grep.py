@@ -6,9 +6,9 @@ import re
 import warnings
 from collections.abc import Iterator
 
+from rawko.patterns.globs import PatternError, glob_regex
 from rawko.runtime.ports import ToolOutcome, ToolSpec
 from rawko.tools.base import Arguments, PathSubject, Run, Tool, ToolFailure, object_schema
-from rawko.tools.globs import PatternError, glob_regex
 from rawko.tools.paths import Folder
 from rawko.tools.sandbox import Sandbox
 from rawko.tools.search import Found, Request, search

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Literal
 
+from rawko.patterns.commands import command_regex
+from rawko.patterns.globs import rule_regex
 from rawko.tools.base import PathSubject
-from rawko.tools.globs import rule_regex
 from rawko.tools.rules import Rule
 from rawko.tools.shell import SimpleCommand
 
@@ -36,10 +36,9 @@ def fit_path(rule: Rule, subject: PathSubject) -> Fit:
     if rule.pattern is None:
         return "yes"
     if rule.decision == "allow":
-        fits = all(re.fullmatch(rule_regex(rule.pattern), name, re.DOTALL) for name in subject.names)
+        fits = all(re.fullmatch(rule_regex(rule.pattern), name) for name in subject.names)
     else:
-        flags = re.DOTALL | re.IGNORECASE
-        fits = any(re.fullmatch(rule_regex(rule.pattern), name, flags) for name in subject.names)
+        fits = any(re.fullmatch(rule_regex(rule.pattern), name, re.IGNORECASE) for name in subject.names)
     return "yes" if fits else "no"
 
 
@@ -47,7 +46,7 @@ def fit_command(rule: Rule, command: SimpleCommand) -> Fit:
     """An allow rule fits plain commands only; a deny or ask rule also fits, perhaps, what may turn out to be one."""
     if rule.pattern is None:
         return "yes"
-    regex = _command_regex(rule.pattern)
+    regex = command_regex(rule.pattern)
     if rule.decision == "allow":
         return "yes" if command.is_plain and regex.fullmatch(command.text) else "no"
     if not command.words:
@@ -55,16 +54,6 @@ def fit_command(rule: Rule, command: SimpleCommand) -> Fit:
     if any(regex.fullmatch(text) for text in (command.text, _with_base_name(command))):
         return "yes"
     return "maybe" if _resembles(rule.pattern, command) else "no"
-
-
-@lru_cache(maxsize=256)
-def _command_regex(pattern: str) -> re.Pattern[str]:
-    """`git push *` fits `git push` as well: a star after a space stands for any words, none included."""
-    text = " ".join(pattern.split())
-    is_open = text.endswith(" *")
-    body = text[:-2] if is_open else text
-    regex = "".join({"*": ".*", "?": "."}.get(character, re.escape(character)) for character in body)
-    return re.compile(regex + ("(?: .*)?" if is_open else ""), re.DOTALL)
 
 
 def _with_base_name(command: SimpleCommand) -> str:
@@ -83,7 +72,7 @@ def _resembles(pattern: str, command: SimpleCommand) -> bool:
     if not first.is_literal:
         return True
     name = _base_name(first.text)
-    wanted = [_command_regex(word) for word in pattern.split() if word != "*"]
+    wanted = [command_regex(word) for word in pattern.split() if word != "*"]
     is_hiding = any(not word.is_literal for word in command.words)
     if name in _RUNNERS:
         return is_hiding or _in_order(wanted, [token for word in command.words for token in _tokens(word.text)])

@@ -19,8 +19,8 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Literal, cast
 
+from rawko.patterns.globs import PatternError, rule_regex
 from rawko.tools.base import PatternKind
-from rawko.tools.globs import PatternError, rule_regex
 
 Decision = Literal["allow", "ask", "deny"]
 DECISIONS: tuple[Decision, ...] = ("allow", "ask", "deny")

@@ -14,7 +14,6 @@ import stat
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from rawko.tools.paths import Folder
 from rawko.tools.sandbox import Sandbox
 
 _PROGRAM = str(Path(__file__).with_name("_search.py"))
+_PACKAGES = str(Path(__file__).parents[2])
 _STDERR_CHARS = 2000
 
 
@@ -89,7 +89,6 @@ async def search(folder: Folder, request: Request, *, timeout_ms: int, sandbox: 
         "start": start,
         "is_file": is_file,
         "root_fd": root_fd,
-        "extra_path": _extra_path(),
         "timeout_s": math.ceil(timeout_ms / 1000) + 1,
     }
     try:
@@ -100,7 +99,7 @@ async def search(folder: Folder, request: Request, *, timeout_ms: int, sandbox: 
 
 
 async def _ask(asked: bytes, root_fd: int, timeout_ms: int, sandbox: Sandbox | None) -> bytes:
-    argv = [sys.executable, "-I", _PROGRAM]
+    argv = [sys.executable, "-I", _PROGRAM, _PACKAGES]
     process = await asyncio.create_subprocess_exec(
         *(argv if sandbox is None else sandbox.command(argv, folder="/", is_writing=False)),
         stdin=asyncio.subprocess.PIPE,
@@ -127,9 +126,3 @@ async def _ask(asked: bytes, root_fd: int, timeout_ms: int, sandbox: Sandbox | N
         tail = complaint.decode("utf-8", errors="replace")[-_STDERR_CHARS:]
         raise RuntimeError(f"the search process ended with {process.returncode}: {tail}")
     return answer
-
-
-def _extra_path() -> list[str]:
-    """Where pathspec is, in case the isolated interpreter would not find it by itself."""
-    spec = find_spec("pathspec")
-    return [str(Path(spec.origin).parent.parent)] if spec is not None and spec.origin is not None else []

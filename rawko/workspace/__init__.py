@@ -3,7 +3,7 @@
 `SnapshotStore` is the synchronous whole, `SnapshotWorkspace` its asyncio adapter of the Workspace port, `clean` packs.
 Inside: `names` and `folders` (paths as bytes, opened without links), `objects` and `repository` (the private store),
 `history` (a run's chain of commits), `cleaning` (packing, and dropping what no run needs), `mirror` (the captured tree
-in memory), `look`, `touch` and `reader` (the disk), `ignore`, `wildmatch` and `userindex` (what is left out), `diff`,
+in memory), `look`, `touch` and `reader` (the disk), `ignore` and `userindex` (what is left out), `diff`,
 `plan`, `check`, `restore` and `pending` (going back), `locks`.
 """
 

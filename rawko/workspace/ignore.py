@@ -2,65 +2,27 @@
 
 A `Scope` stands for one folder during a look: the rules that reach it, and the index of the repository it lies in. A
 nested repository starts afresh, as it does for git. `.git/info/exclude` is read; the user's global excludes are not.
-How one line matches is `wildmatch`'s.
+How a file's lines match is `rawko.patterns`'s.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import stat
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 
+from rawko.patterns.ignorefile import Level, level
 from rawko.workspace.names import Parts
 from rawko.workspace.userindex import TrackedPaths, UserIndex, common_folder, git_folder
-from rawko.workspace.wildmatch import Pattern, parse
 
 IGNORE_FILE = b".gitignore"
 RULES = (b".git", IGNORE_FILE)
 """Names that change the rules of the folder they lie in."""
 _MAX_BYTES = 1 << 20
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-
-
-class Level:
-    """The patterns of one file. Later lines win over earlier ones."""
-
-    def __init__(self, content: bytes) -> None:
-        self._rules = [(pattern, re.compile(pattern.expression)) for pattern in reversed([*parse(content)])]
-        self._any_name = _union(pattern for pattern, _ in self._rules if not pattern.is_path)
-        self._any_path = _union(pattern for pattern, _ in self._rules if pattern.is_path)
-
-    def decide(self, name: bytes, path: bytes, is_folder: bool) -> bool | None:
-        """True: left out; False: taken back in; None: this file says nothing.
-
-        Args:
-            path: Relative to the folder of the file; ends in `name`.
-        """
-        if not (_fits(self._any_name, name) or _fits(self._any_path, path)):
-            return None
-        for pattern, expression in self._rules:
-            if (is_folder or not pattern.only_folders) and expression.fullmatch(path if pattern.is_path else name):
-                return not pattern.includes
-        return None
-
-
-def _union(patterns: Iterable[Pattern]) -> re.Pattern[bytes] | None:
-    expressions = [b"(?:" + pattern.expression + b")" for pattern in patterns]
-    return re.compile(b"|".join(expressions)) if expressions else None
-
-
-def _fits(union: re.Pattern[bytes] | None, text: bytes) -> bool:
-    return union is not None and union.fullmatch(text) is not None
-
-
-@lru_cache(maxsize=1024)
-def level(content: bytes) -> Level:
-    """The compiled patterns of a file's content; cached, because most looks read the same files again."""
-    return Level(content)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rawko.tools.globs import PatternError, glob_regex, rule_regex
+from rawko.patterns.globs import PatternError, glob_regex, rule_regex
 from rawko.tools.rules import DECISIONS, Rule, RuleError, parse_rule, parse_rules
 
 TOOLS = {"read": "path", "write": "path", "bash": "command", "mcp__x__y": "none"}
@@ -97,7 +97,7 @@ def test_a_rule_survives_its_own_text(
     ],
 )
 def test_globs(pattern: str, yes: list[str], no: list[str]) -> None:
-    regex = re.compile(glob_regex(pattern), re.DOTALL)
+    regex = re.compile(glob_regex(pattern))
     assert [path for path in yes if not regex.fullmatch(path)] == []
     assert [path for path in no if regex.fullmatch(path)] == []
 
@@ -112,7 +112,7 @@ def test_globs(pattern: str, yes: list[str], no: list[str]) -> None:
     ],
 )
 def test_rule_patterns_read_like_gitignore(pattern: str, yes: list[str], no: list[str]) -> None:
-    regex = re.compile(rule_regex(pattern), re.DOTALL)
+    regex = re.compile(rule_regex(pattern))
     assert [path for path in yes if not regex.fullmatch(path)] == []
     assert [path for path in no if regex.fullmatch(path)] == []
 

@@ -197,3 +197,12 @@ def _is_search(process: psutil.Process) -> bool:
         return any(part.endswith("_search.py") for part in process.cmdline())
     except psutil.Error:
         return False
+
+
+@pytest.mark.parametrize("line", ["*a" * 30 + "*b", "**/a*/" * 20 + "**/a*b", "[a-z]*" * 40 + "0"])
+async def test_an_ignore_file_of_many_stars_does_not_stall_a_search(use: Use, root: Path, line: str) -> None:
+    (root / ".gitignore").write_text(line + "\n")
+    (root / ("a" * 200)).touch()
+    outcome = await use("glob", pattern="**/a*/**/a*" if "/" in line else "*a" * 30 + "*")
+    assert not outcome.is_error, outcome.content
+    assert "a" * 200 in (await use("glob", pattern="*")).content

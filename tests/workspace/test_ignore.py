@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rawko.patterns.ignorefile import Level, level
 from rawko.workspace import SnapshotStore
-from rawko.workspace.ignore import Level, Repositories, level
+from rawko.workspace.ignore import Repositories
 from rawko.workspace.userindex import UserIndex
 
 Place = Any

@@ -1,22 +1,22 @@
 """One line of a .gitignore as a compiled pattern, in git's own dialect and on bytes.
 
 The public matchers work on text, test a whole path at once and know no POSIX classes; here each component of
-a path is decided on its own, as git does it. Which files the lines come from is `ignore`'s.
-
-A translated pattern cannot blow up: between two stars a match is taken at the first place that fits and never
-reconsidered (atomic groups), which loses nothing because all other pieces have a fixed length.
+a path is decided on its own, as git does it. Which lines of a file win is `ignorefile`'s.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
-_ANY: Final = rb"[^/]"
-_NEVER: Final = rb"(?!)"
-_FOLDERS: Final = rb"(?:[^/]+/)"
+from rawko.patterns.linear import Token, gap, linear_regex, one
+
+_ANY: Final = one("[^/]")
+_SLASH: Final = one("/")
+_STAR: Final = gap("star")
+_NEVER: Final = "(?!)"
 
 _PLAIN = re.compile(rb"[^*?\[\\]*")
 _SPACE = frozenset(b" \t\n\v\f\r")
@@ -38,9 +38,6 @@ _CLASSES: dict[bytes, frozenset[int]] = {
     b"upper": _UPPER,
     b"xdigit": _DIGIT | frozenset(b"abcdefABCDEF"),
 }
-
-Token = bytes | Literal["star", "slash"]
-"""A regular expression of one byte, or one of the two marks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,59 +85,44 @@ def _pattern(line: bytes) -> Pattern | None:
     if not body:
         return None
     if b"/" not in body:
-        return Pattern(_translate(body), False, only_folders, includes)
+        return Pattern(_translate(b"", body), False, only_folders, includes)
     # git compares what precedes the first special character by itself, so a `**` right behind it counts as one at the
     # start: `f**/bar` takes out foo/x/bar.
     body = body.removeprefix(b"/")
     plain = _PLAIN.match(body)
     start = plain.end() if plain else 0
-    return Pattern(re.escape(body[:start]) + _translate(body[start:]), True, only_folders, includes)
+    return Pattern(_translate(body[:start], body[start:]), True, only_folders, includes)
 
 
-def _translate(glob: bytes) -> bytes:
+def _translate(plain: bytes, glob: bytes) -> bytes:
     try:
-        tokens = list(_tokens(glob))
+        tokens = [*(_byte_token(byte) for byte in plain), *_with_folders([*_tokens(glob)])]
     except ValueError:
-        return _NEVER
+        return _NEVER.encode()
+    # One character of the expression per byte.
+    return linear_regex(tokens).encode("latin-1")
+
+
+def _byte_token(byte: int) -> Token:
+    return one(re.escape(chr(byte)))
+
+
+def _with_folders(tokens: list[Token]) -> Iterator[Token]:
+    """Components of two stars and more stand for any folders; at the end, for everything."""
     components: list[list[Token]] = [[]]
     for token in tokens:
-        if token == "slash":
+        if token == _SLASH:
             components.append([])
         else:
             components[-1].append(token)
-    return _path(components)
-
-
-def _path(components: Sequence[Sequence[Token]]) -> bytes:
-    """Blocks of components between `**`; every block but the last is matched at the first place that fits."""
-    blocks: list[list[bytes]] = [[]]
-    for component in components:
-        if len(component) > 1 and all(token == "star" for token in component):
-            blocks.append([])
-        else:
-            blocks[-1].append(_component(component))
-    first, *others = [b"/".join(block) for block in blocks]
-    if not others:
-        return first
-    *middle, last = others
-    ahead = first + b"/" if blocks[0] else b""
-    between = b"".join(b"(?>" + _FOLDERS + b"*?" + block + b"/)" for block in middle if block)
-    behind = _FOLDERS + b"*" + last if blocks[-1] else rb"(?s:.*)"  # `**/` needs a name behind it, `**` does not
-    return ahead + between + behind
-
-
-def _component(tokens: Sequence[Token]) -> bytes:
-    pieces: list[bytes] = [b""]
-    for token in tokens:
-        if isinstance(token, bytes):
-            pieces[-1] += token
-        else:
-            pieces.append(b"")
-    first, *others = pieces
-    if not others:
-        return first
-    *middle, last = others
-    return first + b"".join(b"(?>[^/]*?" + piece + b")" for piece in middle if piece) + b"[^/]*" + last
+    for number, component in enumerate(components):
+        is_last = number == len(components) - 1
+        if len(component) > 1 and all(token == _STAR for token in component):
+            yield gap("all" if is_last else "folders")
+            continue
+        yield from component
+        if not is_last:
+            yield _SLASH
 
 
 def _tokens(glob: bytes) -> Iterator[Token]:
@@ -150,27 +132,26 @@ def _tokens(glob: bytes) -> Iterator[Token]:
         char = glob[at : at + 1]
         at += 1
         if char == b"*":
-            yield "star"
+            yield _STAR
         elif char == b"/":
-            yield "slash"
+            yield _SLASH
         elif char == b"?":
             yield _ANY
         elif char == b"[":
             members, at = _bracket(glob, at)
-            yield _any_of(members)
+            yield one(_any_of(members))
         elif char == b"\\":
             if at == len(glob):
                 raise ValueError("nothing follows the backslash")
-            escaped = glob[at : at + 1]
-            yield "slash" if escaped == b"/" else re.escape(escaped)
+            yield _byte_token(glob[at])
             at += 1
         else:
-            yield re.escape(char)
+            yield _byte_token(char[0])
 
 
-def _any_of(members: frozenset[int]) -> bytes:
+def _any_of(members: frozenset[int]) -> str:
     members -= {ord("/")}
-    return b"[" + b"".join(b"\\x%02x" % byte for byte in sorted(members)) + b"]" if members else _NEVER
+    return "[" + "".join(f"\\x{byte:02x}" for byte in sorted(members)) + "]" if members else _NEVER
 
 
 def _bracket(glob: bytes, at: int) -> tuple[frozenset[int], int]:
