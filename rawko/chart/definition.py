@@ -41,13 +41,21 @@ NOWHERE = Position()
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A dotted look-up: `event.output.mode` is root "event", path ("output", "mode"). Missing parts are None."""
+    """A dotted look-up: `event.output.mode` is root "event", path ("output", "mode"). Missing parts are None.
+
+    Each part names a field of an object (`is_field`); a value that is no object has none.
+    """
 
     root: Literal["event", "context"]
     path: tuple[str, ...]
 
     def __str__(self) -> str:
         return ".".join((self.root, *self.path))
+
+
+def is_field(part: str) -> bool:
+    """Whether a part of a reference may name a field: what starts with "_" belongs to Python, never to the data."""
+    return not part.startswith("_")
 
 
 @dataclass(frozen=True, slots=True)

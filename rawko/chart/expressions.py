@@ -6,7 +6,8 @@
     not      = "not" not | primary
     primary  = "(" guard ")" | "true" | "false" | "in_state" "(" string ")" | call
     call     = name [ "(" [ name "=" argument ("," name "=" argument)* [","] ] ")" ]
-    argument = literal | ("event" | "context") ("." name)*
+    argument = literal | ("event" | "context") ("." field)*
+    field    = name that does not start with "_"
     literal  = number | string | "true" | "false" | "null"
              | "[" [literal ("," literal)* [","]] "]" | "{" [string ":" literal ("," ...)* [","]] "}"
 
@@ -36,6 +37,7 @@ from rawko.chart.definition import (
     Or,
     Position,
     Reference,
+    is_field,
 )
 from rawko.chart.errors import shown
 from rawko.chart.short_calls import short_call
@@ -304,6 +306,8 @@ class _Parser:
         while self._take("."):
             if self._next.kind != "name":
                 raise self._unexpected("the name of a field")
+            if not is_field(self._next.text):
+                raise self._unexpected("the name of a field; no field that starts with '_' can be read")
             path.append(self._advance().text)
         if self._next.text in ("(", "["):
             raise self._unexpected("the end of the reference", looks_like_code=True)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, Literal
 
-from rawko.chart.definition import Argument, Arguments, LiteralArgument, Reference
+from rawko.chart.definition import Argument, Arguments, LiteralArgument, Reference, is_field
 
 MAX_LENGTH = 500
 
@@ -47,5 +47,7 @@ def _argument(text: str) -> Argument | None:
         return LiteralArgument(int(text))
     root, *path = text.split(".")
     if root in _ROOTS:
+        if not all(map(is_field, path)):
+            return None
         return Reference(_ROOTS[root], tuple(path))
     return LiteralArgument(_WORDS[root]) if root in _WORDS and not path else None

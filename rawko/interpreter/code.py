@@ -7,8 +7,8 @@ Charts are data: nothing here evaluates text.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import lru_cache, partial
 from typing import Any, TypeAlias, assert_never
 
 from rawko.chart import definition as d
@@ -64,16 +64,53 @@ def blocks(actions: Iterable[d.Action]) -> Iterator[tuple[d.Action, int]]:
 
 
 def resolve(reference: d.Reference, context: Any, event: Any) -> Any:
-    """The value of a dotted look-up; None where a part is missing."""
+    """The value of a dotted look-up; None where a part is missing.
+
+    It walks data alone: items of mappings, and the declared fields of models and dataclasses. What else a Python
+    object has (methods, classes, the names of a module) is never reached, whatever the value is.
+    """
     value = context if reference.root == "context" else event.data
     for part in reference.path:
-        if isinstance(value, Mapping):
-            value = value.get(part)
-        else:
-            value = getattr(value, part, None)
+        value = _field(value, part)
         if value is None:
             return None
     return value
+
+
+def _field(value: Any, name: str) -> Any:
+    if not d.is_field(name):
+        return None
+    if isinstance(value, Mapping):
+        return value[name] if name in value else None  # noqa: SIM401 - a mapping's own `get` may do more than look
+    kind: Any = type(value)
+    if name not in _declared_fields(kind):
+        return None
+    return vars(value).get(name) if hasattr(value, "__dict__") else getattr(value, name, None)
+
+
+@lru_cache(maxsize=1024)
+def _declared_fields(kind: type) -> frozenset[str]:
+    """Names of the fields that a pydantic model or a dataclass declares; none for any other class."""
+    declared = getattr(kind, "model_fields", None)
+    if isinstance(declared, dict):
+        return frozenset(declared)
+    return frozenset(row.name for row in fields(kind)) if is_dataclass(kind) else frozenset()
+
+
+def split_arguments(
+    arguments: d.Arguments, kind: str, name: str, position: d.Position
+) -> tuple[dict[str, Any], tuple[tuple[str, d.Reference], ...]]:
+    """Constant arguments, frozen; and those that are looked up at each call.
+
+    Raises:
+        BindingError: A reference names what is no field; charts that are read from text cannot hold one.
+    """
+    references = tuple((key, a) for key, a in arguments if isinstance(a, d.Reference))
+    for key, reference in references:
+        if not all(map(d.is_field, reference.path)):
+            what = f"argument {key!r} of {kind} {name!r} is {str(reference)!r}"
+            raise BindingError(f"{position}: {what}; accepted: fields that do not start with '_'", name=name, kind=kind)
+    return {key: freeze(a.value) for key, a in arguments if isinstance(a, d.LiteralArgument)}, references
 
 
 def bind_arguments(
@@ -94,8 +131,7 @@ def bind_arguments(
         raise BindingError(f"{position}: {kind} {name!r} {what}; its arguments: {accepted}", name=name, kind=kind)
     if not arguments:
         return function
-    constants = {key: freeze(a.value) for key, a in arguments if isinstance(a, d.LiteralArgument)}
-    references = tuple((key, a) for key, a in arguments if isinstance(a, d.Reference))
+    constants, references = split_arguments(arguments, kind, name, position)
     if not references:
         return partial(function, **constants)
 

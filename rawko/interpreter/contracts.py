@@ -11,10 +11,9 @@ from typing import Any, TypeAlias, assert_never
 
 from rawko.chart import definition as d
 from rawko.interpreter.bindings import Bindings, signature_of
-from rawko.interpreter.code import resolve
+from rawko.interpreter.code import resolve, split_arguments
 from rawko.interpreter.errors import BindingError
 from rawko.interpreter.structure import Structure
-from rawko.interpreter.values import freeze
 from rawko.interpreter.work import Failed
 
 Test: TypeAlias = Callable[[Any, Any, Any, Callable[[str], bool]], Any]
@@ -82,8 +81,7 @@ def _call(guard: d.GuardCall, bindings: Bindings) -> Condition:
             name=guard.name,
             kind="guard",
         )
-    constants = {key: freeze(a.value) for key, a in guard.arguments if isinstance(a, d.LiteralArgument)}
-    references = tuple((key, a) for key, a in guard.arguments if isinstance(a, d.Reference))
+    constants, references = split_arguments(guard.arguments, "guard", guard.name, guard.position)
     takes_old = signature.takes_old
     if not (constants or references or takes_old):
         return Condition(lambda context, event, old, is_active: function(context, event))

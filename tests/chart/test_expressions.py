@@ -21,6 +21,7 @@ from rawko.chart.definition import (
     Or,
     Position,
     Reference,
+    is_field,
 )
 from rawko.chart.expressions import (
     KEYWORDS,
@@ -141,7 +142,7 @@ json_values = st.recursive(
     max_leaves=5,
 )  # fmt: skip
 arguments: st.SearchStrategy[Argument] = st.builds(LiteralArgument, json_values) | st.builds(
-    Reference, st.sampled_from(["event", "context"]), st.lists(names, max_size=3).map(tuple)
+    Reference, st.sampled_from(["event", "context"]), st.lists(names.filter(is_field), max_size=3).map(tuple)
 )
 calls = st.builds(
     GuardCall, guard_names, st.dictionaries(names, arguments, max_size=3).map(lambda given: tuple(given.items()))
