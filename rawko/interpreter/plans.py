@@ -16,13 +16,16 @@ Configuration: TypeAlias = frozenset[int]
 History: TypeAlias = Mapping[int, tuple[int, ...]]
 """Records by history state: atomic descendants (deep) or active children (shallow), in document order."""
 Recall: TypeAlias = Callable[[int], tuple[int, ...] | None]
+_Step: TypeAlias = "Callable[[int, int], list[_Task]]"
+_Task: TypeAlias = "tuple[_Step, int, int]"
+"""A method of `_EntrySet`, the state that it looks at, and the domain above which it does not look."""
 
 
 class Entry(NamedTuple):
     """One state to enter.
 
     Attributes:
-        is_default: Entered by default, so that its initial's action runs.
+        is_default: Entered by default, also by a history state without a record or a memory: its initial's actions run.
         history: The history state inside it whose default was taken, or -1.
         done: Events that its being final completes: (name, final state whose output it carries or -1).
     """
@@ -47,7 +50,10 @@ class Outline(NamedTuple):
 
 @dataclass(slots=True)
 class _EntrySet:
-    """States to enter, gathered as SCXML's computeEntrySet does."""
+    """States to enter, gathered as SCXML's computeEntrySet does.
+
+    What is to be looked at next lies on a stack, not in Python's calls: charts may nest deeper than those.
+    """
 
     structure: Structure
     recall: Recall
@@ -56,42 +62,65 @@ class _EntrySet:
     histories: dict[int, int] = field(default_factory=dict)
 
     def add_descendants(self, state: int) -> None:
-        structure = self.structure
-        if structure.states[state].is_history:
-            parent = structure.parent[state]
-            record = self.recall(state)
-            if record is None:
-                self.histories[parent] = state
-                record = default_targets(structure, state)
-            for target in record:
-                self.add_descendants(target)
-            for target in record:
-                self.add_ancestors(target, parent)
-            return
-        self.states.add(state)
-        if structure.is_compound[state]:
-            self.defaults.add(state)
-            for target in structure.initial[state]:
-                self.add_descendants(target)
-            for target in structure.initial[state]:
-                self.add_ancestors(target, state)
-        elif structure.is_parallel[state]:
-            self.add_regions(state)
+        """A target, and what is entered inside it by default."""
+        self._gather(self._descendants, state, -1)
 
     def add_ancestors(self, state: int, domain: int) -> None:
         """Ancestors of a target below the domain, with the regions that a parallel one among them still lacks."""
-        for ancestor in self.structure.ancestors[state]:
-            if ancestor == domain or not self.structure.is_inside(ancestor, domain):
-                return
-            self.states.add(ancestor)
-            if self.structure.is_parallel[ancestor]:
-                self.add_regions(ancestor)
+        self._gather(self._ancestors, state, domain)
 
     def add_regions(self, parallel: int) -> None:
-        last = self.structure.last
-        for region in self.structure.children[parallel]:
-            if not any(region <= state <= last[region] for state in self.states):
-                self.add_descendants(region)
+        """The regions in which nothing is entered so far."""
+        self._gather(self._regions, parallel, -1)
+
+    def _gather(self, step: _Step, state: int, domain: int) -> None:
+        stack = [(step, state, domain)]
+        while stack:
+            step, state, domain = stack.pop()
+            stack += reversed(step(state, domain))
+
+    def _descendants(self, state: int, _: int) -> list[_Task]:
+        structure = self.structure
+        if structure.is_history[state]:
+            return self._remembered(state)
+        self.states.add(state)
+        if structure.is_compound[state]:
+            self.defaults.add(state)
+            return self._led_to(structure.initial[state], state)
+        return self._regions(state, -1) if structure.is_parallel[state] else []
+
+    def _remembered(self, history: int) -> list[_Task]:
+        """What a history state stands for; its parent's initial is taken with its actions."""
+        structure = self.structure
+        parent = structure.parent[history]
+        record = self.recall(history)
+        if record is None:
+            self.histories[parent] = history
+            record = default_targets(structure, history)
+            if not structure.memory[history]:
+                self.defaults.add(parent)
+        return self._led_to(record, parent)
+
+    def _led_to(self, targets: Sequence[int], domain: int) -> list[_Task]:
+        found: list[_Task] = [(self._descendants, target, -1) for target in targets]
+        return found + [(self._ancestors, target, domain) for target in targets]
+
+    def _ancestors(self, state: int, domain: int) -> list[_Task]:
+        structure = self.structure
+        for ancestor in structure.ancestors[state]:
+            if ancestor == domain or not structure.is_inside(ancestor, domain):
+                return []
+            self.states.add(ancestor)
+            if structure.is_parallel[ancestor]:
+                return [*self._regions(ancestor, -1), (self._ancestors, ancestor, domain)]
+        return []
+
+    def _regions(self, parallel: int, _: int) -> list[_Task]:
+        return [(self._region, region, -1) for region in self.structure.children[parallel]]
+
+    def _region(self, region: int, _: int) -> list[_Task]:
+        last = self.structure.last[region]
+        return [] if any(region <= state <= last for state in self.states) else self._descendants(region, -1)
 
 
 def default_targets(structure: Structure, history: int) -> tuple[int, ...]:
@@ -105,16 +134,14 @@ def default_targets(structure: Structure, history: int) -> tuple[int, ...]:
 def effective_targets(structure: Structure, targets: Iterable[int], recall: Recall) -> list[int]:
     """Targets with every history state replaced by what it stands for."""
     found: list[int] = []
-    for target in targets:
-        if structure.states[target].is_history:
-            record = recall(target)
-            found += (
-                record
-                if record is not None
-                else effective_targets(structure, default_targets(structure, target), recall)
-            )
-        else:
+    waiting = [*targets][::-1]
+    while waiting:
+        target = waiting.pop()
+        if not structure.is_history[target]:
             found.append(target)
+            continue
+        record = recall(target)
+        waiting += reversed(default_targets(structure, target) if record is None else record)
     return found
 
 

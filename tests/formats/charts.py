@@ -98,8 +98,11 @@ class _Plan:
         ]
         if found:
             row["transitions"] = found
-        if "initial" in row and self.draw(st.booleans()):
-            row["on done"] = self.move(name)
+        if "initial" in row:
+            if self.draw(st.booleans()):
+                row["on done"] = self.move(name)
+            if self.may_act_at_initial(name) and self.draw(st.booleans()):
+                row["initial"] = {"target": row["initial"], "action": self.actions()}
         # Only in leaves: XState asks an ancestor for each leaf, we where nothing inside has fired. And one alone where
         # several could be asked at once: XState asks them in the order in which their states were entered.
         is_alone = not any("parallel states" in other for other in self.rows) or not any(
@@ -118,6 +121,13 @@ class _Plan:
                 "on done": self.move(name),
                 "on error": self.move(name),
             }
+
+    def may_act_at_initial(self, name: str) -> bool:
+        """Not where XState passes over them (docs/formats.md): in regions beside a target, and in what a history state
+        gives back or leads to."""
+        parent = self.inside[name][-1] if self.inside[name] else ""
+        is_region = any(row["name"] == parent and "parallel states" in row for row in self.rows)
+        return not is_region and parent not in self.histories.values()
 
     def move(self, source: str) -> dict[str, Any]:
         found: dict[str, Any] = {}

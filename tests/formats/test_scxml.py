@@ -25,6 +25,7 @@ from rawko.chart.definition import (
 from rawko.chart.formats.exchange import Imported
 from rawko.chart.formats.scxml import export_scxml, import_scxml
 from rawko.interpreter import Interpreter
+from rawko.interpreter.effects import LogLine
 from tests.chart.test_parse import DEFAULTS, FULL
 from tests.conformance import scion
 from tests.conformance.fetch import NotFetched, scion_folder
@@ -334,3 +335,31 @@ def test_names_with_spaces_and_markup_become_ids() -> None:
     again = import_scxml(exported.text).chart
     assert set(again.states) >= {"a_b", "a_b_2"}
     assert any("has the id" in loss.message for loss in exported.losses)
+
+
+@pytest.mark.parametrize("kind", ["shallow history", "deep history"])
+@pytest.mark.parametrize("memory", ["", ", memory: b", ", memory: {target: b, action: {log: memory}}"])
+def test_the_actions_of_a_history_without_a_record_go_there_and_back(kind: str, memory: str) -> None:
+    chart = parse_chart(
+        f"""
+statechart:
+  name: r
+  root state:
+    name: r
+    initial: x
+    states:
+    - {{name: x, transitions: [{{event: E, target: h}}]}}
+    - name: p
+      initial: {{target: a, action: {{log: initial}}}}
+      states: [{{name: a}}, {{name: b}}, {{name: h, type: {kind}{memory}}}]
+"""
+    )
+    again = import_scxml(export_scxml(chart).text).chart
+    said = [logged(Interpreter(each)) for each in (chart, again)]
+    assert said == [["memory"] if "memory}" in memory else [] if memory else ["initial"]] * 2
+
+
+def logged(machine: Interpreter) -> list[str]:
+    """What one event makes the machine log."""
+    machine.start()
+    return [effect.message for effect in machine.send("E").effects if isinstance(effect, LogLine)]

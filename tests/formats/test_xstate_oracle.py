@@ -47,3 +47,40 @@ def test_shipped_machines_take_the_same_transitions(node: XStateNode, stem: str)
 @settings(max_examples=CHARTS, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 def test_any_chart_takes_the_same_transitions(node: XStateNode, text: str, seed: int) -> None:
     assert_same_way(node, parse_chart(text), seed, 12)
+
+
+WITHOUT_RECORD = """
+statechart:
+  name: r
+  root state:
+    name: r
+    initial: x
+    states:
+    - {{name: x, transitions: [{{event: A, target: [h, g]}}]}}
+    - name: o
+      on entry: o_in
+      parallel states:
+      - name: p
+        on entry: p_in
+        initial: {{target: a, action: p_initial}}
+        states:
+        - {{name: a, on entry: a_in, transitions: [{{event: N, target: b}}]}}
+        - {{name: b, on exit: b_out}}
+        - {{name: h, type: {kind}}}
+        transitions: [{{event: X, target: x}}]
+      - name: q
+        on entry: q_in
+        initial: {{target: c, action: q_initial}}
+        states:
+        - {{name: c, on entry: c_in}}
+        - {{name: d}}
+        - {{name: g, type: {kind}{memory}}}
+"""
+
+
+@pytest.mark.parametrize("kind", ["shallow history", "deep history"])
+@pytest.mark.parametrize("memory", ["", ", memory: c"])
+def test_history_without_a_record_takes_the_initial_with_its_actions(node: XStateNode, kind: str, memory: str) -> None:
+    chart = parse_chart(WITHOUT_RECORD.format(kind=kind, memory=memory))
+    for seed in range(8):
+        assert_same_way(node, chart, (kind, memory, seed), 12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rawko.chart import ChartDefinitionError
 from rawko.interpreter import Bindings, Receipt
 from tests.interpreter.tables import Case, Log, chart_of, leaves, machine
 
@@ -536,12 +537,116 @@ states:
         "+r +p +a",
         (("N", "-a >a +b", "b"), ("E", "-b -p >p +p +b", "b")),
     ),
+    Case(
+        "a default that is the parent's initial runs its actions; a record and a memory do not",
+        """
+name: r
+initial: x
+states:
+- {name: x, transitions: [{event: S, target: s}, {event: D, target: d}, {event: M, target: m}]}
+- name: p
+  initial: {target: a, action: "note(what='initial of p')"}
+  transitions: [{event: X, target: x}]
+  states:
+  - {name: a, initial: {target: a1, action: "note(what='initial of a')"}, states: [{name: a1}]}
+  - {name: b, transitions: [{event: N, target: a}]}
+  - {name: s, type: shallow history}
+  - {name: d, type: deep history}
+  - {name: m, type: shallow history, memory: {target: b, action: "note(what='memory of m')"}}
+""",
+        "+r +x",
+        (
+            ("M", "-x >x +p memory of m +b", "b"),
+            ("X", "-b -p >p +x", "x"),
+            ("S", "-x >x +p +b", "b"),
+            ("N", "-b >b +a initial of a +a1", "a1"),
+            ("X", "-a1 -a -p >p +x", "x"),
+            ("D", "-x >x +p +a +a1", "a1"),
+            ("X", "-a1 -a -p >p +x", "x"),
+            ("S", "-x >x +p +a initial of a +a1", "a1"),
+        ),
+    ),
+    *(
+        Case(
+            f"{kind}: initial actions of the default, nested, and beside one in a parallel state",
+            f"""
+name: r
+initial: x
+states:
+- {{name: x, transitions: [{{event: E, target: h}}, {{event: Q, target: hq}}]}}
+- name: p
+  initial: {{target: q, action: "note(what='initial of p')"}}
+  transitions: [{{event: X, target: x}}]
+  states:
+  - name: q
+    parallel states:
+    - name: a
+      initial: {{target: a1, action: "note(what='initial of a')"}}
+      states: [{{name: a1}}]
+    - name: b
+      initial: {{target: b1, action: "note(what='initial of b')"}}
+      states: [{{name: b1}}, {{name: hb, type: {kind}}}]
+    - {{name: hq, type: {kind}}}
+  - {{name: h, type: {kind}}}
+""",
+            "+r +x",
+            (
+                ("E", "-x >x +p initial of p +q +a initial of a +a1 +b initial of b +b1", "a1 b1"),
+                *(
+                    (
+                        ("X", "-b1 -b -a1 -a -q -p >p +x", "x"),
+                        ("Q", "-x >x +p +q +a initial of a +a1 +b initial of b +b1", "a1 b1"),
+                    )
+                    if kind == "shallow history"
+                    else ()
+                ),
+            ),
+        )
+        for kind in ("shallow history", "deep history")
+    ),
+    Case(
+        "a default from inside the parent, by an internal transition: the parent is not entered, its initial not taken",
+        """
+name: r
+initial: p
+states:
+- name: p
+  initial: {target: a, action: "note(what='initial of p')"}
+  transitions: [{event: E, target: h, internal: true}, {event: F, target: h}]
+  states: [{name: a}, {name: h, type: deep history}]
+""",
+        "+r +p initial of p +a",
+        (("E", "-a >p +a", "a"), ("F", "-a -p >p +p +a", "a")),
+    ),
+    Case(
+        "an initial that leads into a history without a record, whose default is another initial with actions",
+        """
+name: r
+initial: {target: hq, action: "note(what='initial of r')"}
+states:
+- name: q
+  initial: {target: c, action: "note(what='initial of q')"}
+  transitions: [{event: E, target: r}]
+  states: [{name: c}, {name: hq, type: shallow history}]
+""",
+        "+r initial of r +q initial of q +c",
+        (),
+    ),
 ]
 
 
 @pytest.mark.parametrize("case", [*SELECTION, *DOMAINS, *HISTORY], ids=lambda case: case.id)
 def test_case(case: Case) -> None:
     case.play()
+
+
+def test_a_default_that_leads_to_itself_is_told_at_load() -> None:
+    text = "name: r\ninitial: p\nstates:\n- name: p\n  initial: h\n  states: [{name: a}, {name: h, type: deep history}]"
+    with pytest.raises(ChartDefinitionError) as caught:
+        chart_of(text)
+    (found,) = caught.value.diagnostics
+    assert found.code == "invalid-initial"
+    assert "initial 'h' of 'p' stands for the initial of 'p' itself; give 'h' a memory" in found.message
 
 
 DESCRIPTORS = [

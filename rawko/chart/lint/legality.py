@@ -111,6 +111,9 @@ def _initials(chart: Chart) -> Iterator[Diagnostic]:
             elif state.name not in chart.ancestors(name):
                 message = f"initial {name!r} is no child of {state.name!r}{hint(name, state.children, 'children')}"
                 yield finding("invalid-initial", position, message)
+            elif chart[name].is_history and chart[name].parent == state.name and not chart[name].memory:
+                message = f"initial {name!r} of {state.name!r} stands for the initial of {state.name!r} itself"
+                yield finding("invalid-initial", position, f"{message}; give {name!r} a memory")
         yield from _entered_together(chart, state.initial, position)
 
 

@@ -97,8 +97,7 @@ class _Writer(ContentWriter):
         if state.initial_actions:
             lines += element("initial", {}, self._default(state.initial, state.initial_actions))
         if state.is_history:
-            targets = state.memory or self._instead_of_memory(state)
-            return self._default(targets, state.memory_actions)
+            return self._default_of_history(state)
         lines += self.handlers("onentry", state.on_entry, tuple(self._timers(state)))
         lines += self.handlers("onexit", state.on_exit, tuple(CancelAction(timer.event) for timer in state.after))
         for transition in sorted(state.transitions, key=lambda each: -each.priority):
@@ -110,12 +109,14 @@ class _Writer(ContentWriter):
             lines += self._state(self._chart[child])
         return lines
 
-    def _instead_of_memory(self, state: State) -> Sequence[str]:
-        """SCXML wants a default: what the parent enters by itself."""
+    def _default_of_history(self, state: State) -> Lines:
+        """Its memory; SCXML wants a default also without one: what the parent enters by itself, with its actions."""
+        if state.memory:
+            return self._default(state.memory, state.memory_actions)
         parent = self._chart[state.parent or self._chart.root]
         if parent.kind == "parallel":
-            return [name for name in parent.children if not self._chart[name].is_history]
-        return parent.initial
+            return self._default([name for name in parent.children if not self._chart[name].is_history], ())
+        return self._default(parent.initial, parent.initial_actions)
 
     def _default(self, targets: Sequence[str], actions: Sequence[Action]) -> Lines:
         return element("transition", {"target": self._names(targets)}, self.actions(actions))
