@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST_ARGS ?= -n auto --dist worksteal
 
-.PHONY: help setup lint types imports unit test demo bench conformance docs format clean
+.PHONY: help setup lint types imports unit test requirements-mutants demo bench conformance docs format clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
 
 setup: $(STAMP) ## create the virtual environment with everything in it
 
@@ -31,6 +31,9 @@ unit: setup ## the tests alone
 	$(BIN)/pytest $(PYTEST_ARGS)
 
 test: lint types imports unit ## everything that must pass before a commit lands
+
+requirements-mutants: setup ## break each row of docs/requirements.md in its stated way; its tests must fail (IDS="S3 C-24", JOBS=2)
+	$(BIN)/python -m tests.requirements $(IDS) -j $(or $(JOBS),2)
 
 demo: setup ## the main job, on a small real repository, with scripted model replies
 	@$(BIN)/python -m rawko.cli.demo

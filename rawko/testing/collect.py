@@ -109,7 +109,7 @@ class ContractFile(pytest.Module):
         for number, name in enumerate(feature.scenarios, 1):
             test = pytest_bdd.scenario(self.path.name, name, features_base_dir=str(self.path.parent))(_nothing_more())
             vars(test)["rawko_scenario"] = name
-            members[f"test_{number:02}_{_python_name(name)}"] = test
+            members[scenario_test_name(number, name)] = test
         return module
 
     def _bindings(self, chart: Chart) -> Bindings | None:
@@ -194,6 +194,11 @@ def _nothing_more() -> Any:
         """All is done by the steps."""
 
     return scenario
+
+
+def scenario_test_name(number: int, title: str) -> str:
+    """Name of the test that a scenario becomes; `number` is its place in the contract, from 1."""
+    return f"test_{number:02}_{_python_name(title)}"
 
 
 def _python_name(text: str) -> str:
