@@ -4,7 +4,8 @@ Runs as a script of its own (`python -I .../_search.py FOLDER_OF_RAWKO`), so tha
 can be killed.
 Standard library and `rawko.patterns` only: it must start in a few milliseconds.
 
-In: one JSON object on standard input (see `rawko.tools.search.Request`). Out: see `rawko.tools.search.Found`.
+In: one JSON object on standard input (see `rawko.tools.search.Request`). Out: see `rawko.tools.search.Found`; null
+where the start has been swapped or removed since it was asked for.
 Folders are opened one below the other without following links, from the descriptor that the parent passed.
 """
 
@@ -207,11 +208,19 @@ class Grep:
         return True
 
 
+class StartGone(Exception):
+    """The start is no longer what it was when it was asked for."""
+
+
 def open_below(root_fd: int, parts: list[str]) -> int:
     fd = os.dup(root_fd)
     for part in parts:
-        inner = os.open(part, _DIRECTORY, dir_fd=fd)
-        os.close(fd)
+        try:
+            inner = os.open(part, _DIRECTORY, dir_fd=fd)
+        except OSError as error:
+            raise StartGone from error
+        finally:
+            os.close(fd)
         fd = inner
     return fd
 
@@ -263,5 +272,8 @@ if __name__ == "__main__":
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(asked["timeout_s"])
     sys.setrecursionlimit(10_000)
-    answer = json.dumps(main(asked), ensure_ascii=True)
-    sys.stdout.write(answer)
+    try:
+        found: dict[str, Any] | None = main(asked)
+    except StartGone:
+        found = None
+    sys.stdout.write(json.dumps(found, ensure_ascii=True))

@@ -22,7 +22,7 @@ from rawko.tools.group import Ending, Group
 from rawko.tools.leftovers import Leftovers
 from rawko.tools.sandbox import ENVIRONMENT, Sandbox
 from rawko.tools.spool import Output, Spool
-from rawko.tools.text import printed, size
+from rawko.tools.text import shown_name, size
 
 # The command comes over a descriptor: an argument has a bound of 128 KiB and would show in `ps`. `eval` makes a syntax
 # error (an open quote) an error of the command, after which the trap still runs.
@@ -172,7 +172,9 @@ class Bash(Tool):
         if path == self._root:
             return "the workspace's root"
         inside = path.is_relative_to(self._root)
-        return printed(str(path.relative_to(self._root)) if inside else f"{folder} (outside the workspace)")
+        return (
+            shown_name(str(path.relative_to(self._root))) if inside else f"{shown_name(folder)} (outside the workspace)"
+        )
 
     def _outcome(self, output: Output, ending: Ending, code: int, timeout_ms: int, notes: list[str]) -> ToolOutcome:
         stopped = {

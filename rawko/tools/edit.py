@@ -13,7 +13,7 @@ from rawko.runtime.ports import ToolOutcome, ToolSpec
 from rawko.tools.base import Arguments, PathSubject, Run, Tool, ToolFailure, object_schema
 from rawko.tools.files import binary_kind, encode, replace_file, to_the_end
 from rawko.tools.paths import Folder
-from rawko.tools.text import counted, cut_line, size, visible
+from rawko.tools.text import counted, cut_line, shown_name, size, visible
 
 MAX_FILE_BYTES = 32_000_000
 _MAX_PLACES = 10
@@ -152,5 +152,7 @@ def _report(path: str, edited: bytes, first: int, change: _Change, count: int) -
     shown = "\n".join(
         f"{number:>6}\t{cut_line(visible(text.removesuffix(chr(13))), 400)}" for number, text in enumerate(lines, start)
     )
-    head = f"edited {path}: {counted(count, 'replacement')}" + (f", the first at line {line}" if count > 1 else "")
+    head = f"edited {shown_name(path)}: {counted(count, 'replacement')}" + (
+        f", the first at line {line}" if count > 1 else ""
+    )
     return f"{head}\n{shown}"

@@ -46,7 +46,7 @@ def binary_kind(head: bytes) -> str | None:
 
 
 def replace_file(located: Located, shown: str, data: bytes) -> None:
-    """Put `data` where `located` points: all of it or nothing, mode and owner kept.
+    """Put `data` where `located` points: all of it or nothing; permissions and owner are kept, set-id bits are not.
 
     A new file beside it, then a rename: a reader sees the old or the new contents, and another hard link to the old
     file (perhaps outside the workspace) is not written through. Not fsynced: the workspace's snapshots are.
@@ -91,8 +91,8 @@ def _fill(fd: int, data: bytes, old: os.stat_result | None) -> None:
         return
     with suppress(PermissionError):
         os.fchown(fd, old.st_uid, old.st_gid)
-    # After chown, which clears the set-id bits.
-    os.fchmod(fd, stat.S_IMODE(old.st_mode))
+    # Without set-uid, set-gid and sticky: what a model wrote does not run with another's rights.
+    os.fchmod(fd, stat.S_IMODE(old.st_mode) & 0o777)
 
 
 async def to_the_end(work: Callable[[], ToolOutcome]) -> ToolOutcome:

@@ -8,7 +8,7 @@ from rawko.tools.base import Arguments, PathSubject, Run, Tool, ToolFailure, obj
 from rawko.tools.paths import Folder
 from rawko.tools.sandbox import Sandbox
 from rawko.tools.search import Request, search
-from rawko.tools.text import visible
+from rawko.tools.text import shown_name
 
 MAX_PATHS = 1000
 
@@ -57,7 +57,7 @@ class Glob(Tool):
         if not found.items:
             hint = "" if ignored else "; ignored files are not listed (include_ignored lists them)"
             return ToolOutcome(f"no file matches {pattern!r}{hint}", touched=())
-        lines = [visible(path).replace("\n", "\u2424") for path in found.items]
+        lines = [shown_name(path) for path in found.items]
         if found.is_cut:
             lines.append(f"[there are more than these {len(found.items)}; use a narrower pattern or path]")
         return ToolOutcome("\n".join(lines), touched=())

@@ -12,7 +12,7 @@ from rawko.tools.base import Arguments, PathSubject, Run, Tool, ToolFailure, obj
 from rawko.tools.paths import Folder
 from rawko.tools.sandbox import Sandbox
 from rawko.tools.search import Found, Request, search
-from rawko.tools.text import counted, visible
+from rawko.tools.text import counted, shown_name, visible
 
 MAX_LINES = 500
 MAX_CONTEXT = 20
@@ -113,13 +113,13 @@ def _lines(found: Found) -> Iterator[str]:
         if is_context_shown and last is not None and last != (path, number - 1):
             yield "--"
         mark = ":" if is_match else "-"
-        yield f"{visible(path)}{mark}{number}{mark}{visible(text)}"
+        yield f"{shown_name(path)}{mark}{number}{mark}{visible(text)}"
         last = (path, number)
 
 
 def _counts(found: Found) -> Iterator[str]:
     for path, matches in found.items:
-        yield f"{visible(path)}: {counted(matches, 'line')}"
+        yield f"{shown_name(path)}: {counted(matches, 'line')}"
 
 
 def _nothing(arguments: Arguments, found: Found) -> str:

@@ -2,7 +2,7 @@
 
 Each component is looked at without following links (O_NOFOLLOW), links are followed here, by hand, and only where
 they stay inside; so neither `..`, nor an absolute path, nor a link, nor a folder swapped for a link in mid-call
-reaches outside. `.git` at any depth and `.rawko` at the root are never written.
+reaches outside. `.git` at any depth and `.rawko` at the root are never written, nor what they lead to (`guarded`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import unicodedata
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rawko.tools.base import PathSubject, ToolFailure
+from rawko.tools.guarded import GIT_DATA, RULES, Guarded, find_guarded, is_git_folder, plain_name
 
 MAX_LINKS = 40
 """Links followed on one path before it counts as a cycle; Linux's own bound."""
@@ -131,10 +131,14 @@ class _Walk:
         self._todo = deque(folder._parts(text))
         self._names: list[str] = []
         self._links = 0
+        self._guarded = find_guarded(folder.root) if for_writing else Guarded()
         try:
             self._fds = [os.open(folder.root, _DIRECTORY)]
         except OSError as error:
             raise failure(error, str(folder.root)) from error
+        if for_writing and is_git_folder(self._fds[0]):
+            self.close()
+            raise self._read_only(".", GIT_DATA)
 
     def close(self) -> None:
         while self._fds:
@@ -164,6 +168,8 @@ class _Walk:
         if self._for_writing:
             self._refuse_read_only(part)
         info = _lstat(part, self._fds[-1])
+        if self._for_writing and not (info and stat.S_ISLNK(info.st_mode)):
+            self._refuse_guarded(part, info)
         if info is None:
             return self._missing(part)
         if stat.S_ISLNK(info.st_mode):
@@ -185,6 +191,8 @@ class _Walk:
     def _enter(self, part: str) -> None:
         self._fds.append(os.open(part, _DIRECTORY, dir_fd=self._fds[-1]))
         self._names.append(part)
+        if self._for_writing and is_git_folder(self._fds[-1]):
+            raise self._read_only(part, GIT_DATA)
 
     def _follow(self, part: str) -> None:
         self._links += 1
@@ -208,8 +216,9 @@ class _Walk:
             raise ToolFailure(f"{self._text!r} climbs with '..' out of {self._path(part)!r}, which does not exist")
         if not self._for_writing:
             return Located("/".join((self._path(part), *rest)), None, rest[-1], None)
-        for name in rest:
+        for end, name in enumerate(rest, 1):
             self._refuse_read_only(name)
+            self._refuse_guarded("/".join((part, *rest[:end])), None)
         os.mkdir(part, dir_fd=self._fds[-1])
         self._enter(part)
         return None
@@ -221,14 +230,19 @@ class _Walk:
         return "/".join((*self._names, part))
 
     def _refuse_read_only(self, part: str) -> None:
-        plain = _plain_name(part)
+        plain = plain_name(part)
         if plain == ".git":
-            what = "git's own data; use git commands in bash to change a repository"
-        elif plain == ".rawko" and not self._names:
-            what = "rawko's own configuration; a run cannot rewrite its own rules"
-        else:
-            return
-        raise ToolFailure(f"{self._text!r} is read-only: {part!r} holds {what}", code="read_only")
+            raise self._read_only(part, GIT_DATA)
+        if plain == ".rawko" and not self._names:
+            raise self._read_only(part, RULES)
+
+    def _refuse_guarded(self, part: str, info: os.stat_result | None) -> None:
+        what = self._guarded.what(self._path(part), info)
+        if what is not None:
+            raise self._read_only(part, what)
+
+    def _read_only(self, part: str, what: str) -> ToolFailure:
+        return ToolFailure(f"{self._text!r} is read-only: {part!r} holds {what}", code="read_only")
 
 
 def require_file(info: os.stat_result | None, shown: str) -> None:
@@ -243,6 +257,9 @@ def failure(error: OSError, shown: str) -> ToolFailure:
     """An operating system's refusal in words for the model."""
     words = {
         errno.ELOOP: "is a link that changed while it was being followed",
+        errno.EINVAL: "changed while it was being looked at; try again",
+        errno.ENOENT: "changed while it was being looked at; try again",
+        errno.ENOTDIR: "changed while it was being looked at; try again",
         errno.ENAMETOOLONG: "is too long for a file name",
         errno.EACCES: "may not be accessed (permission denied)",
         errno.EPERM: "may not be accessed (not permitted)",
@@ -276,9 +293,3 @@ def _lstat(name: str, dir_fd: int) -> os.stat_result | None:
 def _outside(text: str, why: str) -> ToolFailure:
     message = f"path {text!r} leads outside the workspace ({why}); use a path inside it, e.g. 'src/main.py'"
     return ToolFailure(message, code="outside")
-
-
-def _plain_name(name: str) -> str:
-    """The name as a case-folding, Unicode-ignoring file system (macOS) would take it: `.GIT` is `.git` there."""
-    kept = (character for character in name if unicodedata.category(character) != "Cf")
-    return unicodedata.normalize("NFKC", "".join(kept)).casefold()

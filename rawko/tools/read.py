@@ -11,7 +11,7 @@ from rawko.runtime.ports import ToolOutcome, ToolSpec
 from rawko.tools.base import Arguments, PathSubject, Run, Tool, ToolFailure, object_schema
 from rawko.tools.files import SNIFF_BYTES, binary_kind
 from rawko.tools.paths import Folder
-from rawko.tools.text import MAX_LINE_CHARS, counted, cut_line, size, visible
+from rawko.tools.text import MAX_LINE_CHARS, counted, cut_line, shown_name, size, visible
 
 DEFAULT_LINES = 2000
 MAX_PAGE_CHARS = 60_000
@@ -76,7 +76,7 @@ class Read(Tool):
             if kind is not None:
                 raise ToolFailure(f"{path!r} is {kind}, {size(total)}; it is not shown as text", code="binary")
             if total == 0:
-                return f"[{path} is empty]"
+                return f"[{shown_name(path)} is empty]"
             file.seek(0)
             page = _page(_Lines(file, path), offset, limit)
         if not page.lines:
@@ -152,7 +152,9 @@ def _notices(path: str, page: _Page, total: int) -> list[str]:
     notices = []
     if page.next_line is not None:
         shown = counted(len(page.lines), "line")
-        notices.append(f"[{shown} shown; {path} goes on ({size(total)} in all): offset {page.next_line} continues]")
+        notices.append(
+            f"[{shown} shown; {shown_name(path)} goes on ({size(total)} in all): offset {page.next_line} continues]"
+        )
     if page.is_undecodable:
         notices.append("[not UTF-8: bytes that cannot be decoded are shown as \ufffd; edit keeps them as they are]")
     if page.is_crlf:

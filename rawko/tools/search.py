@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from rawko.tools.base import ToolFailure
-from rawko.tools.paths import Folder
+from rawko.tools.paths import Folder, failure
 from rawko.tools.sandbox import Sandbox
 
 _PROGRAM = str(Path(__file__).with_name("_search.py"))
 _PACKAGES = str(Path(__file__).parents[2])
 _STDERR_CHARS = 2000
+_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,20 @@ async def search(folder: Folder, request: Request, *, timeout_ms: int, sandbox: 
     """Search below a path of the workspace, in a sandbox if there is one.
 
     Raises:
-        ToolFailure: The start is not there or outside; the time is over (code "timeout").
+        ToolFailure: The start is not there or outside, or is swapped again and again while it is being opened; the
+            time is over (code "timeout").
     """
+    for _ in range(_TRIES):
+        answer = await _search_once(folder, request, timeout_ms, sandbox)
+        if answer is not None:
+            return Found(**answer)
+    raise ToolFailure(f"{request.path!r} changed each time that it was opened; search again when it is at rest")
+
+
+async def _search_once(
+    folder: Folder, request: Request, timeout_ms: int, sandbox: Sandbox | None
+) -> dict[str, Any] | None:
+    """None: the start was swapped between the look at it and the search."""
     with folder.locate(request.path) as located:
         if located.info is None:
             raise ToolFailure(f"{request.path!r} does not exist", code="not_found")
@@ -83,7 +96,10 @@ async def search(folder: Folder, request: Request, *, timeout_ms: int, sandbox: 
         if not is_file and not stat.S_ISDIR(located.info.st_mode):
             raise ToolFailure(f"{request.path!r} is neither a file nor a folder")
         start = [] if located.real == "." else located.real.split("/")
-    root_fd = os.open(folder.root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        root_fd = os.open(folder.root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        raise failure(error, str(folder.root)) from error
     asked = {
         **asdict(request),
         "start": start,
@@ -92,10 +108,10 @@ async def search(folder: Folder, request: Request, *, timeout_ms: int, sandbox: 
         "timeout_s": math.ceil(timeout_ms / 1000) + 1,
     }
     try:
-        answer = await _ask(json.dumps(asked).encode(), root_fd, timeout_ms, sandbox)
+        answer: dict[str, Any] | None = json.loads(await _ask(json.dumps(asked).encode(), root_fd, timeout_ms, sandbox))
     finally:
         os.close(root_fd)
-    return Found(**json.loads(answer))
+    return answer
 
 
 async def _ask(asked: bytes, root_fd: int, timeout_ms: int, sandbox: Sandbox | None) -> bytes:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import unicodedata
 
 MAX_LINE_CHARS = 2000
 """Longest line that a tool shows whole, in characters."""
@@ -30,6 +32,23 @@ def visible(text: str) -> str:
     """Text of a file with each control character as its visible picture (ESC is ␛), so that a reader sees that it is
     there and a terminal is not told anything. Tabs and newlines stay."""
     return text.translate(_TEXT_PICTURES)
+
+
+def shown_name(name: str) -> str:
+    """A file's name on one line: as it is, or as a JSON string where it holds control characters, line separators or
+    characters that cannot be seen (bidirectional marks, soft hyphens), each written as an escape."""
+    hidden = {character for character in name if unicodedata.category(character) in _HIDDEN}
+    if not hidden:
+        return name
+    quoted = json.dumps(name, ensure_ascii=False)
+    return "".join(_escaped(character) if character in hidden else character for character in quoted)
+
+
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def _escaped(character: str) -> str:
+    return json.dumps(character).strip('"')
 
 
 def cut_line(line: str, limit: int = MAX_LINE_CHARS) -> str:

@@ -8,7 +8,7 @@ from rawko.runtime.ports import ToolOutcome, ToolSpec
 from rawko.tools.base import Arguments, PathSubject, Run, Tool, ToolFailure, object_schema
 from rawko.tools.files import encode, replace_file, to_the_end
 from rawko.tools.paths import Folder
-from rawko.tools.text import counted, size
+from rawko.tools.text import counted, shown_name, size
 
 
 class Write(Tool):
@@ -48,4 +48,4 @@ class Write(Tool):
             real = located.real
         lines = content.count("\n") + (not content.endswith("\n") and content != "")
         what = "created" if is_new else "replaced"
-        return ToolOutcome(f"{what} {real} ({counted(lines, 'line')}, {size(len(data))})", touched=(real,))
+        return ToolOutcome(f"{what} {shown_name(real)} ({counted(lines, 'line')}, {size(len(data))})", touched=(real,))

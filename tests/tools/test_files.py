@@ -260,3 +260,114 @@ def _tree(factory: pytest.TempPathFactory) -> Path:
             (folder / "loop").symlink_to("loop")
         _trees.append(root)
     return _trees[0]
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+async def refused(use: Use, path: str) -> bool:
+    """Both tools that write say that it is read-only."""
+    written = await use("write", file_path=path, content="rules: [allow bash]\n")
+    edited = await use("edit", file_path=path, old_string="old", new_string="new")
+    assert not written.is_broken and not edited.is_broken
+    assert edited.is_error, edited.content
+    return written.details.get("code") == "read_only"
+
+
+@pytest.mark.parametrize(
+    ("links", "path"),
+    [
+        ({".rawko": "cfg"}, "cfg/config.yaml"),
+        ({".rawko": "cfg"}, "cfg/agents/new.yaml"),
+        ({".rawko": "cfg"}, "CFG/config.yaml"),
+        ({".rawko": "a", "a": "b", "b": "cfg"}, "cfg/config.yaml"),
+        ({".rawko": "later"}, "later/config.yaml"),
+        ({".rawko": "deep/later"}, "deep/later/agents/x.yaml"),
+        ({".rawko/config.yaml": "../conf.yaml"}, "conf.yaml"),
+        ({".rawko/agents": "../team"}, "team/dev.yaml"),
+        ({".rawko/agents/dev.yaml": "../../dev.yaml"}, "dev.yaml"),
+        ({".rawko": "."}, "config.yaml"),
+        ({".rawko/up": ".."}, "config.yaml"),
+        ({".git": "store"}, "store/hooks/pre-commit"),
+        ({"lib/.git": "../store"}, "store/config"),
+        ({"alias": ".rawko"}, "alias/config.yaml"),
+        ({"alias": ".git"}, "alias/config"),
+    ],
+)
+async def test_what_guarded_names_lead_to_is_not_written(
+    use: Use, root: Path, links: dict[str, str], path: str
+) -> None:
+    for folder in ("cfg/agents", "store/hooks", "store/objects", "store/refs", "team", "lib"):
+        (root / folder).mkdir(parents=True)
+    for file in ("cfg/config.yaml", "store/HEAD", "store/config", "conf.yaml", "dev.yaml", "config.yaml"):
+        (root / file).write_text("old\n")
+    for link, target in links.items():
+        (root / link).parent.mkdir(parents=True, exist_ok=True)
+        (root / link).symlink_to(target)
+    before = contents(root)
+    assert await refused(use, path)
+    assert contents(root) == before
+    assert not (root / "later").exists() and not (root / "deep").exists()
+
+
+@pytest.mark.parametrize(
+    "path", ["store/config", "store/hooks/pre-commit", "main/config", "none/config", "bare/config", "bare/new/x"]
+)
+async def test_what_a_git_file_points_to_is_not_written(use: Use, root: Path, path: str) -> None:
+    target = "none" if path.startswith("none") else "store"
+    (root / ".git").write_text(f"gitdir: {target}\n")
+    for folder in ("store/hooks", "main", "bare/objects", "bare/refs"):
+        (root / folder).mkdir(parents=True)
+    (root / "store/commondir").write_text("../main\n")
+    (root / "bare/HEAD").write_text("ref: refs/heads/main\n")
+    assert await refused(use, path)
+    assert not (await use("write", file_path="src/config", content="x")).is_error
+
+
+async def test_a_second_name_of_a_rule_is_replaced_not_written_through(use: Use, root: Path) -> None:
+    (root / ".rawko").mkdir()
+    (root / ".rawko/config.yaml").write_text("old\n")
+    os.link(root / ".rawko/config.yaml", root / "copy.yaml")
+    assert not (await use("write", file_path="copy.yaml", content="new\n")).is_error
+    assert (root / ".rawko/config.yaml").read_text() == "old\n"
+
+
+@pytest.mark.parametrize("mode", [0o4755, 0o2755, 0o6711, 0o1777, 0o7777])
+async def test_set_id_bits_do_not_survive_a_write(use: Use, root: Path, mode: int) -> None:
+    for tool, arguments in (
+        ("write", {"content": "#!/bin/sh\nid\n"}),
+        ("edit", {"old_string": "old", "new_string": "new"}),
+    ):
+        (root / "tool").write_text("old\n")
+        (root / "tool").chmod(mode)
+        assert not (await use(tool, file_path="tool", **arguments)).is_error
+        assert stat.S_IMODE((root / "tool").stat().st_mode) == mode & 0o777
+
+
+ODD = "b\n## Task\r\x1b[2J\u202e\u2028\u00ad.txt"
+ODD_SHOWN = '"b\\n## Task\\r\\u001b[2J\\u202e\\u2028\\u00ad.txt"'
+
+
+async def test_a_name_cannot_add_lines_or_hide_characters(use: Use, root: Path) -> None:
+    (root / "plain é.txt").write_text("needle\n")
+    written = await use("write", file_path=ODD, content="needle\n")
+    assert written.content == f"created {ODD_SHOWN} (1 line, 7 bytes)"
+    assert (await use("glob", pattern="*")).content.splitlines() == [ODD_SHOWN, "plain é.txt"]
+    found = await use("grep", pattern="needle")
+    assert found.content.splitlines() == [f"{ODD_SHOWN}:1:needle", "plain é.txt:1:needle"]
+    counts = await use("grep", pattern="needle", files_only=True)
+    assert counts.content.splitlines() == [f"{ODD_SHOWN}: 1 line", "plain é.txt: 1 line"]
+    edited = await use("edit", file_path=ODD, old_string="needle", new_string="x\n" * 3000)
+    assert edited.content.startswith(f"edited {ODD_SHOWN}: 1 replacement\n")
+    assert f"[2000 lines shown; {ODD_SHOWN} goes on" in (await use("read", file_path=ODD)).content
+    (root / ODD).write_text("")
+    assert (await use("read", file_path=ODD)).content == f"[{ODD_SHOWN} is empty]"
+    (root / ODD).unlink()
+    (root / ODD).mkdir()
+    moved = await use("bash", command="cd b*")
+    assert f"[folder is now {ODD_SHOWN}]" in moved.content
+    for tool in ("read", "glob", "grep"):
+        name = "file_path" if tool == "read" else "path"
+        outcome = await use(tool, **{name: ODD + "/none", **({} if tool == "read" else {"pattern": "x"})})
+        assert "\n" not in outcome.content and "\u202e" not in outcome.content and "\x1b" not in outcome.content

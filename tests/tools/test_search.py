@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -11,6 +14,7 @@ import psutil
 import pytest
 
 from rawko.runtime.ports import Toolbox
+from rawko.tools import search
 from rawko.tools.toolbox import build_toolbox
 from rawko.vocabulary.agent import ToolAccess
 from rawko.vocabulary.messages import ToolCall
@@ -92,9 +96,9 @@ async def test_glob_is_bounded(use: Use, root: Path) -> None:
 async def test_names_that_are_no_text_are_shown_and_do_not_break(use: Use, root: Path) -> None:
     with open(os.path.join(os.fsencode(root), b"caf\xe9\n.txt"), "w") as file:  # noqa: PTH118, PTH123, ASYNC230
         file.write("foo\n")
-    assert (await use("glob", pattern="*")).content == "caf\\xe9␤.txt"
+    assert (await use("glob", pattern="*")).content == '"caf\\\\xe9\\n.txt"'
     found = (await use("grep", pattern="foo")).content
-    assert "caf\\xe9" in found and found.isprintable() is False
+    assert found == '"caf\\\\xe9\\n.txt":1:foo'
 
 
 async def test_grep_finds_lines_in_order(use: Use, tree: Path) -> None:
@@ -206,3 +210,47 @@ async def test_an_ignore_file_of_many_stars_does_not_stall_a_search(use: Use, ro
     outcome = await use("glob", pattern="**/a*/**/a*" if "/" in line else "*a" * 30 + "*")
     assert not outcome.is_error, outcome.content
     assert "a" * 200 in (await use("glob", pattern="*")).content
+
+
+@pytest.mark.parametrize("tool", ["glob", "grep"])
+async def test_a_folder_that_is_swapped_while_it_is_searched(use: Use, root: Path, tool: str, tmp_path: Path) -> None:
+    """Never outside, never broken: found, or said that it changed."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/secret.txt").write_text("needle secret")
+    (root / "real/sub").mkdir(parents=True)
+    (root / "real/sub/a.txt").write_text("needle")
+    program = (
+        "import os, sys, itertools\n"
+        "os.chdir(sys.argv[1])\n"
+        "os.symlink(sys.argv[2], 'link'); os.symlink('real/sub', 'inner'); open('file', 'w').close()\n"
+        "for name in itertools.cycle(['real', 'link', 'file', 'inner', 'none']):\n"
+        "    try: os.rename('swap', name_before)\n"
+        "    except (OSError, NameError): pass\n"
+        "    name_before = name\n"
+        "    try: os.rename(name, 'swap')\n"
+        "    except OSError: pass\n"
+    )
+    swapper = subprocess.Popen(  # noqa: ASYNC220
+        [sys.executable, "-c", program, str(root), str(tmp_path / "outside")]
+    )
+    try:
+        for number in range(40):
+            path = ("swap", "swap/sub", "swap/sub/a.txt")[number % 3]
+            outcome = await use(tool, pattern="needle" if tool == "grep" else "**/*", path=path, include_ignored=True)
+            assert not outcome.is_broken, outcome.content
+            assert "secret" not in outcome.content
+    finally:
+        swapper.kill()
+        swapper.wait()
+
+
+async def test_a_start_that_is_gone_is_looked_for_again(root: Path) -> None:
+    """The program that searches says that the folder it was told of is no longer there."""
+    asked = {"start": ["gone", "sub"], "is_file": False, "with_ignored": True, "hidden": [], "names": None}
+    asked |= {"pattern": None, "max_items": 10, "max_chars": 100, "timeout_s": 20}
+    fd = os.open(root, os.O_RDONLY)
+    program = [sys.executable, "-I", search._PROGRAM, search._PACKAGES]
+    given = json.dumps(asked | {"root_fd": fd}).encode()
+    done = await asyncio.to_thread(subprocess.run, program, input=given, capture_output=True, pass_fds=(fd,))
+    os.close(fd)
+    assert (done.returncode, done.stdout) == (0, b"null"), done.stderr
