@@ -526,6 +526,57 @@ Feature: The orchestrator: an arbiter chooses agents until the task is done
     When I send event RETRY
     Then state "selecting" is active
 
+  Scenario: What a person says is in the arbiter's next question (S3-024)
+    Given state "executing" is active
+    And context field "current_mode" is "developer"
+    And context field "iteration_count" is 1
+    When I send event USER_MESSAGE with content="Leave the tests alone", who="ada"
+    Then state "working" is active
+    And event USER_MESSAGE is emitted with text="Leave the tests alone", who="ada"
+    When actor "execute_agent" is done with {"outcome": "success", "summary": "did it"}
+    Then the input of actor "evaluate_progress" contains {"user_messages": [{"text": "Leave the tests alone", "iteration": 1}]}
+
+  Scenario: An arbiter that is choosing is asked again with what a person says (S3-024)
+    Given state "selecting" is active
+    When I send event USER_MESSAGE with content="Begin with a plan"
+    Then state "selecting" is active
+    And actor "select_agent" is stopped
+    And actor "select_agent" is started
+    And the input of actor "select_agent" contains {"user_messages": [{"text": "Begin with a plan", "iteration": 0}]}
+
+  Scenario: An arbiter that is judging is asked again with what a person says (S3-024)
+    Given state "evaluating" is active
+    And context field "history" is [{"agent": "developer", "iteration": 1, "started_at": 0, "completed_at": 1, "result": "success"}]
+    When I send event USER_MESSAGE with content="That is enough"
+    Then state "evaluating" is active
+    And the input of actor "evaluate_progress" contains {"user_messages": [{"text": "That is enough"}]}
+
+  Scenario: What a person says does not shorten a wait (S3-024)
+    Given state "backing_off" is active
+    When I send event USER_MESSAGE with content="No hurry"
+    Then state "backing_off" is active
+    And action "record_user_message" is called
+
+  Scenario: A message without words is not taken (S3-024)
+    Given state "selecting" is active
+    When I send event USER_MESSAGE with content="  "
+    Then action "record_user_message" is not called
+
+  Scenario: A finished step says who worked on it (S3-012)
+    Given state "executing" is active
+    And context field "current_mode" is "developer"
+    And context field "plan" is {"steps": [{"index": 1, "description": "a"}, {"index": 2, "description": "b"}]}
+    When actor "execute_agent" is done with {"outcome": "success", "summary": "did a", "plan_updates": {"step_updates": [{"index": 1, "status": "complete"}]}}
+    Then the input of actor "evaluate_progress" contains {"plan": {"steps": [{"index": 1, "status": "complete", "agent_used": "developer"}, {"index": 2, "agent_used": null}]}}
+
+  Scenario: A step on which an agent failed says who worked on it (S3-012)
+    Given state "executing" is active
+    And context field "current_mode" is "developer"
+    And context field "plan" is {"steps": [{"index": 1, "description": "a"}, {"index": 2, "description": "b"}]}
+    When actor "execute_agent" fails with {"message": "it broke", "category": "permission_error"}
+    Then state "selecting" is active
+    And the input of actor "select_agent" contains {"plan": {"steps": [{"index": 1, "agent_used": "developer"}, {"index": 2, "agent_used": null}]}}
+
   Scenario: The session is cleaned up whatever the verdict (C-30)
     Given state "selecting" is active
     And context field "session_id" is "s1"

@@ -11,10 +11,10 @@ from typing import Any
 
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.events import Event
-from rawko.interpreter.updates import Updates, assign, emit, log
+from rawko.interpreter.updates import Updates, append, assign, emit, log
 from rawko.interpreter.values import Record, thaw
 from rawko.machines.orchestrator.arbiter.decision import ArbiterDecision
-from rawko.machines.orchestrator.context import EarlierTask, Outcome, fresh_run
+from rawko.machines.orchestrator.context import EarlierTask, Outcome, UserMessage, fresh_run
 from rawko.machines.orchestrator.conversation import how_to_start
 from rawko.machines.orchestrator.guards import current_step, output_of
 from rawko.machines.orchestrator.recording import spend
@@ -102,6 +102,18 @@ def request_forced_agent(context: Record, event: Event) -> Updates:
 def take_forced_agent(context: Record, event: Event) -> Updates:
     """The agent that was asked for runs next."""
     return _forced(context, event, context.forced_agent), assign(forced_agent="")
+
+
+@bindings.action
+def record_user_message(context: Record, event: Event) -> Updates:
+    """Keep what a person tells the arbiter; its next question holds it (S3-024)."""
+    said = UserMessage(
+        text=event.content,
+        who=str(event.data.get("who") or ""),
+        at_ms=event.at_ms,
+        iteration=context.iteration_count,
+    )
+    return append("user_messages", said.to_json()), emit("USER_MESSAGE", text=said.text, who=said.who)
 
 
 @bindings.action

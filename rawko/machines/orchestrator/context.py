@@ -64,6 +64,15 @@ class ConversationEntry(Data):
     message: Message
 
 
+class UserMessage(Data):
+    """What a person has told the arbiter; `iteration` is the number of runs that had been begun by then."""
+
+    text: str
+    who: str = ""
+    at_ms: Milliseconds
+    iteration: Count
+
+
 class EarlierTask(Data):
     """The task that this one follows: of which run, what became of it, and which files were changed since."""
 
@@ -85,6 +94,7 @@ class OrchestratorContext(Data):
         unknown_error_streak: Errors of category `unknown` in a row (C-13).
         earlier: The task that this one follows up; `carried_agent` is whose conversation was taken over with it.
         stopped_in: Where the arbiter was refused, while the budget is used up.
+        user_messages: What people have told the arbiter since the task began (S3-024).
         forced_agent: Who runs next once the running agent has stopped; "" lets the arbiter choose.
         seed: Of the jitter, so that a replay waits as long.
         outcome: The verdict, once there is one; the first one stands (C-04).
@@ -107,6 +117,7 @@ class OrchestratorContext(Data):
     session_id: str | None = None
     provider_name: str = "claude"
     last_arbiter_decision: ArbiterDecision | None = None
+    user_messages: list[UserMessage] = Field(default_factory=list)
     forced_agent: str = ""
     earlier: EarlierTask | None = None
     carried_agent: str = ""
@@ -146,6 +157,7 @@ FRESH_RUN_FIELDS = (
     "unknown_error_streak",
     "last_error",
     "last_arbiter_decision",
+    "user_messages",
     "forced_agent",
     "earlier",
     "carried_agent",

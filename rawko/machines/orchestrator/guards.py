@@ -108,6 +108,12 @@ def has_task(context: Record, event: Event, *, task: Any) -> bool:
 
 
 @bindings.guard
+def has_content(context: Record, event: Event, *, content: Any) -> bool:
+    """A message is a text that says something."""
+    return isinstance(content, str) and bool(content.strip())
+
+
+@bindings.guard
 def max_iterations_reached(context: Record, event: Event) -> bool:
     """S3-042."""
     return bool(context.iteration_count >= context.max_iterations)

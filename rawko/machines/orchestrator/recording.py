@@ -15,6 +15,7 @@ from rawko.interpreter.updates import Assign, Updates, append, assign, emit, log
 from rawko.interpreter.values import Record, thaw
 from rawko.machines.orchestrator.context import ExecutionEntry, ExecutionResult
 from rawko.machines.orchestrator.guards import current_step, merged_plan, output_of
+from rawko.vocabulary.plan import Plan
 from rawko.vocabulary.usage import Usage
 
 bindings = Bindings()
@@ -47,9 +48,12 @@ def record_execution(context: Record, event: Event) -> Updates:
 
 @bindings.action
 def update_plan(context: Record, event: Event) -> Updates:
-    """Apply the agent's updates; the guard `plan_updates_fit` has let only fitting ones through (C-36)."""
+    """Apply the agent's updates, and note who worked on which step; the guard `plan_updates_fit` has let only fitting
+    updates through (S3-012, C-36)."""
     plan = merged_plan(context, event)
-    return None if plan is None else assign(plan=plan.to_json())
+    if plan is None:
+        return None
+    return assign(plan=_credited(context, plan, _steps_completed(context, event)).to_json())
 
 
 @bindings.action
@@ -68,7 +72,11 @@ def clear_error(context: Record, event: Event) -> Updates:
 def record_failure(context: Record, event: Event) -> Updates:
     """Add the failed run to the history, with what it said and cost (S3-053, C-15, C-31)."""
     is_timeout = context.last_error is not None and context.last_error.category == "timeout"
-    return _record(context, event, "timeout" if is_timeout else "failure", error=context.last_error)
+    plan = None if context.plan is None else _credited(context, Plan.model_validate(thaw(context.plan)), ())
+    return (
+        _record(context, event, "timeout" if is_timeout else "failure", error=context.last_error),
+        None if plan is None else assign(plan=plan.to_json()),
+    )
 
 
 @bindings.action
@@ -132,6 +140,20 @@ def _steps_completed(context: Record, event: Event) -> tuple[int, ...]:
     if after is None:
         return ()
     return tuple(step.index for step in after.steps if step.status == "complete" and step.index not in before)
+
+
+def _credited(context: Record, plan: Plan, completed: tuple[int, ...]) -> Plan:
+    """The plan with the agent's name at the step that its run began with and at those that it completed, unless
+    somebody's name stands there already (S3-012)."""
+    step = current_step(context)
+    worked_on = {*completed, *(() if step is None else (step["index"],))}
+    steps = tuple(
+        one.model_copy(update={"agent_used": context.current_mode})
+        if one.index in worked_on and one.agent_used is None and context.current_mode
+        else one
+        for one in plan.steps
+    )
+    return plan.model_copy(update={"steps": steps})
 
 
 def usage_in(left: Mapping[str, Any]) -> Usage:

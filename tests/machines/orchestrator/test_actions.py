@@ -396,6 +396,28 @@ def test_a_compacted_conversation_stands_for_all_that_was_said_before(act: Act) 
     assert len(done.appended) == 1
 
 
+def test_what_a_person_says_is_kept_with_its_moment(act: Act) -> None:
+    """S3-024."""
+    done = act("record_user_message", {"content": "Look here", "who": "ada"}, iteration_count=3)
+    assert done.appended == [("user_messages", {"text": "Look here", "who": "ada", "at_ms": NOW, "iteration": 3})]
+    assert done.emitted == {"USER_MESSAGE": {"text": "Look here", "who": "ada"}}
+
+
+@pytest.mark.parametrize(
+    ("updates", "named"),
+    [
+        ([{"index": 1, "status": "complete"}], ["developer", None]),
+        ([{"index": 2, "status": "complete"}], ["developer", "developer"]),
+        ([{"index": 1, "status": "complete", "agent_used": "tester"}], ["tester", None]),
+    ],
+)
+def test_a_step_says_who_worked_on_it(act: Act, updates: list[dict[str, Any]], named: list[str | None]) -> None:
+    """S3-012: the step at work and those that were finished, unless the agent names somebody itself."""
+    output = {"outcome": "success", "plan_updates": {"step_updates": updates}}
+    done = act("update_plan", {"output": output}, plan=PLAN, current_mode="developer")
+    assert [step["agent_used"] for step in done.assigned["plan"]["steps"]] == named
+
+
 # ---------------------------------------------------------------- the end
 
 

@@ -16,6 +16,7 @@ from rawko.machines.orchestrator.arbiter.inputs import (
 )
 from rawko.machines.orchestrator.arbiter.prompt import (
     PLACEHOLDERS,
+    duration,
     error_data,
     evaluate_data,
     plan_data,
@@ -52,6 +53,12 @@ def on_the_way(context: MakeContext, run: Run) -> Record:
     error = build_error_context(failed, agent="developer", at_ms=0, plan_step=2).to_json()
     return context(
         task="Implement user authentication",
+        started_at=0,
+        usage={"input_tokens": 12_000, "output_tokens": 345},
+        user_messages=[
+            {"text": "Use the session store.", "who": "ada", "at_ms": 1, "iteration": 1},
+            {"text": "## Limits\nNone.", "who": "ada", "at_ms": 2, "iteration": 2},
+        ],
         current_mode="developer",
         iteration_count=3,
         consecutive_failures=1,
@@ -74,8 +81,25 @@ def test_select_at_the_start(prompts: Prompts, context: MakeContext) -> None:
 
 def test_select_after_an_error(prompts: Prompts, context: MakeContext, run: Run) -> None:
     """S6-070, S6-091, C-16, C-43, C-45: step 2 of 3 for index 1; missing output is N/A."""
-    built = construct_select_agent_input(on_the_way(context, run), now_ms=0)
+    built = construct_select_agent_input(on_the_way(context, run), now_ms=150_000)
     assert prompts.render("select", **select_data(built.to_json())) == golden("select_error.md")
+
+
+def test_evaluate_a_failure_names_the_step_and_the_reasons(prompts: Prompts, context: MakeContext, run: Run) -> None:
+    """S6-032: the error's plan step, and why each way on is offered."""
+    state = on_the_way(context, run)
+    built = construct_evaluate_progress_input(state, now_ms=150_000)
+    text = prompts.render("evaluate", **evaluate_data(built.to_json()))
+    assert "    Error: Command failed with exit code 1 (tool_failure, plan step 2)\n" in text
+    assert "    - skip: Skip this step and proceed to next (why: Step may not be critical to task)\n" in text
+
+
+@pytest.mark.parametrize(
+    ("ms", "told"),
+    [(0, "0.0s"), (59_949, "59.9s"), (60_000, "1m 00s"), (3_599_999, "59m 59s"), (3_660_000, "1h 01m")],
+)
+def test_a_length_of_time(ms: int, told: str) -> None:
+    assert duration(ms) == told
 
 
 def test_evaluate_a_success(prompts: Prompts, context: MakeContext, run: Run) -> None:
@@ -85,7 +109,7 @@ def test_evaluate_a_success(prompts: Prompts, context: MakeContext, run: Run) ->
         iteration_count=2,
         plan=plan(2, "complete", "complete", "pending"),
         history=[
-            run(iteration=1, result="failure", output="", error={"message": "", "category": "unknown"}),
+            run(iteration=1, result="failure", output="", error={"message": "", "category": "unknown", "plan_step": 2}),
             run(iteration=2, output="Login endpoint implemented.", files_changed=["src/auth/login.ts"],
                 usage={"input_tokens": 2100, "output_tokens": 1230}, steps_completed=[2]),
         ],

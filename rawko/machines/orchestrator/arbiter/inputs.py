@@ -21,6 +21,9 @@ from rawko.vocabulary.plan import Plan
 RECENT_RUNS: Final = 5
 """Runs whose mean duration the estimate of the time left is made of (C-41)."""
 
+TOLD_MESSAGES: Final = 10
+"""Latest messages of the user that the arbiter is told."""
+
 _DEFAULTS: Final = ContextOptions()
 
 
@@ -43,6 +46,13 @@ class ConstraintContext(Data):
     estimated_time_remaining: int | None
 
 
+class SaidByUser(Data):
+    """A message of the user to the arbiter, with the number of runs that had been begun when it came."""
+
+    text: str
+    iteration: int
+
+
 class SelectAgentInput(Data):
     """What the arbiter is told to choose the next agent (S6-010).
 
@@ -51,6 +61,7 @@ class SelectAgentInput(Data):
     """
 
     task: str
+    user_messages: tuple[SaidByUser, ...]
     plan: Plan | None
     history: tuple[ExecutionSummary, ...]
     last_error: ErrorContext | None
@@ -63,6 +74,7 @@ class EvaluateProgressInput(Data):
     """What the arbiter is told to judge progress (S6-011), with the agents it may hand over to."""
 
     task: str
+    user_messages: tuple[SaidByUser, ...]
     plan: Plan | None
     last_execution: ExecutionSummary
     history: tuple[ExecutionSummary, ...]
@@ -82,6 +94,7 @@ def construct_select_agent_input(context: Any, *, now_ms: int) -> SelectAgentInp
     runs = context.history
     return SelectAgentInput(
         task=told_task(context),
+        user_messages=_user_messages(context),
         plan=_plan(context),
         history=build_execution_history(
             runs,
@@ -110,6 +123,7 @@ def construct_evaluate_progress_input(context: Any, *, now_ms: int) -> EvaluateP
     options = _options_of_last(context)
     return EvaluateProgressInput(
         task=told_task(context),
+        user_messages=_user_messages(context),
         plan=_plan(context),
         last_execution=build_execution_summary(
             runs[-1],
@@ -179,6 +193,12 @@ def _options(context: Any, agent: str) -> ContextOptions:
 
 def _options_of_last(context: Any) -> ContextOptions:
     return _options(context, context.history[-1]["agent"]) if len(context.history) else _DEFAULTS
+
+
+def _user_messages(context: Any) -> tuple[SaidByUser, ...]:
+    return tuple(
+        SaidByUser(text=said["text"], iteration=said["iteration"]) for said in context.user_messages[-TOLD_MESSAGES:]
+    )
 
 
 def _plan(context: Any) -> Plan | None:

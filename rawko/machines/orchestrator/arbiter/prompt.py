@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+_LIMITS: Final = frozenset(
+    {"iteration", "max_iterations", "iterations_remaining", "failures", "max_failures"}
+    | {"tokens_used", "time_elapsed", "time_remaining"}
+)
 PLACEHOLDERS: Final[Mapping[str, frozenset[str]]] = {
     "arbiter": frozenset(),
-    "select": frozenset(
-        {"task", "agents", "history", "error", "plan", "iteration", "max_iterations"}
-        | {"failures", "max_failures", "previous_agent"}
-    ),
-    "evaluate": frozenset(
-        {"task", "agents", "history", "last", "plan", "iteration", "max_iterations"} | {"failures", "max_failures"}
-    ),
+    "select": _LIMITS | {"task", "user_messages", "agents", "history", "error", "plan", "previous_agent"},
+    "evaluate": _LIMITS | {"task", "user_messages", "agents", "history", "last", "plan"},
     "reask": frozenset({"problem"}),
     "agent_initial": frozenset({"task", "plan", "reason", "handover", "changes"}),
     "agent_continuation": frozenset({"task", "plan", "error", "reason", "changes"}),
@@ -32,6 +31,7 @@ def select_data(given: Mapping[str, Any]) -> dict[str, Any]:
     """Data of `select` from a SelectAgentInput."""
     return {
         "task": given["task"],
+        "user_messages": [dict(message) for message in given["user_messages"]],
         "agents": [agent_data(agent) for agent in given["available_agents"]],
         "history": [run_data(run) for run in given["history"]],
         "error": error_data(given["last_error"]),
@@ -45,6 +45,7 @@ def evaluate_data(given: Mapping[str, Any]) -> dict[str, Any]:
     """Data of `evaluate` from an EvaluateProgressInput."""
     return {
         "task": given["task"],
+        "user_messages": [dict(message) for message in given["user_messages"]],
         "agents": [agent_data(agent) for agent in given["available_agents"]],
         "history": [run_data(run) for run in given["history"]],
         "last": run_data(given["last_execution"]),
@@ -90,6 +91,7 @@ def error_data(error: Mapping[str, Any] | None) -> dict[str, Any] | None:
         "category": error["category"],
         "agent": error["agent"],
         "tool": error["tool"],
+        "plan_step": error["plan_step"],
         "attempted": _indented(error["attempted"], 3),
         "recovery_options": list(error["recovery_options"]),
     }
@@ -116,12 +118,26 @@ def worded(text: str | None) -> str:
 
 
 def _limits(constraints: Mapping[str, Any]) -> dict[str, Any]:
+    remaining = constraints["estimated_time_remaining"]
     return {
         "iteration": constraints["current_iteration"],
         "max_iterations": constraints["max_iterations"],
+        "iterations_remaining": constraints["iterations_remaining"],
+        "tokens_used": f"{constraints['estimated_tokens_used']:,}",
+        "time_elapsed": duration(constraints["time_elapsed_ms"]),
+        "time_remaining": None if remaining is None else duration(remaining),
         "failures": constraints["consecutive_failures"],
         "max_failures": constraints["max_consecutive_failures"],
     }
+
+
+def duration(ms: int) -> str:
+    """A length of time for readers: 1.5s, 2m 30s, 1h 05m."""
+    seconds = ms / 1000
+    if seconds < 60:
+        return f"{seconds:.1f}s"
+    minutes = int(seconds // 60)
+    return f"{minutes}m {int(seconds % 60):02}s" if minutes < 60 else f"{minutes // 60}h {minutes % 60:02}m"
 
 
 def _performance(recent: Mapping[str, Any] | None) -> str | None:
@@ -129,7 +145,9 @@ def _performance(recent: Mapping[str, Any] | None) -> str | None:
         return None
     average = recent["iteration_average"]
     runs = "" if average is None else f"; runs to a success: {average:g} on average"
-    return f"{recent['success_rate']:g} % of runs succeeded{runs}"
+    success = "" if recent["last_success"] is None else f"; last success {recent['last_success']}"
+    failure = "" if recent["last_failure"] is None else f"; last failure {recent['last_failure']}"
+    return f"{recent['success_rate']:g} % of runs succeeded{runs}{success}{failure}"
 
 
 def _indented(text: str, spaces: int) -> str:
