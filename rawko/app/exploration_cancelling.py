@@ -15,8 +15,9 @@ from rawko.config import ConfigError, Settings
 from rawko.machines.node_engine.context import RunReport, RunState
 from rawko.machines.node_engine.explore.deciding import Memory
 from rawko.machines.node_engine.explore.nodes import LAUNCH
+from rawko.processes import family
 from rawko.runtime.ports import WorkspaceError
-from rawko.terminal import family
+from rawko.terminal.process import marked
 from rawko.tools.leftovers import Leftovers
 from rawko.vocabulary.usage import Usage
 from rawko.workspace.locks import FileLock
@@ -64,7 +65,7 @@ def end_interrupted(settings: Settings, run: str) -> Mapping[str, Any]:
         if (ended := record.report()) is not None:
             raise ConfigError(f"exploration {run!r} has ended already ({ended['outcome']})")
         Leftovers(folder / "running").end_all()
-        family.end(run)
+        family.end(marked(run))
         state = record.last_state or RunState(node_name=LAUNCH)
         stopped = RunReport(run_id=run, outcome="stopped", reason=CANCELLED, state=state)
         usage = _usage(state)

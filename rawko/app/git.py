@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rawko.config import ConfigError
+from rawko.processes.launching import with_default_signals
 
 _QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.sparseCheckout=false")
 
@@ -92,7 +93,13 @@ def _run(words: Sequence[str], folder: Path, environ: Mapping[str, str], given: 
     try:
         stdin = subprocess.DEVNULL if given is None else None
         done = subprocess.run(
-            words, cwd=folder, env=dict(environ), input=given, stdin=stdin, capture_output=True, check=False
+            with_default_signals(words),
+            cwd=folder,
+            env=dict(environ),
+            input=given,
+            stdin=stdin,
+            capture_output=True,
+            check=False,
         )
     except FileNotFoundError:
         raise GitError("there is no program 'git' on the PATH") from None

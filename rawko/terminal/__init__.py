@@ -1,7 +1,7 @@
 """A real program on a pseudo-terminal of its own: the adapter behind the port `Terminal` of `rawko explore`.
 
-`keys` says what keys send, `emulator` what the program's output looks like, `process` runs it, `family` finds all that
-it has started, `adapter` is all of these. Beside them `patterns`: regular expressions on screens, bounded in time.
+`keys` says what keys send, `emulator` what the program's output looks like, `process` runs it, `adapter` is all of
+these. Beside them `patterns`: regular expressions on screens, bounded in time.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ from uuid import uuid4
 
 from rawko.machines.node_engine.explore.ports import TerminalError
 from rawko.machines.node_engine.explore.screen import Screen
-from rawko.terminal import family
+from rawko.processes import family
 from rawko.terminal.emulator import Emulator
 from rawko.terminal.keys import keys_bytes, paste_bytes
-from rawko.terminal.process import WRITE_TIMEOUT_S, PtyProcess
+from rawko.terminal.process import WRITE_TIMEOUT_S, PtyProcess, marked
 
 ESCAPE_PAUSE_S: Final = 0.2
 """After the key escape: what follows at once would be taken for the rest of a sequence, or for a key with alt."""
@@ -201,7 +201,7 @@ class PtyTerminal:
     def _end_leftovers(self) -> None:
         """What a rawko that was killed has left behind runs no longer beside what is launched now."""
         self._before_launch()
-        family.end(self._mark)
+        family.end(marked(self._mark))
 
     # ------------------------------------------------------------ output
 

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import termios
+from contextlib import suppress
 
 
 def main() -> None:
@@ -19,11 +20,19 @@ def main() -> None:
     os.set_inheritable(report, False)
     try:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and what it executes would inherit that
+        take_default_signals()
         os.execvp(command[0], command)
     except OSError as error:
         os.write(report, str(error.errno).encode())
     os._exit(127)
+
+
+def take_default_signals() -> None:
+    """What was ignored or blocked above us is neither in the program: Python itself ignores SIGPIPE, nohup SIGHUP."""
+    for number in signal.valid_signals():
+        with suppress(OSError, ValueError):  # KILL, STOP, and those that the C library keeps for itself
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 if __name__ == "__main__":

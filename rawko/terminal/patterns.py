@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from rawko.machines.node_engine.explore.ports import PatternError
+from rawko.processes.launching import with_default_signals
 
 TIMEOUT_S: Final = 2.0
 _SEARCHER: Final = Path(__file__).with_name("searcher.py")
@@ -51,10 +52,11 @@ class KillableSearch:
 
 async def _search(asked: bytes, answered: list[bool]) -> None:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-I", "-S", str(_SEARCHER)),
+        *with_default_signals([sys.executable, "-I", "-S", str(_SEARCHER)]),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        env={"LC_ALL": "C.UTF-8"},
         start_new_session=True,  # an interrupt from the keyboard is not for it
     )
     assert process.stdin is not None

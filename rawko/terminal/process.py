@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from rawko.machines.node_engine.explore.ports import TerminalError
-from rawko.terminal import family
+from rawko.processes import family
 
 CHUNK_BYTES: Final = 8_192
 PAUSE_FROM_S: Final = 0.002
@@ -32,7 +32,14 @@ WRITE_TIMEOUT_S: Final = 5.0
 _POLL_S: Final = 0.01
 _LOOK_S: Final = 0.05
 """Between two looks for what costs more than a signal: members of the family, a terminal that somebody opens again."""
+MARK: Final = "RAWKO_EXPLORATION"
+"""The variable by which all that a program starts is found again."""
 _LAUNCHER: Final = Path(__file__).with_name("launcher.py")
+
+
+def marked(run: str) -> str:
+    """The mark of an exploration, as `rawko.processes.family` takes it."""
+    return f"{MARK}={run}"
 
 
 class PtyProcess:
@@ -54,7 +61,7 @@ class PtyProcess:
         self._process = process
         self._master = master
         self._name = name
-        self._mark = mark
+        self._mark = marked(mark)
         self._on_output = on_output
         self._write_timeout_s = write_timeout_s
         self._is_let_go = False
@@ -87,7 +94,7 @@ class PtyProcess:
         Raises:
             TerminalError: It cannot be executed, or there is no terminal to be had.
         """
-        process, master, report, name = _start(command, cwd, {**env, family.MARK: mark}, size)
+        process, master, report, name = _start(command, cwd, {**env, MARK: mark}, size)
         started = cls(process, master, name, mark, on_output, write_timeout_s)
         try:
             await started._require_executed(report, command[0])

@@ -135,7 +135,7 @@ class Bash(Tool):
                 grace_ms=self._settings.grace_ms,
             )
             self._running.add(group)
-            self._leftovers.note(group.id)
+            self._leftovers.note(group.id, group.mark)
             os.write(go, b"!")
         finally:
             os.close(gate)

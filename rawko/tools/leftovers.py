@@ -1,8 +1,8 @@
 """Commands that outlived rawko itself (kill -9): noted on disk while they run, found and ended at the next start.
 
-A note names the process group and when its first process started, and the same of the rawko that started it: nobody
-else's group is ever ended, because a process id may be given out again, but not with the same start; and neither is
-that of a rawko which is still at work in the same folder.
+A note names a process, when it started, its mark, and the rawko that started it. Ended are its process group, its
+descendants and the bearers of the mark: a process id may be given out again, but not with the same start, so the
+processes of others are left alone; and so are those of a rawko which is still at work in the same folder.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from rawko.tools.group import has_living_member
+from rawko.processes import family
 
 _GONE_S = 5.0
 _POLL_S = 0.02
@@ -33,14 +33,20 @@ class Leftovers:
         self._folder = folder
         self._owner = owner
 
-    def note(self, group: int) -> None:
-        """A group has started. Without a note (a full disk) it is only not found after a crash."""
+    def note(self, group: int, mark: str = "") -> None:
+        """A group has started. Without a note (a full disk) it is only not found after a crash.
+
+        Args:
+            mark: `NAME=value` of the environment of all that it starts.
+        """
         start = _start_of(group)
         if start is not None:
             owner = self._owner or os.getpid()
             with suppress(OSError):
                 self._folder.mkdir(parents=True, exist_ok=True)
-                (self._folder / str(group)).write_text(f"{start}\n{owner} {_start_of(owner)}\n", encoding="ascii")
+                (self._folder / str(group)).write_text(
+                    f"{start}\n{owner} {_start_of(owner)}\n{mark}\n", encoding="ascii"
+                )
 
     def forget(self, group: int) -> None:
         """A group has ended."""
@@ -55,12 +61,12 @@ class Leftovers:
         ended = []
         for path in sorted(path for path in self._folder.iterdir() if _is_process(path.name)):
             try:
-                start, _, owner = path.read_text(encoding="ascii", errors="replace").partition("\n")
+                start, owner, mark, *_ = [*path.read_text(encoding="ascii", errors="replace").split("\n"), "", "", ""]
             except OSError:  # it has just ended, and its rawko forgot it
                 continue
             if _is_at_work(owner):
                 continue
-            if _end(int(path.name), start):
+            if _end(int(path.name), start, mark):
                 ended.append(int(path.name))
             path.unlink(missing_ok=True)
         return tuple(ended)
@@ -76,38 +82,38 @@ def _is_at_work(owner: str) -> bool:
     return _is_process(process) and _start_of(int(process)) == start
 
 
-def _end(group: int, noted: str) -> bool:
+def _end(group: int, noted: str, mark: str) -> bool:
     start = _start_of(group)
-    if start is not None and start != noted:
-        return False  # the id belongs to somebody else now
-    if group <= 1 or group == os.getpgrp():
-        return False
-    try:
-        os.killpg(group, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return False
+    is_ours = (start is None or start == noted) and group > 1 and group != os.getpgrp()  # else the id is another's now
+    ancestor = group if is_ours and start is not None else None
+    is_left = bool(mark or ancestor) and bool(family.members(mark, ancestor=ancestor))
+    if is_left:
+        family.end(mark, ancestor=ancestor)
+    if is_ours:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGKILL)
+            is_left = True
     until = time.monotonic() + _GONE_S
-    while time.monotonic() < until and _is_alive(group):
+    while is_left and time.monotonic() < until and (_is_alive(group, is_ours) or (mark and family.members(mark))):
         time.sleep(_POLL_S)
-    return True
+    return is_left
 
 
-def _is_alive(group: int) -> bool:
+def _is_alive(group: int, is_ours: bool) -> bool:
+    if not is_ours:
+        return False
     try:
         os.killpg(group, 0)
     except (ProcessLookupError, PermissionError):
         return False
-    return has_living_member(group)
+    return family.has_living_member(group)
 
 
 def _start_of(process: int) -> str | None:
     """When a process started, in words of the system; None if it is not there, or is a zombie."""
-    stat = Path(f"/proc/{process}/stat")
     if Path("/proc/self/stat").exists():
-        try:
-            fields = stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        except OSError:
-            return None
-        return None if fields[0] in ("Z", "X") else fields[19]
-    shown = subprocess.run(["ps", "-o", "lstart=", "-p", str(process)], capture_output=True, text=True, check=False)
+        found = family.look_up(process)
+        return None if found is None else found.start
+    asked = ["ps", "-o", "lstart=", "-p", str(process)]
+    shown = subprocess.run(asked, capture_output=True, text=True, check=False, env={"PATH": os.defpath})
     return shown.stdout.strip() or None

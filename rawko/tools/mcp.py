@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
+from rawko.processes.launching import with_default_signals
 from rawko.runtime.ports import ToolOutcome, ToolSpec
 from rawko.tools.base import Arguments, Run, Tool, ToolFailure
 
@@ -124,7 +125,7 @@ class McpServers:
     async def _open(self, server: McpServer, stack: AsyncExitStack, log: Any) -> list[McpTool]:
         from mcp import ClientSession, StdioServerParameters, stdio_client
 
-        program, *arguments = server.command
+        program, *arguments = with_default_signals(server.command)
         asked = StdioServerParameters(command=program, args=arguments, env=dict(server.env), cwd=self._root)
         try:
             async with asyncio.timeout(server.start_timeout_ms / 1000):

@@ -15,8 +15,9 @@ import psutil
 import pytest
 
 from rawko.machines.node_engine.explore.ports import TerminalError
-from rawko.terminal import PtyTerminal, family
+from rawko.terminal import PtyTerminal
 from rawko.terminal.adapter import find_program, terminal_environment
+from rawko.terminal.process import MARK
 
 Make = Callable[..., Awaitable[PtyTerminal]]
 
@@ -158,9 +159,7 @@ async def test_what_has_left_the_programs_group_is_ended_too(launched: Make, lin
 async def test_a_daemon_of_a_rawko_that_was_killed_is_ended_before_the_next_launch(tmp_path: Path) -> None:
     """The mark is all that another process knows of it."""
     left, other = [
-        await asyncio.create_subprocess_exec(
-            "sleep", "95", env={**os.environ, family.MARK: mark}, start_new_session=True
-        )
+        await asyncio.create_subprocess_exec("sleep", "95", env={**os.environ, MARK: mark}, start_new_session=True)
         for mark in ("abc", "abcd")
     ]
     terminal = PtyTerminal(["cat"], cwd=str(tmp_path), env=os.environ, mark="abc")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from pathlib import Path
 
 import psutil
 import pytest
 
-from rawko.runtime.ports import Toolbox
+from rawko.runtime.ports import Toolbox, ToolOutcome
 from rawko.tools.bash import BashSettings
 from rawko.tools.toolbox import build_toolbox
 from rawko.vocabulary.agent import ToolAccess
@@ -80,15 +79,72 @@ async def test_children_left_behind_do_not_hang_the_call_and_are_ended(use: Use,
     assert not is_running(*pids(root / "pid"))
 
 
-async def test_a_daemon_that_left_the_group_does_not_hang_the_call(use: Use, root: Path) -> None:
-    started = time.monotonic()
-    outcome = await use("bash", command="setsid sh -c 'echo $$ > pid; exec sleep 300' & sleep 0.3; echo done")
-    try:
-        assert time.monotonic() - started < 3
-        assert outcome.exit_code == 0 and "done" in outcome.content
-    finally:
-        [daemon] = pids(root / "pid")
-        os.kill(daemon, 9)
+_DAEMON = """
+import os, sys, time, signal
+if os.fork(): os._exit(0)
+os.setsid()
+if os.fork(): os._exit(0)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+for number in (0, 1, 2): os.close(number)
+open("p", "w").write(str(os.getpid())); os.rename("p", "pid")
+time.sleep(300)
+"""
+DAEMONS = {
+    "setsid": "setsid sh -c 'echo $$ > p; mv p pid; exec sleep 300' &",
+    "without an environment": "env -i setsid /bin/sh -c 'echo $$ > p; /bin/mv p pid; exec /bin/sleep 300' &",
+    "nohup": "nohup sh -c 'echo $$ > p; mv p pid; exec sleep 300' >/dev/null 2>&1 & disown",
+    "forked twice, deaf to TERM": "python3 daemon.py",
+    "below a daemon": "setsid sh -c '(setsid sh -c \"echo \\$\\$ > p; mv p pid; exec sleep 300\" &); exec sleep 300' &",
+}
+
+
+@pytest.mark.parametrize("daemon", DAEMONS.values(), ids=DAEMONS)
+@pytest.mark.parametrize("ending", ["echo done", "exec echo done", "kill -9 $$", "sleep 300"])
+async def test_a_daemon_is_ended_with_its_command(use: Use, root: Path, daemon: str, ending: str) -> None:
+    (root / "daemon.py").write_text(_DAEMON)
+    timeout_ms = 1_500 if ending == "sleep 300" else 10_000
+    wait = f"{daemon}\nuntil [ -e pid ]; do sleep 0.01; done; {ending}"
+    outcome = await use("bash", command=wait, timeout_ms=timeout_ms)
+    assert outcome.details["ending"] == ("timeout" if ending == "sleep 300" else "exit")
+    assert not is_running(*pids(root / "pid"))
+
+
+async def test_a_daemon_ends_with_its_own_command_only(toolbox: Toolbox, root: Path) -> None:
+    def call(name: str, until: str) -> asyncio.Task[ToolOutcome]:
+        daemon = f"env -i setsid /bin/sh -c 'echo $$ > {name}.p; /bin/mv {name}.p {name}; exec /bin/sleep 300' &"
+        command = f"{daemon} until [ -e {until} ]; do sleep 0.01; done"
+        return asyncio.create_task(
+            toolbox.run("developer", ToolCall(id=name, name="bash", input={"command": command, "timeout_ms": 60_000}))
+        )
+
+    first, second = call("first", "first"), call("second", "over")
+    await asyncio.wait_for(first, 60)
+    await appears(root / "second")
+    assert not is_running(*pids(root / "first"))
+    assert is_running(*pids(root / "second"))
+    (root / "over").touch()
+    await asyncio.wait_for(second, 60)
+    assert not is_running(*pids(root / "second"))
+
+
+async def test_a_command_that_kills_its_parent_leaves_no_marked_process(use: Use, root: Path) -> None:
+    outcome = await use("bash", command="setsid sh -c 'echo $$ > pid; exec sleep 300' & sleep 0.3; kill -9 $PPID; wait")
+    assert outcome.exit_code == 137
+    assert not is_running(*pids(root / "pid"))
+
+
+async def test_a_signal_to_the_whole_group_is_the_commands_own(use: Use) -> None:
+    outcome = await use("bash", command="trap 'echo told; exit 5' TERM; echo before; kill 0; sleep 1")
+    assert (outcome.content, outcome.exit_code) == ("before\ntold\n[exit code 5]", 5)
+
+
+async def test_a_long_grace_after_its_end_is_no_timeout(root: Path, state: Path) -> None:
+    settings = BashSettings(grace_ms=700)
+    toolbox = build_toolbox(root, state_dir=state, agents={"a": ToolAccess()}, assume_yes=True, bash=settings)
+    command = "(trap '' TERM; touch up; while :; do sleep 0.1; done) & until [ -e up ]; do sleep 0.01; done; exit 3"
+    call = ToolCall(id="1", name="bash", input={"command": command, "timeout_ms": 60_000})
+    outcome = await toolbox.run("a", call)
+    assert (outcome.exit_code, outcome.details["ending"]) == (3, "exit")
 
 
 async def test_a_flood_is_stopped_and_bounded_on_disk_and_in_sight(use: Use, state: Path) -> None:

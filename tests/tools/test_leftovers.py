@@ -13,9 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from rawko.processes.family import has_living_member
 from rawko.tools.base import Run
 from rawko.tools.bash import Bash, BashSettings
-from rawko.tools.group import has_living_member
 from rawko.tools.leftovers import Leftovers
 from rawko.tools.toolbox import build_toolbox
 from rawko.vocabulary.agent import ToolAccess
@@ -107,11 +107,11 @@ async def test_a_command_does_not_begin_before_its_note_is_on_disk(tmp_path: Pat
     workspace.mkdir()
 
     class SlowNotes(Leftovers):
-        def note(self, group: int) -> None:
+        def note(self, group: int, mark: str = "") -> None:
             seen.append((workspace / "done").exists())
             time.sleep(0.3)
             seen.append((workspace / "done").exists())
-            super().note(group)
+            super().note(group, mark)
 
     seen: list[bool] = []
     tool = Bash(
@@ -134,11 +134,10 @@ from rawko.tools.base import Run
 from rawko.tools.bash import Bash, BashSettings
 from rawko.tools.base import Run
 from rawko.tools.bash import Bash, BashSettings
-from rawko.tools.group import has_living_member
 from rawko.tools.leftovers import Leftovers
 
 class Killed(Leftovers):
-    def note(self, group):
+    def note(self, group, mark):
         print(group, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -169,3 +168,66 @@ async def test_a_command_is_noted_while_it_runs(tmp_path: Path) -> None:
     assert noted.isdigit()
     assert list((state / "running").iterdir()) == []
     await toolbox.aclose()
+
+
+_KILLED_AT_WORK = """
+import asyncio, os, sys
+from pathlib import Path
+from rawko.tools.base import Run
+from rawko.tools.bash import Bash, BashSettings
+from rawko.tools.leftovers import Leftovers
+
+base = Path(sys.argv[1])
+settings = BashSettings(grace_ms=int(sys.argv[2]))
+tool = Bash(base, outputs=base / "out", leftovers=Leftovers(base / "notes"), env=dict(os.environ), settings=settings)
+daemon = "env -i setsid /bin/sh -c 'trap : TERM; echo $$ > p; /bin/mv p daemon; while :; do /bin/sleep 0.1; done' &"
+asyncio.run(tool.run(Run("a", {"command": f"trap '' TERM; {daemon} echo $$ > q; mv q shell; wait"})))
+"""
+
+
+@pytest.fixture
+def killed_at_work(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Path, list[int]]:
+    """The folder of a rawko that was killed, and its command's processes: a shell and its daemon, both deaf to TERM."""
+    with subprocess.Popen([sys.executable, "-c", _KILLED_AT_WORK, str(tmp_path), str(request.param)]) as process:
+        until = time.monotonic() + 60
+        while not ((tmp_path / "daemon").exists() and (tmp_path / "shell").exists()):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        process.kill()
+    return tmp_path, [int((tmp_path / name).read_text()) for name in ("daemon", "shell")]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="daemons are followed on Linux")
+@pytest.mark.parametrize("killed_at_work", [100], indirect=True)
+def test_the_command_of_a_rawko_that_is_killed_ends_with_its_daemons(killed_at_work: tuple[Path, list[int]]) -> None:
+    _, processes = killed_at_work
+    assert_gone(processes, 30)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="daemons are followed on Linux")
+@pytest.mark.parametrize("killed_at_work", [600_000], indirect=True)
+def test_a_daemon_that_is_left_is_found_below_the_noted_process(killed_at_work: tuple[Path, list[int]]) -> None:
+    folder, processes = killed_at_work
+    assert all(psutil.pid_exists(process) for process in processes)
+    assert len(Leftovers(folder / "notes").end_all()) == 1
+    assert_gone(processes, 5)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="marks are read in /proc")
+@pytest.mark.parametrize("killed_at_work", [600_000], indirect=True)
+def test_what_is_left_is_found_by_its_mark_where_its_parent_was_killed_too(
+    killed_at_work: tuple[Path, list[int]],
+) -> None:
+    folder, (daemon, shell) = killed_at_work
+    [noted] = (folder / "notes").iterdir()
+    os.kill(int(noted.name), signal.SIGKILL)
+    assert Leftovers(folder / "notes").end_all() == (int(noted.name),)
+    assert_gone([shell], 5)
+    os.kill(daemon, signal.SIGKILL)  # it has emptied its environment, and its ancestors are gone
+
+
+def assert_gone(processes: list[int], seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while any(psutil.pid_exists(one) and psutil.Process(one).status() != psutil.STATUS_ZOMBIE for one in processes):
+        assert time.monotonic() < until
+        time.sleep(0.02)

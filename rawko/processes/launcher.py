@@ -1,0 +1,210 @@
+"""Run in the new process: take default signals, then become the program or its parent. Imports nothing of rawko.
+
+Usage: python -I -S launcher.py COMMAND [ARGUMENTS], or ... launcher.py --supervised FD GRACE_S COMMAND [ARGUMENTS].
+A fork in a process with threads could not do this safely.
+
+Supervised, all that the command starts is ended with it. FD is a socket:
+
+    to us                          from us
+    "t"    end: TERM, grace, KILL   "143\\n"   the command has ended so (128 + signal)
+    "k"    KILL at once             (closed)  nothing that it has started runs any more
+    closed the same as "t": whoever started us is gone
+
+On Linux we are a subreaper: a daemon whose parents have ended becomes a child of ours, whatever session, process group
+or environment it has made itself. Elsewhere only the command's process group is ended.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import NoReturn
+
+PR_SET_CHILD_SUBREAPER = 36
+POLL_S = 0.02
+"""Between two rounds of KILL."""
+
+
+def main() -> None:
+    if sys.argv[1] == "--supervised":
+        supervise(socket.socket(fileno=int(sys.argv[2])), float(sys.argv[3]), sys.argv[4:])
+    else:
+        become(sys.argv[1:])
+
+
+def become(command: list[str]) -> NoReturn:
+    """The program, with default signals and the environment that was handed to us."""
+    try:
+        environ = own_environment()
+        take_default_signals()
+        os.execvpe(command[0], command, environ)
+    except OSError as error:
+        os.write(2, f"{command[0]!r} cannot be executed: {error.strerror}\n".encode(errors="backslashreplace"))
+        os._exit(127 if isinstance(error, FileNotFoundError) else 126)
+
+
+def take_default_signals() -> None:
+    """What was ignored or blocked above us is neither in what we execute."""
+    for number in signal.valid_signals():
+        with suppress(OSError, ValueError):  # KILL, STOP, and those that the C library keeps for itself
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def own_environment() -> dict[bytes, bytes]:
+    """The environment as it was handed to us: Python adds LC_CTYPE to its own where the locale is C."""
+    try:
+        with open("/proc/self/environ", "rb") as file:  # noqa: PTH123 - nothing that is not needed is imported
+            entries = [entry.partition(b"=") for entry in file.read().split(b"\0") if b"=" in entry]
+    except OSError:
+        return dict(os.environb)
+    return {name: value for name, _, value in entries}
+
+
+def supervise(control: socket.socket, grace_s: float, command: list[str]) -> None:
+    """Start the command in a session of its own, and return once nothing of it runs."""
+    control.set_inheritable(False)
+    control.setblocking(False)
+    if sys.platform == "linux":
+        import ctypes  # here, because a launch without supervision does not need it
+
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    woken, wake = os.pipe()
+    for descriptor in (woken, wake):
+        os.set_blocking(descriptor, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    # Signals to our own group do not end us: we end when the command and all of its descendants have.
+    for number in (signal.SIGCHLD, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, lambda number, frame: None)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        become(command)
+    Supervision(control, woken, child, grace_s).run()
+
+
+class Supervision:
+    """The command's life and end."""
+
+    def __init__(self, control: socket.socket, woken: int, command: int, grace_s: float) -> None:
+        self._control, self._woken, self._command, self._grace_s = control, woken, command, grace_s
+        self._is_heard = True
+        self._is_reaped = False
+        self._is_adopting = sys.platform == "linux"
+        self._kill_at: float | None = None
+
+    def run(self) -> None:
+        """Return once no descendant is left."""
+        poll_s = POLL_S
+        while self._reap() or self._has_group():
+            if self._is_reaped:
+                self._end(self._grace_s)
+            now = time.monotonic()
+            wait_s = None if self._kill_at is None else max(self._kill_at - now, POLL_S)
+            if self._kill_at is not None and now >= self._kill_at:
+                self._tell(signal.SIGKILL)
+                wait_s, poll_s = poll_s, min(2 * poll_s, 1.0)  # what cannot be killed is looked at less and less often
+            elif not self._is_adopting and self._is_reaped:
+                wait_s = POLL_S
+            heard = [self._woken, *([self._control.fileno()] if self._is_heard else [])]
+            ready, _, _ = select.select(heard, (), (), wait_s)
+            if self._woken in ready:
+                with suppress(BlockingIOError):
+                    os.read(self._woken, 4096)
+            if self._control.fileno() in ready:
+                self._hear()
+
+    def _reap(self) -> bool:
+        """Collect the dead; False once there is no child any more, ours or adopted."""
+        while True:
+            try:
+                process, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if process == 0:
+                return True
+            if process == self._command:
+                self._is_reaped = True
+                code = os.waitstatus_to_exitcode(status)
+                with suppress(OSError):
+                    self._control.send(b"%d\n" % (128 - code if code < 0 else code))
+
+    def _has_group(self) -> bool:
+        """Whether members of the command's group are left where they do not become children of ours."""
+        if self._is_adopting:
+            return False
+        try:
+            os.killpg(self._command, 0)
+        except (ProcessLookupError, PermissionError):  # the second: a group of zombies, on macOS
+            return False
+        return True
+
+    def _hear(self) -> None:
+        try:
+            said = self._control.recv(16)
+        except BlockingIOError:
+            return
+        except OSError:
+            said = b""
+        if not said:
+            self._is_heard = False
+        self._end(0.0 if b"k" in said else self._grace_s)
+
+    def _end(self, grace_s: float) -> None:
+        """TERM once, and KILL after the grace; a later call can only cut it short."""
+        kill_at = time.monotonic() + grace_s
+        if self._kill_at is None:
+            self._kill_at = kill_at
+            if grace_s > 0:
+                self._tell(signal.SIGTERM)
+                self._tell(signal.SIGCONT)  # a stopped process takes no other signal but KILL
+        self._kill_at = min(self._kill_at, kill_at)
+
+    def _tell(self, number: int) -> None:
+        if not self._is_adopting or not self._is_reaped:  # once all are dead, the number may be another group's
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._command, number)
+        for process in descendants(os.getpid()):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(process, number)
+
+
+def descendants(ancestor: int) -> list[int]:
+    """Living processes below one; none where there is no /proc."""
+    parents = dict(_parents())
+    below: list[int] = []
+    above = {ancestor}
+    while above:
+        above = {process for process, parent in parents.items() if parent in above}
+        below += above
+        for process in above:
+            del parents[process]
+    return below
+
+
+def _parents() -> Iterator[tuple[int, int]]:
+    try:
+        names = os.listdir("/proc")  # noqa: PTH208
+    except OSError:
+        return
+    for name in names:
+        if not name.isdecimal():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123
+                state, parent, *_ = file.read().rpartition(b")")[2].split()
+        except (OSError, ValueError):
+            continue
+        if state not in (b"Z", b"X"):
+            yield int(name), int(parent)
+
+
+if __name__ == "__main__":
+    main()
