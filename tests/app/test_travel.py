@@ -91,6 +91,16 @@ async def test_the_words_of_the_command_line(place: Place) -> None:
         await travel.branch(f"{run}@last", "b", settings)
 
 
+async def test_each_run_has_a_seed_of_its_own(place: Place) -> None:
+    """C-67: what a run draws by chance comes from its seed, so two runs do not wait in step."""
+    seeds = set()
+    for _ in range(2):
+        run, settings = await place.run()
+        async with open_past(run, settings) as past:
+            seeds.add(past.machine[2]["seed"])
+    assert len(seeds) == 2
+
+
 async def test_from_every_step_a_run_goes_on_to_the_same_end(place: Place) -> None:
     """Back to a step, whatever the machine was doing then, and on from there: the same files, the same words."""
     run, settings = await place.run()

@@ -207,4 +207,6 @@ def test_how_an_agent_has_done(run: Run) -> None:
         "iteration_average": 2.0,
     }
     assert "planner" not in done
+    again = performances([*runs, run(iteration=8, plan_step=1, result="success", completed_at=8000)])
+    assert again["developer"].iteration_average == 1.7, "attempts before a success do not count again: 3, 1 and 1 runs"
     assert (done["tester"].success_rate, done["tester"].iteration_average) == (0.0, None)
