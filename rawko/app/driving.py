@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rawko.app import mail
+from rawko.app.overrides.override import ENDED, Override, Reply
+from rawko.app.overrides.steering import give
 from rawko.app.spending import Stopwatch
 from rawko.config import Settings
 from rawko.interpreter.values import thaw
@@ -22,6 +24,8 @@ from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.ports import Answer, People, Question, Unattended
 from rawko.vocabulary.messages import ToolCall
 
+OverrideListener = Callable[[Override, Reply], None]
+"""Told of every override that came from another process, and of what became of it."""
 FirstWords = Callable[[], Awaitable[tuple[str, Mapping[str, Any]]]]
 """Gives the event that a machine is told once it is idle."""
 
@@ -35,6 +39,7 @@ class Driver:
         told_in: Field of the context that is not empty once the machine was told its task.
         first_words: None where the machine has its task already.
         is_resumed: It may be waiting for a person who was asked once, in vain.
+        on_override: Told of overrides that others have left.
 
     Attributes:
         question: What a person is asked who is not there, or what of the budget is used up.
@@ -48,12 +53,15 @@ class Driver:
     told_in: str
     first_words: FirstWords | None = None
     is_resumed: bool = False
+    on_override: OverrideListener | None = None
     question: dict[str, Any] | None = None
     halted: str | None = None
     is_cancelled: bool = False
     _canceller: str = ""
     _actor: Actor | None = None
     _must_wait: asyncio.Event = field(default_factory=asyncio.Event)
+    _is_driven: asyncio.Event = field(default_factory=asyncio.Event)
+    _has_read_mail: asyncio.Event = field(default_factory=asyncio.Event)
 
     def active_states(self) -> frozenset[str]:
         """Active states of the whole tree, for rules that name states."""
@@ -81,9 +89,20 @@ class Driver:
         if self._actor is not None and not self._actor.is_ended:
             self._actor.send("CANCEL", who=who)
 
+    async def override(self, override: Override) -> Reply:
+        """Give the machine what a person asks of it, once it has its task; what became of that."""
+        await self._is_driven.wait()
+        assert self._actor is not None
+        try:
+            await self._actor.wait_for(lambda actor: not self._may_be_new(actor))
+        except (ActorStopped, ActorCrashed):
+            return Reply(ENDED)
+        return await give(self._actor, override)
+
     async def drive(self, actor: Actor) -> None:
         """Run the machine until it ends, or until it has to wait."""
         self._actor = actor
+        self._is_driven.set()
         self.watch.start()
         async with actor:
             if self.is_cancelled:
@@ -99,6 +118,8 @@ class Driver:
                 for task in (ended, waits, *helpers):
                     task.cancel()
                 await asyncio.gather(ended, waits, *helpers, return_exceptions=True)
+                if actor.interpreter.final:
+                    self._refuse_overrides()
 
     async def _begin(self, actor: Actor) -> None:
         """Give the machine its task, unless it has it; a crash may have come before it took it."""
@@ -123,10 +144,23 @@ class Driver:
             for letter in mail.waiting(self.settings, self.run):
                 if letter.kind == "cancel":
                     self.cancel(who=letter.who)
-                else:
+                elif (override := letter.override) is None:
                     self._take_answer(actor, letter)
+                elif self._may_be_new(actor):
+                    continue  # it waits until the machine has its task
+                else:
+                    letter.reply(reply := await give(actor, override))
+                    if self.on_override is not None:
+                        self.on_override(override, reply)
                 letter.burn()
+            self._has_read_mail.set()
             await asyncio.sleep(mail.POLL_S)
+
+    def _refuse_overrides(self) -> None:
+        """The machine is done: what was left for it too late is told so."""
+        for letter in mail.overrides_waiting(self.settings, self.run):
+            letter.reply(Reply(ENDED))
+            letter.burn()
 
     def _take_answer(self, actor: Actor, letter: mail.Letter) -> None:
         """Somebody elsewhere answers what the person here is being asked."""
@@ -139,6 +173,7 @@ class Driver:
         """A resumed agent that waits for a person asked somebody once, in vain: ask whoever is there now."""
         if not self.is_resumed:
             return
+        await self._has_read_mail.wait()  # an override may end the waiting
         await actor.settle()
         for machine in tuple(actor.session.actors.values()):
             if "out_of_budget" in machine.configuration:

@@ -45,7 +45,9 @@ def decision_of(record: StepRecord) -> str:
             return f"{data.get('who') or 'somebody'}: {_short(data.get('reason') or 'deny')}"
         case "USER_MESSAGE":
             return f"{data.get('who') or 'somebody'}: {_short(data.get('content') or '')}"
-        case "CANCEL":
+        case "FORCE_AGENT":
+            return f"{data.get('who') or 'somebody'}: {_short(data.get('agent_name') or '')}"
+        case "CANCEL" | "SKIP_STEP" | "RETRY":
             return str(data.get("who") or "")
         case "FOLLOW_UP":
             return f"continues {data['run']}"

@@ -12,12 +12,14 @@ from typing import Any, Final
 from rawko.app import continuing, mail
 from rawko.app.assembly import Parts, Prepared, assemble, model_of
 from rawko.app.breakdown import HaltingWorkspace
-from rawko.app.driving import Driver, FirstWords
+from rawko.app.driving import Driver, FirstWords, OverrideListener
 from rawko.app.git import head_of
 from rawko.app.journals import begin_journal, nothing_left, open_journal
 from rawko.app.meanwhile import is_capturing, keep_edits, needs_reset
 from rawko.app.names import new_id
 from rawko.app.needs import charts_of, read_only_tools, tools_of
+from rawko.app.overrides.override import Override, Reply, check_override
+from rawko.app.overrides.steering import journalled
 from rawko.app.parts import (
     agent_machines,
     open_provider,
@@ -41,6 +43,7 @@ from rawko.app.spending import Stopwatch, UntimedPeople, bounds_of, check_prices
 from rawko.app.standstill import StillProvider, StillToolbox, StillWorkspace
 from rawko.app.witness import Witness
 from rawko.config import ConfigError, Settings
+from rawko.interpreter.steps import Receipt
 from rawko.machines import agent_loop
 from rawko.machines.agent_loop.invariants import monitors as agent_loop_monitors
 from rawko.providers.metered import MeteredProvider
@@ -95,6 +98,7 @@ class Run:
         first_event: What a fresh machine is told once it is idle, instead of the task.
         is_cancel: Take the run up only to end it: no model is asked, no tool is run.
         log: Where the machine's log lines go.
+        on_override: Told of every override that another process has left, and of what became of it.
     """
 
     settings: Settings
@@ -103,6 +107,7 @@ class Run:
     people: People = field(default_factory=Nobody)
     observe: Callable[[InspectionEvent], None] | None = None
     log: LogWriter | None = None
+    on_override: OverrideListener | None = None
     is_resumed: bool = False
     continues: str | None = None
     first_event: tuple[str, Mapping[str, Any]] | None = None
@@ -165,6 +170,22 @@ class Run:
         if self._driver is not None:
             self._driver.cancel(who)
 
+    async def override(self, kind: str, text: str = "", who: str = "") -> Reply:
+        """Force an agent, skip a step, retry at once, or tell the arbiter something, while the run is at work.
+
+        Args:
+            kind: "force" (`text` is the agent's name), "skip", "retry" or "tell" (`text` is the message).
+
+        Raises:
+            ConfigError: No state of this run could take it; says what would be accepted.
+
+        Source: S3-024, C-28.
+        """
+        checked = check_override(kind, text, run=self.id, agent=self.agent, agents=self.settings.agents)
+        if self._driver is None:
+            raise ConfigError(f"run {self.id!r} has not begun")
+        return await self._driver.override(Override.new(checked, text, who))
+
     async def kill_tools(self) -> None:
         """Kill every process of a tool at once; for somebody who cannot wait for `cancel`."""
         if self._toolbox is not None:
@@ -205,7 +226,7 @@ class Run:
             witness = Witness(stores.workspace, self._notes)
             actor = await self._make_actor(meter, toolbox, stores, driver)
             if self.is_resumed:  # only now: a run that cannot be resumed is left as it was found
-                await self._take_up(stores.workspace, toolbox)
+                await self._take_up(stores, toolbox)
             else:
                 await self._write_record(toolbox)
             await self._begin(witness)
@@ -231,6 +252,7 @@ class Run:
             self._stopwatch,
             told_in="task" if self.agent is None else "messages",
             is_resumed=self.is_resumed and not self.is_cancel,
+            on_override=self.on_override,
         )
         if self.is_cancel or self._cancelled_by is not None:
             driver.cancel(self._cancelled_by or "")
@@ -309,19 +331,25 @@ class Run:
             tools=tools_of(self.settings, toolbox),
         )
 
-    async def _take_up(self, workspace: Any, toolbox: Toolbox) -> None:
+    async def _take_up(self, stores: Stores, toolbox: Toolbox) -> None:
         """What was left running is ended, and what was edited since the last snapshot kept, before anything goes on."""
         await asyncio.to_thread(Leftovers(running_folder(self.settings, self.id)).end_all)
         at_work = self._resumed_from
         if at_work is not None and not self.is_cancel and not is_capturing(at_work):
             try:
                 is_reset = needs_reset(at_work, read_only_tools(self.settings, toolbox))
-                self._notes += await keep_edits(workspace, is_reset=is_reset)
+                self._notes += await keep_edits(stores.workspace, is_reset=is_reset)
             except WorkspaceError as error:
                 raise ConfigError(f"run {self.id!r} cannot be resumed: {error.message}") from error
         forget_report(self.settings, self.id)
         change_budget(self.settings, self.id)
         mail.discard(self.settings, self.id)
+        if letters := mail.overrides_waiting(self.settings, self.id):
+            taken = await journalled(stores.journal, self.id, at_work)
+            for letter in letters:
+                if letter.path.stem in taken:  # the process was killed before it could remove it
+                    letter.reply(Reply(Receipt.TAKEN.value))
+                    letter.burn()
 
     async def _begin(self, witness: Witness) -> None:
         """Look at the files as they are before the run; without that nothing of it could be undone.

@@ -8,6 +8,7 @@ import os
 import sys
 import termios
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from rawko.cli.output import Painter, visible
@@ -39,10 +40,16 @@ class TerminalPeople:
 
     Args:
         before: Called before a question is printed, so that live output can end its line.
+        alone: Entered while a question is open: what is typed then is read by nobody else.
     """
 
-    def __init__(self, before: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        before: Callable[[], None] = lambda: None,
+        alone: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
         self._before = before
+        self._alone = alone
         self._one_at_a_time = asyncio.Lock()
         self._buffer = b""
         self._is_at_end = False
@@ -51,18 +58,22 @@ class TerminalPeople:
         async with self._one_at_a_time:
             if self._is_at_end:
                 return None
-            self._print(question)
-            self._forget_what_was_typed()
-            while True:
-                print(_PROMPTS[question.kind], end="", file=sys.stderr, flush=True)
-                line = await self._line()
-                if line is None:
-                    print(file=sys.stderr)
-                    return None
-                answer = _understood(question, line)
-                if answer is not None:
-                    return Answer(answer, who=user())
-                print(_AGAIN[question.kind], file=sys.stderr)
+            with self._alone():
+                return await self._answer(question)
+
+    async def _answer(self, question: Question) -> Answer | None:
+        self._print(question)
+        self._forget_what_was_typed()
+        while True:
+            print(_PROMPTS[question.kind], end="", file=sys.stderr, flush=True)
+            line = await self._line()
+            if line is None:
+                print(file=sys.stderr)
+                return None
+            answer = _understood(question, line)
+            if answer is not None:
+                return Answer(answer, who=user())
+            print(_AGAIN[question.kind], file=sys.stderr)
 
     def _print(self, question: Question) -> None:
         self._before()

@@ -19,6 +19,7 @@ from rawko.cli.interrupts import KILLED, Interrupts
 from rawko.cli.live import LiveOutput
 from rawko.cli.logs import RunLog
 from rawko.cli.output import complain, nobody_reads
+from rawko.cli.overrides.terminal import Steering
 from rawko.cli.people import TerminalPeople, user
 from rawko.cli.summary import print_report
 from rawko.config import ConfigError, Flags, load_settings
@@ -145,13 +146,17 @@ async def _run(run: Run, *, as_json: bool, quiet: bool, people: People | None) -
     stream = sys.stderr if as_json else sys.stdout
     live = LiveOutput(stream, run.usage, f"run {run.id} in {settings.workspace} ({_asked(run)})")
     show = _Show(run)
+    steering = Steering(run, live.end_line)
+    run.on_override = steering.tell
     if people is not None:
         run.people = people
     else:
-        run.people = TerminalPeople(live.end_line)
+        run.people = TerminalPeople(live.end_line, steering.paused)
     if not quiet:
         run.observe = lambda event: show(live, event)
     with ExitStack() as stack:
+        if people is None:
+            stack.enter_context(steering)
         log = stack.enter_context(RunLog(settings.state_dir / "runs" / run.id))
 
         def write(level: str, message: str, data: Mapping[str, Any]) -> None:

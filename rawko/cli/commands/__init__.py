@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from rawko.cli.commands import charts, exploring, past, working
+from rawko.cli.commands import charts, exploring, overriding, past, working
 
 app = typer.Typer(
     name="rawko",
@@ -46,6 +46,10 @@ _BEFORE_RUNS: Final[tuple[Callable[..., None], ...]] = (
     working.answer,
     working.approve,
     working.deny,
+    overriding.force,
+    overriding.skip,
+    overriding.retry,
+    overriding.tell,
 )
 _AFTER_RUNS: Final[tuple[Callable[..., None], ...]] = (
     *(past.log, past.show, past.diff, past.rewind, past.fork, past.branch, past.replay),

@@ -1,0 +1,93 @@
+"""`rawko force`, `skip`, `retry`, `tell`: overrides from another process than the one that has the run at work.
+
+A run that no process has at work is taken up and goes on here with the override, as `rawko answer` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+
+from rawko.app.continuing import ENDED, is_parked
+from rawko.app.mail import Letter, is_at_work, leave, reply_to
+from rawko.app.overrides.override import Override, check_override
+from rawko.app.overrides.steering import refusal_of
+from rawko.app.past import open_past, run_of
+from rawko.app.record import RunRecord, read_record
+from rawko.app.resuming import prepare
+from rawko.cli.history import tell_finished
+from rawko.cli.output import complain, visible
+from rawko.cli.overrides.telling import as_json as reply_as_json
+from rawko.cli.overrides.telling import told
+from rawko.cli.people import user
+from rawko.cli.run import execute
+from rawko.cli.settings import settings_here
+from rawko.config import ConfigError, Settings
+
+NOT_TAKEN = 1
+PATIENCE_S = 60.0
+"""How long the reply of another process is waited for: it may be starting, or writing to a slow disk."""
+_POLL_S = 0.05
+
+
+def override_command(run: str, kind: str, text: str, *, as_json: bool) -> int:
+    """Give an override to a run; the exit code is 0 once it is taken, 1 where the machine does not take it."""
+    try:
+        settings = settings_here()
+        record = read_record(run, settings)
+        checked = check_override(kind, text, run=run, agent=record.agent, agents=record.settings.agents)
+        if is_at_work(record.settings, run):
+            letter = leave(record.settings, run, checked, who=user(), text=text)
+            return _told_there(record, letter, as_json=as_json)
+        if record.outcome in ENDED and not is_parked(record):
+            return complain(f"run {run!r} has ended ({record.outcome}): nothing in it is at work")
+        return _go_on_here(Override.new(checked, text, user()), run, settings, as_json=as_json)
+    except ConfigError as error:
+        return complain(str(error))
+
+
+def _told_there(record: RunRecord, letter: Letter, *, as_json: bool) -> int:
+    """Wait for what the process that has the run at work replies."""
+    override = letter.override
+    assert override is not None
+    until = time.monotonic() + PATIENCE_S
+    while (reply := reply_to(letter)) is None:
+        if not is_at_work(record.settings, record.run):
+            reply = reply_to(letter)
+            break
+        if time.monotonic() > until:
+            break
+        time.sleep(_POLL_S)
+    if reply is None:
+        print(f"rawko: {_untaken(record)}", file=sys.stderr)
+        return NOT_TAKEN
+    print(reply_as_json(record.run, override, reply) if as_json else told(override, reply))
+    return 0 if reply.is_taken else NOT_TAKEN
+
+
+def _untaken(record: RunRecord) -> str:
+    return visible(
+        f"run {record.run!r} has not taken it yet; it stays in the run's inbox, and is taken as soon as the run goes "
+        f"on (if its process has ended: rawko resume {record.run})"
+    )
+
+
+def _go_on_here(override: Override, run: str, current: Settings, *, as_json: bool) -> int:
+    """Take the run up with the override, unless it would be refused: then the run is left as it is."""
+    record, refusal = asyncio.run(_prepared(override, run, current))
+    if refusal:
+        print(f"rawko: run {run!r} does not take it, {visible(refusal)}", file=sys.stderr)
+        return NOT_TAKEN
+    leave(record.settings, run, override.kind, who=override.who, text=override.text)
+    return execute(run_of(record), as_json=as_json, quiet=False)
+
+
+async def _prepared(override: Override, run: str, current: Settings) -> tuple[RunRecord, str]:
+    await tell_finished(run, current)
+    record = await prepare(run, current)
+    async with open_past(run, current) as past:
+        if not past.last:
+            return record, ""  # it has not begun: the override waits for the machine
+        tree = await past.machines_at(past.last)
+        return record, refusal_of((machine.interpreter for _, machine in tree.root.walk()), override)

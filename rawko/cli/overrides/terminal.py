@@ -1,0 +1,67 @@
+"""Steering a run from its own terminal: typed overrides are given to it, and what became of each is printed."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
+
+from rawko.app import Run
+from rawko.app.overrides.override import Override, Reply
+from rawko.cli.output import Painter, visible
+from rawko.cli.overrides.telling import told
+from rawko.cli.overrides.typed import TypedError, TypedLines, parse
+from rawko.cli.people import user
+from rawko.config import ConfigError
+
+
+class Steering:
+    """`with Steering(run, end_line):` listens to the terminal while the run works.
+
+    Args:
+        before: Called before a line is printed, so that live output can end its own.
+    """
+
+    def __init__(self, run: Run, before: Callable[[], None]) -> None:
+        self._run = run
+        self._before = before
+        self._lines: TypedLines | None = None
+        self._asked: set[asyncio.Task[None]] = set()
+
+    def __enter__(self) -> None:
+        self._lines = TypedLines(sys.stdin.fileno(), self._take)
+        self._lines.start()
+
+    def __exit__(self, *error: object) -> None:
+        if self._lines is not None:
+            self._lines.stop()
+        for task in self._asked:
+            task.cancel()
+
+    def paused(self) -> AbstractContextManager[None]:
+        """What is typed in here is somebody else's."""
+        return nullcontext() if self._lines is None else self._lines.paused()
+
+    def tell(self, override: Override, reply: Reply) -> None:
+        """Print what became of an override that came from another process."""
+        self._print(f"{override.who}: {told(override, reply)}")
+
+    def _take(self, line: str) -> None:
+        task = asyncio.ensure_future(self._give(line))
+        self._asked.add(task)
+        task.add_done_callback(self._asked.discard)
+
+    async def _give(self, line: str) -> None:
+        try:
+            kind, text = parse(line)
+            reply = await self._run.override(kind, text, user())
+        except (TypedError, ConfigError) as error:
+            self._print(str(error))
+            return
+        self._print(told(f"{kind} {text}" if kind == "force" else kind, reply))
+
+    def _print(self, text: str) -> None:
+        with suppress(OSError):  # the terminal has gone away
+            self._before()
+            print(Painter(sys.stderr)(f"  {visible(text)}", "cyan"), file=sys.stderr, flush=True)
