@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from rawko.machines.agent_loop.context import CANCELLED_LABEL
 from rawko.runtime.ports import Workspace, WorkspaceError
@@ -55,5 +55,10 @@ class HaltingWorkspace:
             return await work
         except (WorkspaceError, OSError) as error:
             self._halt(str(error))
-        await asyncio.Event().wait()
-        raise AssertionError("nobody sets the event")
+        return await halted()
+
+
+async def halted() -> NoReturn:
+    """Wait until the run is stopped."""
+    await asyncio.Event().wait()
+    raise AssertionError("nobody sets the event")

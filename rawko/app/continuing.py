@@ -129,12 +129,15 @@ def _prompts(settings: Settings) -> Prompts:
         raise ConfigError(str(error)) from error
 
 
-async def changes_since(run: str, settings: Settings, workspace: Workspace, tree: str) -> ChangedFiles | None:
+async def changes_since(
+    run: str, settings: Settings, workspace: Workspace, tree: str, known: str | None = None
+) -> ChangedFiles | None:
     """Files that have been changed since a run's last snapshot; None where there are none, or nobody can tell.
 
     Args:
         workspace: Of the run that goes on; it has the snapshots of both.
         tree: The files as they are now.
+        known: Tree of the latest snapshot that the run's journal knows, where that is not its last one.
 
     Raises:
         WorkspaceError: The snapshots cannot be read.
@@ -145,7 +148,8 @@ async def changes_since(run: str, settings: Settings, workspace: Workspace, tree
             return archive.last(run)
 
     before = await asyncio.to_thread(last)
-    changes = () if before is None else await workspace.changes(before.tree, tree)
+    then = known or (None if before is None else before.tree)
+    changes = () if then is None else await workspace.changes(then, tree)
     return _told(changes) if changes else None
 
 

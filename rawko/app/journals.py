@@ -67,10 +67,10 @@ def begin_journal(settings: Settings) -> tuple[SqlJournal, str | None]:
         ) from error
 
 
-def nothing_left(settings: Settings, run: str) -> ConfigError:
+def nothing_left(settings: Settings, run: str, why: str = "the journal holds nothing of it any more") -> ConfigError:
     """What is told of a run that had rows, and has none now."""
     aside = "".join(f"; it may be in {str(path)!r}, which is damaged" for path in _found_aside(settings)[-1:])
-    return ConfigError(f"run {run!r} cannot be resumed: the journal holds nothing of it any more{aside}")
+    return ConfigError(f"run {run!r} cannot be resumed: {why}{aside}")
 
 
 def _found_aside(settings: Settings) -> list[Path]:

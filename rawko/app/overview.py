@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rawko.app.mail import outcome_now
 from rawko.app.past import Past
 from rawko.app.record import Parent, RunRecord, list_records
+from rawko.app.recovery.finding import DAMAGED, is_open
+from rawko.app.recovery.fit import Fit, Lost
 from rawko.runtime.recorded import read_recorded
 from rawko.vocabulary.snapshot import FileChange
 from rawko.vocabulary.usage import Usage
@@ -19,6 +22,8 @@ class Overview:
     """What there is to say about a run.
 
     Attributes:
+        problem: Why nobody can go on with it, where it has not ended; None where one can.
+        lost: Its journal has lost its last rows, and a resume sets the files back.
         process: That has it at work; None where none has.
         steps: Rows of its journal; `snapshots` of its workspace.
         forks: Runs that were forked from it, with the steps.
@@ -34,6 +39,13 @@ class Overview:
     forks: tuple[tuple[str, int], ...]
     usage: Mapping[str, Usage]
     changes: tuple[FileChange, ...]
+    problem: str | None = None
+    lost: Lost | None = None
+
+    @property
+    def outcome(self) -> str:
+        """Of the run, as `rawko runs` lists it."""
+        return DAMAGED if self.problem is not None else outcome_now(self.record)
 
     @property
     def parent(self) -> Parent | None:
@@ -48,7 +60,9 @@ class Overview:
             "workspace": str(record.settings.workspace),
             "provider": record.settings.provider,
             "model": record.settings.model,
-            "outcome": record.outcome,
+            "outcome": self.outcome,
+            "problem": self.problem,
+            "lost": None if self.lost is None else {"step": self.lost.last, "snapshot": self.lost.target.commit},
             "process": self.process,
             "report": None if record.report is None else dict(record.report),
             "parent": None if record.parent is None else record.parent.to_json(),
@@ -79,13 +93,17 @@ async def overview(past: Past) -> Overview:
         if other.parent is not None and other.parent.run == record.run
     ]
     used = (recorded.notes or {}).get("usage") or {}
+    process = user_of(record.settings.state_dir / "snapshots", record.run)
+    fit = await past.fit() if is_open(record) and process is None else Fit()
     return Overview(
         record=record,
-        process=user_of(record.settings.state_dir / "snapshots", record.run),
+        process=process,
         steps=past.last,
         snapshots=len(snapshots),
         state=tuple((await past.row(past.last)).configuration) if past.last else (),
         forks=tuple(forks),
         usage={model: Usage.model_validate(usage) for model, usage in used.items()},
         changes=() if ends is None or ends[0] == ends[1] else past.archive.changes(*ends),
+        problem=fit.problem,
+        lost=fit.lost,
     )

@@ -17,6 +17,8 @@ from rawko.app.assembly import Prepared
 from rawko.app.journals import open_journal
 from rawko.app.meanwhile import CAPTURE
 from rawko.app.record import RunRecord, read_record
+from rawko.app.recovery.finding import check_store, find
+from rawko.app.recovery.fit import Fit
 from rawko.app.run import Run
 from rawko.config import ConfigError, Settings
 from rawko.runtime.errors import JournalError
@@ -80,6 +82,17 @@ class Past:
         self.last = last
         self._machine: Prepared | None = None
 
+    async def fit(self) -> Fit:
+        """Whether what is kept of the run belongs together.
+
+        Raises:
+            ConfigError: It cannot be read.
+        """
+        try:
+            return await find(self.record, self.journal, self.archive)
+        except JournalError as error:
+            raise ConfigError(str(error)) from error
+
     # ------------------------------------------------------------ steps
 
     def step(self, place: str | None) -> int:
@@ -90,7 +103,7 @@ class Past:
         """
         run = self.record.run
         if not self.last:
-            raise ConfigError(f"run {run!r} has no steps: it ended before the first was recorded")
+            raise ConfigError(f"run {run!r} has no steps: its journal holds nothing of it")
         if place is None or place == LAST:
             return self.last
         if not (place.isascii() and place.isdigit()):
@@ -309,6 +322,7 @@ async def open_past(run: str, current: Settings, *, workspace: Path | None = Non
         record = replace(record, settings=replace(record.settings, workspace=workspace))
     journal: Journal = open_journal(record.settings)
     try:
+        check_store(record.settings, run)
         archive = open_archive(record.settings)
         try:
             last = await journal.last_seq(run)

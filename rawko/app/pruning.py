@@ -21,6 +21,7 @@ from rawko.app.exploration_list import Listed, list_explorations
 from rawko.app.exploration_record import is_exploration
 from rawko.app.journals import open_journal
 from rawko.app.record import RunRecord, list_records, runs_folder
+from rawko.app.recovery.finding import DAMAGED
 from rawko.config import ConfigError, Settings
 from rawko.runtime.errors import JournalError
 from rawko.runtime.ports import WorkspaceError
@@ -73,8 +74,12 @@ class Pruning:
     bytes_freed: int
 
 
-def plan_prune(settings: Settings, choice: Choice, *, now: float | None = None) -> Plan:
-    """What is to be removed. A run at work stays, and so does one that a run which stays was made from."""
+def plan_prune(settings: Settings, choice: Choice, *, now: float | None = None, damaged: Collection[str] = ()) -> Plan:
+    """What is to be removed. A run at work stays, and so does one that a run which stays was made from.
+
+    Args:
+        damaged: Runs that nobody can go on with; they count as "damaged", whatever their outcome.
+    """
     runs = list_records(settings)
     records: list[RunRecord | Listed] = sorted([*runs, *list_explorations(settings)], key=_last_change)
     latest = {record.run for record in records[len(records) - choice.keep :]} if choice.keep else set()
@@ -83,7 +88,7 @@ def plan_prune(settings: Settings, choice: Choice, *, now: float | None = None) 
         record.run
         for record in records
         if record.run not in latest
-        and record.outcome in choice.outcomes
+        and (DAMAGED if record.run in damaged else record.outcome) in choice.outcomes
         and (until is None or _last_change(record) <= until)
     }
     kept = [Kept(run, "it is at work") for run in sorted(chosen) if mail.is_at_work(settings, run)]

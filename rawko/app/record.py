@@ -176,6 +176,8 @@ def read_record(run: str, current: Settings) -> RunRecord:
     if not is_name(run) or not (folder / _RUN).is_file():
         raise _not_found(run, current)
     found = read_record_file(folder / _RUN)
+    if found.run not in (None, run):
+        raise ConfigError(f"{folder / _RUN}: damaged: it is the record of another run, {found.run!r}")
     begun = read_begin_file(folder / _BEGIN)
     return RunRecord(
         run,

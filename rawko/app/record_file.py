@@ -59,6 +59,7 @@ class ParentFile(BaseModel):
 class RecordFile(BaseModel):
     """`run.json`."""
 
+    run: str | None = None
     task: str
     agent: str | None
     settings: SettingsFile

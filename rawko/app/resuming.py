@@ -17,6 +17,8 @@ from rawko.app.meanwhile import RESET, edits_since, is_read_only, machines_in
 from rawko.app.needs import charts_of, read_only_tools, tools_of
 from rawko.app.past import Past, check_workspace, open_past
 from rawko.app.record import RunRecord, read_record
+from rawko.app.recovery.finding import DAMAGED, refusal
+from rawko.app.recovery.fit import Fit, Lost
 from rawko.app.rewinding import finish_rewind, question_of
 from rawko.config import ConfigError, Settings
 from rawko.runtime.ports import WorkspaceError
@@ -56,6 +58,7 @@ class ResumePlan:
         restarts: What was at work.
         edits: Files that differ from the last snapshot; `is_reset`: they would be set back (and kept as a snapshot),
             else the run would go on with them.
+        lost: The journal has lost its last rows: the files would be set back to its latest step.
         question: What a person is asked.
     """
 
@@ -70,6 +73,7 @@ class ResumePlan:
     edits: tuple[FileChange, ...] = ()
     is_reset: bool = False
     question: Mapping[str, Any] | None = None
+    lost: Lost | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -85,6 +89,7 @@ class ResumePlan:
             "edits": [change.to_json() for change in self.edits],
             "is_reset": self.is_reset,
             "question": None if self.question is None else dict(self.question),
+            "lost": None if self.lost is None else {"step": self.lost.last, "snapshot": self.lost.target.commit},
         }
 
 
@@ -150,19 +155,24 @@ async def plan_resume(run: str, current: Settings, *, workspace: Path | None = N
         place = current.workspace
     async with open_past(run, current, workspace=place) as past:
         record = past.record
-        step = past.step(None)
-        base = ResumePlan(run, step, (), record.outcome)
         problems = [problem for problem in (_has_ended(record), _at_work(record)) if problem]
+        fit = Fit() if problems else await past.fit()
+        step = past.last
+        base = ResumePlan(run, step, (), record.outcome if fit.problem is None else DAMAGED, lost=fit.lost)
+        if fit.problem is not None:
+            return replace(base, problems=(*problems, str(refusal(record.settings, run, fit))))
         try:
             check_workspace(record)
         except ConfigError as error:
             return replace(base, problems=(*problems, str(error)))
         problems += changed_since(record)
+        if not step:  # it was killed before its first step, and begins
+            return replace(base, problems=tuple(problems))
         try:
             tree = await past.machines_at(step)
         except ConfigError as error:
             return replace(base, problems=(*problems, str(error)))
-        return replace(base, problems=tuple(problems), **_would(past, tree))
+        return replace(base, problems=tuple(problems), **_would(past, tree, fit.lost))
 
 
 def _at_work(record: RunRecord) -> str:
@@ -172,13 +182,13 @@ def _at_work(record: RunRecord) -> str:
     return f"run {record.run!r} is at work in process {process or 'unknown'}; wait for it to end, or stop it"
 
 
-def _would(past: Past, tree: ReplayTree) -> dict[str, Any]:
+def _would(past: Past, tree: ReplayTree, lost: Lost | None) -> dict[str, Any]:
     settings = past.record.settings
     snapshot = tree.root.snapshot()
     restarts = tuple(_restarts(tree, read_only_tools(settings)))
-    last = past.archive.snapshots(past.record.run)[-1:]
+    last = past.archive.last(past.record.run) if lost is None else lost.target
     try:
-        edits = edits_since(settings, last[0]) if last else ()
+        edits = () if last is None else edits_since(settings, last)
     except WorkspaceError as error:
         raise ConfigError(f"the workspace cannot be looked at: {error.message}") from error
     charts = {machine["chart"]["name"]: machine["chart"]["hash"] for machine in machines_in(snapshot)}
@@ -188,7 +198,7 @@ def _would(past: Past, tree: ReplayTree) -> dict[str, Any]:
         "tools": tools_of(settings),
         "restarts": restarts,
         "edits": edits,
-        "is_reset": any(restart.resets_workspace for restart in restarts),
+        "is_reset": lost is not None or any(restart.resets_workspace for restart in restarts),
         "question": question_of(tree),
     }
 

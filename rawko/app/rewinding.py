@@ -21,6 +21,7 @@ from rawko.app.json_files import write_file
 from rawko.app.parts import open_workspace, running_folder
 from rawko.app.past import Address, Past, check_workspace, open_past
 from rawko.app.record import RunRecord, list_records, note_rewind, read_record, write_report
+from rawko.app.recovery.setback import forget_lost
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.values import thaw
 from rawko.runtime.errors import JournalError
@@ -268,6 +269,7 @@ async def _carry_out(record: RunRecord, intent: _Intent, journal: Journal) -> Re
     note = record.folder / _NOTE
     try:
         workspace = await open_workspace(record.settings, record.run)
+        workspace.row = intent.came_from
     except ConfigError as error:
         raise ConfigError(_in_use(record, str(error))) from error
     try:
@@ -278,15 +280,16 @@ async def _carry_out(record: RunRecord, intent: _Intent, journal: Journal) -> Re
             write_file(note, intent.to_json())
         assert intent.safety is not None
         try:
-            done = await workspace.restore(intent.files, allow_skipped=True)
+            done = await workspace.restore(intent.files, allow_skipped=True, row=intent.came_from + 1)
             row = await _append(record, intent, journal, done.now.commit)
+            forget_lost(record, intent.came_from)
         except (WorkspaceError, JournalError):
             await _undo(workspace, intent.safety)
             note.unlink(missing_ok=True)
             raise
         if intent.kind == "rewind":
             assert intent.step is not None and intent.report is not None
-            note_rewind(record, row, intent.step)
+            note_rewind(read_record(record.run, record.settings), row, intent.step)
             write_report(record.settings, record.run, intent.report)
         note.unlink(missing_ok=True)
         changes = tuple(await workspace.changes(intent.safety.tree, done.now.tree))

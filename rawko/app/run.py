@@ -14,7 +14,7 @@ from rawko.app.assembly import Parts, Prepared, assemble, model_of
 from rawko.app.breakdown import HaltingWorkspace
 from rawko.app.driving import Driver, FirstWords, OverrideListener
 from rawko.app.git import head_of
-from rawko.app.journals import begin_journal, nothing_left, open_journal
+from rawko.app.journals import begin_journal, open_journal
 from rawko.app.meanwhile import is_capturing, keep_edits, needs_reset
 from rawko.app.names import new_id
 from rawko.app.needs import charts_of, read_only_tools, tools_of
@@ -34,10 +34,14 @@ from rawko.app.record import (
     forget_record,
     forget_report,
     has_record,
-    has_report,
+    read_record,
     write_record,
     write_report,
 )
+from rawko.app.recovery.begun import MarkingToolbox
+from rawko.app.recovery.finding import check_store, fit_of, known_snapshot, lost_by, refusal
+from rawko.app.recovery.fit import Lost
+from rawko.app.recovery.setback import lost_note, set_back
 from rawko.app.report import Report, Verdict, verdict_of
 from rawko.app.spending import Stopwatch, UntimedPeople, bounds_of, check_prices, default_price
 from rawko.app.standstill import StillProvider, StillToolbox, StillWorkspace
@@ -66,11 +70,13 @@ CLEANUP_DEADLINE_S: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Where a run is kept: its files' snapshots and its journal; and what that holds of a run that goes on."""
+    """Where a run is kept: its files' snapshots and its journal; and what that holds, or has lost, of a run that goes
+    on."""
 
     workspace: Any
     journal: Journal
     recorded: Recorded | None = None
+    lost: Lost | None = None
 
 
 class Nobody:
@@ -267,6 +273,8 @@ class Run:
         return StillToolbox() if self.is_cancel else open_toolbox(self.settings, driver.active_states, self.id)
 
     async def _open_stores(self, stack: AsyncExitStack) -> Stores:
+        if self.is_resumed:
+            check_store(self.settings, self.id)
         workspace = await open_workspace(self.settings, self.id)
         stack.push_async_callback(self._close, workspace.aclose, "workspace")
         if self.is_resumed:
@@ -276,20 +284,32 @@ class Run:
         stack.push_async_callback(self._close, journal.aclose, "journal")
         if told:
             self._notes.append(told)
+        workspace.row = 0
         if not self.is_resumed:
             return Stores(workspace, journal)
         try:
             recorded = await read_recorded(journal, self.id)
-        except JournalError as error:
+            workspace.row = recorded.last_seq
+            chain = await workspace.chain(known_snapshot(recorded))
+        except (JournalError, WorkspaceError) as error:
             raise ConfigError(f"run {self.id!r} cannot be resumed: {error}") from error
-        if not recorded.last_seq and has_report(self.settings, self.id):
-            raise nothing_left(self.settings, self.id)
-        return Stores(workspace, journal, recorded)
+        fit = fit_of(read_record(self.id, self.settings), recorded, chain)
+        if fit.problem is not None:
+            raise refusal(self.settings, self.id, fit)
+        return Stores(workspace, journal, recorded, fit.lost)
 
     async def _make_actor(self, meter: MeteredProvider, toolbox: Toolbox, stores: Stores, driver: Driver) -> Actor:
         real = stores.workspace
         workspace = StillWorkspace(real) if self.is_cancel else HaltingWorkspace(real, driver.halt)
-        chart, bindings, given = self.machine(meter, toolbox, workspace)
+
+        def see_row(event: InspectionEvent) -> None:
+            if event["type"] == "step" and event["row"] is not None:
+                real.row = event["row"]
+
+        marking = MarkingToolbox(
+            toolbox, settings=self.settings, run=self.id, row=lambda: real.row or 0, halt=driver.halt
+        )
+        chart, bindings, given = self.machine(meter, marking, workspace)
         session = Session(
             run=self.id,
             log=self.log,
@@ -299,6 +319,7 @@ class Run:
             recorded=stores.recorded or Recorded(self.id, None, ()),  # a new run finds none of its name
             monitors=agent_loop_monitors(),
         )
+        session.stream.subscribe(see_row)
         session.stream.subscribe(driver.see)
         if self.observe is not None:
             session.stream.subscribe(self.observe)
@@ -335,12 +356,14 @@ class Run:
         """What was left running is ended, and what was edited since the last snapshot kept, before anything goes on."""
         await asyncio.to_thread(Leftovers(running_folder(self.settings, self.id)).end_all)
         at_work = self._resumed_from
-        if at_work is not None and not self.is_cancel and not is_capturing(at_work):
-            try:
+        try:
+            if stores.lost is not None and not self.is_cancel:
+                self._notes += await set_back(stores.workspace, read_record(self.id, self.settings), stores.lost)
+            elif at_work is not None and not self.is_cancel and not is_capturing(at_work):
                 is_reset = needs_reset(at_work, read_only_tools(self.settings, toolbox))
                 self._notes += await keep_edits(stores.workspace, is_reset=is_reset)
-            except WorkspaceError as error:
-                raise ConfigError(f"run {self.id!r} cannot be resumed: {error.message}") from error
+        except WorkspaceError as error:
+            raise ConfigError(f"run {self.id!r} cannot be resumed: {error.message}") from error
         forget_report(self.settings, self.id)
         change_budget(self.settings, self.id)
         mail.discard(self.settings, self.id)
@@ -369,7 +392,11 @@ class Run:
 
     async def _changed_since(self, run: str, workspace: Any, tree: str) -> ChangedFiles | None:
         try:
-            return await continuing.changes_since(run, self.settings, workspace, tree)
+            lost = await lost_by(run, self.settings)
+            if lost is not None:
+                self._notes.append(f"{lost_note(run, lost)}; what it did after that is in the files alone")
+            known = None if lost is None else lost.target.tree
+            return await continuing.changes_since(run, self.settings, workspace, tree, known)
         except WorkspaceError as error:
             self._notes.append(f"what was changed since run {run} cannot be told: {error.message}")
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
@@ -15,6 +15,8 @@ from rawko.app.history import last_steps, steps_of
 from rawko.app.mail import outcome_now
 from rawko.app.past import Address, open_past
 from rawko.app.record import RunRecord, list_records, read_record
+from rawko.app.recovery.finding import DAMAGED, problems
+from rawko.app.recovery.telling import trouble_of
 from rawko.app.rewinding import finish_rewind
 from rawko.app.rows import Line, cause_of, decision_of
 from rawko.cli.explorations import exploration_line, print_exploration, print_exploration_log
@@ -34,6 +36,7 @@ def runs_command(*, as_json: bool) -> int:
         current = settings_here()
         records = list_records(current, damaged)
         explorations = list_explorations(current)
+        broken = asyncio.run(problems(records, current))
     except ConfigError as error:
         return complain(str(error))
     for problem in damaged:
@@ -42,10 +45,10 @@ def runs_command(*, as_json: bool) -> int:
     try:
         for one in found:
             if as_json:
-                told = _run_json(one, records) if isinstance(one, RunRecord) else one.to_json()
+                told = _run_json(one, records, broken) if isinstance(one, RunRecord) else one.to_json()
                 print(json.dumps(told, ensure_ascii=False))
             else:
-                print(_run_line(one, current) if isinstance(one, RunRecord) else exploration_line(one))
+                print(_run_line(one, current, broken) if isinstance(one, RunRecord) else exploration_line(one))
     except BrokenPipeError:
         return nobody_reads()
     if not found and not damaged and not as_json:
@@ -53,12 +56,13 @@ def runs_command(*, as_json: bool) -> int:
     return 0
 
 
-def _run_json(record: RunRecord, records: Sequence[RunRecord]) -> dict[str, object]:
+def _run_json(record: RunRecord, records: Sequence[RunRecord], broken: Mapping[str, str]) -> dict[str, object]:
     forks = [other.run for other in records if other.parent is not None and other.parent.run == record.run]
     return {
         "run": record.run,
         "kind": "run",
-        "outcome": outcome_now(record),
+        "outcome": DAMAGED if record.run in broken else outcome_now(record),
+        "problem": broken.get(record.run),
         "agent": record.agent,
         "task": record.task,
         "workspace": str(record.settings.workspace),
@@ -69,12 +73,15 @@ def _run_json(record: RunRecord, records: Sequence[RunRecord]) -> dict[str, obje
     }
 
 
-def _run_line(record: RunRecord, current: Settings) -> str:
+def _run_line(record: RunRecord, current: Settings, broken: Mapping[str, str]) -> str:
     told = list(_relations(record))
+    outcome = DAMAGED if record.run in broken else outcome_now(record)
+    if record.run in broken:
+        told.insert(0, broken[record.run])
     if record.settings.workspace != current.workspace:
         told.append(f"in {record.settings.workspace}")
     more = f"  ({'; '.join(told)})" if told else ""
-    return f"{record.run}  {outcome_now(record):<12}  {_short(record.task)}{visible(more)}"
+    return f"{record.run}  {outcome:<12}  {_short(record.task)}{visible(more)}"
 
 
 def _relations(record: RunRecord) -> Iterator[str]:
@@ -108,6 +115,10 @@ async def _print_log(run: str, *, is_whole: bool, as_json: bool, last: int | Non
         return
     await tell_finished(run, current)
     record = read_record(run, current)
+    try:
+        await tell_lost(run, current)
+    except ConfigError as error:  # its snapshots, or it could not be read at all, as is told below
+        complain(str(error))
     line = Line(record.rewinds)
     paint = Painter(sys.stdout)
     async for step in steps_of(record.settings, run) if last is None else last_steps(record.settings, run, last):
@@ -147,6 +158,12 @@ async def tell_finished(run: str, current: Settings) -> None:
     done = await finish_rewind(run, current)
     if done is not None:
         print(f"rawko: finished the rewind of run {run} to step {done.step}, which was interrupted", file=sys.stderr)
+
+
+async def tell_lost(run: str, current: Settings) -> None:
+    """Say where what is kept of a run does not belong together, or its journal has lost its last rows."""
+    if (told := await trouble_of(run, current)) is not None:
+        print(f"rawko: {visible(told)}", file=sys.stderr)
 
 
 def _short(task: str) -> str:

@@ -12,6 +12,8 @@ from typing import Final
 
 from rawko.app.forking import FORKED
 from rawko.app.pruning import ENDED, Choice, Plan, Pruning, is_unfinished, plan_prune, prune
+from rawko.app.record import list_records
+from rawko.app.recovery.finding import DAMAGED, problems
 from rawko.app.rewinding import REWOUND
 from rawko.cli.output import complain
 from rawko.cli.run import current_folder
@@ -20,7 +22,7 @@ from rawko.vocabulary.documents import accepted
 
 _AGE = re.compile(r"(\d+)([mhdw])")
 _SECONDS: Final = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-_OUTCOMES: Final = (*ENDED, "needs_person", "interrupted", FORKED, REWOUND)
+_OUTCOMES: Final = (*ENDED, "needs_person", "interrupted", DAMAGED, FORKED, REWOUND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,8 @@ def prune_command(options: PruneOptions) -> int:
     try:
         choice = _choice(options)
         settings = _settings()
-        plan = plan_prune(settings, choice)
+        damaged = asyncio.run(problems(list_records(settings), settings))
+        plan = plan_prune(settings, choice, damaged=damaged)
         if options.is_dry or not (plan.doomed or is_unfinished(settings)):
             return _show(plan, options)
         if plan.doomed and not options.yes and not _is_agreed(plan):

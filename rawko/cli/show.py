@@ -211,7 +211,7 @@ def print_overview(told: Overview) -> None:
     paint = Painter(sys.stdout)
     record = told.record
     print(paint(visible(f"run {record.run}"), "bold"))
-    outcome = record.outcome if told.process is None else f"at work in process {told.process}"
+    outcome = told.outcome if told.process is None else f"at work in process {told.process}"
     rows = [
         ("task", record.task),
         ("agent", record.agent or "(under the arbiter)"),
@@ -220,6 +220,10 @@ def print_overview(told: Overview) -> None:
         ("outcome", outcome),
         ("stands in", " ".join(told.state[1:] or told.state) or "-"),
     ]
+    if told.problem is not None:
+        rows.append(("damaged", told.problem))
+    if told.lost is not None:
+        rows.append(("older", f"its journal ends at step {told.lost.last}, and the files are of a later one"))
     if record.report is not None and record.report.get("summary"):
         rows.append(("summary", str(record.report["summary"])))
     if record.parent is not None:

@@ -17,7 +17,7 @@ from rawko.app.past import LAST, Address
 from rawko.app.replaying import Verified, verify
 from rawko.app.resuming import ResumePlan, plan_resume
 from rawko.app.rewinding import REWOUND, Rewound, rewind
-from rawko.cli.history import tell_finished
+from rawko.cli.history import tell_finished, tell_lost
 from rawko.cli.interrupts import KILLED, tidying
 from rawko.cli.output import Painter, complain, nobody_reads, visible
 from rawko.cli.settings import settings_here
@@ -74,6 +74,7 @@ def diff_command(run: str, places: Sequence[str], parts: Sequence[str], *, as_js
         before, after = _sides(run, places)
         for name in dict.fromkeys((before.run, after.run)):
             await tell_finished(name, current)
+            await tell_lost(name, current)
         return await compare(before, after, current, parts or PARTS)
 
     return _code(_carry_out(do, _print_difference, as_json=as_json))
@@ -160,6 +161,7 @@ def rewind_command(address: str, *, files_only: bool, as_json: bool) -> int:
         if place.place is None:
             raise ConfigError(f"rewind needs a step: rawko rewind {place.run}@K (see `rawko log {place.run}`)")
         await tell_finished(place.run, current)
+        await tell_lost(place.run, current)
         return await rewind(place, current, files_only=files_only)
 
     return _code(_carry_out(do, _print_rewound, as_json=as_json))
@@ -192,6 +194,7 @@ def fork_command(
     async def do(current: Settings) -> Forked:
         place = Address.parse(address)
         await tell_finished(place.run, current)
+        await tell_lost(place.run, current)
         return await fork(place, current, Changes(task, agent, model), into=into)
 
     return _code(_carry_out(do, _print_forked, as_json=as_json))
@@ -209,6 +212,7 @@ def branch_command(address: str, name: str, message: str | None, *, is_forced: b
     async def do(current: Settings) -> Branched:
         place = Address.parse(address)
         await tell_finished(place.run, current)
+        await tell_lost(place.run, current)
         return await branch(place, name, current, is_forced=is_forced, message=message)
 
     return _code(_carry_out(do, _print_branched, as_json=as_json))
@@ -274,6 +278,8 @@ def _print_plan(told: ResumePlan) -> None:
         print(visible(f"at work   {restart.actor}/{restart.id} ({restart.src}) {restart.what}"))
     if told.question is not None:
         print(visible(f"asks      {told.question.get('text')}"))
+    if told.lost is not None:
+        print(f"older     the journal ends at step {told.step}, and the run had come further; the files go back to it")
     if told.edits:
         fate = "would be set back, and kept as a snapshot" if told.is_reset else "are kept as a snapshot, and stay"
         print(f"edited    since the last snapshot; these {fate}:")

@@ -17,7 +17,7 @@ import pygit2
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.workspace import diff
-from rawko.workspace.history import History, snapshot_of
+from rawko.workspace.history import History, Link, link_of, newest, snapshot_of
 from rawko.workspace.locks import FileLock
 from rawko.workspace.mirror import Folder, Mirror
 from rawko.workspace.names import check_run, to_text
@@ -68,6 +68,15 @@ class Archive:
         """
         with self._held():
             return list(self._history(run))[::-1]
+
+    def chain(self, run: str, known: str | None) -> tuple[Link, ...]:
+        """Snapshots of a run with their places in its journal, oldest first: from a commit on, or all of them.
+
+        Raises:
+            WorkspaceError: One is missing from the store.
+        """
+        with self._held():
+            return newest(self._links(run), known)
 
     def last(self, run: str) -> Snapshot | None:
         """The latest snapshot of a run; None of a run without any."""
@@ -160,6 +169,9 @@ class Archive:
             yield
 
     def _history(self, run: str) -> Iterator[Snapshot]:
+        return (link.snapshot for link in self._links(run))
+
+    def _links(self, run: str) -> Iterator[Link]:
         name = f"refs/rawko/{check_run(run)}"
         try:
             if name not in self._repository.references:
@@ -169,7 +181,7 @@ class Archive:
             raise WorkspaceError(f"{name} of the snapshot store is damaged: {error}") from error
         while commit is not None:
             found = self._commit(commit)
-            yield snapshot_of(found)
+            yield link_of(found)
             commit = next((str(parent) for parent in found.parent_ids), None)
 
     def _commit(self, commit: str) -> pygit2.Commit:

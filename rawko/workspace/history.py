@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pygit2
@@ -20,6 +21,22 @@ from rawko.workspace.objects import Objects
 
 _WHO = "rawko <rawko@localhost>"
 _REFERENCE = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A snapshot in its run's chain, and what was known of the run's journal when it was taken.
+
+    Attributes:
+        row: The latest row that was committed then: the snapshot holds what was begun until that row. None of one that
+            an older rawko took.
+        is_set_back: The files were set back to what the journal knew; what lies before it in the chain, and after that
+            snapshot, is left behind.
+    """
+
+    snapshot: Snapshot
+    row: int | None = None
+    is_set_back: bool = False
 
 
 class History:
@@ -42,14 +59,20 @@ class History:
         """The latest snapshot; None for a new run."""
         return self._last
 
-    def add(self, tree: bytes, label: str, skipped: tuple[str, ...]) -> Snapshot:
+    def add(
+        self, tree: bytes, label: str, skipped: tuple[str, ...], *, row: int | None = None, is_set_back: bool = False
+    ) -> Snapshot:
         """Commit a tree as the next snapshot.
+
+        Args:
+            row, is_set_back: See `Link`.
 
         Raises:
             WorkspaceError: The store cannot be written, or somebody else moved the reference.
         """
         parent = None if self._last is None else self._last.commit
-        commit = self._objects.write_commit(_commit(tree.hex(), parent, _message(label, skipped))).hex()
+        message = _message(label, skipped, row, is_set_back)
+        commit = self._objects.write_commit(_commit(tree.hex(), parent, message)).hex()
         try:
             self._point_to(commit, parent)
         except (pygit2.GitError, OSError, ValueError) as error:
@@ -89,10 +112,18 @@ class History:
         Raises:
             WorkspaceError: An object is missing.
         """
+        return (link.snapshot for link in self.links())
+
+    def links(self) -> Iterator[Link]:
+        """All snapshots with their places in the journal, newest first.
+
+        Raises:
+            WorkspaceError: An object is missing.
+        """
         try:
             commit = None if self._last is None else self._repository[self._last.commit].peel(pygit2.Commit)
             while commit is not None:
-                yield snapshot_of(commit)
+                yield link_of(commit)
                 commit = next(iter(commit.parents), None)
         except (pygit2.GitError, KeyError) as error:
             raise WorkspaceError(f"the history of {self._name} is damaged: {error}") from error
@@ -122,18 +153,44 @@ def _commit(tree: str, parent: str | None, message: str) -> bytes:
     return f"tree {tree}\n{above}author {who}\ncommitter {who}\n\n{message}".encode()
 
 
-def _message(label: str, skipped: tuple[str, ...]) -> str:
+def _message(label: str, skipped: tuple[str, ...], row: int | None, is_set_back: bool) -> str:
     """A subject for people, and the exact data as one JSON line (ASCII, so that any name survives)."""
     subject = " ".join(label.split()).encode("utf-8", "backslashreplace").decode().replace("\0", " ")
-    return f"{subject or 'snapshot'}\n\n{json.dumps({'label': label, 'skipped': skipped})}\n"
+    data: dict[str, object] = {"label": label, "skipped": skipped}
+    data |= {} if row is None else {"row": row}
+    data |= {"is_set_back": True} if is_set_back else {}
+    return f"{subject or 'snapshot'}\n\n{json.dumps(data)}\n"
+
+
+def newest(links: Iterable[Link], known: str | None) -> tuple[Link, ...]:
+    """The end of a chain, oldest first: from a commit on, or all of it where it holds no such commit.
+
+    Args:
+        links: Newest first; read no further than need be.
+    """
+    found: list[Link] = []
+    for link in links:
+        found.append(link)
+        if link.snapshot.commit == known:
+            break
+    return tuple(reversed(found))
 
 
 def snapshot_of(commit: pygit2.Commit) -> Snapshot:
     """What a commit of the store records."""
+    return link_of(commit).snapshot
+
+
+def link_of(commit: pygit2.Commit) -> Link:
+    """What a commit of the store records, with its place in the journal."""
     label, skipped = to_text(commit.raw_message), ()
+    row, is_set_back = None, False
     try:
         data = json.loads(commit.raw_message.splitlines()[-1])
         label, skipped = data["label"], tuple(data["skipped"])
-    except (ValueError, LookupError, TypeError):
+        row = data["row"] if isinstance(data.get("row"), int) else None
+        is_set_back = data.get("is_set_back") is True
+    except (ValueError, LookupError, TypeError, AttributeError):
         pass  # Somebody else's commit: its message is the label.
-    return Snapshot(tree=str(commit.tree_id), commit=str(commit.id), label=label, skipped=skipped)
+    snapshot = Snapshot(tree=str(commit.tree_id), commit=str(commit.id), label=label, skipped=skipped)
+    return Link(snapshot, row, is_set_back)

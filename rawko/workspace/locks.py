@@ -29,7 +29,7 @@ class FileLock:
             what: What it guards, for the message.
 
         Raises:
-            WorkspaceError: Somebody else holds it; the message says which process.
+            WorkspaceError: Somebody else holds it (the message says which process), or it cannot be written.
         """
         descriptor = _open(self._file)
         until = time.monotonic() + _ASKED_S
@@ -41,8 +41,14 @@ class FileLock:
                     f"{what} is in use by process {holder}; wait for it to end, or stop it", path=str(self._file)
                 )
             time.sleep(_ASKED_S / 10)
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+        try:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+        except OSError as error:  # a full disk, a quota
+            os.close(descriptor)
+            raise WorkspaceError(
+                f"the lock {str(self._file)!r} cannot be written: {error.strerror}", path=str(self._file)
+            ) from error
         self._descriptor = descriptor
 
     def release(self) -> None:

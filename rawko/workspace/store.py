@@ -17,7 +17,7 @@ from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.workspace import diff
 from rawko.workspace.check import Checker
 from rawko.workspace.cleaning import clean_if_many
-from rawko.workspace.history import History
+from rawko.workspace.history import History, Link, newest
 from rawko.workspace.locks import FileLock
 from rawko.workspace.look import Looker
 from rawko.workspace.mirror import File, Mirror
@@ -56,10 +56,13 @@ class SnapshotStore:
 
     Attributes:
         root: The workspace, without links in its path.
+        row: The latest row of the run's journal; it stands in each snapshot, so that a journal which has lost its last
+            rows is found out. None: nothing is journaled.
     """
 
     def __init__(self, root: Path, state_dir: Path, run: str, excluded: frozenset[Parts], max_bytes: int) -> None:
         self.root = root
+        self.row: int | None = None
         self._state = state_dir
         self._run_lock = FileLock(state_dir / f"{run}.lock")
         self._store_lock = FileLock(state_dir / "store.lock")
@@ -151,16 +154,23 @@ class SnapshotStore:
                 self._toucher.touched(mirror, paths)
             return self._commit(mirror, label)
 
-    def _commit(self, mirror: Mirror, label: str) -> Snapshot:
+    def _commit(self, mirror: Mirror, label: str, *, is_set_back: bool = False) -> Snapshot:
         tree = mirror.write(self._objects)
         skipped = tuple(to_text(path) for path in sorted(self._looker.skipped))
         last = self._history.last
         if last is not None and last.tree == tree.hex() and last.skipped == skipped:
             return last.model_copy(update={"label": label})
-        return self._history.add(tree, label, skipped)
+        return self._history.add(tree, label, skipped, row=self.row, is_set_back=is_set_back)
 
     def restore(
-        self, snapshot: Snapshot, *, trust: bool = False, dry_run: bool = False, allow_skipped: bool = False
+        self,
+        snapshot: Snapshot,
+        *,
+        trust: bool = False,
+        dry_run: bool = False,
+        allow_skipped: bool = False,
+        row: int | None = None,
+        is_set_back: bool = False,
     ) -> Restoration:
         """Make the files what they were in a snapshot, of this run or another one of the store.
 
@@ -172,6 +182,8 @@ class SnapshotStore:
                 that is to be replaced is still compared with what was captured.
             dry_run: Only tell what would change.
             allow_skipped: Restore a snapshot that was not completely captured, too; what it skipped is left alone.
+            row: Of the journal, in which the restore will stand; `self.row` where it gets none.
+            is_set_back: The journal knows no later snapshot; see `history.Link`.
 
         Raises:
             WorkspaceError: Before anything is touched: the snapshot is incomplete or damaged, an uncaptured file is in
@@ -197,7 +209,8 @@ class SnapshotStore:
             self._pending.begin(snapshot, safety)
             self._carry_out(todo.steps, mirror, safety)
             mirror.settle(todo.trees)
-            now = self._commit(mirror, f"restored {snapshot.label or snapshot.commit[:12]}")
+            self.row = self.row if row is None else row
+            now = self._commit(mirror, f"restored {snapshot.label or snapshot.commit[:12]}", is_set_back=is_set_back)
             self._pending.end()
             return Restoration(changes, safety, now)
 
@@ -230,6 +243,10 @@ class SnapshotStore:
     def log(self) -> list[Snapshot]:
         """All snapshots of the run, oldest first."""
         return list(self._history)[::-1]
+
+    def chain(self, known: str | None) -> tuple[Link, ...]:
+        """Snapshots of the run with their places in its journal, oldest first: from a commit on, or all of them."""
+        return newest(self._history.links(), known)
 
     def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
         """Paths that differ between two trees (or snapshots' commits), sorted by path. See `diff.changes`."""

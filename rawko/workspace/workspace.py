@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange, Snapshot
+from rawko.workspace.history import Link
 from rawko.workspace.store import DEFAULT_MAX_FILE_BYTES, Restoration, SnapshotStore
 
 Result = TypeVar("Result")
@@ -22,12 +23,16 @@ class SnapshotWorkspace:
     Calls are answered one after the other. A cancelled call that has begun is finished in its thread (the store stays
     consistent), one that has not begun is dropped; either way the next capture looks at everything, since the hints of
     the cancelled one may be lost.
+
+    Attributes:
+        row: The latest row of the run's journal, for whoever keeps one; see `SnapshotStore.row`.
     """
 
     def __init__(self, store: SnapshotStore, thread: ThreadPoolExecutor | None = None) -> None:
         self._store = store
         self._thread = thread or _thread()
         self._is_closed = False
+        self.row: int | None = None
 
     @classmethod
     async def open(
@@ -66,19 +71,43 @@ class SnapshotWorkspace:
     async def capture(self, label: str, touched: Sequence[str] | None = None) -> Snapshot:
         """Record the workspace; see `SnapshotStore.capture`."""
         hints = None if touched is None else tuple(touched)
+        row = self.row
+
+        def capture() -> Snapshot:
+            self._store.row = row
+            return self._store.capture(hints, label=label)
+
         try:
-            return await self._run(lambda: self._store.capture(hints, label=label))
+            return await self._run(capture)
         except asyncio.CancelledError:
             self._store.doubt()
             raise
 
     async def restore(
-        self, snapshot: Snapshot, *, trust: bool = False, dry_run: bool = False, allow_skipped: bool = False
+        self,
+        snapshot: Snapshot,
+        *,
+        trust: bool = False,
+        dry_run: bool = False,
+        allow_skipped: bool = False,
+        row: int | None = None,
+        is_set_back: bool = False,
     ) -> Restoration:
         """Make the files what they were in a snapshot; see `SnapshotStore.restore`. Once begun, it is finished."""
-        return await self._run(
-            lambda: self._store.restore(snapshot, trust=trust, dry_run=dry_run, allow_skipped=allow_skipped)
-        )
+        before = self.row
+
+        def restore() -> Restoration:
+            self._store.row = before
+            return self._store.restore(
+                snapshot,
+                trust=trust,
+                dry_run=dry_run,
+                allow_skipped=allow_skipped,
+                row=row,
+                is_set_back=is_set_back,
+            )
+
+        return await self._run(restore)
 
     async def reset(self, to: Snapshot | None = None) -> None:
         """Bring the files back to a snapshot, the latest of the run by default; before the first one there is nothing
@@ -99,6 +128,10 @@ class SnapshotWorkspace:
     async def log(self) -> Sequence[Snapshot]:
         """All snapshots of the run, oldest first."""
         return await self._run(self._store.log)
+
+    async def chain(self, known: str | None) -> tuple[Link, ...]:
+        """Snapshots of the run with their places in its journal; see `SnapshotStore.chain`."""
+        return await self._run(lambda: self._store.chain(known))
 
     async def aclose(self) -> None:
         """Finish what has begun and give the run back. Safe to call twice."""

@@ -72,7 +72,7 @@ def test_a_damaged_journal_stops_no_new_run_and_is_kept(rawko: Shell, typed: Typ
     (aside,) = journal.parent.glob("journal.db.damaged-*")
     assert aside.read_bytes() == damaged
     assert any(str(aside) in note and "is kept as" in note for note in new.report["notes"])
-    assert runs_of(typed) == {run: "needs_person", new.report["run"]: "success"}
+    assert runs_of(typed) == {run: "damaged", new.report["run"]: "success"}
     gone = typed("answer", run, "This.")
     assert gone.code == 2
     assert str(aside) in gone.err
@@ -94,12 +94,12 @@ def test_a_log_that_is_cut_off_costs_its_last_rows_and_nothing_else(rawko: Shell
     scenario = rawko.scenario(*steps, last, says("developer", call("complete", summary="Logged.")))
     killed = rawko("run", "Log", *ALONE, "--scenario", str(scenario))
     assert killed.code == -9
-    (run,) = runs_of(typed)
     log = journal_of(rawko).with_name("journal.db-wal")
     size = log.stat().st_size
     assert size > 100_000
     with log.open("r+b") as file:
         file.truncate(int(size * 0.8))
+    (run,) = runs_of(typed)
     (rawko.folder.parent / "go").touch()
     done = typed("resume", run, "--json")
     assert done.code == 0, done.text

@@ -170,7 +170,7 @@ def test_a_run_that_cannot_be_resumed_is_left_as_it_was(rawko: Shell) -> None:
     gone = rawko("approve", run)
     assert gone.code == 2
     assert "holds nothing of it any more" in gone.err
-    assert [found["outcome"] for found in runs_of(rawko)] == ["needs_person"]
+    assert [found["outcome"] for found in runs_of(rawko)] == ["damaged"]
     assert files_of(rawko.folder) == {}
     for left in journal.parent.glob("journal.db-*"):
         left.unlink()

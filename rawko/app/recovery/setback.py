@@ -1,0 +1,64 @@
+"""A journal that has lost its last rows: the files go back to what it knows; no step is done on its own result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rawko.app.meanwhile import named
+from rawko.app.record import RunRecord, change_record
+from rawko.app.recovery.begun import write_begun
+from rawko.app.recovery.fit import Lost
+from rawko.config import ConfigError
+from rawko.vocabulary.snapshot import FileChange
+
+WHY = "the journal ends at step {last}, and the run had come further (a power loss, or an older copy put back)"
+
+
+async def set_back(workspace: Any, record: RunRecord, lost: Lost) -> list[str]:
+    """Set files and record of a run back to the latest step that its journal knows; notes on it.
+
+    What is in the folder, edits of others included, is kept as a snapshot first.
+
+    Raises:
+        WorkspaceError: The files cannot be set back.
+        ConfigError: The record cannot be written. In both cases the next resume does it.
+    """
+    done = await workspace.restore(lost.target, allow_skipped=True, is_set_back=True)
+    forget_lost(record, lost.last)
+    why = WHY.format(last=lost.last)
+    if not done.changes:
+        return [f"{why}; the files are as they were then, and the run goes on from there"]
+    return [f"{why}: {told_changes(done.changes)} set back to what it was then; {how_to_bring_back(record, done)}"]
+
+
+def forget_lost(record: RunRecord, last: int) -> None:
+    """What the record says of steps that are no more: their numbers will be those of others.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    rewinds = [[row, step] for row, step in record.rewinds if row <= last]
+    if len(rewinds) < len(record.rewinds):
+        change_record(record.settings.state_dir, record.run, rewinds=rewinds)
+    try:
+        for report in (record.folder / "reports").glob("*.json"):
+            if report.stem.isdigit() and int(report.stem) > last:
+                report.unlink()
+        write_begun(record.settings, record.run, last)
+    except OSError as error:
+        raise ConfigError(f"{record.folder}: cannot be written: {error.strerror}") from error
+
+
+def told_changes(changes: tuple[FileChange, ...]) -> str:
+    """Some paths in a sentence."""
+    return named(tuple(change.path for change in changes))
+
+
+def how_to_bring_back(record: RunRecord, done: Any) -> str:
+    commit = done.safety.commit[:12]
+    return f"what was there is kept as snapshot {commit}: rawko rewind {record.run}@{commit} --files brings it back"
+
+
+def lost_note(run: str, lost: Lost) -> str:
+    """For commands that only look at such a run."""
+    return f"run {run}: {WHY.format(last=lost.last)}"
