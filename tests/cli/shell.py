@@ -15,6 +15,8 @@ from typing import Any
 import psutil
 
 RAWKO = (sys.executable, "-m", "rawko")
+KILL_RAWKO = "kill -9 $(cut -d' ' -f4 /proc/$PPID/stat); sleep 60"
+"""What a command of the `bash` tool does to kill the rawko that has begun it: its parent is a process in between."""
 
 
 @dataclass(frozen=True)

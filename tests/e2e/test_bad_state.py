@@ -15,7 +15,7 @@ import pytest
 
 from rawko.journal.tables import FORMAT
 from tests.cli.conftest import Typed
-from tests.cli.shell import RAWKO, Ended, Shell, call, judges, picks, says
+from tests.cli.shell import KILL_RAWKO, RAWKO, Ended, Shell, call, judges, picks, says
 
 ALONE = ("--agent", "developer", "--yes")
 
@@ -88,7 +88,7 @@ def test_a_damaged_journal_stops_no_new_run_and_is_kept(rawko: Shell, typed: Typ
 
 def test_a_log_that_is_cut_off_costs_its_last_rows_and_nothing_else(rawko: Shell, typed: Typed) -> None:
     """As after a power loss: the run is earlier by some rows; what it did in them is done again, once."""
-    command = "echo {} >> log.txt; if [ ! -e ../go ]; then kill -9 $PPID; fi"
+    command = "echo {} >> log.txt; if [ ! -e ../go ]; then " + KILL_RAWKO + "; fi"
     steps = [says("developer", call("write", file_path=f"{n}.txt", content=f"{n} " * 400)) for n in range(6)]
     last = says("developer", call("bash", command=command.format("end")))
     scenario = rawko.scenario(*steps, last, says("developer", call("complete", summary="Logged.")))
@@ -338,7 +338,7 @@ def test_a_run_at_work_is_not_taken_up_a_second_time(rawko: Shell, typed: Typed)
 def test_a_snapshot_whose_objects_are_missing_is_told_and_the_files_stay(rawko: Shell, typed: Typed) -> None:
     """The interrupted tool cannot be undone: the run says so and stops, and no file is overwritten."""
     rawko.write("kept.txt", "mine\n")
-    command = "echo half >> kept.txt; kill -9 $PPID; sleep 60"
+    command = f"echo half >> kept.txt; {KILL_RAWKO}"
     scenario = rawko.scenario(
         says("developer", call("bash", command=command)), says("developer", call("complete", summary="Done."))
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Typed
-from tests.cli.shell import Shell, call, says
+from tests.cli.shell import KILL_RAWKO, Shell, call, says
 from tests.e2e.killing import tree_of
 
 Damage = Callable[[Path, str], None]
@@ -24,7 +24,7 @@ def run(rawko: Shell, typed: Typed) -> str:
     """A run that was interrupted after its first command."""
     scenario = rawko.scenario(
         says("developer", call("bash", command="echo one >> log.txt")),
-        says("developer", call("bash", command="if [ ! -e ../go ]; then kill -9 $PPID; fi; echo two >> log.txt")),
+        says("developer", call("bash", command=f"if [ ! -e ../go ]; then {KILL_RAWKO}; fi; echo two >> log.txt")),
         says("developer", call("complete", summary="Done.")),
     )
     killed = rawko("run", "Log", "--agent", "developer", "--yes", "--scenario", str(scenario))
