@@ -122,8 +122,13 @@ class Core(SismicInterpreter):
         self._seq += 1
         self._agenda.push(self._now(), self._seq, event)
 
+    @property
+    def _is_in_step(self) -> bool:
+        """Whether a step has begun and not ended: guards, actions, listeners and subscribers are called then."""
+        return self._is_busy or (self._observation is not None and self._observation.is_open)
+
     def _require_idle(self) -> None:
-        if self._is_busy or (self._observation is not None and self._observation.is_open):
+        if self._is_in_step:
             raise InterpreterError("a step is being processed: queue events from here, do not execute them")
 
     def _now(self) -> float:

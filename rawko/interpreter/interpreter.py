@@ -210,6 +210,7 @@ class Interpreter(Macrosteps):
 
         Raises:
             ActionError: A guard, action or contract failed and the machine does not handle `error.execution`.
+            InterpreterError: Called in mid-step; `queue` is what guards, actions, listeners and subscribers may call.
         """
         fields = self._payload(name, data) if data else data
         event = own_event(name, fields)
@@ -453,7 +454,12 @@ class Interpreter(Macrosteps):
         return release(self, id)
 
     def checkpoint(self) -> dict[str, Any]:
-        """The machine as it is, for `roll_back_to`: cheaper than a snapshot, and not limited to JSON."""
+        """The machine as it is, for `roll_back_to`: cheaper than a snapshot, and not limited to JSON.
+
+        Raises:
+            InterpreterError: Called in mid-step.
+        """
+        self._require_idle()
         observation = self._observation
         kept = {name: value for name, value in self.__dict__.items() if name not in NOT_KEPT}
         kept["_fields"] = dict(self._fields)
@@ -463,7 +469,12 @@ class Interpreter(Macrosteps):
         return kept
 
     def roll_back_to(self, checkpoint: Mapping[str, Any]) -> None:
-        """Be again as at the checkpoint."""
+        """Be again as at the checkpoint.
+
+        Raises:
+            InterpreterError: Called in mid-step.
+        """
+        self._require_idle()
         kept = dict(checkpoint)
         marks, fields = kept.pop("_marks"), kept.pop("_fields")
         self.__dict__.update(kept)

@@ -35,8 +35,10 @@ def take_snapshot(machine: Interpreter) -> dict[str, Any]:
     Raises:
         SnapshotError: In mid-step, or something queued or in a trusted context is not JSON.
     """
-    if machine._is_busy or machine._internal:
+    if machine._is_in_step:
         raise SnapshotError("a step is being processed; snapshots are taken between steps")
+    if machine._internal:
+        raise SnapshotError("an internal event waits; call execute() first, snapshots are taken when none does")
     structure = machine._program.structure
     try:
         return {
@@ -132,7 +134,9 @@ def restore_into(machine: Interpreter, snapshot: Mapping[str, Any], *, as_is: bo
     Raises:
         SnapshotError: See `Interpreter.restore`.
     """
-    if machine._node is not None or machine._agenda or machine._is_busy:
+    if machine._is_in_step:
+        raise SnapshotError("a step is being processed; restore needs a fresh machine")
+    if machine._node is not None or machine._agenda or machine._internal:
         raise SnapshotError("restore needs a fresh machine: this one has started or has events queued")
     checked = _Checked(machine, snapshot)
     return checked.fill(as_is=as_is)
@@ -366,6 +370,7 @@ def release(machine: Interpreter, id: str) -> Step:
     held = machine._invocations.get(id)
     if held is None or not held.is_held:
         raise SnapshotError(f"no invocation {id!r} is held")
+    machine._require_idle()
     now = machine._now()
     again = restart(machine, held, now)
     machine._invocations = {**machine._invocations, id: again}

@@ -12,6 +12,7 @@ from rawko.chart import parse_chart
 from rawko.interpreter import Bindings, SnapshotError
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.runtime import Actor, ActorCrashed, ChildMachine, JournalError, MemoryJournal, StepRecord, child_machine
+from rawko.runtime.logic import immediate
 from rawko.runtime.recorded import read_recorded
 from rawko.runtime.replay import replay
 from rawko.runtime.session import CHECKPOINT_EVERY, Session
@@ -93,6 +94,33 @@ async def test_nothing_is_seen_or_started_before_the_step_is_committed() -> None
         await actor.settle()
         assert log == ["inspected", "emit WENT", "log going", "step working", "job started"]
         assert (await waiting)["configuration"] == ["careful", "working"]
+
+
+async def test_a_snapshot_is_refused_in_every_callback_of_a_step_and_loses_nothing() -> None:
+    bindings, refused = Bindings(), set[str]()
+
+    def ask(place: str) -> None:
+        with pytest.raises(SnapshotError):
+            actor.snapshot()
+        refused.add(place)
+
+    @bindings.actor
+    @immediate
+    def job(input: Any) -> Any:
+        ask("actor")
+
+    actor = Actor(CHART, bindings, log=lambda level, message, data: ask("log"))
+    async with actor:
+        await actor.settle()
+        actor.on_emit(lambda event, data: ask("emit"))
+        actor.subscribe(lambda step: ask("step"))
+        actor.inspect(lambda event: ask(event["type"]) if event["type"] != "stopped" else None)
+        actor.interpreter.attach(lambda event: ask(event.name))
+        actor.send("GO")
+        await actor.settle()
+        assert actor.matches("idle")
+        assert actor.snapshot()["configuration"] == ["careful", "idle"]
+    assert refused >= {"actor", "log", "emit", "step", "step started", "event consumed", "step ended"}
 
 
 async def test_a_journal_that_fails_stops_the_actor_and_starts_nothing() -> None:
