@@ -7,15 +7,26 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
+from math import isfinite
 from types import UnionType
 from typing import Any, TypeAlias, Union, get_args, get_origin
 from weakref import WeakKeyDictionary
 
-from rawko.interpreter.errors import ContextError, NotJsonError
-from rawko.interpreter.values import Record, Vector, checked_by, freeze, thaw, was_checked_by
+from rawko.interpreter.errors import ContextError, NotJsonError, shown
+from rawko.interpreter.values import (
+    MAX_DEPTH,
+    TOO_LONG,
+    Record,
+    Vector,
+    checked_by,
+    freeze,
+    thaw,
+    was_checked_by,
+)
 
-_PLAIN = frozenset({str, int, bool, type(None)})
+_PLAIN = frozenset({str, bool, type(None)})
 _TEXTS = frozenset({str})
+_MANY = (list, tuple, set, frozenset)
 
 Gate: TypeAlias = Callable[[Any], Any]
 """Takes a value for a field, gives it checked and frozen; raises ContextError, or NotJsonError."""
@@ -43,9 +54,13 @@ class ContextModel:
             self._require(name)
         values = {name: thaw(value) for name, value in given.items() if value is not None}
         try:
-            dumped = self._model.model_validate(values).model_dump(mode="json")
+            model = self._model.model_validate(values)
+            dumped = model.model_dump(mode="json")
+            lost = non_finite(model.model_dump()) if has_none(dumped) else None
         except ValueError as error:
             raise ContextError(f"input against {self._model.__name__}: {_first_line(error)}") from error
+        if lost is not None:
+            raise NotJsonError("input", lost, "a finite number")
         frozen: dict[str, Any] = {name: freeze(value, name) for name, value in dumped.items()}
         return frozen
 
@@ -89,13 +104,21 @@ class ContextModel:
         validate, dump = adapter.validator.validate_python, adapter.serializer.to_python
 
         def check(value: Any) -> Any:
+            kind = type(value)
             try:
-                taken = validate(value if type(value) in _PLAIN else thaw(value))
+                taken = validate(value if kind in _PLAIN or kind is int else thaw(value))
+                kind = type(taken)
+                if kind in _PLAIN or (kind is int and -TOO_LONG < taken < TOO_LONG):  # as JSON it is what it is
+                    return taken
+                dumped = dump(taken, mode="json")
+                lost = non_finite(dump(taken)) if has_none(dumped) else None
+            except RecursionError:
+                raise NotJsonError(name, ..., f"at most {MAX_DEPTH} levels of nesting") from None
             except ValueError as error:
                 raise ContextError(f"context field {name!r}: {_first_line(error)}", field=name) from error
-            if type(taken) in _PLAIN:  # as JSON it is what it is
-                return taken
-            return freeze(dump(taken, mode="json"), name)
+            if lost is not None:  # pydantic writes it as null
+                raise NotJsonError(name, lost, "a finite number")
+            return freeze(dumped, name)
 
         if (model := _model_in(annotation)) is not None:
             return lambda value: value if was_checked_by(model, value) else check(value)
@@ -161,13 +184,30 @@ def _item_type(annotation: Any) -> Any:
     return Any
 
 
+def has_none(dumped: Any) -> bool:
+    """Whether there is a null somewhere in what pydantic gave as JSON."""
+    if isinstance(dumped, dict):
+        return any(map(has_none, dumped.values()))
+    if isinstance(dumped, list):
+        return any(map(has_none, dumped))
+    return dumped is None
+
+
+def non_finite(value: Any) -> float | None:
+    """A number in Python data that JSON has no word for."""
+    if isinstance(value, float):
+        return None if isfinite(value) else value
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, _MANY) else ()
+    return next((found for found in map(non_finite, parts) if found is not None), None)
+
+
 def _first_line(error: ValueError) -> str:
     errors = getattr(error, "errors", None)
     if errors is None:
         return str(error)
     first = errors()[0]
     place = ".".join(str(part) for part in first["loc"])
-    return f"{place + ': ' if place else ''}{first['msg']}, found {first['input']!r:.80}"
+    return f"{place + ': ' if place else ''}{first['msg']}, found {shown(first['input'])}"
 
 
 _MODELS: WeakKeyDictionary[Any, ContextModel] = WeakKeyDictionary()

@@ -25,7 +25,7 @@ from rawko.interpreter.program import (
     program_of,
 )
 from rawko.interpreter.steps import Step
-from rawko.interpreter.values import Record, freeze_fields
+from rawko.interpreter.values import LiveRecord, Record, freeze_fields
 from rawko.interpreter.work import Invocation, Work
 
 NO_BINDINGS = Bindings()
@@ -67,7 +67,7 @@ class Core(SismicInterpreter):
         self._model: ContextModel | FreeContext = model_of(chart, bindings)
         self._input: Record = Record(freeze_fields(input, "input")) if input else NO_INPUT
         self._fields: dict[str, Any] = self._model.initial(self._input)
-        self._context = Record(self._fields)
+        self._context: Record = LiveRecord(self._fields)
         self._node: Node | None = None
         self._history = NO_HISTORY
         self._invocations = NO_INVOCATIONS

@@ -22,6 +22,15 @@ from sismic.exceptions import ContractError, InvariantError, PostconditionError,
 from rawko.chart.definition import Position
 
 
+def shown(value: object, limit: int = 80) -> str:
+    """A value in an error's message: its `repr`, cut; foreign classes and very long numbers may have none."""
+    try:
+        text = "..." if value is ... else repr(value)
+    except Exception as error:  # noqa: BLE001 - whatever a foreign repr raises, the error at hand is the one to tell
+        text = f"<{type(value).__name__} without repr: {type(error).__name__}>"
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
 class InterpreterError(Exception):
     """Base of all errors of the interpreter."""
 
@@ -39,10 +48,9 @@ class NotJsonError(InterpreterError):
     """A value that cannot be kept: contexts and snapshots are JSON (C-26)."""
 
     def __init__(self, where: str, found: object, accepted: str) -> None:
-        shown = repr(found)
-        if len(shown) > 80:
-            shown = shown[:77] + "..."
-        super().__init__(f"{where}: {shown} ({type(found).__name__}) is not JSON; accepted: {accepted}")
+        kind = "" if found is ... else f" ({type(found).__name__})"
+        place = where if len(where) <= 160 else f"{where[:80]}…{where[-79:]}"
+        super().__init__(f"{place}: {shown(found)}{kind} is not JSON; accepted: {accepted}")
         self.where = where
         self.found = found
         self.accepted = accepted

@@ -12,6 +12,8 @@ from typing import Any
 from sismic.model import Event as SismicEvent
 from sismic.model import InternalEvent as SismicInternalEvent
 
+from rawko.interpreter.values import exact_text
+
 INIT = "rawko.init"
 """Name of the event that code sees while the machine enters its first configuration."""
 
@@ -80,18 +82,26 @@ class InvocationEvent(Event):
 
 
 def own_event(name: str, data: dict[str, Any]) -> Event:
-    """An event that keeps this very dictionary: nobody else may."""
+    """An event that keeps this very dictionary: nobody else may.
+
+    Raises:
+        NotJsonError: The name is no text.
+    """
     event = Event.__new__(Event)
-    event.name = name
+    event.name = name if name.__class__ is str else exact_text(name, "event")
     event.data = data
     event.at_ms = 0
     return event
 
 
 def make_event(name: str, data: Mapping[str, Any], kind: type[Event] = Event) -> Event:
-    """An event with any payload, also with fields that are called `name` or `data`."""
+    """An event with any payload, also with fields that are called `name` or `data`.
+
+    Raises:
+        NotJsonError: The name is no text.
+    """
     event = kind.__new__(kind)
-    event.name = name
+    event.name = name if name.__class__ is str else exact_text(name, "event")
     event.data = dict(data)
     event.at_ms = 0
     return event

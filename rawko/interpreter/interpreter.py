@@ -22,14 +22,14 @@ from rawko.chart.definition import Chart
 from rawko.interpreter.agenda import Timer
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.core import invocation_event
-from rawko.interpreter.errors import NotRunningError
+from rawko.interpreter.errors import NotJsonError, NotRunningError
 from rawko.interpreter.events import Event, InternalEvent, make_event, own_event
 from rawko.interpreter.explain import Refusal, can, why_not
 from rawko.interpreter.macrostep import Macrosteps
 from rawko.interpreter.observed import BoundListener, Observation, property_listener
 from rawko.interpreter.snapshots import release, restore_into, take_snapshot
 from rawko.interpreter.steps import Receipt, Step
-from rawko.interpreter.values import Record, freeze_fields
+from rawko.interpreter.values import Record, exact_text, freeze_fields
 from rawko.interpreter.work import Invocation
 
 NOT_KEPT = frozenset(
@@ -214,6 +214,7 @@ class Interpreter(Macrosteps):
         """
         fields = self._payload(name, data) if data else data
         event = own_event(name, fields)
+        name = event.name
         node, agenda, observation = self._node, self._agenda, self._observation
         if node is None or agenda._queue or agenda._heap or self._internal or self._is_busy or self._is_done:
             return self._send_queued(event)
@@ -295,6 +296,7 @@ class Interpreter(Macrosteps):
             return self
         for item in (event_or_name, *event_or_names):
             if isinstance(item, str):
+                item = exact_text(item, "event")
                 self._queue_delayed(item, self._payload(item, parameters), parameters.get("delay", 0))
             else:
                 self._queue_event(item)
@@ -302,14 +304,18 @@ class Interpreter(Macrosteps):
 
     def _queue_event(self, event: SismicEvent) -> None:
         # Meta-events carry events and are queued by listeners, for property statecharts: no JSON, and theirs.
-        data = event.data if isinstance(event, MetaEvent) else self._payload(event.name, event.data)
+        if not isinstance(event, SismicEvent):
+            raise NotJsonError("event", event, "a text, or an Event")
+        name = exact_text(event.name, "event")
+        data = event.data if isinstance(event, MetaEvent) else self._payload(name, event.data)
         if isinstance(event, SismicInternalEvent):
-            self._raise_internal(make_event(event.name, data, InternalEvent))
+            self._raise_internal(make_event(name, data, InternalEvent))
         elif isinstance(event, Event):
+            event.name = name
             event.data = dict(data)
             self._push(event)
         else:
-            self._queue_delayed(event.name, data, event.data.get("delay", 0))
+            self._queue_delayed(name, data, event.data.get("delay", 0))
 
     def _queue_delayed(self, name: str, data: Mapping[str, Any], delay: Any) -> None:
         if isinstance(delay, (int, float)) and delay > 0:
@@ -418,11 +424,11 @@ class Interpreter(Macrosteps):
 
     def can(self, event: str, /, **data: Any) -> bool:
         """Whether an event would be taken now. Nothing is changed; a guard that raises counts as false."""
-        return can(self, make_event(event, data))
+        return can(self, make_event(event, self._payload(event, data)))
 
     def why_not(self, event: str, /, **data: Any) -> tuple[Refusal, ...]:
         """Why an event would not be taken now: each candidate with the guards that denied it and what they read."""
-        return why_not(self, make_event(event, data))
+        return why_not(self, make_event(event, self._payload(event, data)))
 
     # ------------------------------------------------------------ snapshots
 

@@ -375,7 +375,7 @@ class Observation:
 
     def restore_olds(self, olds: Mapping[str, Any]) -> None:
         """The same, from a snapshot."""
-        self.interpreter._olds = {name: freeze(old) for name, old in olds.items()}
+        self.interpreter._olds = {name: freeze(old, was_kept=True) for name, old in olds.items()}
 
     def next_timed_guard(self) -> float | None:
         return None

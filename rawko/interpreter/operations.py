@@ -6,6 +6,7 @@ Everything goes through the `Work` of the macrostep, so that it can be undone.
 from __future__ import annotations
 
 from collections import deque
+from math import inf
 from typing import Any, assert_never
 
 from sismic.model import Event as SismicEvent
@@ -17,7 +18,7 @@ from rawko.interpreter.context_model import FREE
 from rawko.interpreter.contracts import require
 from rawko.interpreter.core import Core
 from rawko.interpreter.effects import LogLine, SendTo, StopInvocation, emit_event, log_line, start_invocation
-from rawko.interpreter.errors import ContextError, InterpreterError
+from rawko.interpreter.errors import ContextError, InterpreterError, NotJsonError, shown
 from rawko.interpreter.events import ENVELOPE, Event, InternalEvent, make_event
 from rawko.interpreter.program import (
     ACTION,
@@ -42,8 +43,20 @@ from rawko.interpreter.updates import (
     Update,
     assigned,
 )
-from rawko.interpreter.values import FROZEN, Record, Vector, freeze
+from rawko.interpreter.values import (
+    FROZEN,
+    MAX_DEPTH,
+    TOO_LONG,
+    Record,
+    Vector,
+    depth_of,
+    exact_text,
+    freeze,
+    freeze_fields,
+)
 from rawko.interpreter.work import MISSING, Failed, Invocation, ListenerFailed, Work, new_invocation
+
+_NAMES = frozenset({str, type(None)})
 
 
 class Operations(Core):
@@ -194,14 +207,15 @@ class Operations(Core):
                 if part is not None:
                     self._apply(part, work)
         elif kind is Log:
-            work.effects.append(log_line(update.message, update.level, freeze(update.data, "log")))
+            self._log(update, work)
         elif kind is Emit:
-            work.effects.append(emit_event(update.event, freeze(update.data, update.event)))
+            event = update.event if update.event.__class__ is str else exact_text(update.event, "emit")
+            work.effects.append(emit_event(event, freeze(update.data, event)))
         elif isinstance(update, Update):
             self._apply_other(update, work)
         else:
             raise TypeError(
-                f"returned {update!r:.80} ({kind.__name__}); accepted: None, an update such as assign(...) "
+                f"returned {shown(update)} ({kind.__name__}); accepted: None, an update such as assign(...) "
                 "or send(...), or a tuple or list of updates"
             )
 
@@ -210,7 +224,8 @@ class Operations(Core):
         is_free = model is FREE
         changed: dict[str, Any] = {}
         for name, value in update.fields.items():
-            if not (is_free and type(value) in FROZEN):
+            kind = value.__class__
+            if not (is_free and (kind in FROZEN or (kind is int and -TOO_LONG < value < TOO_LONG))):
                 value = model.field(name, value)
             changed[name] = value
             work.undo.append((name, fields.get(name, MISSING)))
@@ -223,13 +238,17 @@ class Operations(Core):
                 old = self._fields.get(name)
                 if not isinstance(old, Vector):
                     raise ContextError(
-                        f"context field {name!r} is not a list: cannot append to {old!r:.60}", field=name
+                        f"context field {name!r} is not a list: cannot append to {shown(old, 60)}", field=name
                     )
                 item = self._model.item(name, item)
+                if depth_of(item) >= MAX_DEPTH:
+                    raise NotJsonError(f"{name}[]", ..., f"at most {MAX_DEPTH} levels of nesting")
                 work.undo.append((name, old))
                 self._fields[name] = old.appended(item)
                 work.updates.append(Append(name, item))
             case Raise(event, data):
+                if data and (self._observation is None or not self._observation.has_evaluator):
+                    data = freeze_fields(data, exact_text(event, "raise"))
                 raised = make_event(event, data, InternalEvent)
                 assert isinstance(raised, InternalEvent)
                 work.raised.append(raised)
@@ -237,14 +256,13 @@ class Operations(Core):
             case Send():
                 self._send(update, work)
             case Cancel(id):
-                work.staged.append(f"send:{id}")
-            case Emit(event, data):
-                work.effects.append(emit_event(event, freeze(data, event)))
-            case Log(message, level, data):
-                work.effects.append(log_line(message, level, freeze(data, "log")))
+                work.staged.append(f"send:{exact_text(id, 'cancel')}")
+            case Emit() | Log():
+                self._apply(update, work)
             case Spawn(id, src, input):
-                self._spawn(id, src, freeze(input, "input"))
+                self._spawn(exact_text(id, "spawn"), exact_text(src, "spawn"), freeze(input, "input"))
             case Stop(id):
+                id = exact_text(id, "stop")
                 running = self._invocations.get(id)
                 if running is not None and running.state is None:
                     self._stop_invocation(running)
@@ -253,9 +271,21 @@ class Operations(Core):
             case _:
                 assert_never(update)
 
+    def _log(self, update: Log, work: Work) -> None:
+        message = update.message if update.message.__class__ is str else exact_text(update.message, "log")
+        work.effects.append(log_line(message, exact_text(update.level, "log"), freeze(update.data, "log")))
+
     def _send(self, update: Send, work: Work) -> None:
-        if update.delay_ms < 0:
-            raise ValueError(f"delay {update.delay_ms!r} is negative; accepted: milliseconds >= 0")
+        if not 0 <= update.delay_ms < inf:
+            raise ValueError(f"delay {shown(update.delay_ms)} is none; accepted: milliseconds >= 0, finite")
+        if not (update.event.__class__ is str and update.to.__class__ in _NAMES and update.id.__class__ in _NAMES):
+            update = Send(
+                exact_text(update.event, "send"),
+                update.data,
+                None if update.to is None else exact_text(update.to, "send"),
+                update.delay_ms,
+                None if update.id is None else exact_text(update.id, "send"),
+            )
         data = freeze(update.data, update.event)
         if update.id is not None and self._observation is not None and self._observation.has_data_model:
             data = Record({**data, ENVELOPE: Record({"sendid": update.id, **data.get(ENVELOPE, {})})})

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from rawko.interpreter.agenda import Agenda, Timer
 from rawko.interpreter.effects import Effect, StartInvocation
-from rawko.interpreter.errors import NotJsonError, SnapshotError
+from rawko.interpreter.errors import NotJsonError, SnapshotError, shown
 from rawko.interpreter.events import Event, InvocationEvent, make_event
 from rawko.interpreter.operations import timeout_timer
 from rawko.interpreter.steps import Step
@@ -53,7 +54,7 @@ def take_snapshot(machine: Interpreter) -> dict[str, Any]:
                 structure.names[h]: [structure.names[s] for s in record]
                 for h, record in sorted(machine._history.items())
             },
-            "context": thaw(freeze(dict(machine.context), "context")),
+            "context": thaw(freeze(dict(machine.context), "context", was_kept=True)),
             "external": [_external(time, seq, event) for time, seq, event in machine._agenda.events],
             "timers": [_timer(timer) for timer in machine._agenda.timers],
             "invocations": [_invocation(i) for i in sorted(machine._invocations.values(), key=lambda i: i.number)],
@@ -63,7 +64,7 @@ def take_snapshot(machine: Interpreter) -> dict[str, Any]:
             "old": _olds(machine),
             "seq": machine._seq,
             "number": machine._number,
-            "input": thaw(freeze(machine._input, "input")),
+            "input": thaw(freeze(machine._input, "input", was_kept=True)),
         }
     except NotJsonError as error:
         raise SnapshotError(str(error)) from error
@@ -83,7 +84,7 @@ def _external(time: float, seq: int, event: Event) -> list[Any]:
     kind: Any = "event"
     if isinstance(event, InvocationEvent):
         kind = {"id": event.id, "number": event.number, "is_end": event.is_end}
-    return [float(time), seq, kind, event.name, thaw(freeze(event.data, event.name))]
+    return [float(time), seq, kind, event.name, thaw(freeze(event.data, event.name, was_kept=True))]
 
 
 def _timer(timer: Timer) -> list[Any]:
@@ -92,7 +93,7 @@ def _timer(timer: Timer) -> list[Any]:
         timer.seq,
         timer.id,
         timer.event,
-        thaw(freeze(timer.data, timer.event)),
+        thaw(freeze(timer.data, timer.event, was_kept=True)),
         timer.target,
         timer.state,
         float(timer.delay),
@@ -119,7 +120,7 @@ def _invocation(invocation: Invocation) -> dict[str, Any]:
 def _olds(machine: Interpreter) -> dict[str, Any]:
     observation = machine._observation
     olds = machine._olds if observation is None else observation.olds()
-    return {name: thaw(freeze(old, "old")) for name, old in sorted(olds.items())}
+    return {name: thaw(freeze(old, "old", was_kept=True)) for name, old in sorted(olds.items())}
 
 
 # ---------------------------------------------------------------- restore
@@ -152,7 +153,7 @@ class _Checked:
             raise SnapshotError(f"found {type(snapshot).__name__}, accepted: a mapping as snapshot() returns")
         missing = sorted(_KEYS - snapshot.keys())
         if snapshot.get("format") != FORMAT:
-            raise SnapshotError(f"found {snapshot.get('format')!r}, accepted: {FORMAT}", field="format")
+            raise SnapshotError(f"found {shown(snapshot.get('format'))}, accepted: {FORMAT}", field="format")
         if missing:
             raise SnapshotError(f"missing {', '.join(map(repr, missing))}")
         self.data = snapshot
@@ -161,7 +162,7 @@ class _Checked:
             self._check_states()
             self._check_waiting()
             self._check_values()
-        except (KeyError, TypeError, ValueError, AttributeError, NotJsonError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, NotJsonError) as error:
             raise SnapshotError(f"damaged: {type(error).__name__}: {error}") from error
 
     def _check_chart(self) -> None:
@@ -169,15 +170,15 @@ class _Checked:
         found = chart.get("hash") if isinstance(chart, Mapping) else chart
         if found != self.structure.hash:
             raise SnapshotError(
-                f"taken of chart {chart!r:.120}, this is {self.structure.name!r} with hash {self.structure.hash!r}: "
-                "the chart has changed since",
+                f"taken of chart {shown(chart, 120)}, this is {self.structure.name!r} "
+                f"with hash {self.structure.hash!r}: the chart has changed since",
                 field="chart",
             )
 
     def _state(self, name: Any, field: str) -> int:
         index = self.structure.index.get(name)
         if index is None:
-            raise SnapshotError(f"the chart has no state {name!r}", field=field)
+            raise SnapshotError(f"the chart has no state {shown(name)}", field=field)
         return index
 
     def _check_states(self) -> None:
@@ -238,7 +239,18 @@ class _Checked:
 
     def _check_waiting(self) -> None:
         self.timers = [
-            Timer(float(due), int(seq), str(id), str(event), freeze(data), target, state, float(delay), policy, number)
+            Timer(
+                _seconds(due),
+                int(seq),
+                str(id),
+                str(event),
+                _kept(data),
+                target,
+                state,
+                _seconds(delay),
+                policy,
+                number,
+            )
             for due, seq, id, event, data, target, state, delay, policy, number in self.data["timers"]
         ]
         for timer in self.timers:
@@ -246,9 +258,9 @@ class _Checked:
                 raise SnapshotError(f"timer {timer.id!r} belongs to {timer.state!r}, not active", field="timers")
         self.invocations = [
             Invocation(
-                i["id"], i["state"], i["src"], freeze(i["input"]), int(i["number"]), int(i["attempt"]),
-                float(i["started"]), i["policy"], bool(i["held"]),
-                None if i["timeout"] is None else float(i["timeout"]),
+                i["id"], i["state"], i["src"], _kept(i["input"]), int(i["number"]), int(i["attempt"]),
+                _seconds(i["started"]), i["policy"], bool(i["held"]),
+                None if i["timeout"] is None else _seconds(i["timeout"]),
             )
             for i in self.data["invocations"]
         ]  # fmt: skip
@@ -259,7 +271,8 @@ class _Checked:
                     f"invocation {invocation.id!r} belongs to {state!r}, not active", field="invocations"
                 )
         self.external = [
-            (float(time), int(seq), _event(kind, name, data)) for time, seq, kind, name, data in self.data["external"]
+            (_seconds(time), int(seq), _event(kind, name, data))
+            for time, seq, kind, name, data in self.data["external"]
         ]
 
     def _check_values(self) -> None:
@@ -267,14 +280,14 @@ class _Checked:
         context = data["context"]
         if not isinstance(context, Mapping):
             raise SnapshotError(f"found {type(context).__name__}, accepted: a mapping", field="context")
-        self.context: Record = freeze(context, "context")
-        self.input: Record = freeze(dict(data["input"]), "input")
-        self.output = freeze(data["output"], "output")
+        self.context: Record = freeze(context, "context", was_kept=True)
+        self.input: Record = freeze(dict(data["input"]), "input", was_kept=True)
+        self.output = freeze(data["output"], "output", was_kept=True)
         self.olds = {self.structure.names[self._state(name, "old")]: old for name, old in data["old"].items()}
-        freeze(self.olds, "old")
-        self.entry = {str(name): float(time) for name, time in data["entry"].items()}
-        self.idle = {str(name): float(time) for name, time in data["idle"].items()}
-        self.seq, self.number, self.then = int(data["seq"]), int(data["number"]), float(data["now"])
+        freeze(self.olds, "old", was_kept=True)
+        self.entry = {str(name): _seconds(time) for name, time in data["entry"].items()}
+        self.idle = {str(name): _seconds(time) for name, time in data["idle"].items()}
+        self.seq, self.number, self.then = int(data["seq"]), int(data["number"]), _seconds(data["now"])
 
     # ------------------------------------------------------------ filling
 
@@ -311,7 +324,7 @@ class _Checked:
         machine = self.machine
         observation = machine._observation
         if observation is None:
-            machine._olds = {name: freeze(old) for name, old in self.olds.items()}
+            machine._olds = {name: _kept(old) for name, old in self.olds.items()}
             return
         observation.restored(thaw(self.context), self.entry, self.idle)
         observation.restore_olds(self.olds)
@@ -410,10 +423,27 @@ def _due(timer: Timer, now: float, then: float) -> float:
             return timer.due
 
 
+def _kept(value: Any) -> Any:
+    """A value of a snapshot, frozen."""
+    return freeze(value, was_kept=True)
+
+
+def _seconds(value: Any) -> float:
+    """A time of a snapshot.
+
+    Raises:
+        ValueError: It is no finite number.
+    """
+    found = float(value)
+    if not isfinite(found):
+        raise ValueError(f"{shown(value)} is no time; accepted: seconds, a finite number")
+    return found
+
+
 def _event(kind: Any, name: str, data: Any) -> Event:
     if kind == "event":
-        return make_event(name, freeze(data))
-    event = make_event(name, freeze(data), InvocationEvent)
+        return make_event(name, _kept(data))
+    event = make_event(name, _kept(data), InvocationEvent)
     assert isinstance(event, InvocationEvent)
     event.id, event.number, event.is_end = kind["id"], int(kind["number"]), bool(kind["is_end"])
     return event

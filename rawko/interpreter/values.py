@@ -1,15 +1,16 @@
 """JSON values inside the machine: frozen, shared, read by key or attribute; lists grow by append without copying.
 
-`freeze` is the one gate by which data enters a context (C-26): what is not JSON is refused there.
+`freeze` is the one gate by which data enters a context (C-26): what is not JSON is refused there, and so is what JSON
+could not give back: numbers too long to be written, and nesting beyond MAX_DEPTH, also where it has grown step by step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from math import isfinite
 from types import MethodType
-from typing import Any, overload
+from typing import Any, Final, overload
 
 from rawko.interpreter.errors import NotJsonError
 
@@ -22,7 +23,7 @@ class Record(Mapping[str, Any]):
 
     # The fields are the instance's own dictionary: `record.field` is Python's ordinary look-up, which is seven times as
     # fast as `__getattr__`. What the class itself needs by name is protected below.
-    __slots__ = ("__dict__", "_model")  # the second: see `checked_by`
+    __slots__ = ("__dict__", "_depth", "_model")  # the others: see `depth_of` and `checked_by`
 
     def __init__(self, fields: dict[str, Any]) -> None:
         _set_fields(self, fields)
@@ -86,7 +87,14 @@ def fields_of(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _model_slot = Record.__dict__["_model"]
-del Record._model  # type: ignore[attr-defined]  # as a name it is free for fields
+_depth_slot = Record.__dict__["_depth"]
+del Record._model, Record._depth  # type: ignore[attr-defined]  # as names they are free for fields
+
+
+class LiveRecord(Record):
+    """A record whose fields change: the context of a machine. Where it is to be kept, a copy of it is."""
+
+    __slots__ = ()
 
 
 def checked_by(model: type, record: Record) -> Record:
@@ -140,16 +148,19 @@ for _name in ("keys", "items", "values", "get"):
     setattr(Record, _name, _DictMethod(getattr(Record, _name)))
 for _name in ("__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__"):  # asked of the object, not of its class
     setattr(Record, _name, Method(getattr(Record, _name)))
+for _name in ("__copy__", "__deepcopy__"):
+    setattr(LiveRecord, _name, Method(lambda record, memo=None: Record(dict(record.__dict__))))
 
 
 class Vector(Sequence[Any]):
     """A frozen JSON array over a shared buffer: appending one item is O(1) and leaves older vectors as they were."""
 
-    __slots__ = ("_buffer", "_length")
+    __slots__ = ("_buffer", "_depth", "_length")
 
     def __init__(self, buffer: list[Any], length: int | None = None) -> None:
         self._buffer = buffer
         self._length = len(buffer) if length is None else length
+        self._depth = 0  # not known: see `depth_of`
 
     def appended(self, item: Any) -> Vector:
         """This vector and one more item, which must be frozen already."""
@@ -157,7 +168,10 @@ class Vector(Sequence[Any]):
         if len(buffer) != self._length:  # somebody else has grown the shared buffer: take a copy of our part
             buffer = buffer[: self._length]
         buffer.append(item)
-        return Vector(buffer)
+        grown = Vector(buffer)
+        if self._depth:
+            grown._depth = max(self._depth, 1 + depth_of(item))
+        return grown
 
     @overload
     def __getitem__(self, index: int) -> Any: ...
@@ -199,14 +213,39 @@ class Vector(Sequence[Any]):
         return self
 
 
-_SCALARS = frozenset({str, int, bool, type(None)})
-FROZEN = _SCALARS | {Record, Vector}
-"""Classes of values that `freeze` gives back as they are."""
-_FLAT = _SCALARS | {float}
+FROZEN = frozenset({str, bool, type(None), Record, Vector})
+"""Classes of values that `freeze` gives back as they are; whole numbers are, too, where they are not too long."""
+_FLAT = frozenset({str, int, bool, type(None), float})
+_SHALLOW = frozenset({str, bool, type(None)})
+_NUMBERS = frozenset({int})
 _TEXT = frozenset({str})
-_MAX_DEPTH = 200
+MAX_DEPTH = 200
+"""Levels of lists and mappings in a value that is accepted."""
+_KEPT = -16
+"""Where counting starts for what was accepted once, and now stands deeper in a snapshot or an event."""
 _MANY = 8
 """Items above which it pays to look whether all of them are scalar before looking at each."""
+TOO_LONG: Final = 10**4300
+"""Whole numbers from here on (and below its negative) have more digits than Python and others read or write."""
+_ACCEPTED = "None, bool, int, float, str, list or mapping"
+
+
+def depth_of(value: Any) -> int:
+    """Levels of lists and mappings in a frozen value: 0 for a scalar. Worked out once, and only where it is asked."""
+    kind = type(value)
+    if kind is Vector:
+        if not value._depth:
+            value._depth = 1 + max(map(depth_of, value), default=0)
+        found: int = value._depth
+        return found
+    if kind is not Record:
+        return 0
+    try:
+        found = _depth_slot.__get__(value)
+    except AttributeError:
+        found = 1 + max(map(depth_of, value.__dict__.values()), default=0)
+        _depth_slot.__set__(value, found)
+    return found
 
 
 class _NotJson(Exception):
@@ -219,11 +258,15 @@ class _NotJson(Exception):
         self.accepted = accepted
 
 
-def freeze(value: Any, where: str = "value") -> Any:
+def freeze(value: Any, where: str = "value", *, was_kept: bool = False) -> Any:
     """A JSON value as frozen data; already frozen parts are shared, not copied.
 
-    Accepts None, bool, int, finite float, str, mappings with str keys, lists and tuples, and objects with a
-    `to_json()` method (all of the vocabulary).
+    Accepts None, bool, int of up to 4 300 digits, finite float, str, mappings with str keys, lists and tuples, at most
+    MAX_DEPTH levels of them, and objects with a `to_json()` method (all of the vocabulary). Members of enumerations and
+    other subclasses of str, int and float are kept as the plain text or number that they are, as in a file.
+
+    Args:
+        was_kept: It was accepted before, and stands a few levels deeper now.
 
     Raises:
         NotJsonError: Something in it is not JSON; says where and what.
@@ -231,13 +274,11 @@ def freeze(value: Any, where: str = "value") -> Any:
     if type(value) in FROZEN:
         return value
     try:
-        if type(value) is dict:
-            record = _new(Record)
-            _set_fields(record, _frozen_fields(value, 0))
-            return record
-        return _frozen(value, 0)
+        return _frozen(value, _KEPT if was_kept else 0)
     except _NotJson as error:
         raise NotJsonError(where + error.path, error.found, error.accepted) from error.__cause__
+    except RecursionError:
+        raise NotJsonError(where, ..., f"at most {MAX_DEPTH} levels of nesting, and room on the stack") from None
 
 
 def freeze_fields(data: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -250,10 +291,27 @@ def freeze_fields(data: Mapping[str, Any], where: str) -> dict[str, Any]:
         return _frozen_fields(data, 0)
     except _NotJson as error:
         raise NotJsonError(where + error.path, error.found, error.accepted) from error.__cause__
+    except RecursionError:
+        raise NotJsonError(where, ..., f"at most {MAX_DEPTH} levels of nesting, and room on the stack") from None
+
+
+def exact_text(value: Any, what: str) -> str:
+    """A name as the plain text that it is: that of an enumeration's member is its value.
+
+    Raises:
+        NotJsonError: It is no text.
+    """
+    if isinstance(value, str):
+        return str.__str__(value)
+    raise NotJsonError(what, value, "a text")
 
 
 def _frozen(value: Any, depth: int) -> Any:
     kind = type(value)
+    if kind is int:
+        if -TOO_LONG < value < TOO_LONG:
+            return value
+        raise _NotJson(value, "a whole number of at most 4300 digits")
     if kind is dict:
         record = _new(Record)
         _set_fields(record, _frozen_fields(value, depth))
@@ -270,28 +328,32 @@ def _frozen(value: Any, depth: int) -> Any:
         return Record(_frozen_fields(value, depth))
     to_json = getattr(value, "to_json", None)
     if callable(to_json) and not isinstance(value, type):
-        if depth > _MAX_DEPTH:
+        if depth > MAX_DEPTH:
             raise _too_deep()
         return _frozen(to_json(), depth + 1)
-    for base in (bool, int, str):  # enums and other subclasses lose their class, as they would in a file
-        if isinstance(value, base):
-            return base(value)
-    raise _NotJson(value, "None, bool, int, float, str, list or mapping")
+    # Enums and other subclasses lose their class, as they would in a file, and whatever they say of themselves.
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return _frozen(int.__int__(value), depth)
+    if isinstance(value, float):
+        return _frozen(float.__float__(value), depth)
+    raise _NotJson(value, _ACCEPTED)
 
 
 def _too_deep() -> _NotJson:
-    return _NotJson("...", f"at most {_MAX_DEPTH} levels of nesting")
+    return _NotJson(..., f"at most {MAX_DEPTH} levels of nesting")
 
 
 def _frozen_items(values: Sequence[Any], depth: int) -> list[Any]:
-    if depth > _MAX_DEPTH:
+    if depth >= MAX_DEPTH:
         raise _too_deep()
-    if len(values) > _MANY and FROZEN.issuperset(map(type, values)):
+    if len(values) > _MANY and _are_shallow(values):
         return list(values)
     items: list[Any] = []
     try:
         for item in values:
-            items.append(item if type(item) in FROZEN else _frozen(item, depth + 1))
+            items.append(_part(item, depth))
     except _NotJson as error:
         error.path = f"[{len(items)}]{error.path}"
         raise
@@ -299,23 +361,52 @@ def _frozen_items(values: Sequence[Any], depth: int) -> list[Any]:
 
 
 def _frozen_fields(values: Mapping[str, Any], depth: int) -> dict[str, Any]:
-    if depth > _MAX_DEPTH:
+    if depth >= MAX_DEPTH:
         raise _too_deep()
-    if len(values) > _MANY and FROZEN.issuperset(map(type, values.values())) and _TEXT.issuperset(map(type, values)):
+    if len(values) > _MANY and _TEXT.issuperset(map(type, values)) and _are_shallow(values.values()):
         return dict(values)
     fields: dict[str, Any] = {}
     for key, item in values.items():
         if type(key) is not str:
-            raise _NotJson(key, "string keys")
-        if type(item) in FROZEN:
+            key = _key(key, fields)
+        kind = type(item)
+        if kind in _SHALLOW or (kind is int and -TOO_LONG < item < TOO_LONG):
             fields[key] = item
             continue
         try:
-            fields[key] = _frozen(item, depth + 1)
+            fields[key] = _part(item, depth)
         except _NotJson as error:
             error.path = f".{key}{error.path}"
             raise
     return fields
+
+
+def _part(item: Any, depth: int) -> Any:
+    """What stands in a list or a mapping; what is frozen already brings its own depth."""
+    kind = type(item)
+    if kind in _SHALLOW:
+        return item
+    if kind is Record or kind is Vector:
+        if depth + 1 + depth_of(item) > MAX_DEPTH:
+            raise _too_deep()
+        return item
+    return _frozen(item, depth + 1)
+
+
+def _are_shallow(values: Collection[Any]) -> bool:
+    """Whether all are scalars that are kept as they are, found out without looking at each."""
+    kinds = set(map(type, values))
+    return kinds <= _SHALLOW or (kinds == _NUMBERS and min(values) > -TOO_LONG and max(values) < TOO_LONG)
+
+
+def _key(key: Any, fields: Mapping[str, Any]) -> str:
+    """A key that is a subclass of str, as the plain text that it is."""
+    if not isinstance(key, str):
+        raise _NotJson(key, "string keys")
+    text = str.__str__(key)
+    if text in fields:
+        raise _NotJson(key, "keys that differ")
+    return text
 
 
 def thaw(value: Any) -> Any:
