@@ -8,10 +8,12 @@ A command that sets an EXIT trap of its own, or ends in `exec`, leaves the folde
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -21,6 +23,7 @@ from rawko.tools.base import Arguments, CommandSubject, Run, Tool, ToolFailure, 
 from rawko.tools.group import Ending, Group
 from rawko.tools.leftovers import Leftovers
 from rawko.tools.sandbox import ENVIRONMENT, Sandbox
+from rawko.tools.sandbox.baseline import Baseline, TooManyError
 from rawko.tools.spool import Output, Spool
 from rawko.tools.text import shown_name, size
 
@@ -103,7 +106,10 @@ class Bash(Tool):
         output = self._spool.open()
         try:
             with _private_file(command) as script, _private_file("") as report:
-                ending, code = await self._execute(folder, script.fileno(), report.fileno(), output, timeout_ms)
+                async with self._guarded(notes) as baseline:
+                    ending, code = await self._execute(
+                        folder, script.fileno(), report.fileno(), output, timeout_ms, baseline
+                    )
                 self._folders[run.agent] = after = _reported(report) or folder
         finally:
             output.close()
@@ -111,8 +117,43 @@ class Bash(Tool):
             notes.append(f"[folder is now {self._shown(after)}]")
         return self._outcome(output, ending, code, timeout_ms, notes)
 
+    @asynccontextmanager
+    async def _guarded(self, notes: list[str]) -> AsyncIterator[Baseline | None]:
+        """The workspace before the command; afterwards what the command has made for git or rawko to obey is moved out.
+
+        Args:
+            notes: Gets what was done.
+        """
+        sandbox = self._sandbox
+        if sandbox is None:
+            yield None
+            return
+        try:
+            told, baseline = await asyncio.to_thread(sandbox.begin)
+        except TooManyError as error:
+            raise ToolFailure(str(error), code="too_many_repositories") from error
+        notes += told
+        try:
+            yield baseline
+        except BaseException:
+            sandbox.settle(baseline)  # a call that is cancelled cannot wait for a thread
+            raise
+        settling = asyncio.create_task(asyncio.to_thread(sandbox.settle, baseline))
+        try:
+            notes += await asyncio.shield(settling)
+        finally:
+            while not settling.done():
+                with suppress(asyncio.CancelledError):
+                    await asyncio.shield(settling)
+
     async def _execute(
-        self, folder: str, script: int, report: int, output: Output, timeout_ms: int
+        self,
+        folder: str,
+        script: int,
+        report: int,
+        output: Output,
+        timeout_ms: int,
+        baseline: Baseline | None,
     ) -> tuple[Ending, int]:
         bash = shutil.which("bash", path=self._env.get("PATH")) or shutil.which("bash")
         if bash is None:
@@ -127,7 +168,7 @@ class Bash(Tool):
             wrapper = _WRAPPER.format(gate=gate, script=script, report=report)
             argv = [bash, "--noprofile", "--norc", "-c", wrapper, "bash"]
             group = Group(
-                argv if self._sandbox is None else self._sandbox.command(argv, folder=folder),
+                argv if self._sandbox is None else self._sandbox.command(argv, folder=folder, baseline=baseline),
                 cwd=folder,
                 env=self._env | {"PWD": folder},
                 pass_fds=(gate, script, report),
@@ -194,8 +235,9 @@ class Bash(Tool):
 
 
 _CONFINED = (
-    " It runs in a sandbox: everything can be read, only the workspace (but .git) and /tmp can be written, what is in "
-    "/tmp is gone with the command, and there is no network."
+    " It runs in a sandbox: everything can be read, only the workspace (but .git and .rawko) and /tmp can be written, "
+    "what is in /tmp is gone with the command, and there is no network. A new repository (git init, git clone) in the "
+    "workspace is moved out of it when the command ends; make one below /tmp."
 )
 
 

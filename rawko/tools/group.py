@@ -26,7 +26,8 @@ MARK = "RAWKO_COMMAND"
 """The variable by which what a command has started is found again, should its parent be killed."""
 _CHUNK_BYTES = 65_536
 _DRAIN_S = 0.2
-_GONE_S = 1.0
+_GONE_S = 10.0
+"""How long the system may take to carry out a KILL."""
 
 
 class Group:

@@ -118,7 +118,7 @@ async def _search_once(
 async def _ask(asked: bytes, root_fd: int, timeout_ms: int, sandbox: Sandbox | None) -> bytes:
     argv = [sys.executable, "-I", _PROGRAM, _PACKAGES]
     process = await asyncio.create_subprocess_exec(
-        *with_default_signals(argv if sandbox is None else sandbox.command(argv, folder="/", is_writing=False)),
+        *with_default_signals(argv if sandbox is None else sandbox.command(argv, folder="/")),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

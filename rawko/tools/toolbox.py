@@ -24,6 +24,7 @@ from rawko.tools.paths import Folder
 from rawko.tools.read import Read
 from rawko.tools.rules import parse_rules
 from rawko.tools.sandbox import find_sandbox
+from rawko.tools.sandbox.baseline import user_places
 from rawko.tools.schema import InputCheck
 from rawko.tools.text import visible
 from rawko.tools.write import Write
@@ -47,6 +48,7 @@ def build_toolbox(
     known_states: Callable[[], Collection[str]] | None = None,
     extra_tools: Sequence[Tool] = (),
     is_confined: bool = False,
+    installation: Sequence[Path] | None = None,
 ) -> Tools:
     """The ordinary tools (read, write, edit, glob, grep, bash) for one workspace.
 
@@ -65,6 +67,7 @@ def build_toolbox(
         known_states: All states of the session's machines, to check such rules with.
         extra_tools: Further tools behind the same gate.
         is_confined: Run what starts processes in a sandbox (`rawko.tools.sandbox`).
+        installation: What no confined command writes because rawko runs it; `own_installation()` if None.
 
     Raises:
         RuleError: A malformed rule.
@@ -76,9 +79,19 @@ def build_toolbox(
     environment = command_environment(os.environ if environ is None else environ, settings.extra_env)
     outputs = Path(state_dir).absolute() / "outputs"
     leftovers = Leftovers(Path(running or Path(state_dir) / "running").absolute())
-    # The interpreter and this package are what searches run; they may lie in a folder that a sandbox hides.
-    shown = [Path(state_dir).absolute(), Path(sys.prefix), Path(sys.base_prefix), Path(__file__).parent]
-    sandbox = find_sandbox(folder.root, shown=shown) if is_confined else None
+    sandbox = None
+    if is_confined:
+        sandbox = find_sandbox(
+            folder.root,
+            # The interpreter and this package are what searches run; they may lie in a folder that a sandbox hides.
+            shown=[
+                _state_root(folder.root, Path(state_dir).absolute()),
+                *(own_installation() if installation is None else installation),
+            ],
+            obeyed=user_places(os.environ if environ is None else environ),
+            kept=Path(state_dir).absolute() / "quarantine",
+            record=Path(running or Path(state_dir) / "running").absolute() / "guarded.json",
+        )
     tools: list[Tool] = [
         Read(folder),
         Write(folder),
@@ -99,6 +112,18 @@ def build_toolbox(
         active_states=active_states,
     )
     return Tools(tools, gate=gate, approvals=memory)
+
+
+def _state_root(workspace: Path, state_dir: Path) -> Path:
+    """The state folder; where it lies in the workspace, the folder of all state, unless the workspace is that."""
+    base = state_dir.parent
+    return base if base.is_relative_to(workspace) and base != workspace else state_dir
+
+
+def own_installation() -> list[Path]:
+    """What this Python runs at its next start."""
+    package = Path(__file__).resolve().parent.parent
+    return [Path(sys.prefix), Path(sys.base_prefix), package]
 
 
 @dataclass(frozen=True, slots=True)

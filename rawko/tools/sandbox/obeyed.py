@@ -1,0 +1,64 @@
+"""Every file of a workspace that git or rawko executes or obeys later, and what keeps a command from using it.
+
+Data only; `docs/sandbox.md` shows the same table, and each row is tried from inside a real sandbox in
+`tests/tools/sandbox/test_obeyed.py`. To add a file, add a row here, its attempt there, and the row of the page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Kept = Literal["read-only", "moved out", "asked again", "ignored"]
+"""How a row is kept: shown read-only where it exists and moved out after the command where it is new ("read-only");
+always moved out ("moved out"); a changed one takes effect only after the user is asked ("asked again"); git or rawko
+itself takes nothing from it that runs ("ignored")."""
+
+
+@dataclass(frozen=True, slots=True)
+class Obeyed:
+    """One kind of file.
+
+    Attributes:
+        name: As the page shows it.
+        by: Who obeys it.
+        effect: What it can do.
+    """
+
+    name: str
+    by: Literal["git", "rawko", "python"]
+    effect: str
+    kept: Kept
+
+
+OBEYED: Final = (
+    Obeyed(".git/hooks/*", "git", "programs that commit, checkout, merge and push run", "read-only"),
+    Obeyed(".git/config", "git", "core.fsmonitor, core.sshCommand, core.hooksPath, filters, aliases", "read-only"),
+    Obeyed(".git/config.worktree", "git", "the same, of one work tree", "read-only"),
+    Obeyed(".git/info/attributes", "git", "which filter a file goes through", "read-only"),
+    Obeyed(".git/modules/*", "git", "hooks and configuration of submodules", "read-only"),
+    Obeyed(".git, a file", "git", "`gitdir:` names another repository", "read-only"),
+    Obeyed(".git, a link", "git", "leads to another repository", "read-only"),
+    Obeyed(".git, where there is none", "git", "makes the workspace a repository", "read-only"),
+    Obeyed("sub/.git", "git", "a repository in the workspace, with hooks and configuration of its own", "moved out"),
+    Obeyed(".GIT", "git", "the same, where names are compared without case", "moved out"),
+    Obeyed("HEAD, objects, refs", "git", "a bare repository: its `config` and `hooks` hold in it", "moved out"),
+    Obeyed("HEAD, commondir", "git", "a repository whose `config` lies where `commondir` says", "moved out"),
+    Obeyed("what `gitdir:` and `commondir` lead to", "git", "the repository itself", "read-only"),
+    Obeyed("what `core.hooksPath` leads to", "git", "hooks", "read-only"),
+    Obeyed("what `include.path` leads to", "git", "configuration", "read-only"),
+    Obeyed("scripts that the configuration names", "git", "filters, drivers, aliases, monitors", "read-only"),
+    Obeyed(".gitmodules", "git", "`update = !command` is refused by git", "ignored"),
+    Obeyed(".gitattributes", "git", "names filters that only a configuration defines", "ignored"),
+    Obeyed(".rawko/*", "rawko", "rules, servers, scenarios, agents, templates, charts", "read-only"),
+    Obeyed(".rawko, where there is none", "rawko", "the same", "read-only"),
+    Obeyed("sub/.rawko", "rawko", "the same, for a run in that folder", "moved out"),
+    Obeyed("what a link in .rawko leads to", "rawko", "the same", "read-only"),
+    Obeyed("the state folder in the workspace", "rawko", "journals, approvals, outputs", "read-only"),
+    Obeyed("rawko's own installation in the workspace", "python", "code, `*.pth`, `sitecustomize.py`", "read-only"),
+    Obeyed("pyproject.toml", "rawko", "`[tool.rawko]`: bindings of charts", "asked again"),
+    Obeyed("conftest.py", "rawko", "Python that `rawko test` loads", "asked again"),
+    Obeyed("AGENTS.md, CLAUDE.md", "rawko", "a part of each system prompt", "asked again"),
+    Obeyed("sitecustomize.py, usercustomize.py", "python", "not on the path of the command `rawko`", "ignored"),
+    Obeyed(".envrc", "rawko", "read by neither rawko nor git", "ignored"),
+)
