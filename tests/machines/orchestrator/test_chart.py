@@ -397,6 +397,8 @@ def test_the_cap_guards_selection_as_well() -> None:
     """C-03: after a failed last run."""
     machine = executing(max_iterations=1)
     machine.failed("execute_agent", message="m", category="tool_failure")
+    assert machine.state == "backing_off"
+    assert machine.send("FORCE_AGENT", agent_name="planner") is Receipt.DENIED
     machine.send("RETRY")
     assert machine.state == "selecting"
     assert machine.send("FORCE_AGENT", agent_name="planner") is Receipt.DENIED
