@@ -11,8 +11,7 @@ from typing import Any, Final
 from rawko.app.exploration_limits import FLAGS
 from rawko.app.exploration_record import Attempt
 from rawko.app.exploration_report import ExplorationReport
-
-_CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+from rawko.vocabulary.visible import exact_line, visible, visible_line
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8882; --bad: #c0392b; --good: #1e8449; }
@@ -60,7 +59,7 @@ def gone_on(continued: Mapping[str, Any]) -> str:
 def happening(event: Mapping[str, Any]) -> str:
     """What an event says, in one line; "" of one that says nothing to people."""
     words = _WORDS.get(event["type"])
-    return "" if words is None else _clean(words(event))
+    return "" if words is None else visible_line(words(event))
 
 
 def _launched(event: Mapping[str, Any]) -> str:
@@ -100,9 +99,9 @@ def _by(event: Mapping[str, Any]) -> str:
 
 
 def _html(report: ExplorationReport, attempts: Sequence[Attempt]) -> str:
-    title = escape(_clean(" ".join(report.command)))
+    title = escape(exact_line(" ".join(report.command)))
     facts = "".join(
-        f'<dt>{name}</dt><dd class="{escape(text) if name == "outcome" else ""}">{escape(_clean(text))}</dd>'
+        f'<dt>{name}</dt><dd class="{escape(text) if name == "outcome" else ""}">{escape(visible(text))}</dd>'
         for name, text in _facts(report)
     )
     items = "".join(_item(attempt, event) for attempt in attempts for event in attempt.told)
@@ -126,7 +125,7 @@ def _item(attempt: Attempt, event: Mapping[str, Any]) -> str:
 
 def _html_screen(event: Mapping[str, Any]) -> str:
     changed = {line["line"] for line in event["changed"]}
-    lines = [escape(_clean(line)) for line in event["screen"]["text"].split("\n")]
+    lines = [escape(visible(line)) for line in event["screen"]["text"].split("\n")]
     marked = [f"<mark>{line}</mark>" if number in changed and line else line for number, line in enumerate(lines)]
     return "<pre>{}</pre>".format("\n".join(marked))
 
@@ -137,7 +136,7 @@ def _html_screen(event: Mapping[str, Any]) -> str:
 def _markdown(report: ExplorationReport, attempts: Sequence[Attempt]) -> str:
     facts = "\n".join(f"- {name}: {_inline(text)}" for name, text in _facts(report))
     items = "\n".join(_paragraph(attempt, event) for attempt in attempts for event in attempt.told)
-    return f"# Exploration of `{_clean(' '.join(report.command)).replace('`', '')}`\n\n{facts}\n\n{items}\n"
+    return f"# Exploration of `{exact_line(' '.join(report.command)).replace('`', '')}`\n\n{facts}\n\n{items}\n"
 
 
 def _paragraph(attempt: Attempt, event: Mapping[str, Any]) -> str:
@@ -151,13 +150,9 @@ def _paragraph(attempt: Attempt, event: Mapping[str, Any]) -> str:
 def _fenced(text: str) -> str:
     longest = max((len(found) for found in re.findall("`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
-    return f"{fence}text\n{_clean(text)}\n{fence}\n"
+    return f"{fence}text\n{visible(text)}\n{fence}\n"
 
 
 def _inline(text: str) -> str:
     """Text that Markdown cannot read as anything else."""
-    return re.sub(r"([\\`*_{}\[\]<>#|])", r"\\\1", _clean(text).replace("\n", " "))
-
-
-def _clean(text: str) -> str:
-    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
+    return re.sub(r"([\\`*_{}\[\]<>#|&~])", r"\\\1", visible_line(text.replace("\n", " ")))

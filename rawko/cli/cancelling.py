@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import time
 
@@ -13,7 +12,7 @@ from rawko.app.exploration_record import is_exploration
 from rawko.app.mail import is_at_work, leave
 from rawko.app.record import RunRecord, read_record
 from rawko.cli.explore_cancel import cancel_exploration
-from rawko.cli.output import complain
+from rawko.cli.output import complain, visible_json, visible_line
 from rawko.cli.people import user
 from rawko.cli.run import current_folder
 from rawko.cli.summary import print_report
@@ -67,7 +66,7 @@ def _cancel_there(record: RunRecord, settings: Settings, *, as_json: bool) -> in
         time.sleep(_POLL_S)
     ended = read_record(record.run, settings)
     if as_json:
-        print(json.dumps(ended.report, ensure_ascii=False))
+        print(visible_json(ended.report))
     else:
-        print(f"run {record.run}: {ended.outcome}")
+        print(visible_line(f"run {record.run}: {ended.outcome}"))
     return 0 if ended.outcome == "cancelled" else 1

@@ -13,7 +13,7 @@ from rawko.chart.check import check_chart
 from rawko.chart.errors import Diagnostic
 from rawko.chart.lint import has_errors
 from rawko.cli.formats import to_scxml, to_xstate
-from rawko.cli.output import complain, visible, write_out
+from rawko.cli.output import complain, visible_line, write_out
 
 
 def check_command(paths: Sequence[Path], *, bindings: str | None, trusted: bool) -> int:
@@ -30,7 +30,7 @@ def check_command(paths: Sequence[Path], *, bindings: str | None, trusted: bool)
         except LookupError as error:
             return complain(str(error))
     for diagnostic in found:
-        print(visible(str(diagnostic)))
+        print(visible_line(str(diagnostic)))
     errors = sum(d.severity == "error" for d in found)
     warnings = len(found) - errors
     if not found:
@@ -68,7 +68,7 @@ def _converted(path: Path, output: Path | None, convert: Callable[[Chart], str],
         chart = load_chart(path, trusted=trusted)
     except ChartError as error:
         for diagnostic in error.diagnostics:
-            print(visible(str(diagnostic)), file=sys.stderr)
+            print(visible_line(str(diagnostic)), file=sys.stderr)
         return 1
     return write_out(convert(chart), output)
 
@@ -78,7 +78,7 @@ def _sismic(chart: Chart) -> str:
     from rawko.chart.formats.sismic_yaml import to_sismic_yaml
 
     for loss in losses(chart):
-        print(visible(str(loss)), file=sys.stderr)
+        print(visible_line(str(loss)), file=sys.stderr)
     return to_sismic_yaml(chart)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rawko.cli.output import complain
+from rawko.cli.output import complain, visible_json
 
 
 def test_command(
@@ -26,5 +25,5 @@ def test_command(
         named = "" if scenario is None else f" whose name contains {scenario!r}"
         return complain(f"there is no scenario{named}")
     if as_json:
-        print(json.dumps(result.to_json(), ensure_ascii=False), flush=True)
+        print(visible_json(result.to_json()), flush=True)
     return result.exit_code

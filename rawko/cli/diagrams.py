@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
 
 from rawko.chart import Chart, ChartError, find_chart, load_chart, shipped_charts
-from rawko.cli.output import complain, visible, write_out
+from rawko.cli.output import complain, visible_line, write_out
 
 if TYPE_CHECKING:
     from rawko.config import Settings
@@ -71,7 +71,7 @@ def diagram_command(path: Path, output: Path | None, drawing: Drawing, *, truste
         drawn = draw(chart, suffix, _options(chart, drawing))
     except ChartError as error:
         for diagnostic in error.diagnostics:
-            print(visible(str(diagnostic)), file=sys.stderr)
+            print(visible_line(str(diagnostic)), file=sys.stderr)
         return 1
     except ConfigError as error:
         return complain(str(error))

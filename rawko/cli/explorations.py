@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from datetime import datetime
@@ -12,7 +11,7 @@ from rawko.app.exploration_list import Listed, Page, page
 from rawko.app.exploration_page import gone_on, happening
 from rawko.app.exploration_record import Attempt
 from rawko.app.past import LAST, Address
-from rawko.cli.output import Painter, visible
+from rawko.cli.output import Painter, exact_line, visible, visible_json, visible_line
 from rawko.config import ConfigError, Settings
 from rawko.machines.node_engine.explore import trail as told
 from rawko.vocabulary.usage import Usage
@@ -25,11 +24,12 @@ def exploration_line(one: Listed) -> str:
     count = f"{one.attempts} attempt{'' if one.attempts == 1 else 's'}"
     where = f", {'in ' if one.report is None else ''}{one.state}" if one.state else ""
     when = "" if one.latest_at_ms is None else f"; {_time(one.latest_at_ms, '%Y-%m-%d %H:%M')}"
-    return f"{one.run}  {one.outcome:<12}  explore {_short(_command(one))}  ({count}{where}{when})"
+    head = f"{visible_line(one.run)}  {visible_line(one.outcome):<12}"
+    return f"{head}  explore {_short(_command(one))}  ({visible_line(count + where + when)})"
 
 
 def _command(one: Listed) -> str:
-    return visible(" ".join(one.plan.command).replace("\n", " "))
+    return exact_line(" ".join(one.plan.command).replace("\n", " "))
 
 
 def _short(text: str) -> str:
@@ -52,7 +52,7 @@ def print_exploration_log(settings: Settings, run: str, *, as_json: bool, last: 
     attempts = page(settings, run).attempts
     for attempt in attempts if last is None else attempts[-last:]:
         if as_json:
-            print(json.dumps({"step": attempt.step, **attempt.to_json()}))
+            print(visible_json({"step": attempt.step, **attempt.to_json()}))
         else:
             print(_log_line(attempt))
 
@@ -60,7 +60,7 @@ def print_exploration_log(settings: Settings, run: str, *, as_json: bool, last: 
 def _log_line(attempt: Attempt) -> str:
     said = "; ".join(filter(None, map(happening, attempt.told)))
     line = f"{attempt.step:>5}  {_time(attempt.at_ms)}  {attempt.node:<16}  {said}"
-    return visible(line.replace("\n", " ")).rstrip()
+    return visible_line(line.replace("\n", " ")).rstrip()
 
 
 # ---------------------------------------------------------------- show
@@ -77,7 +77,7 @@ def print_exploration(settings: Settings, address: str, *, as_json: bool) -> Non
     if place.place is not None:
         _print_attempt(_attempt(told, place.place), as_json=as_json)
     elif as_json:
-        print(json.dumps(told.to_json(), ensure_ascii=False))
+        print(visible_json(told.to_json()))
     else:
         _print_page(told)
 
@@ -94,11 +94,11 @@ def _attempt(page: Page, place: str) -> Attempt:
 
 def _print_attempt(attempt: Attempt, *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps({"step": attempt.step, **attempt.to_json()}))
+        print(visible_json({"step": attempt.step, **attempt.to_json()}))
         return
     paint = Painter(sys.stdout)
     result = attempt.state.result
-    print(paint(f"attempt {attempt.step}: {attempt.node}", "bold"))
+    print(paint(visible_line(f"attempt {attempt.step}: {attempt.node}"), "bold"))
     rows = [("when", _time(attempt.at_ms, "%Y-%m-%d %H:%M:%S"))]
     if result is not None:
         rows.append(("outcome", f"{str(result.outcome).lower()}{': ' + result.error.message if result.error else ''}"))
@@ -114,13 +114,13 @@ def _print_attempt(attempt: Attempt, *, as_json: bool) -> None:
 def _print_page(page: Page) -> None:
     paint = Painter(sys.stdout)
     one = page.listed
-    print(paint(visible(f"exploration {one.run}"), "bold"))
+    print(paint(visible_line(f"exploration {one.run}"), "bold"))
     _print_rows(paint, [*_facts(page), *_counts(page)])
     if page.screens:
         print(paint("last screen:", "bold"))
         _print_screen(paint, str(page.screens[-1]["text"]))
     if one.can_go_on:
-        print(f"go on with: rawko explore --resume {one.run}")
+        print(f"go on with: rawko explore --resume {visible_line(one.run)}")
 
 
 def _facts(page: Page) -> Iterator[tuple[str, str]]:
@@ -163,12 +163,12 @@ def _counts(page: Page) -> Iterator[tuple[str, str]]:
 
 def _print_rows(paint: Painter, rows: list[tuple[str, str]]) -> None:
     for name, text in rows:
-        first, *more = visible(text).splitlines() or [""]
+        first, *more = visible(text).split("\n")
         print(f"{paint(f'{name:<10}', 'dim')}{first}")
         for line in more:
             print(f"{'':<10}{line}")
 
 
 def _print_screen(paint: Painter, text: str) -> None:
-    for line in text.splitlines():
+    for line in text.split("\n"):
         print(f"{paint('  |', 'dim')} {visible(line)}")

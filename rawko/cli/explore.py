@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 import sys
@@ -22,7 +21,7 @@ from rawko.app.explore import Exploration
 from rawko.app.record import is_name
 from rawko.cli.interrupts import KILLED, Interrupts
 from rawko.cli.logs import RunLog
-from rawko.cli.output import Painter, complain, nobody_reads, silence, visible
+from rawko.cli.output import Painter, complain, exact_line, nobody_reads, silence, visible, visible_json, visible_line
 from rawko.cli.run import Bounds, current_folder
 from rawko.config import ConfigError, Flags, load_settings
 from rawko.machines.node_engine.drivers import driver_name
@@ -256,7 +255,7 @@ class _Live:
 
     def head(self) -> None:
         how = "goes on with" if self._exploration.is_resumed else "explores"
-        self._line(f"run {self._exploration.id} {how} {' '.join(self._exploration.plan.command)}", "dim")
+        self._line(exact_line(f"run {self._exploration.id} {how} {' '.join(self._exploration.plan.command)}"), "dim")
 
     def __call__(self, node: str, events: Sequence[Mapping[str, Any]]) -> None:
         for event in events:
@@ -269,7 +268,7 @@ class _Live:
         if not self._is_read:
             return
         try:
-            print(self._paint(visible(text), style), file=self._stream, flush=True)
+            print(self._paint(visible_line(text), style), file=self._stream, flush=True)
         except OSError:  # a pipe without a reader, a full disk
             self._is_read = False
             if self._stream is sys.stderr:  # the report goes elsewhere, and can be read
@@ -302,7 +301,7 @@ def _print_report(report: ExplorationReport, *, as_json: bool) -> None:
         _print_summary(report, sys.stderr)
     except OSError:
         silence(sys.stderr)
-    print(json.dumps(report.to_json(), ensure_ascii=False), flush=True)
+    print(visible_json(report.to_json()), flush=True)
 
 
 def _print_summary(report: ExplorationReport, stream: TextIO) -> None:
@@ -311,21 +310,21 @@ def _print_summary(report: ExplorationReport, stream: TextIO) -> None:
     print(file=stream)
     print(paint(verdict, "bold", colour), file=stream)
     if report.summary:
-        print(visible(report.summary), file=stream)
+        print(visible(report.summary).replace("\n", "\n  "), file=stream)
     cost = "cost unknown" if report.cost_usd is None else f"${report.cost_usd:.4f}"
     tokens = f" · {report.usage.total_tokens:,} tokens · {cost}" if report.usage.calls else ""
     told = f"{_count(len(report.decisions), 'decision')} at {_count(report.screens, 'screen')}"
     told = f"{told} · {_count(report.launches, 'launch', 'launches')}"
     print(f"{told}{tokens} · {report.duration_ms / 1000:.1f} s · run {report.run}", file=stream)
     for one in report.continued:
-        print(f"gone on with {gone_on(one)}", file=stream)
+        print(visible_line(f"gone on with {gone_on(one)}"), file=stream)
     if report.outcome == "limit":
         print(
             f"go on with a higher limit: rawko explore --resume {report.run} {FLAGS[str(report.reason)]} ...",
             file=stream,
         )
     for note in report.notes:
-        print(paint(f"note: {visible(note)}", "yellow"), file=stream)
+        print(paint(f"note: {visible_line(note)}", "yellow"), file=stream)
     stream.flush()
 
 

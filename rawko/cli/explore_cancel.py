@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from typing import Any, Final
 
 from rawko.app.exploration_cancelling import end_interrupted, tell_to_cancel
 from rawko.app.exploration_list import listed
-from rawko.cli.output import complain
+from rawko.cli.output import complain, visible_json, visible_line
 from rawko.config import Settings
 
 _POLL_S: Final = 0.1
@@ -37,5 +36,5 @@ def cancel_exploration(settings: Settings, run: str, *, as_json: bool, patience_
 
 def _tell(run: str, report: Mapping[str, Any], *, as_json: bool) -> int:
     outcome = report["outcome"]
-    print(json.dumps(report, ensure_ascii=False) if as_json else f"exploration {run}: {outcome}")
+    print(visible_json(report) if as_json else visible_line(f"exploration {run}: {outcome}"))
     return 0 if outcome == "cancelled" else 1

@@ -11,7 +11,7 @@ from rawko.chart import Chart, ChartError
 from rawko.chart.errors import Diagnostic
 from rawko.chart.formats.exchange import Exported, Imported
 from rawko.chart.parse import read_text
-from rawko.cli.output import complain, visible, write_out
+from rawko.cli.output import complain, visible_line, write_out
 
 DATA_MODELS = ("null", "python")
 
@@ -58,7 +58,7 @@ def to_scxml(chart: Chart) -> str:
 def tell(diagnostics: Iterable[Diagnostic]) -> None:
     """Findings on standard error, one a line."""
     for diagnostic in diagnostics:
-        print(visible(str(diagnostic)), file=sys.stderr)
+        print(visible_line(str(diagnostic)), file=sys.stderr)
 
 
 def _told(exported: Exported) -> str:

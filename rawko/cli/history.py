@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -20,7 +19,7 @@ from rawko.app.recovery.telling import trouble_of
 from rawko.app.rewinding import finish_rewind
 from rawko.app.rows import Line, cause_of, decision_of
 from rawko.cli.explorations import exploration_line, print_exploration, print_exploration_log
-from rawko.cli.output import Painter, complain, nobody_reads, visible
+from rawko.cli.output import Painter, complain, nobody_reads, visible_json, visible_line
 from rawko.cli.settings import settings_here
 from rawko.config import ConfigError, Settings
 from rawko.runtime.journal import StepRecord
@@ -46,7 +45,7 @@ def runs_command(*, as_json: bool) -> int:
         for one in found:
             if as_json:
                 told = _run_json(one, records, broken) if isinstance(one, RunRecord) else one.to_json()
-                print(json.dumps(told, ensure_ascii=False))
+                print(visible_json(told))
             else:
                 print(_run_line(one, current, broken) if isinstance(one, RunRecord) else exploration_line(one))
     except BrokenPipeError:
@@ -81,7 +80,8 @@ def _run_line(record: RunRecord, current: Settings, broken: Mapping[str, str]) -
     if record.settings.workspace != current.workspace:
         told.append(f"in {record.settings.workspace}")
     more = f"  ({'; '.join(told)})" if told else ""
-    return f"{record.run}  {outcome:<12}  {_short(record.task)}{visible(more)}"
+    head = visible_line(f"{record.run}  {outcome:<12}")
+    return f"{head}  {_short(record.task)}{visible_line(more)}"
 
 
 def _relations(record: RunRecord) -> Iterator[str]:
@@ -124,7 +124,7 @@ async def _print_log(run: str, *, is_whole: bool, as_json: bool, last: int | Non
     async for step in steps_of(record.settings, run) if last is None else last_steps(record.settings, run, last):
         is_left = line.leaves_behind(step.seq)
         if as_json:
-            print(json.dumps({**_without_machines(step), "is_left_behind": is_left}, ensure_ascii=False))
+            print(visible_json({**_without_machines(step), "is_left_behind": is_left}))
         elif is_whole or not _is_talk(step):
             print(paint(_line(step, is_left), "dim") if is_left else _line(step, is_left))
 
@@ -150,24 +150,25 @@ def _line(step: StepRecord, is_left: bool) -> str:
     jump = jump_of(step)
     kept = f"  before: snapshot {jump.safety[:7]}" if jump is not None and jump.safety else ""
     told = f"{receipt}  [{decision}]{kept}" if (decision := decision_of(step)) else f"{receipt}{kept}"
-    return visible(f"{step.seq:>5}{mark} {when}  {step.actor:<20}  {cause_of(step):<28}  {states}{told}")
+    return visible_line(f"{step.seq:>5}{mark} {when}  {step.actor:<20}  {cause_of(step):<28}  {states}{told}")
 
 
 async def tell_finished(run: str, current: Settings) -> None:
     """Finish a rewind that a killed process has begun, and say so."""
     done = await finish_rewind(run, current)
     if done is not None:
-        print(f"rawko: finished the rewind of run {run} to step {done.step}, which was interrupted", file=sys.stderr)
+        told = f"rawko: finished the rewind of run {run} to step {done.step}, which was interrupted"
+        print(visible_line(told), file=sys.stderr)
 
 
 async def tell_lost(run: str, current: Settings) -> None:
     """Say where what is kept of a run does not belong together, or its journal has lost its last rows."""
     if (told := await trouble_of(run, current)) is not None:
-        print(f"rawko: {visible(told)}", file=sys.stderr)
+        print(f"rawko: {visible_line(told)}", file=sys.stderr)
 
 
 def _short(task: str) -> str:
-    line = visible(" ".join(task.split()))
+    line = visible_line(" ".join(task.split()))
     return line if len(line) <= _TASK_CHARS else line[: _TASK_CHARS - 1] + "…"
 
 
@@ -190,13 +191,13 @@ def show_command(address: str, *, as_json: bool) -> int:
         async with open_past(place.run, current) as past:
             if place.place is None:
                 told = await overview(past)
-                print(json.dumps(told.to_json(), ensure_ascii=False)) if as_json else print_overview(told)
+                print(visible_json(told.to_json())) if as_json else print_overview(told)
                 return
             if place.is_snapshot:
                 raise ConfigError(f"{place.place!r} is a snapshot; see what is in it with: rawko diff --files")
             explanation = await explain(past, past.step(place.place))
             if as_json:
-                print(json.dumps(explanation.to_json(), ensure_ascii=False))
+                print(visible_json(explanation.to_json()))
             else:
                 print_explanation(explanation, sys.stdout)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from rawko.cli.output import complain
+from rawko.cli.output import complain, visible_line
 from rawko.config import BUILT_IN_AGENTS, FOLDER, schemas
 
 _CONFIG = """\
@@ -51,11 +51,11 @@ def init_command(folder: Path, *, force: bool) -> int:
                 continue
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-            print(f"wrote {path.relative_to(folder)}")
+            print(visible_line(f"wrote {path.relative_to(folder)}"))
     except OSError as error:
         return complain(f"{error.filename or base}: cannot be written: {error.strerror}")
     for path in kept:
-        print(f"kept  {path.relative_to(folder)} (is there already; --force overwrites)")
+        print(visible_line(f"kept  {path.relative_to(folder)} (is there already; --force overwrites)"))
     return 0
 
 

@@ -6,19 +6,22 @@ Reads the inspection stream and the log, and nothing else.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
-from rawko.cli.output import Painter, visible
+from rawko.cli.output import Painter, exact_line, visible_line
 from rawko.runtime.inspection import InspectionEvent
 from rawko.vocabulary.usage import Usage
+from rawko.vocabulary.visible import VisibleStream
 
 ORCHESTRATOR = "rawko"
 """Name of the chart that forwards what its agents tell; their own events come on the same stream."""
 
 _SHOWN_INPUTS = ("command", "file_path", "pattern", "path", "summary", "question", "reason")
 _WIDTH = 100
+_SPACE = re.compile("[ \t\n\r]+")
 _MAX_PLAN_LINES = 12
 _STEP_MARKS = {
     "pending": ("○", "dim"),
@@ -61,6 +64,7 @@ class LiveOutput:
         self._complaint = ""
         self._plan_told: list[str] = []
         self._in_text = False
+        self._arriving = VisibleStream()
 
     def __call__(self, event: InspectionEvent) -> None:
         handler = _HANDLERS.get(event["type"])
@@ -71,7 +75,8 @@ class LiveOutput:
         """End the line of streamed text, if one is open."""
         if self._in_text:
             self._in_text = False
-            self._stream.write("\n")
+            self._stream.write(f"{_moved_in(self._arriving.end())}\n")
+            self._arriving = VisibleStream()
             self._stream.flush()
 
     def log(self, level: str, message: str, data: Mapping[str, Any]) -> None:
@@ -85,7 +90,7 @@ class LiveOutput:
             return
         self.end_line()
         self._stream.flush()
-        text = self._without_repetition(" ".join(visible(message).split()))
+        text = self._without_repetition(_in_a_row(message))
         style = "red" if level in ("error", "critical") else "yellow"
         print("  " + Painter(sys.stderr)(_cut(text, 2 * _WIDTH), style), file=sys.stderr, flush=True)
 
@@ -138,19 +143,20 @@ class LiveOutput:
             parts.append(f"{usage.total_tokens:,} tokens")
             if cost is not None:
                 parts.append(f"${cost:.4f}")
-        name = self._paint(" › ".join(shown), "bold")
+        name = self._paint(visible_line(" › ".join(shown)), "bold")
         if "executing" in shown and self._agent:
             name += " " + self._paint(self._agent, "bold", "blue")
         return f"{self._paint('●', 'cyan')} {name}" + self._paint("  " + " · ".join(parts) if parts else "", "dim")
 
     def _chosen(self, event: str, data: Mapping[str, Any]) -> None:
         if event == "AGENT_SELECTED":
-            self._agent = visible(str(data["agent"]))
+            self._agent = visible_line(str(data["agent"]))
             return
         decision = data["decision"]
-        mode = f" {visible(str(decision['mode']))}" if decision.get("mode") else ""
+        mode = f" {visible_line(str(decision['mode']))}" if decision.get("mode") else ""
         why = _short(decision.get("reason") or decision.get("summary") or "")
-        self._line(f"  {self._paint('arbiter', 'dim')} {decision['type']}{mode}  {self._paint(why, 'dim')}")
+        kind = visible_line(str(decision["type"]))
+        self._line(f"  {self._paint('arbiter', 'dim')} {kind}{mode}  {self._paint(why, 'dim')}")
 
     def _emit(self, event: InspectionEvent) -> None:
         is_forwarded = self._is_orchestrated and event["actor"] == "root"
@@ -159,12 +165,12 @@ class LiveOutput:
             teller(self, event["data"])
 
     def _crashed(self, event: InspectionEvent) -> None:
-        self._line(self._paint(f"{event['actor']} crashed: {visible(event['error'])}", "red"))
+        self._line(self._paint(f"{visible_line(event['actor'])} crashed: {visible_line(event['error'])}", "red"))
 
     # ------------------------------------------------------------ what an agent does
 
     def _text(self, data: Mapping[str, Any]) -> None:
-        text = visible(data["text"]).replace("\n", "\n    ")
+        text = _moved_in(self._arriving.feed(data["text"]))
         self._stream.write(text if self._in_text else f"    {text.lstrip()}")
         self._in_text = True
         self._stream.flush()
@@ -174,7 +180,8 @@ class LiveOutput:
         given = call["input"]
         shown = next((str(given[key]) for key in _SHOWN_INPUTS if given.get(key)), "")
         text = shown or (json.dumps(given, ensure_ascii=False) if given else "")
-        self._line(f"  {self._paint('▸', 'blue')} {visible(call['name'])} {self._paint(_short(text), 'dim')}")
+        text = _cut(exact_line(_words(text)), _WIDTH)
+        self._line(f"  {self._paint('▸', 'blue')} {exact_line(call['name'])} {self._paint(text, 'dim')}")
 
     def _tool_result(self, output: Mapping[str, Any]) -> None:
         mark = self._paint("✗", "red") if output["is_error"] else self._paint("✓", "green")
@@ -197,7 +204,7 @@ class LiveOutput:
 
 def _gist(output: Mapping[str, Any]) -> str:
     """The line of a result that says most: a command's last one, else the first; its notes in brackets only alone."""
-    lines = [line for line in str(output["content"]).splitlines() if line.strip()]
+    lines = [line for line in str(output["content"]).split("\n") if line.strip()]
     lines = [line for line in lines if not (line.startswith("[") and line.endswith("]"))] or lines
     if not lines:
         return ""
@@ -208,7 +215,20 @@ def _gist(output: Mapping[str, Any]) -> str:
 
 
 def _short(text: str) -> str:
-    return _cut(visible(" ".join(text.split())), _WIDTH)
+    return _cut(_in_a_row(text), _WIDTH)
+
+
+def _in_a_row(text: str) -> str:
+    return visible_line(_words(text))
+
+
+def _words(text: str) -> str:
+    """The text with each run of white space as one space. White space that is no ASCII stays, and is made visible."""
+    return _SPACE.sub(" ", text).strip(" ")
+
+
+def _moved_in(text: str) -> str:
+    return text.replace("\n", "\n    ")
 
 
 def _cut(line: str, width: int) -> str:

@@ -7,6 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
+from rawko.vocabulary.visible import visible_json
+
 _TAKEN = ("event", "level", "timestamp")
 
 
@@ -36,7 +38,7 @@ class RunLog:
             processors=[
                 structlog.processors.add_log_level,
                 structlog.processors.TimeStamper(fmt="iso", utc=True),
-                structlog.processors.JSONRenderer(ensure_ascii=False),
+                structlog.processors.JSONRenderer(visible_json),
             ],
         )
 

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
 from rawko.cli import READER_GONE
+from rawko.vocabulary.visible import exact, exact_line, visible, visible_json, visible_line
 
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+__all__ = [
+    "BAD_INPUT",
+    "Painter",
+    "complain",
+    "exact",
+    "exact_line",
+    "nobody_reads",
+    "silence",
+    "uses_colour",
+    "visible",
+    "visible_json",
+    "visible_line",
+    "write_out",
+]
+
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 
 BAD_INPUT = 2
@@ -21,11 +35,6 @@ def complain(message: str) -> int:
     """Say what is wrong on standard error; returns the exit code for bad input."""
     print(f"rawko: {visible(message)}", file=sys.stderr)
     return BAD_INPUT
-
-
-def visible(text: str) -> str:
-    """Text whose control characters can hide nothing on a terminal; newlines and tabs stay."""
-    return _CONTROLS.sub("�", text)
 
 
 def uses_colour(stream: TextIO) -> bool:

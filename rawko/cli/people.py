@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from rawko.cli.output import Painter, visible
+from rawko.cli.output import Painter, exact, exact_line, visible, visible_line
+from rawko.machines.agent_loop.failures import FILE_TEXTS, SHOWN_LINES
 from rawko.runtime.ports import Answer, Question
 from rawko.vocabulary.messages import ToolCall
 
@@ -31,8 +32,6 @@ _AGAIN = {
     "pause": "Please say how to go on; Ctrl-D leaves it paused.",
     "approval": "Please answer o(nce), t(ool), a(lways) or d(eny), or say why not in more than one word.",
 }
-MAX_SHOWN_LINES = 30
-"""Of one value of a call. A command is shown whole: nobody should allow what they have not seen."""
 
 
 class TerminalPeople:
@@ -78,8 +77,8 @@ class TerminalPeople:
     def _print(self, question: Question) -> None:
         self._before()
         paint = Painter(sys.stderr)
-        tool = visible(question.call.name) if question.call is not None else ""
-        heading = _HEADINGS[question.kind].format(agent=visible(question.agent) or "The agent", tool=tool)
+        tool = exact_line(question.call.name) if question.call is not None else ""
+        heading = _HEADINGS[question.kind].format(agent=visible_line(question.agent) or "The agent", tool=tool)
         print(paint(heading, "bold", "yellow"), file=sys.stderr)
         for line in _lines_of(question):
             print(f"  {line}", file=sys.stderr)
@@ -119,7 +118,7 @@ class TerminalPeople:
 def _lines_of(question: Question) -> Iterator[str]:
     """What is asked; of a call everything that it would do, so that a yes is a yes to something seen."""
     if question.call is None or question.kind != "approval":
-        yield from visible(question.text).splitlines()
+        yield from visible(question.text).split("\n")
         return
     for name, value in question.call.input.items():
         yield from _shown(question.call, name, value)
@@ -127,12 +126,12 @@ def _lines_of(question: Question) -> Iterator[str]:
 
 def _shown(call: ToolCall, name: str, value: Any) -> Iterator[str]:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    lines = visible(text).splitlines() or [""]
+    lines = exact(text.removesuffix("\n")).split("\n")
     if len(lines) == 1:
-        yield f"{visible(name)}: {lines[0]}"
+        yield f"{exact_line(name)}: {lines[0]}"
         return
-    limit = len(lines) if (call.name, name) == ("bash", "command") else MAX_SHOWN_LINES
-    yield f"{visible(name)}:"
+    limit = SHOWN_LINES if (call.name, name) in FILE_TEXTS else len(lines)
+    yield f"{exact_line(name)}:"
     yield from (f"  | {line}" for line in lines[:limit])
     if len(lines) > limit:
         yield f"  … {len(lines) - limit} more lines"

@@ -12,7 +12,7 @@ from rawko.app.pinning import chart_at, pin
 from rawko.app.scenario_text import Scenario
 from rawko.app.scenario_trial import Target
 from rawko.chart import Chart, ChartError, load_chart
-from rawko.cli.output import complain, visible
+from rawko.cli.output import complain, visible, visible_line
 from rawko.cli.settings import settings_here
 from rawko.config import ConfigError
 from rawko.runtime.errors import BindingsNotFound
@@ -103,8 +103,8 @@ def _write(place: _Place, found: Scenario, made: bool) -> int:
             f"{feature}: the scenario does not pass beside the others there; it was taken out:\n{problem}"
         )
     if made:
-        print(f"rawko: the run's chart is now beside it: {place.chart}", file=sys.stderr)
-    print(f"{feature}: {visible(found.title)}")
+        print(visible_line(f"rawko: the run's chart is now beside it: {place.chart}"), file=sys.stderr)
+    print(visible_line(f"{feature}: {found.title}"))
     return 0
 
 
@@ -116,6 +116,6 @@ def _why_it_fails(place: _Place, found: Scenario) -> str:
     try:
         result = run_contracts([place.chart], only=found.title)
     except ContractsUnavailable as error:
-        print(f"rawko: not tried: {error}", file=sys.stderr)
+        print(visible(f"rawko: not tried: {error}"), file=sys.stderr)
         return ""
     return "\n".join([*result.errors, result.failures]).strip()

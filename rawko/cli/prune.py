@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 import sys
@@ -15,7 +14,7 @@ from rawko.app.pruning import ENDED, Choice, Plan, Pruning, is_unfinished, plan_
 from rawko.app.record import list_records
 from rawko.app.recovery.finding import DAMAGED, problems
 from rawko.app.rewinding import REWOUND
-from rawko.cli.output import complain
+from rawko.cli.output import complain, visible_json, visible_line
 from rawko.cli.run import current_folder
 from rawko.config import ConfigError, Flags, Settings, load_settings
 from rawko.vocabulary.documents import accepted
@@ -87,16 +86,17 @@ def _is_agreed(plan: Plan) -> bool:
     if not sys.stdin.isatty():
         return False
     for record in plan.doomed:
-        print(f"{record.run}  {record.outcome}")
+        print(visible_line(f"{record.run}  {record.outcome}"))
     return input(f"Remove {_count(len(plan.doomed), 'run')} for good? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _show(plan: Plan, options: PruneOptions) -> int:
     if options.as_json:
-        print(json.dumps({"would_remove": [r.run for r in plan.doomed], "kept": [asdict(one) for one in plan.kept]}))
+        told = {"would_remove": [r.run for r in plan.doomed], "kept": [asdict(one) for one in plan.kept]}
+        print(visible_json(told))
         return 0
     for record in plan.doomed:
-        print(f"{record.run}  {record.outcome}")
+        print(visible_line(f"{record.run}  {record.outcome}"))
     _show_kept(plan)
     print(f"{_count(len(plan.doomed), 'run')} would be removed" if plan.doomed else "nothing to prune")
     return 0
@@ -104,7 +104,7 @@ def _show(plan: Plan, options: PruneOptions) -> int:
 
 def _tell(plan: Plan, done: Pruning, options: PruneOptions) -> int:
     if options.as_json:
-        print(json.dumps({**asdict(done), "kept": [asdict(one) for one in plan.kept]}))
+        print(visible_json({**asdict(done), "kept": [asdict(one) for one in plan.kept]}))
         return 0
     _show_kept(plan)
     print(
@@ -116,7 +116,7 @@ def _tell(plan: Plan, done: Pruning, options: PruneOptions) -> int:
 
 def _show_kept(plan: Plan) -> None:
     for one in plan.kept:
-        print(f"{one.run}  stays: {one.why}")
+        print(visible_line(f"{one.run}  stays: {one.why}"))
 
 
 def _count(number: int, what: str) -> str:

@@ -18,7 +18,7 @@ from rawko.app.headless import Headless
 from rawko.cli.interrupts import KILLED, Interrupts
 from rawko.cli.live import LiveOutput
 from rawko.cli.logs import RunLog
-from rawko.cli.output import complain, nobody_reads
+from rawko.cli.output import complain, nobody_reads, visible_line
 from rawko.cli.overrides.terminal import Steering
 from rawko.cli.people import TerminalPeople, user
 from rawko.cli.summary import print_report
@@ -144,7 +144,7 @@ async def _run(run: Run, *, as_json: bool, quiet: bool, people: People | None) -
     settings = run.settings
     run.check()
     stream = sys.stderr if as_json else sys.stdout
-    live = LiveOutput(stream, run.usage, f"run {run.id} in {settings.workspace} ({_asked(run)})")
+    live = LiveOutput(stream, run.usage, visible_line(f"run {run.id} in {settings.workspace} ({_asked(run)})"))
     show = _Show(run)
     steering = Steering(run, live.end_line)
     run.on_override = steering.tell

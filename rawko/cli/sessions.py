@@ -15,7 +15,7 @@ from rawko.app.past import run_of
 from rawko.app.record import RunRecord
 from rawko.app.resuming import prepare
 from rawko.cli.history import tell_finished
-from rawko.cli.output import complain, visible
+from rawko.cli.output import complain, exact, visible, visible_line
 from rawko.cli.people import user
 from rawko.cli.run import NO_BOUNDS, Bounds, execute
 from rawko.cli.settings import settings_here
@@ -88,7 +88,7 @@ def answer_command(run: str, text: str, kinds: tuple[str, ...], *, as_json: bool
         problem = _why_not(record, asyncio.run(open_question(going)), kinds)
         if problem is None and is_at_work(record.settings, run):
             leave(record.settings, run, "answer", who=user(), text=text)
-            print(f"told the process that has run {run} at work")
+            print(visible_line(f"told the process that has run {run} at work"))
             return 0
     except ConfigError as error:
         return complain(str(error))
@@ -138,5 +138,6 @@ def _why_not(record: RunRecord, asked: Asked | None, kinds: tuple[str, ...]) -> 
     if asked is None:
         return f"run {run!r} asks nothing; go on with: rawko resume {run}"
     if asked.kind not in kinds:
-        return f"run {run!r} waits for something else: {visible(asked.text)}\n{how_to_answer(asked.kind, run)}"
+        text = exact(asked.text) if asked.kind == "approval" else visible(asked.text)
+        return f"run {run!r} waits for something else: {text}\n{how_to_answer(asked.kind, run)}"
     return None

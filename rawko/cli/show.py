@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from rawko.app.conversation import text_of
 from rawko.app.explaining import ContextChange, Ended, Explanation
 from rawko.app.overview import Overview
-from rawko.cli.output import Painter, visible
+from rawko.cli.output import Painter, visible, visible_line
 from rawko.interpreter.choices import Candidate, Choice
 from rawko.interpreter.values import Record, Vector, thaw
 from rawko.vocabulary.snapshot import FileChange
@@ -29,7 +29,7 @@ def print_explanation(told: Explanation, stream: TextIO) -> None:
     paint = Painter(stream)
     record = told.record
     when = datetime.fromtimestamp(record.time).strftime("%Y-%m-%d %H:%M:%S")
-    print(paint(visible(f"step {record.seq} of run {record.run}"), "bold"), file=stream)
+    print(paint(visible_line(f"step {record.seq} of run {record.run}"), "bold"), file=stream)
     rows = [("when", when), ("machine", record.actor), ("event", told.cause)]
     if record.receipt not in (None, "taken"):
         rows.append(("receipt", str(record.receipt)))
@@ -37,13 +37,13 @@ def print_explanation(told: Explanation, stream: TextIO) -> None:
         rows.append(("from", " ".join(told.before[1:] or told.before)))
     rows.append(("to", " ".join(told.after[1:] or told.after) or "-"))
     for name, text in rows:
-        print(f"{paint(f'{name:<9}', 'dim')}{visible(text)}", file=stream)
+        print(f"{paint(f'{name:<9}', 'dim')}{visible_line(text)}", file=stream)
     for title, lines in _sections(told):
         found = list(lines)
         if found:
-            print(f"\n{paint(title, 'bold')}", file=stream)
+            print(f"\n{paint(visible_line(title), 'bold')}", file=stream)
             for line in found:
-                print(f"  {visible(line)}", file=stream)
+                print(f"  {visible_line(line)}", file=stream)
     if told.problem:
         print(f"\n{paint('not told: how it was chosen', 'yellow')}\n  {visible(told.problem)}", file=stream)
 
@@ -185,7 +185,7 @@ def _mapping(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    lines = text.splitlines() or [""]
+    lines = text.split("\n")
     yield from lines[:_TEXT_LINES]
     if len(lines) > _TEXT_LINES:
         yield f"… {len(lines) - _TEXT_LINES} more lines"
@@ -210,7 +210,7 @@ def print_overview(told: Overview) -> None:
     """A run, line by line."""
     paint = Painter(sys.stdout)
     record = told.record
-    print(paint(visible(f"run {record.run}"), "bold"))
+    print(paint(visible_line(f"run {record.run}"), "bold"))
     outcome = told.outcome if told.process is None else f"at work in process {told.process}"
     rows = [
         ("task", record.task),
@@ -235,11 +235,11 @@ def print_overview(told: Overview) -> None:
     rows.append(("recorded", f"{told.steps} steps, {told.snapshots} snapshots"))
     rows += [("used", f"{model}: {_usage(usage)}") for model, usage in told.usage.items()]
     for name, text in rows:
-        first, *more = visible(text).splitlines() or [""]
+        first, *more = visible(text).split("\n")
         print(f"{paint(f'{name:<10}', 'dim')}{first}")
         for line in more[:_TEXT_LINES]:
             print(f"{'':<10}{line}")
     if told.changes:
         print(paint(f"{len(told.changes)} files changed:", "bold"))
         for change in told.changes:
-            print(f"  {visible(file_line(change))}")
+            print(f"  {visible_line(file_line(change))}")

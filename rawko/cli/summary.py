@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping
 from typing import Any, TextIO
 
 from rawko.app.report import Report
-from rawko.cli.output import Painter, visible
+from rawko.cli.output import Painter, exact, visible, visible_json, visible_line
 
 MAX_DIFF_LINES = 400
 MAX_FILES = 100
@@ -43,7 +42,7 @@ def print_report(report: Report, *, as_json: bool) -> None:
     """Print the summary; with `as_json` on standard error, and the report as the last line of standard output."""
     _print_summary(report, sys.stderr if as_json else sys.stdout, with_diff=not as_json)
     if as_json:
-        print(json.dumps(report.to_json(), ensure_ascii=False), flush=True)
+        print(visible_json(report.to_json()), flush=True)
 
 
 def _print_summary(report: Report, stream: TextIO, *, with_diff: bool) -> None:
@@ -51,9 +50,9 @@ def _print_summary(report: Report, stream: TextIO, *, with_diff: bool) -> None:
     verdict, colour = ("Not started", "red") if report.is_bad_input else _VERDICTS[report.outcome]
     where = f" in state {report.state}" if report.outcome in ("needs_person", "failure") else ""
     print(file=stream)
-    print(paint(verdict + where, "bold", colour), file=stream)
+    print(paint(verdict + visible_line(where), "bold", colour), file=stream)
     if report.summary:
-        print(visible(report.summary), file=stream)
+        print(_moved_in(visible(report.summary)), file=stream)
     if report.question is not None:
         _print_question(report.question, report.run, stream)
     if report.outcome == "limit":
@@ -62,7 +61,7 @@ def _print_summary(report: Report, stream: TextIO, *, with_diff: bool) -> None:
         print(_REMEDIES.get(str(report.error.get("code")), ""), file=stream)
     print(_counts(report), file=stream)
     for note in report.notes:
-        print(paint(f"note: {visible(note)}", "yellow"), file=stream)
+        print(paint(f"note: {visible_line(note)}", "yellow"), file=stream)
     if report.files_changed:
         _print_files(report.files_changed, stream, paint)
         if with_diff:
@@ -85,8 +84,14 @@ def _counts(report: Report) -> str:
 
 
 def _print_question(question: Mapping[str, Any], run: str, stream: TextIO) -> None:
-    print(visible(str(question.get("text") or "")), file=stream)
+    show = exact if question.get("kind") == "approval" else visible
+    print(_moved_in(show(str(question.get("text") or ""))), file=stream)
     print(how_to_answer(str(question.get("kind")), run), file=stream)
+
+
+def _moved_in(text: str) -> str:
+    """The text with its further lines moved in, so that none of them passes for a line of the summary itself."""
+    return text.replace("\n", "\n  ")
 
 
 def _how_to_go_on(report: Report) -> str:
@@ -99,13 +104,13 @@ def _how_to_go_on(report: Report) -> str:
 def _print_files(paths: tuple[str, ...], stream: TextIO, paint: Painter) -> None:
     print(paint(f"{len(paths)} file{'' if len(paths) == 1 else 's'} changed:", "bold"), file=stream)
     for path in paths[:MAX_FILES]:
-        print(f"  {visible(path)}", file=stream)
+        print(f"  {visible_line(path)}", file=stream)
     if len(paths) > MAX_FILES:
         print(paint(f"  … {len(paths) - MAX_FILES} more", "dim"), file=stream)
 
 
 def _print_diff(diff: str, stream: TextIO, paint: Painter) -> None:
-    lines = diff.splitlines()
+    lines = diff.removesuffix("\n").split("\n") if diff else []
     for line in lines[:MAX_DIFF_LINES]:
         print(paint(visible(line), *diff_style(line)), file=stream)
     if len(lines) > MAX_DIFF_LINES:

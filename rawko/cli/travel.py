@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ from rawko.app.resuming import ResumePlan, plan_resume
 from rawko.app.rewinding import REWOUND, Rewound, rewind
 from rawko.cli.history import tell_finished, tell_lost
 from rawko.cli.interrupts import KILLED, tidying
-from rawko.cli.output import Painter, complain, nobody_reads, visible
+from rawko.cli.output import Painter, complain, exact_line, nobody_reads, visible, visible_json, visible_line
 from rawko.cli.settings import settings_here
 from rawko.cli.show import file_line, short
 from rawko.cli.summary import diff_style
@@ -43,7 +42,7 @@ def _carry_out(
         with tidying():
             told = asyncio.run(_awaited(do(settings_here())))
         if as_json:
-            print(json.dumps(told.to_json(), ensure_ascii=False))
+            print(visible_json(told.to_json()))
         else:
             tell(told)
     except ConfigError as error:
@@ -100,12 +99,12 @@ def _place(run: str, text: str) -> Address:
 
 def _print_difference(told: Difference) -> None:
     paint = Painter(sys.stdout)
-    print(paint(visible(f"{told.before} → {told.after}"), "bold"))
+    print(paint(visible_line(f"{told.before} → {told.after}"), "bold"))
     if told.files is not None:
         print(paint(f"\nfiles: {len(told.files)} changed" if told.files else "\nfiles: the same", "bold"))
         for change in told.files:
-            print(f"  {visible(file_line(change))}")
-        for line in told.diff.splitlines():
+            print(f"  {visible_line(file_line(change))}")
+        for line in told.diff.removesuffix("\n").split("\n") if told.diff else ():
             print(paint(visible(line), *diff_style(line)))
     if told.conversation is not None:
         print(paint("\nconversation" if told.conversation else "\nconversation: the same", "bold"))
@@ -119,7 +118,7 @@ def _print_difference(told: Difference) -> None:
 def _said_lines(said: Said, sign: str) -> Iterator[str]:
     role = said.message.get("role")
     who = f"{said.agent} " if said.agent else ""
-    lines = text_of(said.message).splitlines() or [""]
+    lines = text_of(said.message).split("\n")
     yield f"{sign} {who}{role}: {lines[0]}"
     yield from (f"{sign}     {line}" for line in lines[1:])
 
@@ -128,7 +127,7 @@ def _print_machine(told: Difference, fields: Sequence[FieldChange], paint: Paint
     states = _states(told)
     print(paint("\nmachine" if fields or states else "\nmachine: the same", "bold"))
     for line in (*states, *(line for change in fields for line in _field_lines(change))):
-        print(f"  {visible(line)}")
+        print(f"  {visible_line(line)}")
 
 
 def _states(told: Difference) -> list[str]:
@@ -172,18 +171,18 @@ def _print_rewound(told: Rewound) -> None:
     where = f"to step {told.step}" if told.step else "to a snapshot"
     what = f"run {told.run} is back {where}" if told.state else f"the files of run {told.run} are back {where}"
     states = " ".join(told.state[1:] or told.state)
-    print(paint(visible(what), "bold") + (f", in {visible(states)}" if states else ""))
+    print(paint(visible_line(what), "bold") + (f", in {visible_line(states)}" if states else ""))
     print(f"{len(told.changes)} file{'' if len(told.changes) == 1 else 's'} changed on disk")
     for change in told.changes:
-        print(f"  {visible(file_line(change))}")
+        print(f"  {visible_line(file_line(change))}")
     if told.is_edited:
         kept = told.safety.commit[:12]
         note = f"edits that were in no snapshot are kept: rawko rewind {told.run}@{kept} --files brings them back"
-        print(paint(visible(note), "yellow"))
+        print(paint(visible_line(note), "yellow"))
     if told.state:
-        print(visible(f"what came after it is kept: rawko rewind {told.run}@{told.came_from} brings it back"))
+        print(visible_line(f"what came after it is kept: rawko rewind {told.run}@{told.came_from} brings it back"))
         if told.outcome == REWOUND:
-            print(visible(f"go on from here with: rawko resume {told.run}"))
+            print(visible_line(f"go on from here with: rawko resume {told.run}"))
 
 
 def fork_command(
@@ -201,9 +200,10 @@ def fork_command(
 
 
 def _print_forked(told: Forked) -> None:
-    print(Painter(sys.stdout)(visible(f"run {told.run} is a fork of {told.parent.run}@{told.parent.step}"), "bold"))
-    print(visible(f"its folder: {told.folder}"))
-    print(visible(f"go on with: rawko resume {told.run}"))
+    what = f"run {told.run} is a fork of {told.parent.run}@{told.parent.step}"
+    print(Painter(sys.stdout)(visible_line(what), "bold"))
+    print(visible_line(f"its folder: {told.folder}"))
+    print(visible_line(f"go on with: rawko resume {told.run}"))
 
 
 def branch_command(address: str, name: str, message: str | None, *, is_forced: bool, as_json: bool) -> int:
@@ -221,10 +221,10 @@ def branch_command(address: str, name: str, message: str | None, *, is_forced: b
 def _print_branched(told: Branched) -> None:
     base = f", on top of {told.base[:7]}" if told.base else ""
     count = f"{len(told.files)} file{'' if len(told.files) == 1 else 's'}"
-    print(Painter(sys.stdout)(visible(f"branch {told.name} is at {told.commit[:7]}{base}: {count}"), "bold"))
+    print(Painter(sys.stdout)(visible_line(f"branch {told.name} is at {told.commit[:7]}{base}: {count}"), "bold"))
     for path in told.files:
-        print(f"  {visible(path)}")
-    print(visible(f"look at it with: git show {told.name}"))
+        print(f"  {visible_line(path)}")
+    print(visible_line(f"look at it with: git show {told.name}"))
 
 
 def replay_command(address: str, *, as_json: bool) -> int:
@@ -247,7 +247,7 @@ def _print_verified(told: Verified) -> None:
         print(paint("identical", "green") + f": {told.steps} steps replayed, no model asked, no tool run")
     else:
         print(paint("different", "red") + f" at step {told.step}, after {told.steps} identical ones")
-        print(visible(f"  {told.problem}"))
+        print(visible_line(f"  {told.problem}"))
 
 
 # ---------------------------------------------------------------- resume --dry-run
@@ -269,22 +269,22 @@ def _print_plan(told: ResumePlan) -> None:
     paint = Painter(sys.stdout)
     states = " ".join(told.state[1:] or told.state)
     where = f", in {states}" if states else ""
-    print(paint(visible(f"run {told.run} ({told.outcome}) stands at step {told.step}{where}"), "bold"))
+    print(paint(visible_line(f"run {told.run} ({told.outcome}) stands at step {told.step}{where}"), "bold"))
     for name, text in (told.charts or {}).items():
-        print(f"chart     {visible(name)} {text[:12]}")
+        print(f"chart     {visible_line(name)} {visible_line(text[:12])}")
     for agent, tools in (told.tools or {}).items():
-        print(visible(f"tools     {agent}: {', '.join(tools)}"))
+        print(visible_line(f"tools     {agent}: {', '.join(tools)}"))
     for restart in told.restarts:
-        print(visible(f"at work   {restart.actor}/{restart.id} ({restart.src}) {restart.what}"))
+        print(visible_line(f"at work   {restart.actor}/{restart.id} ({restart.src}) {restart.what}"))
     if told.question is not None:
-        print(visible(f"asks      {told.question.get('text')}"))
+        print(exact_line(f"asks      {told.question.get('text')}"))
     if told.lost is not None:
         print(f"older     the journal ends at step {told.step}, and the run had come further; the files go back to it")
     if told.edits:
         fate = "would be set back, and kept as a snapshot" if told.is_reset else "are kept as a snapshot, and stay"
         print(f"edited    since the last snapshot; these {fate}:")
         for change in told.edits:
-            print(f"            {visible(file_line(change))}")
+            print(f"            {visible_line(file_line(change))}")
     elif told.state:
         print("edited    nothing since the last snapshot")
     for problem in told.problems:

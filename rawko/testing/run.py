@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from rawko.testing.errors import ContractsUnavailable
+from rawko.vocabulary.visible import visible, visible_line
 
 if TYPE_CHECKING:
     from rawko.interpreter.bindings import Bindings
@@ -195,7 +196,7 @@ class _Listener:
             found = ScenarioResult(str(report.fspath), name, report.outcome, report.duration, text)
             self.scenarios.append(found)
             if self.report is not None:
-                print(f"{_MARKS[found.outcome]} {name}", file=self.report, flush=True)
+                print(f"{_MARKS[found.outcome]} {visible_line(name)}", file=self.report, flush=True)
 
     def pytest_internalerror(self, excrepr: Any) -> None:
         self.errors.append(str(excrepr))
@@ -220,10 +221,10 @@ def _conclude(result: ContractResult, report: TextIO, is_verbose: bool) -> None:
     from rawko.testing.coverage import coverage_table
 
     for text in (r.text for r in result.scenarios if r.outcome == "failed"):
-        print(f"\n{text}", file=report)
+        print(f"\n{visible(text)}", file=report)
     for error in result.errors:
-        print(f"\n{error}", file=report)
+        print(f"\n{visible(error)}", file=report)
     if result.coverage:
-        print(f"\n{coverage_table(result.coverage, is_verbose=is_verbose)}", file=report)
+        print(f"\n{visible(coverage_table(result.coverage, is_verbose=is_verbose))}", file=report)
     skipped = f", {result.skipped} skipped" if result.skipped else ""
     print(f"\n{result.passed} passed, {result.failed} failed{skipped}", file=report)

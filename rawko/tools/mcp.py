@@ -23,6 +23,7 @@ from typing import Any, Final
 from rawko.processes.launching import with_default_signals
 from rawko.runtime.ports import ToolOutcome, ToolSpec
 from rawko.tools.base import Arguments, Run, Tool, ToolFailure
+from rawko.vocabulary.visible import visible
 
 PREFIX: Final = "mcp__"
 MAX_NAME_CHARS: Final = 64
@@ -174,7 +175,7 @@ class McpTool(Tool):
         name = _UNUSABLE.sub("_", f"{PREFIX}{server.name}__{told.name}")[:MAX_NAME_CHARS]
         self.spec = ToolSpec(
             name=name,
-            description=str(told.description or told.title or told.name),
+            description=visible(str(told.description or told.title or told.name)),  # nothing that people cannot see
             input_schema=_checked_schema(server, told),
         )
 

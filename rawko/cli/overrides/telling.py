@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from rawko.app.overrides.override import Override, Reply
-from rawko.cli.output import visible
+from rawko.cli.output import visible_json, visible_line
 
 _STATES = 1
 """The first active state is the root of every chart, and says nothing."""
@@ -15,9 +13,9 @@ def told(override: Override | str, reply: Reply) -> str:
     """One line for people."""
     states = " ".join(reply.state[_STATES:] or reply.state)
     after = f": {reply.why}" if reply.why else f"; the run is in {states}" if states else ""
-    return visible(f"{override}: {reply.receipt}{after}")
+    return visible_line(f"{override}: {reply.receipt}{after}")
 
 
 def as_json(run: str, override: Override, reply: Reply) -> str:
     """One line for programs."""
-    return json.dumps({"run": run, "override": override.kind, **reply.to_json()}, ensure_ascii=False)
+    return visible_json({"run": run, "override": override.kind, **reply.to_json()})

@@ -14,6 +14,11 @@ from rawko.machines.agent_loop.context import AgentLoopContext
 from rawko.vocabulary.errors import Category, ErrorContext, ErrorDetails, ProviderCode
 
 ATTEMPT_CHARS = 200
+SHOWN_LINES = 30
+"""Of a file's text in a call that a person is asked about. All else is shown whole: nobody should allow what they
+have not seen."""
+FILE_TEXTS = frozenset({("write", "content"), ("edit", "old_string"), ("edit", "new_string")})
+"""Arguments that are texts of files, by tool."""
 MESSAGE_CHARS = 2_000
 """Of a tool's words in an error; its end says most, so that is what is kept of longer ones."""
 
@@ -31,6 +36,23 @@ def describe_call(call: Mapping[str, Any] | Any) -> str:
     shown = json.dumps(thaw(call["input"]), ensure_ascii=False)
     text = f"{call['name']} {shown}"
     return text if len(text) <= ATTEMPT_CHARS else text[: ATTEMPT_CHARS - 3] + "..."
+
+
+def whole_call(call: Mapping[str, Any] | Any) -> str:
+    """A tool call for a person to agree to: all of it, but for the later lines of long texts of files."""
+    given = thaw(call["input"])
+    shown = {key: _first_lines(value) if (call["name"], key) in FILE_TEXTS else value for key, value in given.items()}
+    return f"{call['name']} {json.dumps(shown, ensure_ascii=False)}"
+
+
+def _first_lines(text: Any) -> Any:
+    if not isinstance(text, str):
+        return text
+    lines = text.split("\n", SHOWN_LINES)
+    if len(lines) <= SHOWN_LINES:
+        return text
+    rest = lines.pop()
+    return "\n".join([*lines, f"… {rest.count(chr(10)) + 1} more lines"])
 
 
 def abridged(text: str) -> str:

@@ -15,7 +15,7 @@ from rawko.machines.agent_loop.calls import ending_text
 from rawko.machines.agent_loop.context import AgentLoopContext, Question, ToolEntry
 from rawko.machines.agent_loop.convergence import forget_repetition, repetition_question
 from rawko.machines.agent_loop.conversation import last_words, user_message
-from rawko.machines.agent_loop.failures import describe_call
+from rawko.machines.agent_loop.failures import whole_call
 from rawko.machines.agent_loop.turns import (
     answered,
     close_turn,
@@ -35,7 +35,7 @@ SCOPES = ("once", "tool", "always")
 @bindings.action
 def ask_approval(context: AgentLoopContext, event: Event) -> Updates:
     """The gate wants a person's yes."""
-    call = describe_call(open_tool_call(context).to_json())
+    call = whole_call(open_tool_call(context).to_json())
     text = texts.APPROVAL.format(agent=context.agent, call=call)
     return assign(question=Question(kind="approval", text=text))
 
