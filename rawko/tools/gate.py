@@ -21,7 +21,7 @@ from rawko.tools.approvals import Approvals
 from rawko.tools.base import CommandSubject, PathSubject, Subject, Tool
 from rawko.tools.matching import HIDDEN_COMMAND, Fit, fit_command, fit_path
 from rawko.tools.rules import Rule
-from rawko.tools.shell import read_script
+from rawko.tools.shell.reader import read_script
 from rawko.vocabulary.agent import ToolAccess
 from rawko.vocabulary.messages import ToolCall
 

@@ -11,23 +11,13 @@ from rawko.patterns.commands import command_regex
 from rawko.patterns.globs import rule_regex
 from rawko.tools.base import PathSubject
 from rawko.tools.rules import Rule
-from rawko.tools.shell import SimpleCommand
+from rawko.tools.shell.running import run_by
+from rawko.tools.shell.words import SimpleCommand, base_name
 
 Fit = Literal["yes", "maybe", "no"]
 
 HIDDEN_COMMAND = SimpleCommand(words=(), is_plain=False)
 """A command that a script may hold and that could not be read."""
-
-_RUNNERS = frozenset(
-    (
-        *("bash", "csh", "dash", "fish", "ksh", "mksh", "sh", "zsh"),
-        *(".", "builtin", "command", "eval", "exec", "source", "time", "trap"),
-        *("chroot", "doas", "env", "flock", "ionice", "nice", "nohup", "setsid", "stdbuf", "strace", "su", "sudo"),
-        *("find", "parallel", "screen", "script", "ssh", "systemd-run", "timeout", "tmux", "unshare", "watch", "xargs"),
-        *("awk", "gawk", "mawk", "node", "perl", "php", "python", "python2", "python3", "ruby"),
-    )
-)
-"""Programs that run what their arguments say."""
 
 
 def fit_path(rule: Rule, subject: PathSubject) -> Fit:
@@ -51,41 +41,34 @@ def fit_command(rule: Rule, command: SimpleCommand) -> Fit:
         return "yes" if command.is_plain and regex.fullmatch(command.text) else "no"
     if not command.words:
         return "maybe"
-    if any(regex.fullmatch(text) for text in (command.text, _with_base_name(command))):
+    runs = run_by(command)
+    if any(_is_meant(regex, one) for one in runs.certain):
         return "yes"
-    return "maybe" if _resembles(rule.pattern, command) else "no"
+    if runs.doubt or any(_is_meant(regex, one) for one in runs.possible):
+        return "maybe"
+    return "maybe" if any(_resembles(rule.pattern, one) for one in (*runs.certain, *runs.possible)) else "no"
 
 
-def _with_base_name(command: SimpleCommand) -> str:
+def _is_meant(regex: re.Pattern[str], command: SimpleCommand) -> bool:
+    """Under any spelling of the program's name: with its folder, in upper case (equal on macOS's file system)."""
     first, *rest = (word.text for word in command.words)
-    return " ".join([_base_name(first), *rest])
-
-
-def _base_name(word: str) -> str:
-    return word.rstrip("/").rpartition("/")[2]
+    names = dict.fromkeys((first, base_name(first), base_name(first).lower()))
+    return any(regex.fullmatch(" ".join([name, *rest])) for name in names)
 
 
 def _resembles(pattern: str, command: SimpleCommand) -> bool:
     """Whether the command may be one that the pattern means: its words in order with others in between
-    (`git -C x push`), behind another program (`sudo git push`, `sh -c 'git push'`), or hidden in an expansion."""
+    (`git -C x push`), or hidden in an expansion."""
     first = command.words[0]
     if not first.is_literal:
         return True
-    name = _base_name(first.text)
+    name = base_name(first.text)
     wanted = [command_regex(word) for word in pattern.split() if word != "*"]
-    is_hiding = any(not word.is_literal for word in command.words)
-    if name in _RUNNERS:
-        return is_hiding or _in_order(wanted, [token for word in command.words for token in _tokens(word.text)])
-    if wanted and not wanted[0].fullmatch(name):
+    if wanted and not any(wanted[0].fullmatch(one) for one in (name, name.lower())):
         return False
     # A word with white space in it is text (a commit's message), never a subcommand.
-    return is_hiding or _in_order(
-        wanted[1:], [word.text for word in command.words[1:] if not re.search(r"\s", word.text)]
-    )
-
-
-def _tokens(text: str) -> list[str]:
-    return [_base_name(token) or token for token in re.findall(r"[^\s;|&()<>'\"`$,\[\]{}]+", text)]
+    rest = [word for word in command.words[1:] if not re.search(r"\s", word.text)]
+    return any(not word.is_literal for word in command.words) or _in_order(wanted[1:], [word.text for word in rest])
 
 
 def _in_order(wanted: Sequence[re.Pattern[str]], tokens: Sequence[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rawko.tools.shell import SimpleCommand, read_script
+from rawko.tools.shell.reader import read_script
+from rawko.tools.shell.words import SimpleCommand
+from tests.tools import shell_oracle
 
 
 def texts(command: str) -> list[str]:
@@ -38,7 +41,7 @@ def texts(command: str) -> list[str]:
         ("cat <<'EOF' && git push\nrm x\nEOF\nls", ["cat", "git push", "ls"]),
         ("cat <<-END\n\trm x\n\tEND\nls", ["cat", "ls"]),
         ("echo a#b '#' \"#\"", ["echo a#b # #"]),
-        ("echo $((1 + 2))", ["1 + 2", "echo "]),
+        ("echo $((1 + 2))", ["echo "]),
         ("echo '$(no)' \\$(no", ["echo $(no) $"]),
     ],
 )
@@ -150,3 +153,57 @@ def expression(simple: SimpleCommand) -> str:
         return ".*"
     first, *rest = simple.words
     return re.escape(first.text) + "".join(" " + re.escape(w.text) if w.is_literal else "(?: .*|)" for w in rest)
+
+
+# ---------------------------------------------------------------- beside a real bash
+
+
+ORDINARY = (Path(__file__).parent / "ordinary_lines.txt").read_text().splitlines()
+"""What developers type; `<<` is followed by a document that speaks of rm."""
+
+FALSE_ALARMS = (
+    "python3 -c 'print(1)'",
+    "python3 - <<'E'\nprint(1)\nE",
+    "perl -pe 's/a/b/' f",
+    "node -e 'console.log(1)'",
+    'sed -i "s/1.0/$VERSION/" setup.py',
+    "grep -l a * | xargs sed -i 's/a/b/'",
+    "case $x in a) ls;; esac",
+    "f() { ls; }; f",
+    "a=(1 2); echo ${a[0]}",
+    "echo `date`",
+    "git push $remote",
+    "docker run -v $PWD:/w image ls",
+)
+"""Lines that run nothing of the kind and are denied all the same; docs/agents.md names the constructs."""
+
+
+def test_ordinary_lines_are_not_denied() -> None:
+    is_denied = shell_oracle.is_denied_by_gate(["deny bash(rm *)", "deny bash(shutdown*)", "deny bash(curl *evil*)"])
+    assert [line for line in ORDINARY if is_denied(with_document(line))] == []
+    assert len(ORDINARY) > 300
+
+
+def with_document(line: str) -> str:
+    end = re.search(r"(?<!<)<<(?!<)\s*'?(\w+)", line)
+    return f"{line}\nrm x\n{end[1]}\n" if end else line
+
+
+def test_what_is_denied_without_need_is_known() -> None:
+    is_denied = shell_oracle.is_denied_by_gate(["deny bash(rm *)"])
+    assert [line for line in FALSE_ALARMS if not is_denied(line)] == []
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap runs the lines")
+def test_no_line_that_ran_rm_was_let_through() -> None:
+    """A sample; `python -m tests.tools.shell_oracle` runs 25 000."""
+    figures = shell_oracle.measure(300, seed=20261122, bwrap="bwrap")
+    assert figures.missed == ()
+    assert figures.ran > 150, "the lines hardly ran anything"
+
+
+def test_every_way_of_the_generator_is_denied() -> None:
+    """Each way by itself, around the plainest spelling and one that cannot be read from its words."""
+    is_denied = shell_oracle.is_denied_by_gate(["deny bash(rm *)"])
+    let_through = [(case.ways, case.line) for case in shell_oracle.single_cases() if not is_denied(case.line)]
+    assert let_through == []

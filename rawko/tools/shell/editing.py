@@ -1,0 +1,61 @@
+"""Programs of sed and awk, as far as they surely run nothing.
+
+s/a/b/g; 5,10p; /x/d    read
+s/x/rm y/e, 1e rm y     a doubt
+{print $1}              read; system(...), "..." | getline and print | "..." are doubts
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_ADDRESS: Final = re.compile(
+    r"\s*(?:(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/[IM]*|\\(?P<d>[^\n\\])(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)[IM]*)"
+    r"\s*(?:,\s*(?:[+~]?\d+|\$|/(?:[^/\\\n]|\\.)*/[IM]*))?)?\s*!?\s*",
+    re.DOTALL,
+)
+_PLAIN: Final = re.compile(r"[=dDgGhHnNpPxz{}]|[lLqQ]\s*\d*|[btT]\s*\w*|:\s*\w+|#[^\n]*")
+_TEXT: Final = re.compile(r"[aic](?:[^\\\n]|\\.)*", re.DOTALL)
+_FILE: Final = re.compile(r"[rRwW]\s*[^\n]+")
+_SUBSTITUTE: Final = re.compile(
+    r"(?:s(?P<d>[^\\\n])(?:(?!(?P=d))[^\\]|\\.)*(?P=d)(?:(?!(?P=d))[^\\]|\\.)*(?P=d)(?P<flags>[gpiIm0-9]*(?:w\s*[^\n]+)?)"
+    r"|y(?P<y>[^\\\n])(?:(?!(?P=y))[^\\]|\\.)*(?P=y)(?:(?!(?P=y))[^\\]|\\.)*(?P=y))",
+    re.DOTALL,
+)
+_END: Final = re.compile(r"[ \t]*(?:[;\n]|(?=\})|\Z|(?=#))\s*")
+_BETWEEN: Final = re.compile(r"[ \t\n;]*")
+_AWK_RISKY: Final = re.compile(r"system|(?<!\|)\|(?!\|)|@|\|&|getline|include|load", re.IGNORECASE)
+
+
+def sed_doubt(program: str) -> str:
+    """Why a sed program may run something; "" where it surely does not."""
+    doubt = f"it holds the sed program {program[:40]!r}, which cannot be read for sure"
+    at = _skip(program, 0)
+    while at < len(program):
+        address = _ADDRESS.match(program, at)
+        at = address.end() if address else at
+        command = next(filter(None, (kind.match(program, at) for kind in (_SUBSTITUTE, _PLAIN, _TEXT, _FILE))), None)
+        if command is None:
+            return doubt
+        at = command.end()
+        if command.group() in ("{", "}"):
+            at = _skip(program, at)
+            continue
+        end = _END.match(program, at)
+        if end is None:
+            return doubt
+        at = _skip(program, end.end())
+    return ""
+
+
+def _skip(program: str, at: int) -> int:
+    match = _BETWEEN.match(program, at)
+    return match.end() if match else at
+
+
+def awk_doubt(program: str) -> str:
+    """Why an awk program may run something; "" where it surely does not."""
+    if _AWK_RISKY.search(program):
+        return f"it holds the awk program {program[:40]!r}, which may run others"
+    return ""
