@@ -472,6 +472,59 @@ Feature: The loop of one agent, tool call by tool call
     And statechart is not in a final configuration
     And event AGENT_DONE is emitted
 
+  Scenario: The next message goes on with the same conversation (AL-003, C-20)
+    Given state "idle" is active
+    And context field "is_interactive" is true
+    And context field "messages" is [{"role": "user", "content": [{"type": "text", "text": "Hello"}]}, {"role": "assistant", "content": [{"type": "text", "text": "Hello"}]}]
+    When I send event USER_MESSAGE with content="Write it", who="ada"
+    Then state "thinking" is active
+    And the input of actor "stream_agent" contains {"messages": [{"role": "user"}, {"role": "assistant"}, {"role": "user", "content": [{"type": "text", "text": "Write it"}]}]}
+
+  Scenario: A conversation that is over is done (C-20)
+    Given state "idle" is active
+    And context field "is_interactive" is true
+    When I send event END
+    Then state "done" is active
+    And the output contains {"outcome": "success"}
+
+  Scenario: Only a conversation can be over (C-20)
+    Given state "idle" is active
+    When I send event END
+    Then state "idle" is active
+
+  Scenario: A turn of a conversation is stopped, and the user goes on (C-20, C-29)
+    Given state "running_tool" is active
+    And context field "is_interactive" is true
+    And context field "open_call" is {"call": {"id": "c1", "name": "bash", "input": {"command": "sleep 99"}}, "is_truncated": false}
+    When I send event STOP_TURN with who="ada"
+    Then actor "execute_tool" is stopped
+    And state "stopping" is active
+    And event TURN_STOPPED is emitted with who="ada"
+    And the input of actor "capture_stopped" contains {"label": "cancelled", "touched": null}
+    When actor "capture_stopped" is done with {"snapshot": {"tree": "t1", "commit": "c1", "label": "cancelled", "skipped": []}}
+    Then state "idle" is active
+    And statechart is not in a final configuration
+
+  Scenario: A turn is stopped even where the workspace cannot be captured (C-20)
+    Given state "thinking" is active
+    And context field "is_interactive" is true
+    When I send event STOP_TURN
+    Then actor "stream_agent" is stopped
+    When actor "capture_stopped" fails with {"message": "the disk is full", "category": "unknown"}
+    Then state "idle" is active
+
+  Scenario: A capture that hangs does not keep the user waiting (C-20)
+    Given state "thinking" is active
+    And context field "is_interactive" is true
+    When I send event STOP_TURN
+    And I wait 8 seconds
+    Then state "idle" is active
+
+  Scenario: A run that nobody talks with is cancelled, not stopped (C-20)
+    Given state "thinking" is active
+    When I send event STOP_TURN
+    Then state "thinking" is active
+
   Scenario: The plan is made by a tool call that the machine answers (C-36)
     Given state "thinking" is active
     When actor "stream_agent" is done with

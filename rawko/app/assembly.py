@@ -43,11 +43,14 @@ def model_of(settings: Settings) -> str:
     return "scripted" if settings.provider == "scripted" else resolve_model(settings.model)
 
 
-def assemble(settings: Settings, run: str, agent: str | None, prompt: str, parts: Parts) -> Prepared:
+def assemble(
+    settings: Settings, run: str, agent: str | None, prompt: str, parts: Parts, *, is_interactive: bool = False
+) -> Prepared:
     """The machine that a run drives: one agent's, or the orchestrator's, which is told its task later.
 
     Args:
         prompt: What the agent is to do; empty where it, too, is told later.
+        is_interactive: The agent is talked with (C-20).
 
     Raises:
         ConfigError: A template or a chart that cannot be used.
@@ -76,7 +79,8 @@ def assemble(settings: Settings, run: str, agent: str | None, prompt: str, parts
     seed = _seed(run)
     if agent is not None:
         config = settings.agents[agent]
-        return _agent_alone(config, machines[config.chart], settings.max_iterations, prompt, seed)
+        alone = _agent_alone(config, machines[config.chart], settings.max_iterations, prompt, seed)
+        return (*alone[:2], {**alone[2], "is_interactive": is_interactive})
     arbiter = orchestrator_actors.OrchestratorPorts(parts.provider, model, arbiter_prompts, machines.__getitem__)
     return _orchestrator(settings, run, arbiter, seed)
 

@@ -39,6 +39,7 @@ class Driver:
         told_in: Field of the context that is not empty once the machine was told its task.
         first_words: None where the machine has its task already.
         is_resumed: It may be waiting for a person who was asked once, in vain.
+        is_interactive: Whenever the agent is done, the user is asked what comes next; the end of what is typed ends it.
         on_override: Told of overrides that others have left.
 
     Attributes:
@@ -53,6 +54,7 @@ class Driver:
     told_in: str
     first_words: FirstWords | None = None
     is_resumed: bool = False
+    is_interactive: bool = False
     on_override: OverrideListener | None = None
     question: dict[str, Any] | None = None
     halted: str | None = None
@@ -99,6 +101,14 @@ class Driver:
             return Reply(ENDED)
         return await give(self._actor, override)
 
+    def stop_turn(self, who: str = "") -> bool:
+        """Stop what an interactive agent does, so that the conversation goes on; False where it does nothing."""
+        actor = self._actor
+        if actor is None or actor.is_ended or self.is_cancelled or not actor.interpreter.can("STOP_TURN", who=who):
+            return False
+        actor.send("STOP_TURN", who=who)
+        return True
+
     async def drive(self, actor: Actor) -> None:
         """Run the machine until it ends, or until it has to wait."""
         self._actor = actor
@@ -109,7 +119,8 @@ class Driver:
                 actor.send("CANCEL", who=self._canceller)
             ended = asyncio.create_task(actor.run())
             waits = asyncio.create_task(self._must_wait.wait())
-            helpers = [asyncio.create_task(help(actor)) for help in (self._begin, self._ask_again, self._read_mail)]
+            steps = (self._begin, self._ask_again, self._read_mail, self._converse)
+            helpers = [asyncio.create_task(help(actor)) for help in steps]
             try:
                 await _first_of((ended, waits), helpers)
                 if not ended.done() and self.halted is None:
@@ -193,6 +204,25 @@ class Driver:
             else:
                 name, data = answer_event(asked.kind, answer.text, answer.who)
                 machine.put(name, data)
+
+    async def _converse(self, actor: Actor) -> None:
+        """Ask the user for the next message whenever the agent is idle, until there is none (C-20)."""
+        if not self.is_interactive:
+            return
+        try:
+            if self.first_words is not None:
+                await actor.wait_for(lambda a: not self._may_be_new(a))
+            while True:
+                await actor.wait_for("idle")
+                asked = Question("message", "", actor.context.get("agent", ""))
+                with self.watch.paused():
+                    answer = await self._asked_person(asked)
+                if answer is None:
+                    await actor.request("END", who="")
+                    return
+                await actor.request("USER_MESSAGE", content=answer.text, who=answer.who)
+        except (ActorStopped, ActorCrashed):
+            return  # it ended otherwise
 
     async def _asked_person(self, question: Question) -> Answer | None:
         """The answer; a question that has been waiting goes on waiting, whatever the policy for new ones."""

@@ -102,7 +102,12 @@ async def fork(
         files = await past.files_at(step, tree)
         past.check_whole(files)
         settings = _settings(past.record.settings, changes)
-        made = Run(settings, changes.task or past.record.task, _agent(past.record, changes))
+        made = Run(
+            settings,
+            changes.task or past.record.task,
+            _agent(past.record, changes),
+            is_interactive=past.record.is_interactive,
+        )
         folder = _folder(past.record, made.id, into)
         plan = _plan(past.record, made, tree, changes)
         _fill(past, files, folder)
@@ -264,6 +269,7 @@ async def _begin(past: Past, made: Run, folder: Path, tree: ReplayTree, files: S
             made.agent,
             parent=parent,
             head=record.head,
+            is_interactive=made.is_interactive,
             charts=record.charts,
             tools=record.tools,
         )

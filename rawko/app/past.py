@@ -304,6 +304,7 @@ def run_of(record: RunRecord, settings: Settings | None = None) -> Run:
         is_resumed=True,
         continues=record.continues,
         first_event=record.first_event,
+        is_interactive=record.is_interactive,
     )
 
 

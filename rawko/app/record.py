@@ -45,6 +45,7 @@ class RunRecord:
         charts: Hash of each chart by its name, and `tools` the names of each agent's tools, when the run began.
         continues: The run that has ended whose conversation it has taken over.
         rewinds: Rows of the journal in which the run was set back, each with the step that it went to.
+        is_interactive: It is a conversation with one agent.
         first_event: What its agent is told once it is ready, of a fork in which one alone begins with a task.
     """
 
@@ -60,6 +61,7 @@ class RunRecord:
     rewinds: tuple[tuple[int, int], ...] = ()
     continues: str | None = None
     first_event: tuple[str, Mapping[str, Any]] | None = None
+    is_interactive: bool = False
 
     @property
     def folder(self) -> Path:
@@ -87,11 +89,12 @@ def write_record(
     charts: Mapping[str, str] | None = None,
     tools: Mapping[str, Sequence[str]] | None = None,
     continues: str | None = None,
+    is_interactive: bool = False,
 ) -> None:
     """Remember how a run was started; the model by the name that is really asked, so that a resume asks the same.
 
     Args:
-        parent, head, charts, tools, continues: See `RunRecord`.
+        parent, head, charts, tools, continues, is_interactive: See `RunRecord`.
 
     Raises:
         ConfigError: It cannot be written.
@@ -104,6 +107,7 @@ def write_record(
         "task": task,
         "agent": agent,
         "continues": continues,
+        "is_interactive": is_interactive,
         "parent": None if parent is None else parent.to_json(),
         "head": head,
         "charts": dict(charts or {}),
@@ -192,6 +196,7 @@ def read_record(run: str, current: Settings) -> RunRecord:
         rewinds=found.rewinds,
         first_event=None if begun is None else (begun.event, begun.data),
         continues=found.continues,
+        is_interactive=found.is_interactive,
     )
 
 

@@ -69,6 +69,7 @@ class RecordFile(BaseModel):
     tools: dict[str, tuple[str, ...]] = {}
     rewinds: tuple[tuple[int, int], ...] = ()
     continues: str | None = None
+    is_interactive: bool = False
 
     @model_validator(mode="after")
     def _is_whole(self) -> RecordFile:

@@ -104,6 +104,7 @@ class Run:
         first_event: What a fresh machine is told once it is idle, instead of the task.
         is_cancel: Take the run up only to end it: no model is asked, no tool is run.
         log: Where the machine's log lines go.
+        is_interactive: A conversation with one agent: when it is done, the user says what comes next.
         on_override: Told of every override that another process has left, and of what became of it.
     """
 
@@ -118,6 +119,7 @@ class Run:
     continues: str | None = None
     first_event: tuple[str, Mapping[str, Any]] | None = None
     is_cancel: bool = False
+    is_interactive: bool = False
     id: str = field(default_factory=new_id)
     _driver: Driver | None = None
     _cancelled_by: str | None = None
@@ -140,15 +142,20 @@ class Run:
         Raises:
             ConfigError: Empty task, unknown agent, or a chart that cannot be used.
         """
-        if not self.task.strip():
+        if not self.task.strip() and (not self.is_interactive or self.continues is not None):
             raise ConfigError('the task is empty; say what is to be done: rawko run "Add a --version option"')
         if self.agent is not None and self.agent not in self.settings.agents:
             raise ConfigError(f"there is no agent {self.agent!r}{accepted(self.settings.agents, found=self.agent)}")
         machines = agent_machines(self.settings)
         check_prices(self.settings, self.agent)
+        chart = None if self.agent is None else machines[self.settings.agents[self.agent].chart][0]
+        if self.is_interactive:
+            if chart is None:
+                raise ConfigError("a conversation is with one agent: name it (--agent NAME)")
+            if not {"END", "STOP_TURN"} <= set(chart.events):
+                raise ConfigError(f"the chart of agent {self.agent!r} does not take the events END and STOP_TURN")
         if self.continues is not None:
             continuing.check_followed(self.settings, self.continues)
-            chart = None if self.agent is None else machines[self.settings.agents[self.agent].chart][0]
             if chart is not None and continuing.EVENT not in chart.events:
                 raise ConfigError(f"the chart of agent {self.agent!r} does not take the event {continuing.EVENT}")
 
@@ -157,7 +164,16 @@ class Run:
 
         Source: C-12.
         """
-        return Run(self.settings, self.task, self.agent, self.people, self.observe, self.log)
+        return Run(
+            self.settings,
+            self.task,
+            self.agent,
+            self.people,
+            self.observe,
+            self.log,
+            continues=self.continues,
+            is_interactive=self.is_interactive,
+        )
 
     def machine(self, provider: Any = None, toolbox: Any = None, workspace: Any = None) -> Prepared:
         """Chart, bindings and input of the run's machine; without the parts it can be looked at and replayed.
@@ -168,7 +184,7 @@ class Run:
         prompt = self.task if self._has_task_as_input else ""
         people = UntimedPeople(self.people, self._stopwatch)
         parts = Parts(people, self._out_of_time, provider, toolbox, workspace)
-        return assemble(self.settings, self.id, self.agent, prompt, parts)
+        return assemble(self.settings, self.id, self.agent, prompt, parts, is_interactive=self.is_interactive)
 
     def cancel(self, who: str = "") -> None:
         """Stop through the machine: tools are stopped, the workspace captured, the run recorded as cancelled."""
@@ -191,6 +207,10 @@ class Run:
         if self._driver is None:
             raise ConfigError(f"run {self.id!r} has not begun")
         return await self._driver.override(Override.new(checked, text, who))
+
+    def stop_turn(self, who: str = "") -> bool:
+        """Stop what the agent of a conversation does, and let the user go on; False where it does nothing."""
+        return self._driver is not None and self._driver.stop_turn(who)
 
     async def kill_tools(self) -> None:
         """Kill every process of a tool at once; for somebody who cannot wait for `cancel`."""
@@ -258,6 +278,7 @@ class Run:
             self._stopwatch,
             told_in="task" if self.agent is None else "messages",
             is_resumed=self.is_resumed and not self.is_cancel,
+            is_interactive=self.is_interactive and not self.is_cancel,
             on_override=self.on_override,
         )
         if self.is_cancel or self._cancelled_by is not None:
@@ -347,6 +368,7 @@ class Run:
             self.task,
             self.agent,
             continues=self.continues,
+            is_interactive=self.is_interactive,
             head=await asyncio.to_thread(head_of, self.settings.workspace, self.settings.environ),
             charts=charts_of(self.settings, self.agent),
             tools=tools_of(self.settings, toolbox),
@@ -425,7 +447,15 @@ class Run:
     async def _legacy_of(self, run: str) -> continuing.Legacy:
         """What the run that this one continues leaves to it."""
         record = continuing.check_followed(self.settings, run)
-        followed = Run(record.settings, record.task, record.agent, id=run, is_resumed=True, continues=record.continues)
+        followed = Run(
+            record.settings,
+            record.task,
+            record.agent,
+            id=run,
+            is_resumed=True,
+            continues=record.continues,
+            is_interactive=record.is_interactive,
+        )
         return await continuing.legacy_of(followed, record)
 
     # ------------------------------------------------------------ closing and reporting

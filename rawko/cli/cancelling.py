@@ -49,6 +49,7 @@ def _cancel_here(record: RunRecord, *, as_json: bool) -> int:
         is_resumed=True,
         is_cancel=True,
         continues=record.continues,
+        is_interactive=record.is_interactive,
     )
     going.cancel(who=user())
     report: Report = asyncio.run(going.execute())

@@ -36,6 +36,7 @@ class Interrupts:
 
     Args:
         cancel: Asks the machine to end.
+        stop_turn: Asked first, at Ctrl-C: True where that ends only what is being done, and the session goes on.
         kill_tools: Ends what the machine has started, at once.
         task: The machine's run, which is cancelled after that.
     """
@@ -43,8 +44,13 @@ class Interrupts:
     SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def __init__(
-        self, cancel: Callable[[], object], kill_tools: Callable[[], Awaitable[object]], task: asyncio.Future[Any]
+        self,
+        cancel: Callable[[], object],
+        kill_tools: Callable[[], Awaitable[object]],
+        task: asyncio.Future[Any],
+        stop_turn: Callable[[], bool] = lambda: False,
     ) -> None:
+        self._stop_turn = stop_turn
         self._cancel = cancel
         self._kill_tools = kill_tools
         self._task = task
@@ -55,7 +61,7 @@ class Interrupts:
     def __enter__(self) -> None:
         loop = asyncio.get_running_loop()
         for number in self.SIGNALS:
-            loop.add_signal_handler(number, self._interrupt)
+            loop.add_signal_handler(number, self._interrupt, number)
 
     def __exit__(self, *error: object) -> None:
         loop = asyncio.get_running_loop()
@@ -63,7 +69,10 @@ class Interrupts:
             loop.remove_signal_handler(number)
             signal.signal(number, handler)
 
-    def _interrupt(self) -> None:
+    def _interrupt(self, number: int) -> None:
+        if number == signal.SIGINT and not self._count and self._stop_turn():
+            self._tell("\nrawko: stopping the turn; press Ctrl-C again to cancel the run")
+            return
         self._count += 1
         if self._count == 1:
             self._tell("\nrawko: cancelling; press Ctrl-C again to kill")

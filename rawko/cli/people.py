@@ -20,16 +20,19 @@ _SCOPES = {"o": "once", "y": "once", "yes": "once", "t": "tool", "a": "always", 
 _HEADINGS = {
     "clarify": "{agent} asks:",
     "pause": "{agent} has paused:",
+    "message": "",
     "approval": "{agent} wants to use the tool {tool}:",
 }
 _PROMPTS = {
     "clarify": "Your answer > ",
     "pause": "What should it do now? > ",
+    "message": "{agent} > ",
     "approval": "Allow it? [o]nce, this [t]ool from now on, [a]lways everything, [d]eny > ",
 }
 _AGAIN = {
     "clarify": "Please answer in words; Ctrl-D leaves the question open.",
     "pause": "Please say how to go on; Ctrl-D leaves it paused.",
+    "message": "Say what comes next; Ctrl-D ends the conversation.",
     "approval": "Please answer o(nce), t(ool), a(lways) or d(eny), or say why not in more than one word.",
 }
 
@@ -64,8 +67,9 @@ class TerminalPeople:
         self._print(question)
         self._forget_what_was_typed()
         while True:
-            print(_PROMPTS[question.kind], end="", file=sys.stderr, flush=True)
-            line = await self._line()
+            prompt = _PROMPTS[question.kind].format(agent=visible(question.agent) or "you")
+            print(prompt, end="", file=sys.stderr, flush=True)
+            line = await self._whole_line() if question.kind == "message" else await self._line()
             if line is None:
                 print(file=sys.stderr)
                 return None
@@ -74,8 +78,18 @@ class TerminalPeople:
                 return Answer(answer, who=user())
             print(_AGAIN[question.kind], file=sys.stderr)
 
+    async def _whole_line(self) -> str | None:
+        """As `_line`; a line that ends with a backslash goes on with the next one."""
+        lines: list[str] = []
+        while (line := await self._line()) is not None and line.endswith("\\"):
+            lines.append(line[:-1])
+            print("… ", end="", file=sys.stderr, flush=True)
+        return None if line is None and not lines else "\n".join([*lines, line or ""])
+
     def _print(self, question: Question) -> None:
         self._before()
+        if question.kind == "message":
+            return
         paint = Painter(sys.stderr)
         tool = exact_line(question.call.name) if question.call is not None else ""
         heading = _HEADINGS[question.kind].format(agent=visible_line(question.agent) or "The agent", tool=tool)

@@ -8,21 +8,25 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rawko.app import Report, Run
 from rawko.app.continuing import check_followed
 from rawko.app.headless import Headless
+from rawko.app.past import run_of
+from rawko.app.record import read_record
+from rawko.app.repeating import differences
 from rawko.cli.interrupts import KILLED, Interrupts
 from rawko.cli.live import LiveOutput
 from rawko.cli.logs import RunLog
 from rawko.cli.output import complain, nobody_reads, visible_line
 from rawko.cli.overrides.terminal import Steering
 from rawko.cli.people import TerminalPeople, user
+from rawko.cli.settings import settings_here
 from rawko.cli.summary import print_report
-from rawko.config import ConfigError, Flags, load_settings
+from rawko.config import ConfigError, Flags, checked_headless, load_settings
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.ports import People
 from rawko.vocabulary.budget import Budget, duration_ms
@@ -75,10 +79,14 @@ class RunOptions:
     record: Path | None = None
     sandbox: bool | None = None
     continues: str | None = None
+    interactive: bool = False
+    again: str | None = None
 
 
 def run_command(options: RunOptions) -> int:
     """Run the task; returns the exit code."""
+    if options.again is not None:
+        return _run_again(options, options.again)
     try:
         flags = Flags(
             provider=options.provider,
@@ -97,10 +105,61 @@ def run_command(options: RunOptions) -> int:
         agent = options.agent
         if options.continues is not None and agent is None:
             agent = check_followed(settings, options.continues).agent
-        run = Run(settings, _as_text(options.task), agent=agent, continues=options.continues)
+        run = Run(
+            settings,
+            _as_text(options.task),
+            agent=agent,
+            continues=options.continues,
+            is_interactive=options.interactive,
+        )
     except ConfigError as error:
         return complain(str(error))
     return execute(run, as_json=options.json, quiet=options.quiet, is_headless=options.headless is not None)
+
+
+def _run_again(options: RunOptions, earlier: str) -> int:
+    """The task and the settings of a recorded run once more, on the files as they are (C-12)."""
+    try:
+        _refuse_beside_again(options)
+        current = settings_here(yes=options.yes)
+        record = read_record(earlier, current)
+        settings = replace(
+            record.settings,
+            budget=options.bounds.budget().over(record.settings.budget),
+            max_iterations=options.max_iterations or record.settings.max_iterations,
+            headless=record.settings.headless
+            if options.headless is None
+            else checked_headless("--headless", options.headless),
+            record=None,
+        )
+        for line in differences(record):
+            print(f"rawko: since run {earlier}: {visible_line(line)}", file=sys.stderr)
+        run = run_of(record, settings).reset()
+    except ConfigError as error:
+        return complain(str(error))
+    return execute(run, as_json=options.json, quiet=options.quiet, is_headless=options.headless is not None)
+
+
+def _refuse_beside_again(options: RunOptions) -> None:
+    given = {
+        "TASK": options.task or None,
+        "--provider": options.provider,
+        "--scenario": options.scenario,
+        "--model": options.model,
+        "--agent": options.agent,
+        "--agents": options.agents,
+        "--cassette": options.cassette,
+        "--record": options.record,
+        "--sandbox": options.sandbox,
+        "--continue": options.continues,
+        "--interactive": options.interactive or None,
+    }
+    found = [name for name, value in given.items() if value is not None]
+    if found:
+        raise ConfigError(
+            f"--again takes the task and the settings of run {options.again!r}, so {found[0]} cannot be given; "
+            "accepted beside it: --yes, --headless, --max-cost, --max-tokens, --max-time, --max-iterations, --json, -q"
+        )
 
 
 def execute(run: Run, *, as_json: bool, quiet: bool, people: People | None = None, is_headless: bool = False) -> int:
@@ -110,6 +169,8 @@ def execute(run: Run, *, as_json: bool, quiet: bool, people: People | None = Non
         people: Who is asked; whoever sits at the terminal, if None.
         is_headless: Nobody at the terminal is asked, whoever sits there.
     """
+    if run.is_interactive and (people is not None or is_headless or not _has_person()):
+        return complain(f"run {run.id!r} is a conversation: it needs a terminal to talk on, and no --headless")
     if people is None and (is_headless or not _has_person()):
         people = Headless(run.settings.headless, run.settings.default_answers)
     try:
@@ -166,7 +227,8 @@ async def _run(run: Run, *, as_json: bool, quiet: bool, people: People | None) -
 
         run.log = write
         task = asyncio.ensure_future(run.execute())
-        stack.enter_context(Interrupts(lambda: run.cancel(who=user()), run.kill_tools, task))
+        who = user()
+        stack.enter_context(Interrupts(lambda: run.cancel(who), run.kill_tools, task, lambda: run.stop_turn(who)))
         try:
             return await task
         except asyncio.CancelledError:

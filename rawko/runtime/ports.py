@@ -258,9 +258,9 @@ class WorkspaceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Something that only a person can answer."""
+    """Something that only a person can answer; a "message" is the next thing that the user says in a conversation."""
 
-    kind: Literal["clarify", "pause", "approval"]
+    kind: Literal["clarify", "pause", "approval", "message"]
     text: str
     agent: str = ""
     call: ToolCall | None = None

@@ -24,7 +24,7 @@ def test_no_key_and_no_endpoint(rawko: Shell) -> None:
 
 
 USAGE = [
-    (("run",), "Missing argument 'TASK'"),
+    (("run",), "the task is empty; say what is to be done"),
     (
         ("run", "a", "--max-iterations", "0"),
         "Invalid value for '--max-iterations': Input should be greater than or equal to 1",

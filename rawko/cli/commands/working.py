@@ -11,7 +11,9 @@ from rawko.cli.commands.options import HeadlessOption, MaxCost, MaxTime, MaxToke
 
 
 def run(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="What is to be done, in your words.", show_default=False)],
+    task: Annotated[
+        str, typer.Argument(metavar="TASK", help="What is to be done, in your words.", show_default=False)
+    ] = "",
     provider: Annotated[Optional[str], typer.Option(help="anthropic, scripted or cassette.")] = None,  # noqa: UP045
     scenario: Annotated[
         Optional[str],  # noqa: UP045
@@ -52,6 +54,13 @@ def run(
         Optional[str],  # noqa: UP045
         typer.Option("--continue", metavar="RUN", help="Go on with the conversation of this run, which has ended."),
     ] = None,
+    again: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="RUN", help="The task and settings of this run once more, on the files as they are."),
+    ] = None,
+    interactive: Annotated[
+        bool, typer.Option("--interactive", "-i", help="Talk with one agent: when it is done, say what comes next.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Allow every tool call that rules do not deny.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No live output; only the summary.")] = False,
@@ -77,6 +86,8 @@ def run(
         record,
         sandbox,
         continues=continues,
+        interactive=interactive,
+        again=again,
     )
     raise typer.Exit(run_command(options))
 

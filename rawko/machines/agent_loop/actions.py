@@ -293,6 +293,16 @@ def cancel_run(context: AgentLoopContext, event: Event) -> Updates:
     )
 
 
+@bindings.action
+def stop_turn(context: AgentLoopContext, event: Event) -> Updates:
+    """Stop what is being done, as `cancel_run` does; what a person says next begins a new turn (C-20)."""
+    return (
+        cancel_run(context, event),
+        assign(summary=texts.STOPPED, is_compacting=False, touched=None),
+        tell_observers("TURN_STOPPED", context, who=str(event.data.get("who") or "")),
+    )
+
+
 def _cancelled_entry(context: AgentLoopContext) -> ToolEntry | None:
     """The open call's place in the tool history; a clarify or pause has none."""
     if context.open_call is None or context.open_call.call.name in MODELS:

@@ -368,6 +368,14 @@ TABLE = [
         appends=[user(block("c4", texts.CANCELLED_CALL, is_error=True))],
     ),
     Row(
+        "stop_turn",
+        {"open_call": CLARIFY, "is_compacting": True, "touched": ["a"]},
+        data={"who": "ada"},
+        assigns={"summary": "Stopped by the user.", "is_compacting": False, "touched": None, **EMPTY},
+        appends=[user(block("c4", texts.CANCELLED_CALL, is_error=True))],
+        tells=["emit TURN_STOPPED"],
+    ),
+    Row(
         "pause_repeating",
         {
             "repeated": {"kind": "error", "call": "bash make", "times": 3, "tree": "t", "message": "boom"},

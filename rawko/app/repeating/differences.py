@@ -1,0 +1,48 @@
+"""What has changed since a run: its charts, its agents' tools, and the files since its last snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rawko.app.meanwhile import edits_since, named
+from rawko.app.needs import charts_of, tools_of
+from rawko.app.past import check_workspace, open_archive
+from rawko.app.record import RunRecord
+from rawko.config import ConfigError
+from rawko.runtime.ports import WorkspaceError
+from rawko.vocabulary.snapshot import FileChange, Snapshot
+
+
+def differences(record: RunRecord) -> Iterator[str]:
+    """Lines for people, none where all is as it was.
+
+    Raises:
+        ConfigError: The workspace is gone, or a chart cannot be used any more.
+    """
+    check_workspace(record)
+    now = charts_of(record.settings, record.agent)
+    changed = [name for name, digest in record.charts.items() if now.get(name, digest) != digest]
+    if changed:
+        yield f"charts have changed: {', '.join(sorted(changed))}"
+    have = tools_of(record.settings)
+    for agent, names in record.tools.items():
+        gone = sorted(set(names) - set(have.get(agent, ())))
+        if gone:
+            yield f"agent {agent!r} has these tools no more: {', '.join(gone)}"
+    yield from _files(record)
+
+
+def _files(record: RunRecord) -> Iterator[str]:
+    try:
+        last = _last(record)
+        changes: tuple[FileChange, ...] = () if last is None else edits_since(record.settings, last)
+    except (ConfigError, WorkspaceError) as error:
+        yield f"its files cannot be compared: {error}"
+        return
+    if changes:
+        yield f"files have changed: {named(tuple(change.path for change in changes))}"
+
+
+def _last(record: RunRecord) -> Snapshot | None:
+    with open_archive(record.settings) as archive:
+        return archive.last(record.run)
