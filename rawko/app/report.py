@@ -10,12 +10,13 @@ from rawko.interpreter.values import thaw
 from rawko.runtime.actor import Actor
 from rawko.vocabulary.usage import Usage
 
-Outcome = Literal["success", "failure", "limit", "cancelled", "needs_person"]
+Outcome = Literal["success", "failure", "limit", "cancelled", "needs_person", "interrupted"]
 EXIT_CODES: Final[Mapping[str, int]] = {
     "success": 0,
     "failure": 1,
     "limit": 3,
     "needs_person": 4,
+    "interrupted": 5,
     "cancelled": 130,
 }
 BAD_INPUT: Final = 2
@@ -101,7 +102,7 @@ def verdict_of(
     if actor.interpreter.final:
         outcome, problem = _outcome(output)
     elif problem is not None:
-        outcome = "failure"
+        outcome = "interrupted"
     elif question is not None or is_cancelled:
         outcome, problem = _stopped(question), None
     else:
@@ -111,7 +112,7 @@ def verdict_of(
     summary = str(output.get("summary") or "")
     if outcome == "limit" and question is not None and not actor.interpreter.final:
         summary = str(question.get("text") or "")
-    if outcome == "failure" and not summary and error:
+    if outcome in ("failure", "interrupted") and not summary and error:
         summary = str(error.get("message", ""))
     is_untouched = not actor.context.get("history") and not output.get("tool_steps")
     return Verdict(
@@ -142,9 +143,9 @@ def _output(actor: Actor) -> Mapping[str, Any]:
 def _outcome(output: Mapping[str, Any]) -> tuple[Outcome, str | None]:
     """The outcome that the output names, and what is wrong with it; a machine that names none has succeeded."""
     found = output.get("outcome", "success")
-    if found in EXIT_CODES:
+    if found in EXIT_CODES and found != "interrupted":
         return found, None
-    known = ", ".join(map(repr, get_args(Outcome)))
+    known = ", ".join(repr(one) for one in get_args(Outcome) if one != "interrupted")
     return "failure", f"the machine's output names the outcome {found!r}; accepted: {known}"
 
 

@@ -41,6 +41,7 @@ from rawko.app.record import (
 from rawko.app.recovery.begun import MarkingToolbox
 from rawko.app.recovery.finding import check_store, fit_of, known_snapshot, lost_by, refusal
 from rawko.app.recovery.fit import Lost
+from rawko.app.recovery.halting import HaltingProvider
 from rawko.app.recovery.setback import lost_note, set_back
 from rawko.app.report import Report, Verdict, verdict_of
 from rawko.app.spending import Stopwatch, UntimedPeople, bounds_of, check_prices, default_price
@@ -59,6 +60,7 @@ from rawko.runtime.ports import Answer, People, Provider, Question, Toolbox, Wor
 from rawko.runtime.recorded import Recorded, read_recorded
 from rawko.runtime.replay import ReplayError, replay
 from rawko.runtime.session import LogWriter, Session
+from rawko.runtime.shortage import shortage_of
 from rawko.tools.leftovers import Leftovers
 from rawko.vocabulary.documents import accepted
 from rawko.vocabulary.snapshot import ChangedFiles
@@ -90,6 +92,12 @@ def _files_noted(workspace: Any) -> dict[str, Any]:
     """The snapshot that holds the files as they are known to be, by its commit."""
     latest = workspace.latest
     return {} if latest is None else {"snapshot": latest.commit}
+
+
+def _breakdown(error: BaseException | None) -> str | None:
+    """Why a machine had to stop where it stood, if nothing of its own is at fault: its journal, or what has run out."""
+    is_one = isinstance(error, JournalError) or (error is not None and shortage_of(error, is_own=True) is not None)
+    return str(error) if is_one else None
 
 
 @dataclass(slots=True)
@@ -260,10 +268,12 @@ class Run:
             await driver.drive(actor)
             files, diff = await witness.end(is_halted=driver.halted is not None)
         self._note_unused(actor, provider)
-        problem = driver.halted or (str(actor.error) if isinstance(actor.error, JournalError) else None)
+        problem = driver.halted or _breakdown(actor.error)
         if problem is not None:  # what was committed stands: it can go on from there
             self._notes.append(self._how_to_go_on())
         verdict = verdict_of(actor, question=driver.question, is_cancelled=driver.is_cancelled, problem=problem)
+        if problem is not None and not has_record(self.settings, self.id):
+            verdict = replace(verdict, outcome="failure")  # there is nothing left to go on with
         question = driver.question if verdict.outcome == "needs_person" else None
         report = self._report(verdict, question, files, diff, int((time.monotonic() - started) * 1000))
         return report if problem is not None else self._kept(report)
@@ -330,7 +340,8 @@ class Run:
         marking = MarkingToolbox(
             toolbox, settings=self.settings, run=self.id, row=lambda: real.row or 0, halt=driver.halt
         )
-        chart, bindings, given = self.machine(meter, marking, workspace)
+        provider = HaltingProvider(meter, driver.halt)
+        chart, bindings, given = self.machine(provider, marking, workspace)
         session = Session(
             run=self.id,
             log=self.log,
@@ -508,5 +519,6 @@ class Run:
             note = (
                 f"the run has ended, but its report is not kept: {error}; once that is mended: rawko resume {self.id}"
             )
-            return replace(report, notes=(*report.notes, note))
+            error_told = {"category": "unknown", "message": f"the report cannot be kept: {error}"}
+            return replace(report, outcome="interrupted", error=error_told, notes=(*report.notes, note))
         return report

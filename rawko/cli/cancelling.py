@@ -54,7 +54,7 @@ def _cancel_here(record: RunRecord, *, as_json: bool) -> int:
     going.cancel(who=user())
     report: Report = asyncio.run(going.execute())
     print_report(report, as_json=as_json)
-    return 0 if report.outcome == "cancelled" else 1
+    return 0 if report.outcome == "cancelled" else report.exit_code or 1
 
 
 def _cancel_there(record: RunRecord, settings: Settings, *, as_json: bool) -> int:

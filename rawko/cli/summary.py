@@ -17,6 +17,7 @@ _VERDICTS = {
     "limit": ("Limit reached", "yellow"),
     "cancelled": ("Task cancelled", "yellow"),
     "needs_person": ("A person is needed", "yellow"),
+    "interrupted": ("Interrupted", "yellow"),
 }
 _REMEDIES = {
     "authentication": "Check ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN).",
@@ -48,7 +49,7 @@ def print_report(report: Report, *, as_json: bool) -> None:
 def _print_summary(report: Report, stream: TextIO, *, with_diff: bool) -> None:
     paint = Painter(stream)
     verdict, colour = ("Not started", "red") if report.is_bad_input else _VERDICTS[report.outcome]
-    where = f" in state {report.state}" if report.outcome in ("needs_person", "failure") else ""
+    where = f" in state {report.state}" if report.outcome in ("needs_person", "failure", "interrupted") else ""
     print(file=stream)
     print(paint(verdict + visible_line(where), "bold", colour), file=stream)
     if report.summary:

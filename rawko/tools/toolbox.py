@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rawko.runtime.ports import ApprovalScope, GateVerdict, ToolOutcome, ToolSpec
+from rawko.runtime.shortage import Shortage, shortage_of
 from rawko.tools.approvals import Approvals
 from rawko.tools.base import Arguments, Run, Subject, Tool, ToolFailure
 from rawko.tools.bash import Bash, BashSettings
@@ -202,8 +203,10 @@ class Tools:
                 return _failed(f"{call.name}: invalid input: " + "; ".join(problems), "invalid_input")
             return _Ready(tool, tool.subject(call.input))
         except ToolFailure as failure:
+            _raise_shortage(tool, failure)
             return _failed(f"{call.name}: {failure.message}", failure.code)
         except Exception as error:  # noqa: BLE001 (a tool is foreign code here)
+            _raise_shortage(tool, error, is_own=True)
             return _broken(tool, error, touched=())
 
     @staticmethod
@@ -211,8 +214,10 @@ class Tools:
         try:
             return _sendable(await tool.run(run))
         except ToolFailure as failure:
+            _raise_shortage(tool, failure)
             return _failed(f"{tool.spec.name}: {failure.message}", failure.code, failure.touched)
         except Exception as error:  # noqa: BLE001 (a tool is foreign code here)
+            _raise_shortage(tool, error, is_own=True)
             return _broken(tool, error, touched=() if tool.spec.is_read_only else None)
 
     def _unknown(self, agent: str, name: str) -> str:
@@ -244,6 +249,13 @@ def _failed(message: str, code: str, touched: tuple[str, ...] = ()) -> ToolOutco
 def _broken(tool: Tool, error: Exception, touched: tuple[str, ...] | None) -> ToolOutcome:
     message = f"{tool.spec.name} is broken ({type(error).__name__}: {error}); repeating the call cannot help"
     return ToolOutcome(visible(message), is_error=True, is_broken=True, touched=touched, details={"code": "broken"})
+
+
+def _raise_shortage(tool: Tool, error: Exception, *, is_own: bool = False) -> None:
+    """Raises Shortage where neither the call nor the tool is at fault: it could not be carried out at all."""
+    what = shortage_of(error, is_own=is_own)
+    if what is not None:
+        raise Shortage(f"the tool {tool.spec.name!r} cannot be run: {what}") from error
 
 
 def _refused(verdict: GateVerdict) -> ToolOutcome:

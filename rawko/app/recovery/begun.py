@@ -15,6 +15,7 @@ from rawko.app.breakdown import halted
 from rawko.app.record import runs_folder
 from rawko.config import Settings
 from rawko.runtime.ports import ApprovalScope, GateVerdict, Toolbox, ToolOutcome, ToolSpec
+from rawko.runtime.shortage import Shortage
 from rawko.vocabulary.messages import ToolCall
 
 _MARK: Final = "begun"
@@ -51,7 +52,8 @@ class MarkingToolbox:
 
     Args:
         row: The latest committed row.
-        halt: Told why the run has to stop where no mark can be written: what is begun then would be forgotten.
+        halt: Told why the run has to stop: no mark can be written, so that what is begun would be forgotten; or the
+            process has run out of what every tool needs.
     """
 
     def __init__(
@@ -78,7 +80,11 @@ class MarkingToolbox:
             except OSError as error:
                 self._halt(f"the state folder {str(self._settings.state_dir)!r} cannot be written: {error.strerror}")
                 await halted()
-        return await self._toolbox.run(agent, call)
+        try:
+            return await self._toolbox.run(agent, call)
+        except Shortage as error:
+            self._halt(str(error))
+            return await halted()
 
     async def aclose(self) -> None:
         """It is closed by whoever opened it."""

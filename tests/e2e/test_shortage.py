@@ -1,0 +1,83 @@
+"""What runs out in the middle of a run: it is interrupted, told alike everywhere, and goes on with what was not done."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from tests.cli.conftest import Typed
+from tests.cli.shell import RAWKO, Ended, Shell, call, says
+
+INTERRUPTED = 5
+
+
+def limited(rawko: Shell, limit: str, *words: str) -> Ended:
+    """A command of a process that may use so much."""
+    ran = ("sh", "-c", f'ulimit {limit}; exec "$@"', "sh", *RAWKO, *words)
+    done = subprocess.run(ran, cwd=rawko.folder, env=rawko.environ(), stdin=subprocess.DEVNULL, capture_output=True)
+    ended = Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+    assert "Traceback" not in ended.text, ended.text
+    return ended
+
+
+def test_too_few_open_files_interrupt_a_run_which_then_goes_on(rawko: Shell, typed: Typed) -> None:
+    """Whatever it is that cannot be opened first, at every limit between none and enough."""
+    scenario = rawko.scenario(
+        says("developer", call("bash", command="echo one >> log.txt")),
+        says("developer", call("write", file_path="a.txt", content="x"), call("grep", pattern="x")),
+        says("developer", call("bash", command="echo two >> log.txt")),
+        says("developer", call("complete", summary="Done.")),
+    )
+    words = ("run", "Log", "--agent", "developer", "--yes", "--json", "--scenario", str(scenario))
+    interrupted = 0
+    for limit in (15, 17, 19, 21, 23, 40):
+        for name in ("log.txt", "a.txt"):
+            (rawko.folder / name).unlink(missing_ok=True)
+        few = limited(rawko, f"-n {limit}", *words)
+        if few.code == 2:
+            assert "Too many open files" in few.err or "cannot be" in few.err, few.text
+            continue
+        run = few.report["run"]
+        if few.code != 0:
+            interrupted += 1
+            assert (few.code, few.report["outcome"]) == (INTERRUPTED, "interrupted"), few.text
+            assert f"go on with: rawko resume {run}" in "".join(few.report["notes"])
+            listed = {one["run"]: one["outcome"] for one in map(json.loads, typed("runs", "--json").out.splitlines())}
+            assert listed[run] == "interrupted"
+            assert json.loads(typed("show", run, "--json").out)["outcome"] == "interrupted"
+            done = typed("resume", run, "--json")
+            assert (done.code, done.report["summary"]) == (0, "Done."), done.text
+        assert rawko.read("log.txt") == "one\ntwo\n", limit
+    assert interrupted, "at some limit a run begins and cannot go on"
+
+
+def test_a_report_that_cannot_be_kept_leaves_the_run_interrupted(rawko: Shell, typed: Typed) -> None:
+    scenario = rawko.scenario(
+        says(
+            "developer",
+            call(
+                "bash",
+                command="for run in ../state/*/runs/*; do mkdir -p $run/report.json/x; done; echo one >> log.txt",
+            ),
+        ),
+        says("developer", call("complete", summary="Done.")),
+    )
+    ended = typed("run", "Log", "--agent", "developer", "--yes", "--json", "--scenario", str(scenario))
+    assert (ended.code, ended.report["outcome"]) == (INTERRUPTED, "interrupted"), ended.text
+    run = ended.report["run"]
+    assert json.loads(typed("runs", "--json").out)["outcome"] == "interrupted"
+    (report,) = rawko.state.glob(f"*/runs/{run}/report.json")
+    (report / "x").rmdir()
+    report.rmdir()
+    done = typed("resume", run, "--json")
+    assert (done.code, done.report["summary"]) == (0, "Done.")
+    assert rawko.read("log.txt") == "one\n"
+
+
+@pytest.mark.parametrize("words", [("--headless", "fail"), ()])
+def test_a_failure_of_the_agent_stays_one(rawko: Shell, typed: Typed, words: tuple[str, ...]) -> None:
+    scenario = rawko.scenario(says("developer", call("bash", command="false")), *[says("developer", text="No.")] * 3)
+    ended = typed("run", "Log", "--agent", "developer", "--yes", "--json", "--scenario", str(scenario), *words)
+    assert (ended.code, ended.report["outcome"]) == (1, "failure"), ended.text
