@@ -1,4 +1,4 @@
-"""What runs out in the middle of a run: it is interrupted, told alike everywhere, and goes on with what was not done."""
+"""What runs out in the middle of a run: it is interrupted, told alike everywhere, and goes on where it was."""
 
 from __future__ import annotations
 
