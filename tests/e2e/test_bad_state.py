@@ -275,7 +275,7 @@ def test_a_report_that_cannot_be_written_is_shown_and_written_later(rawko: Shell
         says("developer", call("bash", command=spoil)), says("developer", call("complete", summary="Done."))
     )
     done = typed("run", "Log", *ALONE, "--scenario", str(scenario), "--json")
-    assert (done.code, done.report["summary"]) == (0, "Done."), done.text
+    assert (done.code, done.report["outcome"], done.report["summary"]) == (5, "interrupted", "Done."), done.text
     run = done.report["run"]
     (folder,) = rawko.state.glob("*/runs/*/report.json")
     assert f"its report is not kept: {folder}: cannot be written" in done.report["notes"][-1]

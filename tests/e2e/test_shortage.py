@@ -53,29 +53,6 @@ def test_too_few_open_files_interrupt_a_run_which_then_goes_on(rawko: Shell, typ
     assert interrupted, "at some limit a run begins and cannot go on"
 
 
-def test_a_report_that_cannot_be_kept_leaves_the_run_interrupted(rawko: Shell, typed: Typed) -> None:
-    scenario = rawko.scenario(
-        says(
-            "developer",
-            call(
-                "bash",
-                command="for run in ../state/*/runs/*; do mkdir -p $run/report.json/x; done; echo one >> log.txt",
-            ),
-        ),
-        says("developer", call("complete", summary="Done.")),
-    )
-    ended = typed("run", "Log", "--agent", "developer", "--yes", "--json", "--scenario", str(scenario))
-    assert (ended.code, ended.report["outcome"]) == (INTERRUPTED, "interrupted"), ended.text
-    run = ended.report["run"]
-    assert json.loads(typed("runs", "--json").out)["outcome"] == "interrupted"
-    (report,) = rawko.state.glob(f"*/runs/{run}/report.json")
-    (report / "x").rmdir()
-    report.rmdir()
-    done = typed("resume", run, "--json")
-    assert (done.code, done.report["summary"]) == (0, "Done.")
-    assert rawko.read("log.txt") == "one\n"
-
-
 @pytest.mark.parametrize("words", [("--headless", "fail"), ()])
 def test_a_failure_of_the_agent_stays_one(rawko: Shell, typed: Typed, words: tuple[str, ...]) -> None:
     scenario = rawko.scenario(says("developer", call("bash", command="false")), *[says("developer", text="No.")] * 3)
