@@ -157,6 +157,11 @@ def running_folder(settings: Settings, run: str) -> Path:
     return settings.state_dir / "running" / run
 
 
+def outputs_folder(settings: Settings, run: str) -> Path:
+    """Where the whole outputs of a run's commands are."""
+    return settings.state_dir / "outputs" / run
+
+
 def open_toolbox(settings: Settings, active_states: Callable[[], Collection[str]], run: str = "") -> Toolbox:
     """All tools of a run behind the gate.
 
@@ -174,6 +179,7 @@ def open_toolbox(settings: Settings, active_states: Callable[[], Collection[str]
             settings.workspace,
             state_dir=settings.state_dir,
             running=running_folder(settings, run),
+            outputs=outputs_folder(settings, run),
             agents={name: config.tools for name, config in settings.agents.items()},
             rules=settings.rules,
             assume_yes=settings.assume_yes,

@@ -20,6 +20,7 @@ from rawko.app import mail
 from rawko.app.exploration_list import Listed, list_explorations
 from rawko.app.exploration_record import is_exploration
 from rawko.app.journals import open_journal
+from rawko.app.parts import outputs_folder, running_folder
 from rawko.app.record import RunRecord, list_records, runs_folder
 from rawko.app.recovery.finding import DAMAGED
 from rawko.config import ConfigError, Settings
@@ -65,13 +66,18 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """What was removed. Bytes are those of the state folder's files on disk."""
+    """What was removed. Bytes are those of the state folder's files on disk.
+
+    Attributes:
+        output_bytes: Of the outputs of commands, which are among `bytes_freed`.
+    """
 
     runs: tuple[str, ...]
     rows: int
     texts: int
     objects: int
     bytes_freed: int
+    output_bytes: int = 0
 
 
 def plan_prune(settings: Settings, choice: Choice, *, now: float | None = None, damaged: Collection[str] = ()) -> Plan:
@@ -146,13 +152,14 @@ async def _prune(settings: Settings, runs: Collection[str], *, is_shrinking: boo
             pruned = await journal.prune([name for run in doomed for name in _in_journal(settings, run)])
         except JournalError as error:
             raise ConfigError(f"the prune is not complete: {error}; the next one goes on with it") from error
+        outputs = sum(_bytes_in(outputs_folder(settings, run)) for run in doomed)
         _remove_folders(settings, doomed)
         if is_shrinking:
             await _shrink(journal)
     finally:
         await journal.aclose()
     freed = before - _bytes_in(settings.state_dir)
-    return Pruning(doomed, pruned.steps, pruned.blobs, cleaned, freed)
+    return Pruning(doomed, pruned.steps, pruned.blobs, cleaned, freed, outputs)
 
 
 def _take_out(settings: Settings, runs: Collection[str]) -> None:
@@ -210,8 +217,11 @@ def _forget_snapshots(settings: Settings, runs: Collection[str]) -> int:
 def _remove_folders(settings: Settings, runs: Collection[str]) -> None:
     """The record goes last: until then the next prune knows what is to be finished."""
     for run in runs:
-        shutil.rmtree(settings.state_dir / "running" / run, ignore_errors=True)
-        (settings.state_dir / "snapshots" / f"{run}.lock").unlink(missing_ok=True)
+        shutil.rmtree(running_folder(settings, run), ignore_errors=True)
+        shutil.rmtree(outputs_folder(settings, run), ignore_errors=True)
+        shutil.rmtree(settings.state_dir / "quarantine" / run, ignore_errors=True)
+        for ending in (".restore", ".restore.tmp", ".lock"):
+            (settings.state_dir / "snapshots" / f"{run}{ending}").unlink(missing_ok=True)
         explorations.forget_lock(settings, run)
         shutil.rmtree(settings.state_dir / _DOOMED / run, ignore_errors=True)
 

@@ -110,6 +110,7 @@ def _tell(plan: Plan, done: Pruning, options: PruneOptions) -> int:
     print(
         f"removed {_count(len(done.runs), 'run')}: {_count(done.rows, 'row')}, {_count(done.texts, 'text')} and "
         f"{_count(done.objects, 'object')}; {max(done.bytes_freed, 0) / 1_000_000:.1f} MB freed"
+        f"{f', {done.output_bytes / 1_000_000:.1f} MB of it outputs of commands' if done.output_bytes else ''}"
     )
     return 0
 

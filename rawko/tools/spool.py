@@ -6,6 +6,7 @@ In memory stays only what the model is shown: the beginning and the end.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,7 +23,7 @@ class Spool:
     Args:
         folder: Made when the first output comes, readable by its owner only.
         max_bytes: Bound of one output; a command that writes more is stopped.
-        max_total_bytes: Bound of the folder; the oldest outputs go first.
+        max_total_bytes: Bound of the folder and of those beside it, which are other runs'; the oldest outputs go first.
     """
 
     def __init__(self, folder: Path, *, max_bytes: int, max_total_bytes: int) -> None:
@@ -50,16 +51,21 @@ class Spool:
         files = sorted(
             (path for path in self._folder.glob("*.log") if path.stem.isdecimal()), key=lambda p: int(p.stem)
         )
-        sizes = [_size(path) for path in files]
-        total = sum(sizes)
-        gone = 0
-        while gone < len(files) and total > self._max_total_bytes - self._max_bytes:
+        others = (path for path in self._folder.parent.glob("*/*.log") if path.parent != self._folder)
+        ages = sorted((*_age(self._folder.parent.glob("*.log")), *_age(others)))
+        # Of one run the numbers tell the order: clocks may jump.
+        aged = [*((path, taken) for _, path, taken in ages), *((path, _size(path)) for path in files)]
+        total = sum(taken for _, taken in aged)
+        gone = set()
+        for path, taken in aged:
+            if total <= self._max_total_bytes - self._max_bytes:
+                break
             with suppress(FileNotFoundError):
-                files[gone].unlink()
-            total -= sizes[gone]
-            gone += 1
+                path.unlink()
+            gone.add(path)
+            total -= taken
         # The newest number is never used again, even where its file had to go.
-        return files[gone:] or files[-1:]
+        return [path for path in files if path not in gone] or files[-1:]
 
 
 class Output:
@@ -116,6 +122,15 @@ class Output:
                 data = data[os.write(self._fd, data) :]
         except OSError as error:
             self.error = error
+
+
+def _age(paths: Iterable[Path]) -> Iterator[tuple[float, Path, int]]:
+    """When each output was written last, and its size in bytes."""
+    for path in paths:
+        if path.stem.isdecimal():
+            with suppress(OSError):
+                seen = path.lstat()
+                yield seen.st_mtime, path, seen.st_size
 
 
 def _size(path: Path) -> int:

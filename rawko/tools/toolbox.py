@@ -50,12 +50,15 @@ def build_toolbox(
     extra_tools: Sequence[Tool] = (),
     is_confined: bool = False,
     installation: Sequence[Path] | None = None,
+    outputs: Path | None = None,
 ) -> Tools:
     """The ordinary tools (read, write, edit, glob, grep, bash) for one workspace.
 
     Args:
         workspace_root: What the file tools are confined to, and where bash starts.
-        state_dir: Whole outputs of commands go to `outputs/` in it; outside of the workspace.
+        state_dir: Outside of the workspace.
+        outputs: Where whole outputs of commands are kept; `outputs/` in the state folder if None. Each run needs its
+            own, so that they go when the run goes; what lies beside it counts for the bound of all.
         running: Where running commands are noted; `running/` in the state folder if None. Runs that are at work at the
             same time each need their own, since whoever resumes one ends what is noted there.
         agents: Every agent of the session and its tools.
@@ -78,7 +81,7 @@ def build_toolbox(
     """
     folder, settings = Folder(workspace_root), bash or BashSettings()
     environment = command_environment(os.environ if environ is None else environ, settings.extra_env)
-    outputs = Path(state_dir).absolute() / "outputs"
+    spool = Path(outputs or Path(state_dir) / "outputs").absolute()
     leftovers = Leftovers(Path(running or Path(state_dir) / "running").absolute())
     sandbox = None
     if is_confined:
@@ -90,7 +93,7 @@ def build_toolbox(
                 *(own_installation() if installation is None else installation),
             ],
             obeyed=user_places(os.environ if environ is None else environ),
-            kept=Path(state_dir).absolute() / "quarantine",
+            kept=Path(state_dir).absolute() / "quarantine" / (outputs.name if outputs else ""),
             record=Path(running or Path(state_dir) / "running").absolute() / "guarded.json",
         )
     tools: list[Tool] = [
@@ -99,7 +102,7 @@ def build_toolbox(
         Edit(folder),
         Glob(folder, timeout_ms=search_timeout_ms, sandbox=sandbox),
         Grep(folder, timeout_ms=search_timeout_ms, sandbox=sandbox),
-        Bash(folder.root, outputs=outputs, leftovers=leftovers, env=environment, settings=settings, sandbox=sandbox),
+        Bash(folder.root, outputs=spool, leftovers=leftovers, env=environment, settings=settings, sandbox=sandbox),
         *extra_tools,
     ]
     memory = approvals if approvals is not None else Approvals()

@@ -77,6 +77,38 @@ def test_old_runs_go_whole_and_the_latest_stay(rawko: Shell, typed: Typed) -> No
     assert "nothing to prune" in typed("runs", "prune", "--keep", "1", "--yes").out
 
 
+def names_in(state: Path) -> set[str]:
+    """Everything in a state folder that is no object of the snapshots' store."""
+    found = {str(path.relative_to(state)) for path in state.rglob("*")}
+    return {name for name in found if "/objects/" not in name and not name.endswith(("-wal", "-shm"))}
+
+
+def test_nothing_of_a_run_remains(rawko: Shell, typed: Typed) -> None:
+    """Whole outputs of commands, reports of ends that were left behind, notes, marks, branches half made: all goes."""
+    (first,) = begin_runs(rawko, typed, 1)
+    state = state_of(rawko)
+    typed("runs", "prune", "--keep", "1", "--yes")
+    before = names_in(state) | {"pruned", "prune.lock", "outputs", "running", "snapshots/snapshots.git/rawko-cleanings"}
+    scenario = rawko.scenario(
+        says("developer", call("bash", command="head -c 300000 /dev/zero | tr '\\0' x; echo SECRET")),
+        says("developer", call("bash", command="echo b > b.txt; echo OTHER-SECRET")),
+        says("developer", call("complete", summary="Written.")),
+    )
+    words = ("--agent", "developer", "--scenario", str(scenario), "--yes", "--json")
+    run = typed("run", "Talk", *words).report["run"]
+    assert typed("rewind", f"{run}@3").code == 0
+    assert typed("resume", run).code == 0
+    (state / "snapshots" / f"{run}.restore.tmp").write_text("left by a process that was killed")
+    assert [path for path in state.rglob("*.log") if b"SECRET" in path.read_bytes()]
+    done = typed("runs", "prune", "--outcome", "success", "--yes", "--json").report
+    assert set(done["runs"]) == {first, run}
+    assert done["output_bytes"] > 300_000
+    left = names_in(state)
+    assert not [name for name in left if run in name or first in name]
+    assert left <= before, left - before
+    assert not [path for path in state.rglob("*") if path.is_file() and b"SECRET" in path.read_bytes()]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
