@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rawko.interpreter import Interpreter as Interpreter
     from rawko.interpreter import InterpreterError as InterpreterError
     from rawko.interpreter import InvocationError as InvocationError
+    from rawko.interpreter import MacrostepLimitError as MacrostepLimitError
     from rawko.interpreter import Receipt as Receipt
     from rawko.interpreter import SnapshotError as SnapshotError
     from rawko.interpreter import Step as Step
@@ -52,6 +53,7 @@ _HOMES = {
         "Interpreter",
         "InterpreterError",
         "InvocationError",
+        "MacrostepLimitError",
         "Receipt",
         "SnapshotError",
         "Step",
@@ -85,6 +87,7 @@ __all__ = [
     "Interpreter",
     "InterpreterError",
     "InvocationError",
+    "MacrostepLimitError",
     "Receipt",
     "SimulatedClock",
     "SnapshotError",

@@ -15,8 +15,9 @@ from sismic.interpreter import Interpreter as SismicInterpreter
 from rawko.chart.definition import Chart
 from rawko.interpreter.agenda import Agenda
 from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.bounds.limits import MAX_MACROSTEPS, MAX_MICROSTEPS
 from rawko.interpreter.context_model import FREE, ContextModel, FreeContext, context_model
-from rawko.interpreter.errors import BindingError, InterpreterError, UntrustedCodeError
+from rawko.interpreter.errors import BindingError, InterpreterError, UntrustedCodeError, shown
 from rawko.interpreter.events import INIT, Event, InvocationEvent, make_event
 from rawko.interpreter.observed import Observation
 from rawko.interpreter.program import (
@@ -48,6 +49,8 @@ class Core(SismicInterpreter):
         clock: Clock | None = None,
         ignore_contract: bool = False,
         observation: Observation | None = None,
+        max_microsteps: int = MAX_MICROSTEPS,
+        max_macrosteps: int = MAX_MACROSTEPS,
     ) -> None:
         if not isinstance(chart, Chart):
             raise TypeError(
@@ -83,6 +86,10 @@ class Core(SismicInterpreter):
         self._is_busy = False
         self._idle_choice: tuple[int, ...] | None = None
         self._subscribers = NO_SUBSCRIBERS
+        self._max_microsteps = _bound("max_microsteps", max_microsteps)
+        self._max_macrosteps = _bound("max_macrosteps", max_macrosteps)
+        watched = self._program.watch_after
+        self._first_look = max_microsteps if watched < 0 else min(watched, max_microsteps)
         self._ignore_contract = ignore_contract
         self._observation = observation
         program = self._program
@@ -145,6 +152,12 @@ class Core(SismicInterpreter):
         if work is None:
             work = self._work = Work()
         return work
+
+
+def _bound(name: str, value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} is a whole number >= 1, found {shown(value)}")
+    return value
 
 
 def model_of(chart: Chart, bindings: Bindings) -> ContextModel | FreeContext:

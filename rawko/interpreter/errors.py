@@ -8,18 +8,24 @@ InterpreterError
 ├── ActionError             a guard, action, input, output or contract failed; rolled back
 │   └── ContractFailed      also sismic's PreconditionError, PostconditionError or InvariantError
 ├── InvocationError         an actor failed and no enabled transition names `error.invoke.<id>`
-├── EventlessCycleError     more microsteps in one macrostep than any sensible chart takes
+├── EventlessCycleError     a macrostep that does not end; rolled back
+├── MacrostepLimitError     a machine that sends itself events without end
 ├── SnapshotError           a snapshot that does not fit; nothing was changed
 └── NotRunningError         used before `start()` or after the end, where that makes no sense
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sismic.exceptions import ContractError, InvariantError, PostconditionError, PreconditionError
 
 from rawko.chart.definition import Position
+
+MAX_SHOWN = 12
+"""Entries of a list that a message shows."""
 
 
 def shown(value: object, limit: int = 80) -> str:
@@ -147,18 +153,77 @@ class InvocationError(InterpreterError):
         self.error = error
 
 
-class EventlessCycleError(InterpreterError):
-    """The macrostep does not end; it was rolled back.
+@dataclass(frozen=True, slots=True)
+class LoopStep:
+    """One microstep of a machine that does not come to rest.
 
     Attributes:
-        cycle: The configurations that repeat, each as a tuple of state names.
+        event: That it consumed; None for an eventless one.
+        transitions: "source -> targets at file:line:col" of each; empty where nothing took the event.
+        configuration: Active states after it.
     """
 
-    def __init__(self, cycle: tuple[tuple[str, ...], ...], limit: int) -> None:
-        shown = " -> ".join("{" + ", ".join(names) + "}" for names in cycle)
-        super().__init__(f"more than {limit} microsteps without rest; the cycle is {shown}")
-        self.cycle = cycle
+    event: str | None
+    transitions: tuple[str, ...]
+    configuration: tuple[str, ...]
+
+    def __str__(self) -> str:
+        way = "; ".join(self.transitions) or "nothing takes it"
+        return f"{self.event or 'eventless'}: {way} {{{', '.join(self.configuration)}}}"
+
+
+class EventlessCycleError(InterpreterError):
+    """A macrostep does not end; it was rolled back.
+
+    Attributes:
+        loop: The microsteps that repeat, in order; where the bound was reached, the latest ones.
+        cycle: The configurations after each of them, as tuples of state names.
+        limit: The bound on microsteps that was reached; None: the machine was back at the same configuration, context,
+            history and queue, so that it would have gone round for ever.
+        microsteps: That were taken.
+    """
+
+    def __init__(self, loop: tuple[LoopStep, ...], microsteps: int, limit: int | None) -> None:
+        told = [str(step) for step in loop[:MAX_SHOWN]]
+        if len(loop) > MAX_SHOWN:
+            told.append(f"... and {len(loop) - MAX_SHOWN} more")
+        same = "same configuration, context and queue"
+        why = (
+            f"after {microsteps} microsteps it is where it was {len(loop)} earlier: {same}"
+            if limit is None
+            else f"more than {limit} microsteps without rest (the bound `max_microsteps`)"
+        )
+        name = "the loop is" if limit is None else "the latest are"
+        super().__init__(f"{why}; {name}\n  " + "\n  ".join(told))
+        self.loop = loop
+        self.cycle = tuple(step.configuration for step in loop)
         self.limit = limit
+        self.microsteps = microsteps
+
+
+class MacrostepLimitError(InterpreterError):
+    """The machine goes on sending itself events: one call has taken more macrosteps than it may.
+
+    All of them have happened: the machine is at rest between two, what waits still waits, and `execute(max_steps=n)`
+    goes on in portions.
+
+    Attributes:
+        limit: Macrosteps that one call may take, beside those for the events that waited before.
+        events: Names of the latest events, in order.
+        steps: What was done, in order.
+    """
+
+    def __init__(self, limit: int, steps: Sequence[Any]) -> None:
+        events = tuple(step.event.name for step in steps[-MAX_SHOWN:] if step.event is not None)
+        configuration = steps[-1].configuration if steps else ()
+        super().__init__(
+            f"more than {limit} macrosteps in one call (the bound `max_macrosteps`): the machine goes on sending "
+            f"itself events; the latest are "
+            f"{', '.join(dict.fromkeys(events)) or 'none'}, in {{{', '.join(configuration)}}}"
+        )
+        self.limit = limit
+        self.events = events
+        self.steps = tuple(steps)
 
 
 class SnapshotError(InterpreterError):

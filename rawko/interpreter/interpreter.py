@@ -21,8 +21,9 @@ from sismic.model import MetaEvent, Statechart
 from rawko.chart.definition import Chart
 from rawko.interpreter.agenda import Timer
 from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.bounds.limits import MAX_MACROSTEPS, MAX_MICROSTEPS
 from rawko.interpreter.core import invocation_event
-from rawko.interpreter.errors import NotJsonError, NotRunningError
+from rawko.interpreter.errors import MacrostepLimitError, NotJsonError, NotRunningError
 from rawko.interpreter.events import Event, InternalEvent, make_event, own_event
 from rawko.interpreter.explain import Refusal, can, why_not
 from rawko.interpreter.macrostep import Macrosteps
@@ -48,6 +49,9 @@ class Interpreter(Macrosteps):
         input: First values of context fields; checked by the context model where the chart names one.
         clock: A sismic clock; a simulated one at 0 by default.
         ignore_contract: Skip all contract conditions.
+        max_microsteps: In one macrostep. One that comes back to where it was is an error long before.
+        max_macrosteps: In one call of `send`, `execute` or `advance`, beside those for events that waited before: a
+            machine that sends itself an event in every step never comes to rest.
 
     Raises:
         BindingError: Names of the chart that are not bound, with their positions.
@@ -69,6 +73,8 @@ class Interpreter(Macrosteps):
         initial_context: Mapping[str, Any] | None = None,
         clock: Clock | None = None,
         ignore_contract: bool = False,
+        max_microsteps: int = MAX_MICROSTEPS,
+        max_macrosteps: int = MAX_MACROSTEPS,
     ) -> Interpreter:
         """An interpreter of a plain sismic statechart; its Python code runs only with `trusted=True`.
 
@@ -87,6 +93,8 @@ class Interpreter(Macrosteps):
             initial_context=initial_context,
             clock=clock,
             ignore_contract=ignore_contract,
+            max_microsteps=max_microsteps,
+            max_macrosteps=max_macrosteps,
         )
 
     @classmethod
@@ -102,6 +110,8 @@ class Interpreter(Macrosteps):
         ignore_contract: bool = False,
         session_id: str = "",
         http_location: str | None = None,
+        max_microsteps: int = MAX_MICROSTEPS,
+        max_macrosteps: int = MAX_MACROSTEPS,
     ) -> Interpreter:
         """An interpreter of a chart that may hold Python code, evaluated as sismic does, or by the chart's data model.
 
@@ -128,6 +138,8 @@ class Interpreter(Macrosteps):
             clock=clock,
             ignore_contract=ignore_contract,
             observation=observation,
+            max_microsteps=max_microsteps,
+            max_macrosteps=max_macrosteps,
         )
 
     # ------------------------------------------------------------ what can be read
@@ -177,6 +189,11 @@ class Interpreter(Macrosteps):
         return frozenset(tag for name in self.configuration for tag in self._chart[name].tags)
 
     @property
+    def max_microsteps(self) -> int:
+        """The bound on microsteps in one macrostep."""
+        return self._max_microsteps
+
+    @property
     def invocations(self) -> Mapping[str, Invocation]:
         """Running invocations by id."""
         return self._invocations
@@ -210,6 +227,7 @@ class Interpreter(Macrosteps):
 
         Raises:
             ActionError: A guard, action or contract failed and the machine does not handle `error.execution`.
+            EventlessCycleError, MacrostepLimitError: The machine does not come to rest.
             InterpreterError: Called in mid-step; `queue` is what guards, actions, listeners and subscribers may call.
         """
         fields = self._payload(name, data) if data else data
@@ -236,8 +254,19 @@ class Interpreter(Macrosteps):
         if step._steps[0].event is not event:  # a listener has put something before it
             return self._run_to(event, [step])
         if self._may_go_on():
-            step.following = tuple(self.execute())
+            step.following = self._executed_after(step)
         return step
+
+    def _executed_after(self, step: Step) -> tuple[Step, ...]:
+        """What else there is to do after a step; an error tells that it has happened, too."""
+        try:
+            return tuple(self.execute())
+        except MacrostepLimitError as error:
+            raise MacrostepLimitError(error.limit, (step, *error.steps)) from None
+
+    def _macrostep_limit(self) -> int:
+        """Macrosteps that a call may take: what waits now, be it much, is not the machine's own doing."""
+        return self._max_macrosteps + len(self._agenda._queue or ()) + len(self._agenda._heap or ())
 
     def _send_queued(self, event: Event) -> Step:
         """Send an event to a machine that may have to start, or to do something else first."""
@@ -253,7 +282,13 @@ class Interpreter(Macrosteps):
         """Run until nothing is due; the step of the event, which is queued, with what came before it."""
         found: Step | None = None
         following: list[Step] = []
-        while not self._is_done and self._may_go_on() and (step := self.execute_once()) is not None:
+        limit = self._macrostep_limit()
+        while not self._is_done and self._may_go_on():
+            if len(before) + len(following) >= limit:
+                raise MacrostepLimitError(self._max_macrosteps, [*before, *((found,) if found else ()), *following])
+            step = self.execute_once()
+            if step is None:
+                break
             if found is not None:
                 following.append(step)
             elif step._steps[0].event is event:
@@ -335,12 +370,19 @@ class Interpreter(Macrosteps):
         self._agenda.push_front(self._now(), event)
 
     def execute(self, max_steps: int = -1) -> list[Step]:
-        """Run macrosteps until nothing is due, at most `max_steps` of them if positive; a list of steps."""
+        """Run macrosteps until nothing is due, at most `max_steps` of them if positive; a list of steps.
+
+        Raises:
+            MacrostepLimitError: Without `max_steps`, where the machine goes on sending itself events.
+        """
         steps: list[Step] = []
+        limit = self._macrostep_limit()
         while (step := self.execute_once()) is not None:
             steps.append(step)
             if 0 < max_steps == len(steps):
                 break
+            if len(steps) > limit and max_steps <= 0 and self._may_go_on():
+                raise MacrostepLimitError(self._max_macrosteps, steps)
         return steps
 
     def advance(self, seconds: float) -> tuple[Step, ...]:
@@ -349,6 +391,7 @@ class Interpreter(Macrosteps):
         Raises:
             TypeError: The clock is not a simulated one.
             ValueError: `seconds` < 0.
+            MacrostepLimitError: The machine goes on sending itself events that are due at once.
         """
         clock = self.clock
         if not isinstance(clock, SimulatedClock):
@@ -356,13 +399,17 @@ class Interpreter(Macrosteps):
         if seconds < 0:
             raise ValueError(f"advance takes seconds >= 0, found {seconds!r}")
         end = clock.time + seconds
-        steps: list[Step] = list(self.execute())
-        # 0.7 and 0.1 are a little less than 0.8: what is due by so little later is due.
-        while (due := self.next_due()) is not None and due <= end + 4 * ulp(end):
-            clock.time = max(due, clock.time)
-            steps.extend(self.execute())
-        clock.time = max(end, clock.time)
-        steps.extend(self.execute())
+        steps: list[Step] = []
+        try:
+            steps += self.execute()
+            # 0.7 and 0.1 are a little less than 0.8: what is due by so little later is due.
+            while (due := self.next_due()) is not None and due <= end + 4 * ulp(end):
+                clock.time = max(due, clock.time)
+                steps += self.execute()
+            clock.time = max(end, clock.time)
+            steps += self.execute()
+        except MacrostepLimitError as error:
+            raise MacrostepLimitError(error.limit, (*steps, *error.steps)) from None
         return tuple(steps)
 
     def next_due(self) -> float | None:

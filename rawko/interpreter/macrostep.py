@@ -13,20 +13,19 @@ from sismic.clock import SimulatedClock
 from sismic.model import MicroStep as SismicMicroStep
 
 from rawko.interpreter.agenda import Timer
+from rawko.interpreter.bounds.repetition import Repetition, limit_error
 from rawko.interpreter.core import NO_INVOCATIONS, init_event, invocation_event
 from rawko.interpreter.effects import SendTo, StopInvocation
-from rawko.interpreter.errors import EventlessCycleError, InvocationError
+from rawko.interpreter.errors import InvocationError
 from rawko.interpreter.events import Event, InvocationEvent, make_event
 from rawko.interpreter.observed import Observation
 from rawko.interpreter.program import ACTION, CodeGuardCall, Plan, Rows, Where, in_blocks
 from rawko.interpreter.recovery import Marks, Recovery
 from rawko.interpreter.steps import MicroStep, Receipt, Step
-from rawko.interpreter.structure import Structure
 from rawko.interpreter.tables import EventKey
 from rawko.interpreter.values import Record
 from rawko.interpreter.work import Failed, Invocation
 
-MAX_MICROSTEPS = 10_000
 TAKEN = Receipt.TAKEN
 
 
@@ -352,8 +351,16 @@ class Macrosteps(Recovery):
         program = self._program
         if not (program.has_eventless or self._internal):
             return
-        count = 0
+        count, next_look = 0, self._first_look
+        watch: Repetition | None = None
         while not self._is_done:
+            if count >= next_look:
+                if count >= self._max_microsteps:
+                    raise limit_error(self, steps, self._max_microsteps)
+                if watch is None:
+                    watch = Repetition(self, steps)
+                else:
+                    watch.look()
             node = self._node
             assert node is not None
             rows = node.rows.get(None) or program.rows(node, None)
@@ -371,8 +378,6 @@ class Macrosteps(Recovery):
             else:
                 self._take_eventless(node, chosen, steps)
             count += 1
-            if count > MAX_MICROSTEPS:
-                raise EventlessCycleError(_cycle(steps, program.structure, self._names()), MAX_MICROSTEPS)
 
     def _take_eventless(self, node: Any, chosen: tuple[int, ...], steps: list[SismicMicroStep]) -> None:
         plan = node.plans.get(chosen)
@@ -486,13 +491,3 @@ class Macrosteps(Recovery):
             work.apply_to(self._agenda)
         self._work = None
         return Step(now, steps, receipt, tuple(work.updates), tuple(work.effects), self._node)
-
-
-def _cycle(steps: list[SismicMicroStep], structure: Structure, now: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """The states entered over and over at the end of a macrostep that does not end."""
-    entered = [tuple(step.entered_states) for step in steps[-200:]]
-    last = entered[-1]
-    for length in range(1, len(entered)):
-        if entered[-1 - length] == last:
-            return tuple(entered[-length:]) or (now,)
-    return (now,)

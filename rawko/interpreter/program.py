@@ -17,6 +17,7 @@ from sismic.model import MetaEvent
 from rawko.chart import definition as d
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.bounds.limits import watch_after
 from rawko.interpreter.code import (
     CompiledAction,
     CompiledGuard,
@@ -108,6 +109,7 @@ class Program:
         self.transition_blocks: Blocks[int] = Blocks(self._transition_block)
         self.entry_blocks: Blocks[Entry] = Blocks(self._entry_block)
         self.has_code = structure.chart.has_code
+        self.watch_after = watch_after(structure.chart)
         self._compile(bindings)
 
     # ------------------------------------------------------------ compiling

@@ -13,6 +13,7 @@ from typing import Any
 
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.bounds.limits import MAX_MICROSTEPS
 from rawko.interpreter.clocks import Clock, SimulatedClock, WallClock
 from rawko.interpreter.effects import StartInvocation
 from rawko.interpreter.errors import SnapshotError
@@ -53,6 +54,11 @@ class Actor:
         snapshot: Go on from there instead of starting (`actor.snapshot()`).
         inbox_limit: Events that may wait, before `send` raises InboxFull.
         trusted: Run the chart's Python code; `input` then gives variables their first values.
+        max_microsteps: As for `Interpreter`. Macrosteps are not bounded: an actor that sends itself events goes on,
+            hears what others send in between, and lets the others in the loop have their turn.
+
+    Attributes:
+        last_step: That was committed.
     """
 
     def __init__(
@@ -72,6 +78,7 @@ class Actor:
         path: str = "root",
         parent: Parent | None = None,
         trusted: bool = False,
+        max_microsteps: int = MAX_MICROSTEPS,
     ) -> None:
         self.session = session or Session(run=run, journal=journal, log=log)
         self.interpreter = Interpreter.trusting(
@@ -82,6 +89,7 @@ class Actor:
             clock=WallClock() if clock is None else clock,
             session_id=path,
             http_location=None if self.session.http is None else self.session.http.location(path),
+            max_microsteps=max_microsteps,
         )
         self.path = path
         self.system_id = system_id
@@ -91,6 +99,7 @@ class Actor:
         self._children: Mapping[str, Any] = {} if snapshot is None else snapshot.get("children", {})
         self._inbox = Inbox(path, inbox_limit)
         self._is_simulated = isinstance(self.interpreter.clock, SimulatedClock)
+        self.last_step: Step | None = None
         self._is_woken = False
         self._sleeper: asyncio.Future[None] | None = None
         self._alarm: asyncio.TimerHandle | None = None
@@ -252,6 +261,7 @@ class Actor:
 
     async def _commit(self, step: Step) -> None:
         await self.session.commit(self, step)
+        self.last_step = step
         begin = self._effects.begin
         for effect in step.effects:
             begin(effect)
@@ -330,6 +340,7 @@ class Actor:
             path=f"{self.path}/{effect.id}",
             parent=Parent(self, effect.id, effect.number, hears_end=self._hears_late and machine.output is None),
             trusted=machine.trusted,
+            max_microsteps=self.interpreter.max_microsteps,
         )
 
     # ------------------------------------------------------------ what comes in
@@ -447,16 +458,27 @@ class Actor:
         """Wait until the inbox has room: iterators are slowed down to the machine's pace."""
         await self._inbox.room()
 
-    async def until_idle(self) -> None:
-        """Wait until it sleeps, has ended, or was never started."""
-        if self._task is not None:
-            await self._idle.wait()
+    @property
+    def is_idle(self) -> bool:
+        """Whether it sleeps, has ended, or was never started."""
+        return self._task is None or self._idle.is_set()
+
+    async def until_idle(self, timeout_s: float | None = None) -> None:
+        """Wait until it sleeps, has ended, or was never started; at most so long in real time."""
+        if self.is_idle:
+            return
+        waiting = asyncio.ensure_future(self._idle.wait())
+        try:
+            await asyncio.wait((waiting,), timeout=timeout_s)
+        finally:
+            waiting.cancel()
 
     async def advance(self, seconds: float) -> None:
         """Move a simulated clock, letting everything that becomes due happen in order, below it too.
 
         Raises:
             TypeError: The clock is not a simulated one.
+            MacrostepLimitError: As `settle`.
         """
         await simulated.advance(self, seconds)
 
@@ -464,6 +486,9 @@ class Actor:
         """Let the loop run until this actor and those below it have nothing to do.
 
         Invoked functions run on as far as they get without real input, output or time: these are not waited for.
+
+        Raises:
+            MacrostepLimitError: One of them goes on sending itself events. It goes on, and hears what is sent to it.
         """
         await simulated.settle(self)
 

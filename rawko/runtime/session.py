@@ -56,6 +56,7 @@ class Session:
     Attributes:
         turn: Held by the one actor that steps; see `rawko.runtime.actor`.
         stream: What happens in the tree; it is closed when the last actor has ended.
+        steps: Taken by all actors of the tree so far.
         http: Carries events by HTTP; None: nothing does (see `rawko.runtime.http_events`).
     """
 
@@ -85,6 +86,7 @@ class Session:
         self.http: HttpEvents | None = None
         self.turn = asyncio.Lock()
         self._root: Actor | None = None
+        self.steps = 0
         self._seq = 0
         self._epoch = 0
         self._checkpointed = 0
@@ -95,6 +97,7 @@ class Session:
         Raises:
             JournalError: It was not written.
         """
+        self.steps += 1
         if not self._is_remembered:
             if self.stream.is_heard:
                 self._show(record_of(step, run=self.run, seq=0, epoch=0, actor=actor.path), step, row=None)

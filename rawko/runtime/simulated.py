@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from rawko.interpreter.bounds.limits import MAX_MACROSTEPS
 from rawko.interpreter.clocks import SimulatedClock
+from rawko.interpreter.errors import MacrostepLimitError
 
 if TYPE_CHECKING:
     from rawko.runtime.actor import Actor
 
+LOOK_EVERY_S = 0.25
+"""How often a tree that does not settle is looked at."""
 QUIET_TURNS = 20
 """Turns of the loop without news, after which a tree counts as settled."""
 
@@ -36,12 +40,25 @@ async def _move(actor: Actor, clock: SimulatedClock, time: float) -> None:
 async def settle(actor: Actor) -> None:
     """Let the loop run until nobody has anything to do. See `Actor.settle`."""
     quiet, news = 0, -1
+    begun = actor.session.steps
     while quiet < QUIET_TURNS:
         for one in tree_of(actor):
-            await one.until_idle()
+            while not one.is_idle:
+                await one.until_idle(LOOK_EVERY_S)
+                _require_end(one, begun)
         await asyncio.sleep(0)
         latest = actor.session.stream.latest
         quiet, news = (quiet + 1 if news == latest else 0), latest
+
+
+def _require_end(actor: Actor, begun: int) -> None:
+    """Refuse to wait for a machine that goes on sending itself events.
+
+    Raises:
+        MacrostepLimitError: It is not idle after so many steps of the tree.
+    """
+    if actor.session.steps - begun > MAX_MACROSTEPS and not actor.is_idle:
+        raise MacrostepLimitError(MAX_MACROSTEPS, () if actor.last_step is None else (actor.last_step,))
 
 
 def tree_of(actor: Actor) -> list[Actor]:
