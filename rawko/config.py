@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from rawko.tools.environment import check_extra
 from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.base import Data
 from rawko.vocabulary.budget import Budget
@@ -45,14 +46,14 @@ class BashOptions(Data):
 
     default_timeout_ms: Annotated[int, Field(ge=100)] = 120_000
     max_timeout_ms: Annotated[int, Field(ge=100)] = 600_000
-    extra_env: tuple[str, ...] = ()
+    extra_env: Annotated[tuple[str, ...], AfterValidator(check_extra)] = ()
 
 
 class McpOptions(Data):
     """A server of the Model Context Protocol: its command line; `env` names variables that it may see."""
 
     command: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
-    env: tuple[str, ...] = ()
+    env: Annotated[tuple[str, ...], AfterValidator(check_extra)] = ()
     start_timeout_ms: Annotated[int, Field(ge=100)] = 30_000
     call_timeout_ms: Annotated[int, Field(ge=100)] = 120_000
 

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from rawko.app.exploration_record import Attempt, ExplorationRecord
 from rawko.config import Settings
 from rawko.machines.node_engine.context import EngineResult, RunState
 from rawko.machines.node_engine.leases import Lease, Leases
+from rawko.processes.keys import OWN
 from rawko.tools.environment import FIXED, command_environment
 
 Tell = Callable[[str, Sequence[Mapping[str, Any]]], None]
 """Called with (node, events) after each attempt, once it is kept."""
-
-_KEYS: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 
 
 def program_environment(settings: Settings, *, is_models_choice: bool) -> dict[str, str]:
     """What a program sees of our environment: all but our keys; what commands of agents see, where a model types."""
     environ = settings.environ
     if not is_models_choice:
-        return {name: value for name, value in environ.items() if name not in _KEYS}
+        return {name: value for name, value in environ.items() if name not in OWN}
     handed = command_environment(environ, settings.bash.extra_env)
     return {name: value for name, value in handed.items() if name not in FIXED}  # these are for where nobody looks
 

@@ -8,6 +8,9 @@ import signal
 import sys
 from pathlib import Path
 
+from rawko.processes.keys import protect
+from rawko.tools.environment import is_public
+
 CANNOT_WRITE = 1
 READER_GONE = 141
 """What a shell reports of a program that SIGPIPE ended: 128 + 13."""
@@ -15,6 +18,7 @@ READER_GONE = 141
 
 def main() -> None:
     """Entry point of `rawko`. What the exit codes mean is in docs/command-line.md."""
+    protect(is_public)  # before anything of a project or of a third party is loaded
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # `run` has handlers of its own; nothing else has to be tidied up
     for name in ("stdout", "stderr"):
         _make_writable(name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 
 from rawko.app import Report, Run
@@ -17,6 +16,7 @@ from rawko.cli.people import user
 from rawko.cli.run import current_folder
 from rawko.cli.summary import print_report
 from rawko.config import ConfigError, Flags, Settings, load_settings
+from rawko.processes.keys import environment
 
 PATIENCE_S = 60.0
 """How long another process is waited for: its tools get TERM, then KILL, and the workspace is captured."""
@@ -26,7 +26,7 @@ _POLL_S = 0.1
 def cancel_command(run: str, *, as_json: bool) -> int:
     """Cancel a run; the exit code is 0 once it is cancelled."""
     try:
-        settings = load_settings(current_folder(), Flags(), {**os.environ, "RAWKO_PROVIDER": "anthropic"})
+        settings = load_settings(current_folder(), Flags(), {**environment(), "RAWKO_PROVIDER": "anthropic"})
         if is_exploration(settings.state_dir, run):
             return cancel_exploration(settings, run, as_json=as_json, patience_s=PATIENCE_S)
         record = read_record(run, settings)

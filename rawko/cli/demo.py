@@ -8,12 +8,16 @@ import sys
 import tempfile
 from pathlib import Path
 
+from rawko.processes.keys import protect
+from rawko.tools.environment import is_public
+
 TASK = "Write a fizzbuzz program with a unit test, check its output, and have it reviewed."
 _README = "# A small project\n\nIt has no program yet.\n"
 
 
 def main() -> int:
     """Make the repository, run the task there, and leave nothing behind."""
+    protect(is_public)
     with tempfile.TemporaryDirectory(prefix="rawko-demo-") as folder:
         workspace, state = Path(folder, "project"), Path(folder, "state")
         workspace.mkdir()
@@ -22,7 +26,7 @@ def main() -> int:
         for arguments in (["init", "--quiet"], ["add", "."], [*identity, "commit", "--quiet", "-m", "Begin"]):
             subprocess.run(["git", *arguments], cwd=workspace, check=True)
         command = [sys.executable, "-m", "rawko.cli", "run", TASK, "--provider", "scripted", "--scenario", "fizzbuzz"]
-        environ = {**os.environ, "RAWKO_STATE_DIR": str(state)}
+        environ = {**os.environ, "RAWKO_STATE_DIR": str(state)}  # no keys: replies are scripted
         return subprocess.run([*command, "--yes"], cwd=workspace, env=environ, check=False).returncode
 
 

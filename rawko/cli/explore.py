@@ -27,6 +27,7 @@ from rawko.config import ConfigError, Flags, load_settings
 from rawko.machines.node_engine.drivers import driver_name
 from rawko.machines.node_engine.errors import UnknownDriver
 from rawko.machines.node_engine.explore.policy import ExplorePolicy
+from rawko.processes.keys import environment
 from rawko.vocabulary.budget import duration_ms
 from rawko.vocabulary.documents import DocumentError, load_document
 
@@ -114,7 +115,7 @@ def _exploration(options: ExploreOptions) -> Exploration:
     if uses_model and "otherwise" not in policy.model_fields_set:
         policy = policy.model_copy(update={"otherwise": "ask"})
     flags = Flags(provider=options.provider, scenario=options.scenario, model=options.model)
-    settings = load_settings(folder, flags if uses_model else _NOBODY, os.environ)
+    settings = load_settings(folder, flags if uses_model else _NOBODY, environment())
     try:
         driver = driver_name(settings.environ)
     except UnknownDriver as error:
@@ -147,13 +148,13 @@ def _resumed(folder: Path, options: ExploreOptions) -> Exploration:
         raise ConfigError(
             f"{fixed}: an exploration goes on as it was started; accepted with --resume: {', '.join(FLAGS.values())}"
         )
-    place = load_settings(folder, _NOBODY, os.environ).state_dir
+    place = load_settings(folder, _NOBODY, environment()).state_dir
     if not is_name(options.resume):
         raise ConfigError(f"there is no exploration {options.resume!r} of this workspace")
     plan = read_plan(explorations_folder(place) / options.resume)
     cassette = None if plan.cassette is None else Path(plan.cassette)
     flags = Flags(provider=plan.provider, scenario=plan.scenario, model=plan.model, cassette=cassette)
-    settings = load_settings(folder, flags, os.environ)
+    settings = load_settings(folder, flags, environment())
     return Exploration(settings, plan, id=options.resume, is_resumed=True, limits=_limits(options))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import sys
 from dataclasses import asdict, dataclass
@@ -17,6 +16,7 @@ from rawko.app.rewinding import REWOUND
 from rawko.cli.output import complain, visible_json, visible_line
 from rawko.cli.run import current_folder
 from rawko.config import ConfigError, Flags, Settings, load_settings
+from rawko.processes.keys import environment
 from rawko.vocabulary.documents import accepted
 
 _AGE = re.compile(r"(\d+)([mhdw])")
@@ -54,7 +54,7 @@ def prune_command(options: PruneOptions) -> int:
 
 
 def _settings() -> Settings:
-    return load_settings(current_folder(), Flags(), {**os.environ, "RAWKO_PROVIDER": "anthropic"})
+    return load_settings(current_folder(), Flags(), {**environment(), "RAWKO_PROVIDER": "anthropic"})
 
 
 def _choice(options: PruneOptions) -> Choice:

@@ -27,6 +27,7 @@ from rawko.cli.people import TerminalPeople, user
 from rawko.cli.settings import settings_here
 from rawko.cli.summary import print_report
 from rawko.config import ConfigError, Flags, checked_headless, load_settings
+from rawko.processes.keys import environment
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.ports import People
 from rawko.vocabulary.budget import Budget, duration_ms
@@ -101,7 +102,7 @@ def run_command(options: RunOptions) -> int:
             record=options.record,
             sandbox=options.sandbox,
         )
-        settings = load_settings(current_folder(), flags, os.environ)
+        settings = load_settings(current_folder(), flags, environment())
         agent = options.agent
         if options.continues is not None and agent is None:
             agent = check_followed(settings, options.continues).agent

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from rawko.config import ConfigError, Flags, Settings, load_settings
+from rawko.processes.keys import environment
 
 
 def settings_here(*, yes: bool = False) -> Settings:
@@ -18,4 +18,4 @@ def settings_here(*, yes: bool = False) -> Settings:
         folder = Path.cwd()
     except OSError as error:
         raise ConfigError(f"the current folder cannot be used: {error.strerror}") from error
-    return load_settings(folder, Flags(assume_yes=yes), {**os.environ, "RAWKO_PROVIDER": "anthropic"})
+    return load_settings(folder, Flags(assume_yes=yes), {**environment(), "RAWKO_PROVIDER": "anthropic"})

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
+from rawko.processes.keys import check_names, is_secret
+
 ALLOWED: tuple[str, ...] = (
     # who and where
     "HOME", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER", "XDG_*",
@@ -43,13 +45,31 @@ def command_environment(ours: Mapping[str, str], extra: Iterable[str] = ()) -> d
 
     Args:
         ours: The environment of this process.
-        extra: Further names or patterns to hand on; `NEVER` wins over them.
+        extra: Further names or patterns to hand on; `NEVER` wins over them. A pattern hands on no key or password:
+            those are named one by one.
     """
     patterns = (*ALLOWED, *extra)
-    handed = {name: value for name, value in ours.items() if _matches(name, patterns) and not _matches(name, NEVER)}
+    handed = {name: value for name, value in ours.items() if _is_handed_on(name, value, patterns)}
     handed.setdefault("PATH", "/usr/local/bin:/usr/bin:/bin")
     return handed | FIXED
 
 
-def _matches(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+def is_public(name: str) -> bool:
+    """Whether every command sees this variable."""
+    return _is_handed_on(name, "", ALLOWED)
+
+
+def check_extra(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """What a configuration adds to the list.
+
+    Raises:
+        ValueError: It names what is never handed on, or a pattern that is no choice.
+    """
+    return check_names(patterns, NEVER)
+
+
+def _is_handed_on(name: str, value: str, patterns: Iterable[str]) -> bool:
+    if any(fnmatchcase(name.upper(), pattern) for pattern in NEVER):
+        return False
+    wide = not is_secret(name, value)
+    return any(name == pattern or (wide and fnmatchcase(name, pattern)) for pattern in patterns)
