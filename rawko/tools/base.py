@@ -65,11 +65,13 @@ class Run:
         arguments: The validated input.
         hidden: Regular expressions of whole workspace-relative paths that deny rules keep from this tool; searches
             leave them out.
+        mounts: Options of the sandbox that keep programs which deny rules name from being executed.
     """
 
     agent: str
     arguments: Arguments
     hidden: tuple[str, ...] = ()
+    mounts: tuple[str, ...] = ()
 
 
 PatternKind = Literal["path", "command", "none"]

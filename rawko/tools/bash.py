@@ -12,7 +12,7 @@ import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,7 +108,7 @@ class Bash(Tool):
             with _private_file(command) as script, _private_file("") as report:
                 async with self._guarded(notes) as baseline:
                     ending, code = await self._execute(
-                        folder, script.fileno(), report.fileno(), output, timeout_ms, baseline
+                        folder, script.fileno(), report.fileno(), output, timeout_ms, baseline, run.mounts
                     )
                 self._folders[run.agent] = after = _reported(report) or folder
         finally:
@@ -154,6 +154,7 @@ class Bash(Tool):
         output: Output,
         timeout_ms: int,
         baseline: Baseline | None,
+        mounts: Sequence[str],
     ) -> tuple[Ending, int]:
         bash = shutil.which("bash", path=self._env.get("PATH")) or shutil.which("bash")
         if bash is None:
@@ -168,7 +169,9 @@ class Bash(Tool):
             wrapper = _WRAPPER.format(gate=gate, script=script, report=report)
             argv = [bash, "--noprofile", "--norc", "-c", wrapper, "bash"]
             group = Group(
-                argv if self._sandbox is None else self._sandbox.command(argv, folder=folder, baseline=baseline),
+                argv
+                if self._sandbox is None
+                else self._sandbox.command(argv, folder=folder, baseline=baseline, denied=mounts),
                 cwd=folder,
                 env=self._env | {"PWD": folder},
                 pass_fds=(gate, script, report),

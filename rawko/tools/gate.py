@@ -6,7 +6,8 @@ strictest counts), else the default: what only reads is allowed, the rest asks. 
 
 Limits, plainly: a rule for bash is a rail, not a wall. It reads the command line (`rawko.tools.shell`), not what the
 programs do: a script, make or an interpreter can run anything. Where the line itself cannot be read for sure, a rule
-that denies asks, and where nobody is asked (`--yes`) it denies.
+that denies asks, and where nobody is asked (`--yes`) it denies. In the sandbox a rule that denies a whole program is
+held by what is executed (`rawko.tools.sandbox.stand_ins`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from rawko.tools.approvals import Approvals
 from rawko.tools.base import CommandSubject, PathSubject, Subject, Tool
 from rawko.tools.matching import HIDDEN_COMMAND, Fit, fit_command, fit_path
 from rawko.tools.rules import Rule
+from rawko.tools.sandbox.stand_ins import StandIns
 from rawko.tools.shell.reader import read_script
 from rawko.vocabulary.agent import ToolAccess
 from rawko.vocabulary.messages import ToolCall
@@ -44,6 +46,7 @@ class Gate:
     Args:
         agents: Every agent of the session and its tools; an agent that is not in it may do nothing.
         active_states: The machine's active states, for rules that name states; None: such rules are an error.
+        stand_ins: What the sandbox mounts for rules about commands; None: commands run in no sandbox.
 
     Raises:
         ValueError: A rule names states, but nobody tells the active ones.
@@ -57,12 +60,14 @@ class Gate:
         assume_yes: bool,
         approvals: Approvals,
         active_states: Callable[[], Collection[str]] | None = None,
+        stand_ins: Callable[[Sequence[Rule]], StandIns] | None = None,
     ) -> None:
         stateful = next((rule for rule in rules if rule.states), None)
         if stateful is not None and active_states is None:
             raise ValueError(f"rule {str(stateful)!r} names states, but the gate is not told the active states")
         self._agents, self._rules, self._assume_yes = dict(agents), tuple(rules), assume_yes
         self._approvals, self._active_states = approvals, active_states or (lambda: ())
+        self._stand_ins = stand_ins or (lambda rules: StandIns())
 
     def refusal(self, agent: str, tool: str) -> GateVerdict | None:
         """Why the agent may not use the tool at all; None where it may."""
@@ -100,6 +105,16 @@ class Gate:
             if rule.decision == "deny" and rule.pattern is not None and rule.tool in names
         )
 
+    def mounts(self, agent: str, tool: Tool) -> tuple[str, ...]:
+        """What keeps programs that deny rules name from being executed in the sandbox."""
+        if tool.pattern_kind != "command":
+            return ()
+        return self._stand_ins(self._about_commands(agent, tool)).options
+
+    def _about_commands(self, agent: str, tool: Tool) -> list[Rule]:
+        rules = (rule for rule in self._active(agent) if rule.is_about(tool.spec.name))
+        return [rule for rule in rules if _concerns_commands(rule)]
+
     def _active(self, agent: str) -> Iterator[Rule]:
         """The rules for an agent in the states that are active now."""
         states = frozenset(self._active_states())
@@ -107,14 +122,15 @@ class Gate:
         return (rule for rule in own if not rule.states or not states.isdisjoint(rule.states))
 
     def _finding(self, agent: str, tool: Tool, subject: Subject) -> _Finding:
+        if isinstance(subject, CommandSubject):
+            about = self._about_commands(agent, tool)
+            return _strictest_command(subject.command, about, tool, self._stand_ins(about).held)
         rules = [rule for rule in self._active(agent) if rule.is_about(tool.spec.name)]
         match subject:
             case None:
                 return _first(((rule, _bare(rule)) for rule in rules), tool)
             case PathSubject():
                 return _first(((rule, fit_path(rule, subject)) for rule in rules), tool)
-            case CommandSubject(command):
-                return _strictest_command(command, [rule for rule in rules if _concerns_commands(rule)], tool)
 
 
 def _bare(rule: Rule) -> Fit:
@@ -126,7 +142,9 @@ def _concerns_commands(rule: Rule) -> bool:
     return rule.tool != "*" or rule.pattern is None
 
 
-def _strictest_command(command: str, rules: Sequence[Rule], tool: Tool) -> _Finding:
+def _strictest_command(command: str, rules: Sequence[Rule], tool: Tool, held: Collection[Rule]) -> _Finding:
+    """What the strictest of its commands gets. A doubt about a rule that the sandbox holds is none: should the command
+    turn out to be a denied one, it is not executed."""
     script = read_script(command)
     commands = list(script.commands)
     if script.doubt or not commands:
@@ -134,7 +152,9 @@ def _strictest_command(command: str, rules: Sequence[Rule], tool: Tool) -> _Find
     findings = []
     for simple in commands:
         why = script.doubt if simple is HIDDEN_COMMAND else f"in {simple.text!r}" if len(commands) > 1 else ""
-        findings.append(_first(((rule, fit_command(rule, simple)) for rule in rules), tool, why))
+        fits = ((rule, fit_command(rule, simple)) for rule in rules)
+        sure = ((rule, "no" if fit == "maybe" and rule in held else fit) for rule, fit in fits)
+        findings.append(_first(sure, tool, why))
     return max(findings, key=lambda finding: _STRICTNESS[finding.weight])
 
 

@@ -26,6 +26,8 @@ from rawko.tools.read import Read
 from rawko.tools.rules import parse_rules
 from rawko.tools.sandbox import find_sandbox
 from rawko.tools.sandbox.baseline import user_places
+from rawko.tools.sandbox.bubblewrap import PRIVATE
+from rawko.tools.sandbox.stand_ins import StandInMaker
 from rawko.tools.schema import InputCheck
 from rawko.tools.text import visible
 from rawko.tools.write import Write
@@ -114,6 +116,11 @@ def build_toolbox(
         assume_yes=assume_yes,
         approvals=memory,
         active_states=active_states,
+        stand_ins=None
+        if sandbox is None
+        else StandInMaker(
+            Path(state_dir).absolute() / "denied", path=environment.get("PATH", ""), hidden=PRIVATE, root=folder.root
+        ).for_rules,
     )
     return Tools(tools, gate=gate, approvals=memory)
 
@@ -174,7 +181,8 @@ class Tools:
                 if verdict.decision != "allow":
                     return _refused(verdict)
                 self._approvals.use(agent, call)
-                return await self._run(tool, Run(agent, _exact(call.input), self._gate.hidden(agent, tool)))
+                hidden, mounts = self._gate.hidden(agent, tool), self._gate.mounts(agent, tool)
+                return await self._run(tool, Run(agent, _exact(call.input), hidden, mounts))
 
     def notes(self) -> dict[str, Any]:
         """What a run that goes on in another process has to know: approvals, and what tools remember. JSON."""

@@ -32,7 +32,7 @@ _ISOLATED: Final = (
     *("--die-with-parent", "--unshare-user-try", "--unshare-pid", "--unshare-net", "--unshare-ipc"),
     *("--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL"),
 )
-_PRIVATE: Final = ("/tmp", "/var/tmp", "/run")
+PRIVATE: Final = ("/tmp", "/var/tmp", "/run")
 """Folders of temporary files and of sockets (a container engine's, an agent's with keys): a socket that a path leads to
 can be spoken to on a read-only mount, too."""
 
@@ -108,7 +108,7 @@ class Sandbox:
             TooManyError: It is longer than the system takes.
         """
         words = [self.program, *_ISOLATED, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-        private = [one for one in map(Path, _PRIVATE) if one.is_dir() and not one.is_symlink()]
+        private = [one for one in map(Path, PRIVATE) if one.is_dir() and not one.is_symlink()]
         for hidden in private:
             words += ["--tmpfs", str(hidden)]
         words += _bound(one for one in self.shown if any(one.is_relative_to(hidden) for hidden in private))
