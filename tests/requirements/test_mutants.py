@@ -14,7 +14,7 @@ from tests.requirements.tree import Tree
 MUTANTS, UNBREAKABLE = load_mutants()
 ROWS = {row.id: row for row in rows()}
 TEXTS = shipped_texts()
-TO_DO = ("S3", "A3", "S6", "AL", "NE", "C")
+TO_DO = ("A3", "S6", "AL", "NE", "C")
 """Documents whose rows have not all a mutant yet."""
 
 

@@ -29,7 +29,7 @@ COPIED = (
     "LICENSE",
     "Makefile",
 )
-DEADLINE_S = 600
+DEADLINE_S = 240
 """What the tests of one mutant may take on a machine that is busy with others, too."""
 
 

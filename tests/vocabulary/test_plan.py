@@ -28,6 +28,25 @@ def test_a_first_patch_makes_the_plan_and_numbers_its_steps_from_1() -> None:
     assert {step.status for step in merged.steps} == {"pending"}
 
 
+def test_a_plan_begins_at_its_first_step_with_nothing_done() -> None:
+    """S3-011, S3-012."""
+    fresh = Plan(steps=(PlanStep(index=1, description="write"),))
+    assert (fresh.current_step_index, fresh.is_complete) == (0, False)
+    assert (fresh.steps[0].status, fresh.steps[0].agent_used) == ("pending", None)
+
+
+@pytest.mark.parametrize("status", ["pending", "in_progress", "complete", "failed", "skipped"])
+def test_a_step_takes_every_status(status: StepStatus) -> None:
+    """S3-012, C-28."""
+    merged = merge_plan(plan("pending", "pending"), patch(step_updates=[{"index": 1, "status": status}]))
+    assert merged.steps[0].status == status
+    assert [step.status for step in patched_whole(status).steps] == [status]
+
+
+def patched_whole(status: StepStatus) -> Plan:
+    return merge_plan(None, patch(steps=[{"description": "write", "status": status}]))
+
+
 def test_a_patch_of_steps_replaces_the_whole_list() -> None:
     merged = merge_plan(plan("complete", "pending", current=1), patch(steps=[{"description": "again"}]))
     assert [step.description for step in merged.steps] == ["again"]

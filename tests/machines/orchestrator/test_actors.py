@@ -137,6 +137,17 @@ async def test_the_arbiter_judges(judging: dict[str, Any]) -> None:
     assert "did it" in provider.requests[0].messages[0].text
 
 
+async def test_the_arbiter_judges_the_last_of_several_runs(context: MakeContext, event: MakeEvent, run: Run) -> None:
+    """S3-065, S6-023: whole, while earlier runs stand in the history cut down."""
+    runs = [run(iteration=1, output="a" * 900), run(iteration=2, output="b" * 900)]
+    given = evaluate_progress_input(context(task="Do it", history=runs), event("E"))
+    provider = Recorded(reply("evaluate", {"type": "CONTINUE", "reason": "going well"}))
+    await ask(provider, "arbiter_evaluate", given)
+    asked = provider.requests[0].messages[0].text
+    assert "b" * 900 in asked
+    assert "a" * 501 not in asked and "a" * 500 + "..." in asked
+
+
 async def test_a_judge_may_name_an_agent_that_is_not_there(judging: dict[str, Any]) -> None:
     """C-01: the chart sends it to selecting."""
     provider = Recorded(reply("evaluate", {"type": "SELECT_MODE", "mode": "ghost", "reason": "r"}))
@@ -250,6 +261,8 @@ def test_a_first_run_gets_the_initial_prompt(context: MakeContext, event: MakeEv
     prompts = Prompts.load("orchestrator", PLACEHOLDERS)
     given = child_input(executing(context, event), prompts)
     assert given["prompt"].startswith("Work on the task") and "Do it" in given["prompt"]
+    plan = {"steps": [{"index": 1, "description": "first"}]}
+    assert "Current: first" in child_input(executing(context, event, plan=plan), prompts)["prompt"]
     assert (given["agent"], given["messages"], given["is_interactive"]) == ("developer", [], False)
     assert given["limits"]["turns"] == 3
 
@@ -290,13 +303,15 @@ SAID = [{"role": "user", "content": [{"type": "text", "text": str(n)}]} for n in
 
 
 def test_a_finished_run_hands_over_what_is_new() -> None:
-    """C-35, C-48."""
+    """S3-025, C-35, C-48."""
     result = finished_run(
         freeze({
             "outcome": "success", "summary": "s", "messages": SAID, "new_messages_from": 2,
             "files_changed": [{"path": "a.py", "kind": "added"}, "b.py"], "turns": 4,
         })
     )  # fmt: skip
+    updates = {"step_updates": [{"index": 1, "status": "complete"}]}
+    assert finished_run(freeze({"outcome": "success", "plan_updates": updates}))["plan_updates"] == updates
     assert (result["messages"], result["files_changed"]) == (SAID[2:], ["a.py", "b.py"])
     assert (result["outcome"], result["summary"], result["plan_updates"]) == ("success", "s", None)
     assert finished_run({"outcome": "success", "messages": SAID})["messages"] == SAID
