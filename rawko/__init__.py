@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+
+TYPE_CHECKING = False  # of `typing`, which costs an import
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from rawko.chart import Chart as Chart
     from rawko.chart import ChartError as ChartError
     from rawko.chart import load_chart as load_chart

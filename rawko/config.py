@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -15,10 +15,16 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, Field
 
 from rawko.tools.environment import check_extra
+from rawko.trust.charts import chart_items
+from rawko.trust.confined import ProjectFiles
+from rawko.trust.errors import ConfigError as ConfigError
+from rawko.trust.items import Item
+from rawko.trust.project import Judge, Project, refuse
+from rawko.trust.settings import settings_items, without_trust
 from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.base import Data
 from rawko.vocabulary.budget import Budget
-from rawko.vocabulary.documents import Defect, DocumentError, accepted, load_document, read_document, read_text
+from rawko.vocabulary.documents import Defect, Document, DocumentError, accepted, read_document, read_text
 from rawko.vocabulary.usage import Price
 
 FOLDER = ".rawko"
@@ -34,11 +40,8 @@ MCP_PREFIX = "mcp__"
 """How tools of MCP servers begin; which there are is known when the servers run."""
 _INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 MAX_INSTRUCTION_CHARS = 100_000
+MAX_AGENT_BYTES = 1_000_000
 MAX_DIGITS = 9
-
-
-class ConfigError(Exception):
-    """Settings that cannot be used: what, where from, and what would be accepted. No task was started."""
 
 
 class BashOptions(Data):
@@ -113,6 +116,7 @@ class Flags:
     cassette: Path | None = None
     record: Path | None = None
     sandbox: bool | None = None
+    bindings: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,9 @@ class Settings:
         sandbox: Run what tools start in a sandbox; a machine that has none is told before the task starts.
         mcp: Servers of further tools, by name.
         environ: The environment that they were read from; keys and what commands may see come from it.
+        project: The project's files and what the user has granted it; None: `of_project` makes one that grants nothing.
+        of_project: Which of `scenario`, `cassette` the project's file names, and not the user.
+        bindings: The module that the user names for agents' own charts, over the project's.
     """
 
     workspace: Path
@@ -161,18 +168,47 @@ class Settings:
     sandbox: bool = False
     mcp: Mapping[str, McpOptions] = field(default_factory=dict)
     environ: Mapping[str, str] = field(default_factory=dict)
+    project: Project | None = field(default=None, compare=False, repr=False)
+    of_project: frozenset[str] = frozenset()
+    bindings: str | None = None
 
 
-def load_settings(workspace: Path, flags: Flags, environ: Mapping[str, str]) -> Settings:
+def project_of(settings: Settings) -> Project:
+    """The project in the workspace of some settings."""
+    known = settings.project or Project(settings.workspace)
+    return known.at(settings.workspace)
+
+
+def load_settings(
+    workspace: Path,
+    flags: Flags,
+    environ: Mapping[str, str],
+    *,
+    judge: Judge = refuse,
+    has_powers: bool = True,
+) -> Settings:
     """The settings of a run in a folder.
 
+    Args:
+        judge: Decides about what the project asks for and the user has not decided yet; refuses by default.
+        has_powers: Whether what needs trust is asked for at once; else the project's settings count without it.
+
     Raises:
+        NotTrusted: The project asks for what needs trust, and does not have it.
         ConfigError: Some setting cannot be used; says which and where it stands.
     """
     workspace = workspace.resolve()
     if not workspace.is_dir():
         raise ConfigError(f"the workspace {str(workspace)!r} is not a folder")
-    config = load_project_config(workspace)
+    project = Project(workspace, judge)
+    document = _project_document(project.files)
+    config = _checked(document)
+    agents = load_agents(flags.agents_dir or _agents_dir(project, environ), project.files)
+    if has_powers:
+        bounded = flags.budget.cost_usd is not None  # else prices bound nothing of the user's
+        project.require(item for item in _wishes(project, document, agents) if bounded or item.kind != "prices")
+    else:
+        config = ProjectConfig.model_validate(without_trust(document.data))
     provider = _provider(flags, environ, config)
     scenario = flags.scenario or environ.get("RAWKO_SCENARIO") or config.scenario
     if provider == "scripted" and not scenario:
@@ -184,7 +220,7 @@ def load_settings(workspace: Path, flags: Flags, environ: Mapping[str, str]) -> 
     if record is not None and provider == "cassette":
         raise ConfigError("--record: what a cassette answers is recorded already; name another provider, or leave it")
     prompts = workspace / config.prompts if config.prompts else None
-    if prompts is not None and not prompts.is_dir():
+    if prompts is not None and project.files.names(str(config.prompts)) is None:
         raise ConfigError(f"{workspace / FOLDER / 'config.yaml'}: 'prompts' names {str(prompts)!r}, which is no folder")
     return Settings(
         workspace=workspace,
@@ -193,7 +229,7 @@ def load_settings(workspace: Path, flags: Flags, environ: Mapping[str, str]) -> 
         model=flags.model or environ.get("RAWKO_MODEL") or config.model or _recorded_model(provider, cassette),
         base_url=environ.get("ANTHROPIC_BASE_URL") or config.base_url,
         scenario=scenario,
-        agents=load_agents(flags.agents_dir or _agents_dir(workspace, environ)),
+        agents=agents,
         max_iterations=flags.max_iterations or _number(environ, "RAWKO_MAX_ITERATIONS") or config.max_iterations,
         max_consecutive_failures=config.max_consecutive_failures,
         max_tokens=config.max_tokens,
@@ -203,32 +239,81 @@ def load_settings(workspace: Path, flags: Flags, environ: Mapping[str, str]) -> 
         bash=config.bash,
         prompts_dir=prompts,
         assume_yes=flags.assume_yes,
-        project_instructions=project_instructions(workspace),
+        project_instructions=project_instructions(project.files),
         budget=flags.budget.over(config.budget),
         context_window=config.context_window,
         headless=_headless(flags, environ, config),
         default_answers=config.default_answers,
         cassette=cassette if provider == "cassette" else None,
         record=record,
-        sandbox=config.sandbox if flags.sandbox is None else flags.sandbox,
+        sandbox=_sandbox(flags, environ, config),
         mcp=config.mcp,
         environ=dict(environ),
+        project=project,
+        of_project=_of_project(flags, environ, config),
+        bindings=flags.bindings,
     )
 
 
-def load_project_config(workspace: Path) -> ProjectConfig:
-    """`.rawko/config.yaml`, or the defaults where there is none.
+def wishes(project: Project) -> tuple[Item, ...]:
+    """What a project's settings and its agents' charts ask for, that needs trust.
 
     Raises:
-        ConfigError: It is malformed.
+        ConfigError: Its settings or agents cannot be used.
     """
-    path = workspace / FOLDER / "config.yaml"
-    if not path.exists():
-        return ProjectConfig()
+    document = _project_document(project.files)
+    _checked(document)
+    return _wishes(project, document, load_agents(_agents_dir(project, {}), project.files))
+
+
+def _wishes(project: Project, document: Document, agents: Mapping[str, AgentConfig]) -> tuple[Item, ...]:
+    charts = chart_items(project, [agent.chart for agent in agents.values()])
+    return (*settings_items(document, project.files), *charts)
+
+
+def _project_document(files: ProjectFiles) -> Document:
+    """`.rawko/config.yaml` as data, empty where there is none.
+
+    Raises:
+        ConfigError: It is not read, or no YAML.
+    """
+    source = str(files.root / FOLDER / "config.yaml")
+    text = files.text(f"{FOLDER}/config.yaml")
     try:
-        return load_document(path, ProjectConfig)
+        return Document({}, source) if text is None else read_document(text, source=source)
     except DocumentError as error:
         raise ConfigError(str(error)) from error
+
+
+def _checked(document: Document) -> ProjectConfig:
+    try:
+        return document.checked(ProjectConfig)
+    except DocumentError as error:
+        raise ConfigError(str(error)) from error
+
+
+def _sandbox(flags: Flags, environ: Mapping[str, str], config: ProjectConfig) -> bool:
+    """Whether commands run in a sandbox: a project may ask for one; only the user can do without."""
+    if flags.sandbox is not None:
+        return flags.sandbox
+    found = environ.get("RAWKO_SANDBOX")
+    if found:
+        if found not in _SWITCH:
+            raise ConfigError(f"RAWKO_SANDBOX: {found!r}{accepted(_SWITCH, found=found)}")
+        return _SWITCH[found]
+    return config.sandbox
+
+
+_SWITCH = {"1": True, "true": True, "0": False, "false": False}
+
+
+def _of_project(flags: Flags, environ: Mapping[str, str], config: ProjectConfig) -> frozenset[str]:
+    """Which files to play are the project's choice, and not the user's."""
+    named = {
+        "scenario": not (flags.scenario or environ.get("RAWKO_SCENARIO")) and config.scenario,
+        "cassette": not (flags.cassette or environ.get("RAWKO_CASSETTE")) and config.cassette,
+    }
+    return frozenset(name for name, is_projects in named.items() if is_projects)
 
 
 def _provider(flags: Flags, environ: Mapping[str, str], config: ProjectConfig) -> ProviderName:
@@ -309,31 +394,51 @@ def _number(environ: Mapping[str, str], name: str) -> int | None:
 # ---------------------------------------------------------------- agents
 
 
-def _agents_dir(workspace: Path, environ: Mapping[str, str]) -> Path | None:
+def _agents_dir(project: Project, environ: Mapping[str, str]) -> Path | None:
     """The project's own agents, or None where it has none: then the built-in ones serve."""
     named = environ.get("RAWKO_AGENTS")
     if named:
         return Path(named)
-    folder = workspace / FOLDER / "agents"
-    return folder if folder.is_dir() else None
+    folder = f"{FOLDER}/agents"
+    is_there = project.files.names(FOLDER) is not None and project.files.names(folder) is not None
+    return project.root / folder if is_there else None
 
 
-def load_agents(folder: Path | None) -> Mapping[str, AgentConfig]:
+def load_agents(folder: Path | None, files: ProjectFiles | None = None) -> Mapping[str, AgentConfig]:
     """The agents of a folder, one file each, by name; the built-in ones for None.
+
+    Args:
+        files: Of the project: a folder in it is read within its bounds, any other one is the user's own.
 
     Raises:
         ConfigError: The folder is not there or holds no agent; a file is malformed; two agents of one name.
     """
     if folder is None:
         folder = BUILT_IN_AGENTS
-    if not folder.is_dir():
+    inside = None if files is None else files.relative(folder)
+    if inside is None or files is None:
+        return _agents_of(folder, _plain_files(folder), read_text)
+    projects, root = files, files.root
+
+    def read(path: Path) -> str:
+        name = path.relative_to(root).as_posix()
+        text = projects.text(name, limit=MAX_AGENT_BYTES)
+        return "" if text is None else text
+
+    listed = projects.names(inside)
+    names = None if listed is None else [root / inside / name for name in listed]
+    return _agents_of(root / inside, names, read)
+
+
+def _agents_of(folder: Path, listed: Iterable[Path] | None, read: Callable[[Path], str]) -> Mapping[str, AgentConfig]:
+    if listed is None:
         raise ConfigError(f"there is no folder {str(folder)!r} with agents; `rawko init` writes one")
     defects: list[Defect] = []
     agents: dict[str, AgentConfig] = {}
     origin: dict[str, Path] = {}
-    for path in _agent_files(folder):
+    for path in _agent_files(listed):
         try:
-            agent = _load_agent(path)
+            agent = _load_agent(path, read(path))
         except DocumentError as error:
             defects += error.defects
             continue
@@ -349,21 +454,27 @@ def load_agents(folder: Path | None) -> Mapping[str, AgentConfig]:
     return agents
 
 
-def _agent_files(folder: Path) -> list[Path]:
-    """Sorted by name; hidden files are what editors and file systems leave behind."""
+def _plain_files(folder: Path) -> list[Path] | None:
+    if not folder.is_dir():
+        return None
     try:
-        return sorted(p for p in folder.iterdir() if p.suffix in (".yaml", ".yml") and not p.name.startswith("."))
+        return list(folder.iterdir())
     except OSError as error:
         raise ConfigError(f"the folder {str(folder)!r} cannot be read: {error.strerror}") from error
 
 
-def _load_agent(path: Path) -> AgentConfig:
+def _agent_files(listed: Iterable[Path]) -> list[Path]:
+    """Sorted by name; hidden files are what editors and file systems leave behind."""
+    return sorted(p for p in listed if p.suffix in (".yaml", ".yml") and not p.name.startswith("."))
+
+
+def _load_agent(path: Path, text: str) -> AgentConfig:
     """One agent; a tool that there is not would be a rule that says nothing.
 
     Raises:
         DocumentError: The file is malformed.
     """
-    document = read_document(read_text(path), source=str(path))
+    document = read_document(text, source=str(path))
     agent = document.checked(AgentConfig)
     defects = [
         Defect(str(path), *document.place(("tools", key, index)), f"there is no tool {name!r}{_known_tools(name)}")
@@ -438,21 +549,23 @@ def share_state(workspace: Path, state: Path, environ: Mapping[str, str]) -> Non
         raise ConfigError(f"{own / STATE_POINTER}: cannot be written: {error.strerror}") from error
 
 
-def project_instructions(workspace: Path) -> str:
-    """What the project tells agents: its AGENTS.md, else its CLAUDE.md, else ""."""
+def project_instructions(files: ProjectFiles) -> str:
+    """What the project tells agents: its AGENTS.md, else its CLAUDE.md, else "".
+
+    Raises:
+        ConfigError: The file leads out of the project, is none, or is too large.
+    """
     for name in _INSTRUCTIONS:
-        path = workspace / name
-        if path.is_file():
-            try:
-                text = path.read_text(encoding="utf-8", errors="replace")
-            except OSError as error:
-                raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
-            if len(text) > MAX_INSTRUCTION_CHARS:
-                raise ConfigError(
-                    f"{path}: {len(text)} characters; accepted: at most {MAX_INSTRUCTION_CHARS}, since every model "
-                    "call carries them"
-                )
-            return text
+        data = files.read(name)
+        if data is None:
+            continue
+        text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+        if len(text) > MAX_INSTRUCTION_CHARS:
+            raise ConfigError(
+                f"{files.root / name}: {len(text)} characters; accepted: at most {MAX_INSTRUCTION_CHARS}, since every "
+                "model call carries them"
+            )
+        return text
     return ""
 
 

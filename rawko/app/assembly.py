@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rawko.app.parts import Machine, agent_machines, check_machines
+from rawko.app.parts import Machine, agent_machines, check_machines, templates_of
 from rawko.chart import Chart, find_chart, load_chart
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.bindings import Bindings
@@ -56,8 +56,9 @@ def assemble(
         ConfigError: A template or a chart that cannot be used.
     """
     try:
-        loop_prompts = Prompts.load("agent_loop", agent_loop_actors.PLACEHOLDERS, override=settings.prompts_dir)
-        arbiter_prompts = Prompts.load("orchestrator", ORCHESTRATOR_PROMPTS, override=settings.prompts_dir)
+        own = templates_of(settings)
+        loop_prompts = Prompts.load("agent_loop", agent_loop_actors.PLACEHOLDERS, override=own)
+        arbiter_prompts = Prompts.load("orchestrator", ORCHESTRATOR_PROMPTS, override=own)
     except PromptError as error:
         raise ConfigError(str(error)) from error
     model = model_of(settings)

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from rawko.app.git import GitError, Repository, repository_around
+from rawko.app.git import GitError, Repository, own_programs, repository_around
 from rawko.app.past import Address, Past, open_past
 from rawko.app.record import RunRecord, read_record
 from rawko.app.rewinding import finish_rewind
-from rawko.config import ConfigError, Settings
+from rawko.config import ConfigError, Settings, project_of
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import Snapshot
 
@@ -70,6 +70,7 @@ async def branch(
         files = await past.files(address.place)
         past.check_whole(files)
         repository, workspace = _repository(past.record, current)
+        project_of(current).require(own_programs(repository))
         old = _check_name(repository, name, is_forced=is_forced)
         base = _base(repository, past.record)
         place = address.place if address.is_snapshot else str(past.step(address.place))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Final
 
-from rawko.config import ConfigError, Settings
+from rawko.config import ConfigError, Settings, project_of
 from rawko.providers.cassette.cleaning import Cleaner, cleaner_for
 from rawko.providers.cassette.errors import CassetteError
 from rawko.providers.cassette.file import Header, Level, read_cassette
@@ -15,6 +16,7 @@ from rawko.providers.cassette.tape import Tape, position_of
 from rawko.providers.endpoint import Endpoint
 from rawko.providers.models import resolve_model
 from rawko.runtime.ports import Provider
+from rawko.trust.settings import MAX_CASSETTE_BYTES
 
 _NOWHERE: Final = "http://cassette.invalid"
 
@@ -33,7 +35,7 @@ def play(settings: Settings, position: Mapping[str, Any] | None) -> Provider:
     """
     assert settings.cassette is not None, "load_settings refuses the provider without a cassette"
     try:
-        cassette = read_cassette(settings.cassette)
+        cassette = read_cassette(settings.cassette, _data(settings, settings.cassette))
         tape = Tape(cassette, _cleaner(settings), position=position_of(position))
         if cassette.header.level == "port":
             check_answers(cassette)
@@ -47,6 +49,14 @@ def play(settings: Settings, position: Mapping[str, Any] | None) -> Provider:
 
     endpoint = Endpoint(base_url=_NOWHERE, timeout_ms=settings.timeout_ms)
     return PlayingProvider(tape, AnthropicProvider(endpoint, wrap=lambda client: played(client, tape)))
+
+
+def _data(settings: Settings, path: Path) -> bytes | None:
+    """A cassette that the project names, as it was read when the user was asked about it."""
+    if "cassette" not in settings.of_project:
+        return None
+    project = project_of(settings)
+    return project.files.read(project.files.relative(path) or path.name, limit=MAX_CASSETTE_BYTES)
 
 
 def record(

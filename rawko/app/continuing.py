@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rawko.app.journals import open_journal
+from rawko.app.parts import templates_of
 from rawko.app.record import RunRecord, read_record
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.values import freeze
@@ -124,7 +125,7 @@ def is_parked(record: RunRecord) -> bool:
 
 def _prompts(settings: Settings) -> Prompts:
     try:
-        return Prompts.load("agent_loop", PLACEHOLDERS, override=settings.prompts_dir)
+        return Prompts.load("agent_loop", PLACEHOLDERS, override=templates_of(settings))
     except PromptError as error:
         raise ConfigError(str(error)) from error
 

@@ -12,7 +12,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -31,6 +31,7 @@ from rawko.runtime.errors import JournalError
 from rawko.runtime.jumps import Jump, jump_record, moved_in_time
 from rawko.runtime.ports import WorkspaceError
 from rawko.runtime.replay import Machine, ReplayTree
+from rawko.trust.store import Decisions
 from rawko.vocabulary.documents import accepted
 from rawko.vocabulary.snapshot import Snapshot
 
@@ -249,6 +250,13 @@ def _fill(past: Past, files: Snapshot, folder: Path) -> None:
         raise
 
 
+def _keep_trust(origin: Path, folder: Path) -> None:
+    """The user's decisions about the origin hold for the same content in its fork, too."""
+    with suppress(ConfigError):
+        if items := Decisions(origin).load():
+            Decisions(folder).save(items)
+
+
 async def _begin(past: Past, made: Run, folder: Path, tree: ReplayTree, files: Snapshot, plan: _Plan) -> Forked:
     record, step = past.record, tree.seq
     settings = replace(made.settings, workspace=folder)
@@ -260,6 +268,7 @@ async def _begin(past: Past, made: Run, folder: Path, tree: ReplayTree, files: S
         notes = {**plan.notes, "snapshot": begun.commit}
         await past.journal.append(jump_record(jump, run=made.id, seq=1, epoch=epoch, time=time.time(), notes=notes))
         share_state(folder, settings.state_dir, settings.environ)
+        _keep_trust(record.settings.workspace, folder)
         if plan.event is not None:
             write_first_event(settings, made.id, *plan.event)
         write_record(

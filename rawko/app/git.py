@@ -13,8 +13,17 @@ from pathlib import Path
 
 from rawko.config import ConfigError
 from rawko.processes.launching import with_default_signals
+from rawko.trust.items import Item
 
 _QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.sparseCheckout=false")
+
+
+_FILTERS = r"^filter\..*\.(clean|smudge|process)$"
+_ALONE = {
+    "LC_ALL": "C",
+    "GIT_ALLOW_PROTOCOL": "none",  # a repository that lacks objects would fetch them with programs of its own choice
+    "GIT_NO_LAZY_FETCH": "1",
+}
 
 
 class GitError(ConfigError):
@@ -49,7 +58,7 @@ class Repository:
             GitError: It failed.
         """
         environ = {name: value for name, value in self.environ.items() if not name.startswith("GIT_")}
-        environ |= {"GIT_DIR": str(self.git_dir), "GIT_WORK_TREE": str(work_tree or self.top), "LC_ALL": "C"}
+        environ |= {"GIT_DIR": str(self.git_dir), "GIT_WORK_TREE": str(work_tree or self.top)} | _ALONE
         if index is not None:
             environ["GIT_INDEX_FILE"] = str(index)
         return _run(["git", *_QUIET, *words], work_tree or self.top, environ, given)
@@ -71,9 +80,25 @@ def repository_around(folder: Path, environ: Mapping[str, str]) -> Repository | 
 
 def _answers(asked: Sequence[str], folder: Path, environ: Mapping[str, str], *, is_one: bool = False) -> list[str]:
     """What `git rev-parse` says, line by line."""
-    said = _run(["git", "rev-parse", *asked], folder, {**environ, "LC_ALL": "C"}).decode(errors="surrogateescape")
+    said = _run(["git", *_QUIET, "rev-parse", *asked], folder, {**environ, **_ALONE}).decode(errors="surrogateescape")
     said = said.removesuffix("\n")
     return [said] if is_one else said.split("\n")
+
+
+def own_programs(repository: Repository) -> tuple[Item, ...]:
+    """Programs that the repository's own configuration, and not the user's, has git run on the files of a commit."""
+    try:
+        told = repository.git("config", "--null", "--show-scope", "--get-regexp", _FILTERS)
+    except GitError:
+        return ()  # there are none
+    words = told.decode("utf-8", "surrogateescape").split("\0")
+    found = []
+    for scope, setting in zip(words[::2], words[1::2], strict=False):
+        name, _, command = setting.partition("\n")
+        if scope in ("local", "worktree") and command:
+            text = f"git runs {command!r} on the files of a branch ({name})"
+            found.append(Item("git", f"git.{name}", text, ".git/config"))
+    return tuple(found)
 
 
 def head_of(folder: Path, environ: Mapping[str, str]) -> str | None:

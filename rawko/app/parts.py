@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from rawko.chart import Chart, ChartError, find_chart, load_chart, shipped_charts
 from rawko.chart.check import check_chart
 from rawko.chart.lint import has_errors
-from rawko.config import ConfigError, Settings
+from rawko.config import ConfigError, Settings, project_of
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.errors import ContextError
 from rawko.interpreter.interpreter import Interpreter
@@ -19,8 +19,15 @@ from rawko.machines import agent_loop
 from rawko.providers.endpoint import ANTHROPIC_URL, Endpoint, endpoint_from_env
 from rawko.runtime.errors import BindingsNotFound
 from rawko.runtime.ports import Provider, Toolbox, WorkspaceError
+from rawko.trust.bindings import project_bindings
+from rawko.trust.charts import chart_items, project_chart
+from rawko.trust.settings import MAX_CASSETTE_BYTES, settings_items
+from rawko.trust.templates import ProjectTemplates
 from rawko.vocabulary.agent import AgentConfig
-from rawko.vocabulary.documents import accepted
+from rawko.vocabulary.documents import Document, accepted
+
+if TYPE_CHECKING:
+    from rawko.providers.scenario import Scenario
 
 Machine = tuple[Chart, Bindings]
 
@@ -108,16 +115,25 @@ def _sign_in(settings: Settings) -> dict[str, str]:
 
 def _scripted(settings: Settings, position: Mapping[str, Any] | None) -> Provider:
     from rawko.providers.scenario_errors import ScenarioError
-    from rawko.providers.scenario_file import load_scenario
     from rawko.providers.scripted import ScriptedProvider
 
     assert settings.scenario is not None, "load_settings refuses the scripted provider without a scenario"
     try:
-        return ScriptedProvider(load_scenario(settings.scenario), position=position)
+        return ScriptedProvider(_scenario(settings, settings.scenario), position=position)
     except ScenarioError as error:
         raise ConfigError(str(error)) from error
     except ValueError as error:
         raise ConfigError(f"scenario {settings.scenario!r} is not the one of this run any more: {error}") from error
+
+
+def _scenario(settings: Settings, name: str) -> Scenario:
+    """The user's own scenario, or one that the project names, as it was read when the user was asked about it."""
+    from rawko.providers.scenario_file import load_scenario, parse_scenario
+
+    text = (
+        project_of(settings).files.text(name, limit=MAX_CASSETTE_BYTES) if "scenario" in settings.of_project else None
+    )
+    return load_scenario(name) if text is None else parse_scenario(text, source=name)
 
 
 def _check_address(url: str) -> None:
@@ -267,19 +283,42 @@ def _machine(settings: Settings, config: AgentConfig, base: Bindings) -> Machine
     try:
         if config.chart in shipped_charts():
             return load_chart(find_chart(config.chart)), base
-        path = Path(settings.workspace, config.chart)
-        if not path.is_file():
+        project = project_of(settings)
+        chart = project_chart(project, config.chart)
+        if chart is None:
             raise ConfigError(f"agent {config.name!r}: 'chart' is {config.chart!r}{_accepted_charts(config.chart)}")
-        chart = load_chart(path)
     except ChartError as error:
         raise ConfigError(f"agent {config.name!r}: its chart has defects:\n{error}") from error
-    from rawko.runtime.locate import find_bindings
-
     try:
-        own = find_bindings(chart, start=path.parent)
+        own = project_bindings(project, chart, module=settings.bindings, start=Path(chart.file).parent)
     except BindingsNotFound as error:
         raise ConfigError(f"agent {config.name!r}: {error}") from error
     return chart, base if own is None else base | own
+
+
+def require_grants(settings: Settings) -> None:
+    """Make sure that what a run would execute or obey of the project's files is granted, before anything starts.
+
+    Of a run that goes on this is what it was started with: its charts, servers and templates, as they are now.
+
+    Raises:
+        NotTrusted: It is not.
+    """
+    project = project_of(settings)
+    files = project.files
+    items = [*chart_items(project, [config.chart for config in settings.agents.values()])]
+    data: dict[str, Any] = {"mcp": {name: server.to_json() for name, server in settings.mcp.items()}}
+    items += settings_items(Document(data, ""), files)
+    if settings.prompts_dir is not None:
+        inside = files.relative(settings.prompts_dir)
+        place = files if inside is not None else project.at(settings.prompts_dir).files
+        items += settings_items(Document({"prompts": inside or "."}, ""), place)
+    project.require(items)
+
+
+def templates_of(settings: Settings) -> ProjectTemplates | None:
+    """The project's own prompt templates, if its settings name a folder."""
+    return None if settings.prompts_dir is None else ProjectTemplates(project_of(settings), settings.prompts_dir)
 
 
 def _accepted_charts(found: str) -> str:

@@ -335,5 +335,6 @@ def forget_record(settings: Settings, run: str) -> None:
 def _settings(found: SettingsFile, current: Settings) -> Settings:
     taken = {name: getattr(found, name) for name in SettingsFile.model_fields}
     taken["agents"] = {agent.name: agent for agent in found.agents}
+    taken["of_project"] = frozenset()  # what was played is content that the run has begun with
     taken["assume_yes"] = found.assume_yes or current.assume_yes
     return replace(current, **taken)

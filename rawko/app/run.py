@@ -25,6 +25,7 @@ from rawko.app.parts import (
     open_provider,
     open_toolbox,
     open_workspace,
+    require_grants,
     running_folder,
     take_up_tools,
     tool_notes,
@@ -154,6 +155,7 @@ class Run:
             raise ConfigError('the task is empty; say what is to be done: rawko run "Add a --version option"')
         if self.agent is not None and self.agent not in self.settings.agents:
             raise ConfigError(f"there is no agent {self.agent!r}{accepted(self.settings.agents, found=self.agent)}")
+        require_grants(self.settings)
         machines = agent_machines(self.settings)
         check_prices(self.settings, self.agent)
         chart = None if self.agent is None else machines[self.settings.agents[self.agent].chart][0]

@@ -13,20 +13,20 @@ from rawko.app.record import RunRecord, read_record
 from rawko.cli.explore_cancel import cancel_exploration
 from rawko.cli.output import complain, visible_json, visible_line
 from rawko.cli.people import user
-from rawko.cli.run import current_folder
+from rawko.cli.settings import settings_here
 from rawko.cli.summary import print_report
-from rawko.config import ConfigError, Flags, Settings, load_settings
-from rawko.processes.keys import environment
+from rawko.cli.trust.question import judge
+from rawko.config import ConfigError, Settings
 
 PATIENCE_S = 60.0
 """How long another process is waited for: its tools get TERM, then KILL, and the workspace is captured."""
 _POLL_S = 0.1
 
 
-def cancel_command(run: str, *, as_json: bool) -> int:
+def cancel_command(run: str, *, as_json: bool, is_trusted: bool = False) -> int:
     """Cancel a run; the exit code is 0 once it is cancelled."""
     try:
-        settings = load_settings(current_folder(), Flags(), {**environment(), "RAWKO_PROVIDER": "anthropic"})
+        settings = settings_here(judge=judge(is_granted=is_trusted))
         if is_exploration(settings.state_dir, run):
             return cancel_exploration(settings, run, as_json=as_json, patience_s=PATIENCE_S)
         record = read_record(run, settings)

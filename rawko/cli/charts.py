@@ -26,9 +26,13 @@ def check_command(paths: Sequence[Path], *, bindings: str | None, trusted: bool)
             found += error.diagnostics
             continue
         try:
-            found += check_chart(chart, _bound(chart, path, bindings))
+            bound = _bound(chart, path, bindings)
         except LookupError as error:
             return complain(str(error))
+        if bound is None and (named := _named(chart)) is not None:
+            note = f"{path}: its names are not checked; the project's module does it: --bindings {named}"
+            print(visible_line(f"rawko: {note}"), file=sys.stderr)
+        found += check_chart(chart, bound)
     for diagnostic in found:
         print(visible_line(str(diagnostic)))
     errors = sum(d.severity == "error" for d in found)
@@ -41,19 +45,39 @@ def check_command(paths: Sequence[Path], *, bindings: str | None, trusted: bool)
 
 
 def _bound(chart: Chart, path: Path, module: str | None) -> Any:
-    """The names that are bound for a chart, if its bindings are configured or named.
+    """The names that are bound for a chart: by the module that the user names, or by rawko itself.
+
+    What a project's pyproject.toml names is not imported here: checking a chart runs nothing of its project.
 
     Raises:
         LookupError: The module cannot be used.
     """
     from rawko.runtime.errors import BindingsNotFound
-    from rawko.runtime.locate import bound_names, find_bindings
+    from rawko.runtime.locate import bound_names, find_bindings, load_bindings, shipped_bindings
 
     try:
-        bindings = find_bindings(chart, module=module, start=path.resolve().parent)
+        if module is not None:
+            bindings = find_bindings(chart, module=module, start=path.resolve().parent)
+        else:
+            shipped = shipped_bindings(chart)
+            bindings = None if shipped is None else load_bindings(shipped.module, shipped.folder, shipped.whose)
     except BindingsNotFound as error:
         raise LookupError(str(error)) from error
     return None if bindings is None else bound_names(bindings)
+
+
+def _named(chart: Chart) -> str | None:
+    """The module that the project names for a chart; it is not imported."""
+    from rawko.config import ConfigError
+    from rawko.runtime.errors import BindingsNotFound
+    from rawko.trust.bindings import named_bindings
+    from rawko.trust.project import Project
+
+    try:
+        found = named_bindings(Project(Path(chart.file).absolute().parent), chart)
+    except (BindingsNotFound, ConfigError, OSError):
+        return None
+    return None if found is None else found.module
 
 
 def export_command(path: Path, to: str, output: Path | None, *, trusted: bool) -> int:

@@ -7,20 +7,39 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rawko.cli.output import complain, visible_json
+from rawko.cli.trust.question import judge
 
 
 def test_command(
-    charts: Sequence[Path], *, bindings: str | None, scenario: str | None, as_json: bool, is_verbose: bool
+    charts: Sequence[Path],
+    *,
+    bindings: str | None,
+    scenario: str | None,
+    as_json: bool,
+    is_verbose: bool,
+    is_trusted: bool = False,
 ) -> int:
-    """Run the contracts; 1 if one fails, 2 if there is nothing to run."""
+    """Run the contracts; 1 if one fails, 2 if there is nothing to run, or the Python around them is not trusted."""
     from rawko.testing.errors import ContractsUnavailable
-    from rawko.testing.run import run_contracts
+    from rawko.testing.run import Surroundings, run_contracts
+    from rawko.trust.contracts import ContractTrust
+    from rawko.trust.errors import ConfigError
+    from rawko.trust.project import Project
 
     report = sys.stderr if as_json else sys.stdout
     try:
-        result = run_contracts(charts, bindings, report=report, is_verbose=is_verbose, only=scenario)
-    except ContractsUnavailable as error:
+        project = Project(Path.cwd(), judge(is_granted=is_trusted))
+        around = ContractTrust(project, charts, bindings)
+        around.require()
+        with around.imported() as modules:
+            surroundings = Surroundings(around.root, modules, around.bindings_of)
+            result = run_contracts(
+                charts, report=report, is_verbose=is_verbose, only=scenario, surroundings=surroundings
+            )
+    except (ContractsUnavailable, ConfigError) as error:
         return complain(str(error))
+    except OSError as error:
+        return complain(f"the current folder cannot be used: {error.strerror}")
     if not result.scenarios and not result.errors:
         named = "" if scenario is None else f" whose name contains {scenario!r}"
         return complain(f"there is no scenario{named}")

@@ -33,6 +33,7 @@ class Drawing:
         run: `RUN` or `RUN@K`: highlight where it stands, and the way that it took.
         agents: Tell the agents' names where they are run.
         expand: Draw their charts there, too.
+        bindings: The module that agents' own charts are stepped through with.
     """
 
     theme: str = "light"
@@ -43,6 +44,7 @@ class Drawing:
     run: str | None = None
     agents: bool = False
     expand: bool = False
+    bindings: str | None = None
 
 
 def diagram_command(path: Path, output: Path | None, drawing: Drawing, *, trusted: bool) -> int:
@@ -100,7 +102,7 @@ def _options(chart: Chart, drawing: Drawing) -> Options:
     if drawing.run is not None:
         from rawko.app.drawn import way_through
 
-        way = asyncio.run(way_through(chart, drawing.run, _settings()))
+        way = asyncio.run(way_through(chart, drawing.run, _settings(drawing.bindings)))
         configuration, taken = way.configuration, way.taken
     return Options(
         direction=cast(Direction, drawing.direction),
@@ -124,8 +126,9 @@ def _children(chart: Chart, drawing: Drawing) -> dict[str, list[Child]]:
     Raises:
         ConfigError: The chart runs no agents, or an agent's file or chart has defects.
     """
-    from rawko.config import ConfigError
+    from rawko.config import ConfigError, project_of
     from rawko.render.expand import Child
+    from rawko.trust.charts import project_chart
 
     if not any(invoke.src == AGENTS for state in chart for invoke in state.invoke):
         raise ConfigError(f"chart {chart.name!r} runs no agents: nothing in it invokes {AGENTS!r}")
@@ -137,15 +140,18 @@ def _children(chart: Chart, drawing: Drawing) -> dict[str, list[Child]]:
     for name, agents in by_chart.items():
         child: Chart | None = None
         if drawing.expand:
-            child = load_chart(find_chart(name) if name in shipped_charts() else Path(settings.workspace, name))
+            is_shipped = name in shipped_charts()
+            child = load_chart(find_chart(name)) if is_shipped else project_chart(project_of(settings), name)
+            if child is None:
+                raise ConfigError(f"agents {', '.join(agents)}: there is no chart {name!r}")
         found.append(Child(tuple(agents), child, CHILD_DEPTH))
     return {AGENTS: found}
 
 
-def _settings() -> Settings:
+def _settings(bindings: str | None = None) -> Settings:
     from rawko.cli.settings import settings_here
 
-    return settings_here()
+    return settings_here(bindings=bindings)
 
 
 def _write_bytes(drawn: bytes, output: Path | None) -> int:

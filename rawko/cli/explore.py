@@ -23,11 +23,13 @@ from rawko.cli.interrupts import KILLED, Interrupts
 from rawko.cli.logs import RunLog
 from rawko.cli.output import Painter, complain, exact_line, nobody_reads, silence, visible, visible_json, visible_line
 from rawko.cli.run import Bounds, current_folder
+from rawko.cli.trust.question import judge
 from rawko.config import ConfigError, Flags, load_settings
 from rawko.machines.node_engine.drivers import driver_name
 from rawko.machines.node_engine.errors import UnknownDriver
 from rawko.machines.node_engine.explore.policy import ExplorePolicy
 from rawko.processes.keys import environment
+from rawko.trust.project import Judge
 from rawko.vocabulary.budget import duration_ms
 from rawko.vocabulary.documents import DocumentError, load_document
 
@@ -77,6 +79,7 @@ class ExploreOptions:
     output: Path | None = None
     json: bool = False
     quiet: bool = False
+    is_trusted: bool = False
 
 
 def explore_command(options: ExploreOptions) -> int:
@@ -114,8 +117,11 @@ def _exploration(options: ExploreOptions) -> Exploration:
     uses_model = _uses_model(options, policy)
     if uses_model and "otherwise" not in policy.model_fields_set:
         policy = policy.model_copy(update={"otherwise": "ask"})
-    flags = Flags(provider=options.provider, scenario=options.scenario, model=options.model)
-    settings = load_settings(folder, flags if uses_model else _NOBODY, environment())
+    budget = Bounds(options.max_cost).budget()
+    flags = Flags(provider=options.provider, scenario=options.scenario, model=options.model, budget=budget)
+    settings = load_settings(
+        folder, flags if uses_model else _NOBODY, environment(), judge=_judge(options), has_powers=uses_model
+    )
     try:
         driver = driver_name(settings.environ)
     except UnknownDriver as error:
@@ -148,14 +154,18 @@ def _resumed(folder: Path, options: ExploreOptions) -> Exploration:
         raise ConfigError(
             f"{fixed}: an exploration goes on as it was started; accepted with --resume: {', '.join(FLAGS.values())}"
         )
-    place = load_settings(folder, _NOBODY, environment()).state_dir
+    place = load_settings(folder, _NOBODY, environment(), has_powers=False).state_dir
     if not is_name(options.resume):
         raise ConfigError(f"there is no exploration {options.resume!r} of this workspace")
     plan = read_plan(explorations_folder(place) / options.resume)
     cassette = None if plan.cassette is None else Path(plan.cassette)
     flags = Flags(provider=plan.provider, scenario=plan.scenario, model=plan.model, cassette=cassette)
-    settings = load_settings(folder, flags, environment())
+    settings = load_settings(folder, flags, environment(), judge=_judge(options), has_powers=plan.uses_model)
     return Exploration(settings, plan, id=options.resume, is_resumed=True, limits=_limits(options))
+
+
+def _judge(options: ExploreOptions) -> Judge:
+    return judge(is_granted=options.is_trusted)
 
 
 def _check_output(output: Path | None) -> None:

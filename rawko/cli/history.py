@@ -175,7 +175,7 @@ def _short(task: str) -> str:
 # ---------------------------------------------------------------- show
 
 
-def show_command(address: str, *, as_json: bool) -> int:
+def show_command(address: str, *, as_json: bool, bindings: str | None = None) -> int:
     """A step with everything about it; a run's summary where no step is named."""
     from rawko.app.explaining import explain
     from rawko.app.overview import overview
@@ -183,7 +183,7 @@ def show_command(address: str, *, as_json: bool) -> int:
 
     async def show() -> None:
         place = Address.parse(address)
-        current = settings_here()
+        current = settings_here(bindings=bindings)
         if is_exploration(current.state_dir, place.run):
             print_exploration(current, address, as_json=as_json)
             return

@@ -14,9 +14,11 @@ from rawko.app.scenario_trial import Target
 from rawko.chart import Chart, ChartError, load_chart
 from rawko.cli.output import complain, visible, visible_line
 from rawko.cli.settings import settings_here
-from rawko.config import ConfigError
+from rawko.cli.trust.question import judge
+from rawko.config import ConfigError, Settings, project_of
 from rawko.runtime.errors import BindingsNotFound
-from rawko.runtime.locate import find_bindings
+from rawko.trust.bindings import project_bindings
+from rawko.trust.project import Judge
 
 SUFFIX = ".feature"
 
@@ -48,18 +50,19 @@ class _Place:
         return True
 
 
-def pin_command(address: str, *, output: Path | None, gives_guards: bool) -> int:
+def pin_command(address: str, *, output: Path | None, gives_guards: bool, is_trusted: bool = False) -> int:
     """Tell a recorded step as a scenario; returns the exit code."""
     try:
         if output is not None and output.suffix != SUFFIX:
             raise ConfigError(f"{output}: a contract is a *{SUFFIX} beside a chart of the same stem")
-        return asyncio.run(_pin(Address.parse(address), None if output is None else _Place(output), gives_guards))
+        place = None if output is None else _Place(output)
+        return asyncio.run(_pin(Address.parse(address), place, gives_guards, judge(is_granted=is_trusted)))
     except ConfigError as error:
         return complain(str(error))
 
 
-async def _pin(address: Address, place: _Place | None, gives_guards: bool) -> int:
-    async with open_past(address.run, settings_here()) as past:
+async def _pin(address: Address, place: _Place | None, gives_guards: bool, decide: Judge) -> int:
+    async with open_past(address.run, settings_here(judge=decide)) as past:
         if address.is_snapshot:
             raise ConfigError(f"{address.place} is a snapshot; a step is pinned by its number: RUN@K")
         step = past.step(address.place)
@@ -68,7 +71,7 @@ async def _pin(address: Address, place: _Place | None, gives_guards: bool) -> in
             print(visible(found.text()), end="")
             return 0
         made = await _put_beside(past, step, place)
-        found = await pin(past, step, _target(place.chart), gives_guards=gives_guards)
+        found = await pin(past, step, _target(place.chart, past.record.settings), gives_guards=gives_guards)
     return _write(place, found, made)
 
 
@@ -77,10 +80,10 @@ async def _put_beside(past: Past, step: int, place: _Place) -> bool:
     return not place.has_chart() and place.take((await chart_at(past, step)).file)
 
 
-def _target(path: Path) -> Target:
+def _target(path: Path, settings: Settings) -> Target:
     try:
         chart: Chart = load_chart(path)
-        return Target(chart, find_bindings(chart))
+        return Target(chart, project_bindings(project_of(settings), chart))
     except (ChartError, BindingsNotFound) as error:
         raise ConfigError(str(error)) from error
 

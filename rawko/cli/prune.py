@@ -14,9 +14,8 @@ from rawko.app.record import list_records
 from rawko.app.recovery.finding import DAMAGED, problems
 from rawko.app.rewinding import REWOUND
 from rawko.cli.output import complain, visible_json, visible_line
-from rawko.cli.run import current_folder
-from rawko.config import ConfigError, Flags, Settings, load_settings
-from rawko.processes.keys import environment
+from rawko.cli.settings import settings_here
+from rawko.config import ConfigError, Settings
 from rawko.vocabulary.documents import accepted
 
 _AGE = re.compile(r"(\d+)([mhdw])")
@@ -54,7 +53,7 @@ def prune_command(options: PruneOptions) -> int:
 
 
 def _settings() -> Settings:
-    return load_settings(current_folder(), Flags(), {**environment(), "RAWKO_PROVIDER": "anthropic"})
+    return settings_here()
 
 
 def _choice(options: PruneOptions) -> Choice:

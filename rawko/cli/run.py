@@ -26,6 +26,7 @@ from rawko.cli.overrides.terminal import Steering
 from rawko.cli.people import TerminalPeople, user
 from rawko.cli.settings import settings_here
 from rawko.cli.summary import print_report
+from rawko.cli.trust.question import has_person, judge
 from rawko.config import ConfigError, Flags, checked_headless, load_settings
 from rawko.processes.keys import environment
 from rawko.runtime.inspection import InspectionEvent
@@ -82,6 +83,7 @@ class RunOptions:
     continues: str | None = None
     interactive: bool = False
     again: str | None = None
+    is_trusted: bool = False
 
 
 def run_command(options: RunOptions) -> int:
@@ -102,7 +104,8 @@ def run_command(options: RunOptions) -> int:
             record=options.record,
             sandbox=options.sandbox,
         )
-        settings = load_settings(current_folder(), flags, environment())
+        decide = judge(is_granted=options.is_trusted, is_headless=options.headless is not None)
+        settings = load_settings(current_folder(), flags, environment(), judge=decide)
         agent = options.agent
         if options.continues is not None and agent is None:
             agent = check_followed(settings, options.continues).agent
@@ -122,11 +125,13 @@ def _run_again(options: RunOptions, earlier: str) -> int:
     """The task and the settings of a recorded run once more, on the files as they are (C-12)."""
     try:
         _refuse_beside_again(options)
-        current = settings_here(yes=options.yes)
+        decide = judge(is_granted=options.is_trusted, is_headless=options.headless is not None)
+        budget = options.bounds.budget()
+        current = settings_here(yes=options.yes, judge=decide, has_powers=True, budget=budget)
         record = read_record(earlier, current)
         settings = replace(
             record.settings,
-            budget=options.bounds.budget().over(record.settings.budget),
+            budget=budget.over(record.settings.budget),
             max_iterations=options.max_iterations or record.settings.max_iterations,
             headless=record.settings.headless
             if options.headless is None
@@ -159,7 +164,8 @@ def _refuse_beside_again(options: RunOptions) -> None:
     if found:
         raise ConfigError(
             f"--again takes the task and the settings of run {options.again!r}, so {found[0]} cannot be given; "
-            "accepted beside it: --yes, --headless, --max-cost, --max-tokens, --max-time, --max-iterations, --json, -q"
+            "accepted beside it: --yes, --trust, --headless, --max-cost, --max-tokens, --max-time, --max-iterations, "
+            "--json, -q"
         )
 
 
@@ -170,9 +176,9 @@ def execute(run: Run, *, as_json: bool, quiet: bool, people: People | None = Non
         people: Who is asked; whoever sits at the terminal, if None.
         is_headless: Nobody at the terminal is asked, whoever sits there.
     """
-    if run.is_interactive and (people is not None or is_headless or not _has_person()):
+    if run.is_interactive and (people is not None or is_headless or not has_person()):
         return complain(f"run {run.id!r} is a conversation: it needs a terminal to talk on, and no --headless")
-    if people is None and (is_headless or not _has_person()):
+    if people is None and (is_headless or not has_person()):
         people = Headless(run.settings.headless, run.settings.default_answers)
     try:
         report = asyncio.run(_run(run, as_json=as_json, quiet=quiet, people=people))
@@ -254,11 +260,6 @@ def _asked(run: Run) -> str:
             return f"cassette: {settings.cassette}"
         case "anthropic":
             return run.model
-
-
-def _has_person() -> bool:
-    """Whether somebody can be asked: input and messages are both on a terminal."""
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 class _Show:

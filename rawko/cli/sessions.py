@@ -20,6 +20,7 @@ from rawko.cli.people import user
 from rawko.cli.run import NO_BOUNDS, Bounds, execute
 from rawko.cli.settings import settings_here
 from rawko.cli.summary import how_to_answer
+from rawko.cli.trust.question import judge
 from rawko.config import ConfigError, Settings, checked_headless
 from rawko.runtime.ports import Answer, People, Question
 from rawko.vocabulary.documents import accepted
@@ -52,10 +53,14 @@ def resume_command(
     max_iterations: int | None = None,
     headless: str | None = None,
     workspace: Path | None = None,
+    is_trusted: bool = False,
 ) -> int:
     """Go on with a run that was interrupted, that waits, or that has reached a limit. Returns the exit code."""
     try:
-        record = _prepared(run, settings_here(yes=yes), workspace)
+        decide = judge(is_granted=is_trusted, is_headless=headless is not None)
+        record = _prepared(
+            run, settings_here(yes=yes, judge=decide, has_powers=True, budget=bounds.budget()), workspace
+        )
         settings = _changed(record.settings, bounds, max_iterations, headless)
     except ConfigError as error:
         return complain(str(error))
@@ -75,7 +80,7 @@ def resume_command(
     return execute(going, as_json=as_json, quiet=quiet, is_headless=headless is not None)
 
 
-def answer_command(run: str, text: str, kinds: tuple[str, ...], *, as_json: bool) -> int:
+def answer_command(run: str, text: str, kinds: tuple[str, ...], *, as_json: bool, is_trusted: bool = False) -> int:
     """Answer the question of a run, which is of one of these kinds, and go on with it.
 
     A run that some process has at work right now gets the answer there.
@@ -83,7 +88,7 @@ def answer_command(run: str, text: str, kinds: tuple[str, ...], *, as_json: bool
     if not text.strip():
         return complain("the answer is empty")
     try:
-        record = _prepared(run, settings_here())
+        record = _prepared(run, settings_here(judge=judge(is_granted=is_trusted), has_powers=True))
         going = run_of(record)
         problem = _why_not(record, asyncio.run(open_question(going)), kinds)
         if problem is None and is_at_work(record.settings, run):
@@ -98,11 +103,11 @@ def answer_command(run: str, text: str, kinds: tuple[str, ...], *, as_json: bool
     return execute(going, as_json=as_json, quiet=False, people=_OneAnswer(text, nobody))
 
 
-def approve_command(run: str, scope: str, *, as_json: bool) -> int:
+def approve_command(run: str, scope: str, *, as_json: bool, is_trusted: bool = False) -> int:
     """Say yes to the call that a run asks about."""
     if scope not in _SCOPES:
         return complain(f"--scope: {scope!r}{accepted(_SCOPES, found=scope)}")
-    return answer_command(run, scope, APPROVAL, as_json=as_json)
+    return answer_command(run, scope, APPROVAL, as_json=as_json, is_trusted=is_trusted)
 
 
 def _prepared(run: str, current: Settings, workspace: Path | None = None) -> RunRecord:

@@ -22,7 +22,9 @@ from rawko.cli.output import Painter, complain, exact_line, nobody_reads, visibl
 from rawko.cli.settings import settings_here
 from rawko.cli.show import file_line, short
 from rawko.cli.summary import diff_style
+from rawko.cli.trust.question import judge as person
 from rawko.config import ConfigError, Settings
+from rawko.trust.project import Judge, never
 
 DIFFERENT = 1
 
@@ -35,12 +37,17 @@ Result = TypeVar("Result", bound=_Told)
 
 
 def _carry_out(
-    do: Callable[[Settings], Awaitable[Result]], tell: Callable[[Result], None], *, as_json: bool
+    do: Callable[[Settings], Awaitable[Result]],
+    tell: Callable[[Result], None],
+    *,
+    as_json: bool,
+    judge: Judge = never,
+    bindings: str | None = None,
 ) -> Result | int:
     """Do something in the current folder and tell what came of it; the exit code where it cannot be done."""
     try:
         with tidying():
-            told = asyncio.run(_awaited(do(settings_here())))
+            told = asyncio.run(_awaited(do(settings_here(judge=judge, bindings=bindings))))
         if as_json:
             print(visible_json(told.to_json()))
         else:
@@ -66,7 +73,9 @@ def _code(result: object) -> int:
 # ---------------------------------------------------------------- diff
 
 
-def diff_command(run: str, places: Sequence[str], parts: Sequence[str], *, as_json: bool) -> int:
+def diff_command(
+    run: str, places: Sequence[str], parts: Sequence[str], *, as_json: bool, bindings: str | None = None
+) -> int:
     """What lies between two steps."""
 
     async def do(current: Settings) -> Difference:
@@ -76,7 +85,7 @@ def diff_command(run: str, places: Sequence[str], parts: Sequence[str], *, as_js
             await tell_lost(name, current)
         return await compare(before, after, current, parts or PARTS)
 
-    return _code(_carry_out(do, _print_difference, as_json=as_json))
+    return _code(_carry_out(do, _print_difference, as_json=as_json, bindings=bindings))
 
 
 def _sides(run: str, places: Sequence[str]) -> tuple[Address, Address]:
@@ -152,7 +161,7 @@ def _field_lines(change: FieldChange) -> Iterator[str]:
 # ---------------------------------------------------------------- rewind, fork, branch, replay
 
 
-def rewind_command(address: str, *, files_only: bool, as_json: bool) -> int:
+def rewind_command(address: str, *, files_only: bool, as_json: bool, is_trusted: bool = False) -> int:
     """Set a run back."""
 
     async def do(current: Settings) -> Rewound:
@@ -163,7 +172,7 @@ def rewind_command(address: str, *, files_only: bool, as_json: bool) -> int:
         await tell_lost(place.run, current)
         return await rewind(place, current, files_only=files_only)
 
-    return _code(_carry_out(do, _print_rewound, as_json=as_json))
+    return _code(_carry_out(do, _print_rewound, as_json=as_json, judge=person(is_granted=is_trusted)))
 
 
 def _print_rewound(told: Rewound) -> None:
@@ -186,7 +195,14 @@ def _print_rewound(told: Rewound) -> None:
 
 
 def fork_command(
-    address: str, task: str | None, agent: str | None, model: str | None, into: Path | None, *, as_json: bool
+    address: str,
+    task: str | None,
+    agent: str | None,
+    model: str | None,
+    into: Path | None,
+    *,
+    as_json: bool,
+    is_trusted: bool = False,
 ) -> int:
     """Make a run of its own."""
 
@@ -196,7 +212,7 @@ def fork_command(
         await tell_lost(place.run, current)
         return await fork(place, current, Changes(task, agent, model), into=into)
 
-    return _code(_carry_out(do, _print_forked, as_json=as_json))
+    return _code(_carry_out(do, _print_forked, as_json=as_json, judge=person(is_granted=is_trusted)))
 
 
 def _print_forked(told: Forked) -> None:
@@ -206,7 +222,9 @@ def _print_forked(told: Forked) -> None:
     print(visible_line(f"go on with: rawko resume {told.run}"))
 
 
-def branch_command(address: str, name: str, message: str | None, *, is_forced: bool, as_json: bool) -> int:
+def branch_command(
+    address: str, name: str, message: str | None, *, is_forced: bool, as_json: bool, is_trusted: bool = False
+) -> int:
     """Write a branch."""
 
     async def do(current: Settings) -> Branched:
@@ -215,7 +233,7 @@ def branch_command(address: str, name: str, message: str | None, *, is_forced: b
         await tell_lost(place.run, current)
         return await branch(place, name, current, is_forced=is_forced, message=message)
 
-    return _code(_carry_out(do, _print_branched, as_json=as_json))
+    return _code(_carry_out(do, _print_branched, as_json=as_json, judge=person(is_granted=is_trusted)))
 
 
 def _print_branched(told: Branched) -> None:
@@ -227,7 +245,7 @@ def _print_branched(told: Branched) -> None:
     print(visible_line(f"look at it with: git show {told.name}"))
 
 
-def replay_command(address: str, *, as_json: bool) -> int:
+def replay_command(address: str, *, as_json: bool, is_trusted: bool = False) -> int:
     """Verify a recorded run; exit 1 where it does not come out as recorded."""
 
     async def do(current: Settings) -> Verified:
@@ -235,7 +253,7 @@ def replay_command(address: str, *, as_json: bool) -> int:
         await tell_finished(place.run, current)
         return await verify(place, current)
 
-    told = _carry_out(do, _print_verified, as_json=as_json)
+    told = _carry_out(do, _print_verified, as_json=as_json, judge=person(is_granted=is_trusted))
     if isinstance(told, Verified):
         return 0 if told.is_identical else DIFFERENT
     return told
@@ -253,13 +271,13 @@ def _print_verified(told: Verified) -> None:
 # ---------------------------------------------------------------- resume --dry-run
 
 
-def dry_run_command(run: str, workspace: Path | None, *, as_json: bool) -> int:
+def dry_run_command(run: str, workspace: Path | None, *, as_json: bool, is_trusted: bool = False) -> int:
     """Say what a resume would do; exit 2 where it would be refused."""
 
     async def do(current: Settings) -> ResumePlan:
         return await plan_resume(run, current, workspace=workspace)
 
-    told = _carry_out(do, _print_plan, as_json=as_json)
+    told = _carry_out(do, _print_plan, as_json=as_json, judge=person(is_granted=is_trusted))
     if isinstance(told, ResumePlan):
         return 2 if told.problems else 0
     return told

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from rawko.chart import shipped_path
 
@@ -58,6 +58,19 @@ class PromptError(Exception):
         self.message = message
 
 
+class Templates(Protocol):
+    """Templates of the user's own, `<machine>/<name>.md.j2`, wherever they are read from."""
+
+    def names(self, machine: str) -> Sequence[str]:
+        """Names of all files of a machine."""
+
+    def text(self, machine: str, name: str) -> str | None:
+        """The text of one; None where there is none."""
+
+    def place(self, machine: str, name: str) -> str:
+        """Where it is, for messages."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Loaded:
     template: Template
@@ -77,7 +90,7 @@ class Prompts:
         machine: str,
         placeholders: Mapping[str, frozenset[str]],
         *,
-        override: Path | None = None,
+        override: Path | Templates | None = None,
         shipped: Path | None = None,
     ) -> Prompts:
         """Read and check all templates of a machine.
@@ -85,7 +98,7 @@ class Prompts:
         Args:
             machine: Its stem: templates are `<machine>/<name>.md.j2` in either folder.
             placeholders: Template name to the names that its data has; a template may use them and no others.
-            override: A folder of the user's own; a file there stands in for the shipped one.
+            override: Templates of the user's own, or their folder; one there stands in for the shipped one.
             shipped: The folder of the shipped ones; found by itself.
 
         Raises:
@@ -94,11 +107,11 @@ class Prompts:
 
         Source: C-44.
         """
-        folders = [(shipped or shipped_path("prompts")) / machine]
+        places: list[Templates] = [_Folder(shipped or shipped_path("prompts"))]
         if override is not None:
-            folders.insert(0, override / machine)
-            _check_names(folders[0], placeholders)
-        loaded = {name: _load(_find(folders, name), accepted) for name, accepted in placeholders.items()}
+            places.insert(0, _Folder(override) if isinstance(override, Path) else override)
+            _check_names(places[0], machine, placeholders)
+        loaded = {name: _load(places, machine, name + SUFFIX, accepted) for name, accepted in placeholders.items()}
         return cls(loaded, dict(placeholders))
 
     def render(self, name: str, /, **data: Any) -> str:
@@ -138,23 +151,41 @@ def delimited(text: str, name: str = "text") -> str:
 # ---------------------------------------------------------------- loading
 
 
-def _check_names(folder: Path, placeholders: Mapping[str, frozenset[str]]) -> None:
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """Templates in a folder."""
+
+    root: Path
+
+    def names(self, machine: str) -> Sequence[str]:
+        return sorted(path.name for path in (self.root / machine).glob(f"*{SUFFIX}"))
+
+    def text(self, machine: str, name: str) -> str | None:
+        path = self.root / machine / name
+        if not path.is_file():
+            return None
+        try:
+            return path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise PromptError(str(path), f"cannot be read: {error}") from error
+
+    def place(self, machine: str, name: str) -> str:
+        return str(self.root / machine / name)
+
+
+def _check_names(place: Templates, machine: str, placeholders: Mapping[str, frozenset[str]]) -> None:
     known = {name + SUFFIX for name in placeholders}
-    for path in sorted(folder.glob(f"*{SUFFIX}")):
-        if path.name not in known:
-            raise PromptError(str(path), f"no prompt has this name{_nearest(path.name, known)}")
+    for name in place.names(machine):
+        if name.endswith(SUFFIX) and name not in known:
+            raise PromptError(place.place(machine, name), f"no prompt has this name{_nearest(name, known)}")
 
 
-def _find(folders: list[Path], name: str) -> Path:
-    for folder in folders:
-        path = folder / (name + SUFFIX)
-        if path.is_file():
-            return path
-    raise PromptError(str(folders[-1] / (name + SUFFIX)), "the template is missing")
-
-
-def _load(path: Path, accepted: frozenset[str]) -> _Loaded:
-    return _compiled(str(path), _read(path), accepted)
+def _load(places: Sequence[Templates], machine: str, name: str, accepted: frozenset[str]) -> _Loaded:
+    for place in places:
+        text = place.text(machine, name)
+        if text is not None:
+            return _compiled(place.place(machine, name), _bounded_text(place.place(machine, name), text), accepted)
+    raise PromptError(places[-1].place(machine, name), "the template is missing")
 
 
 @lru_cache(maxsize=64)
@@ -175,13 +206,9 @@ def _compiled(path: str, text: str, accepted: frozenset[str]) -> _Loaded:
     return _Loaded(environment.from_string(tree), path)
 
 
-def _read(path: Path) -> str:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise PromptError(str(path), f"cannot be read: {error}") from error
+def _bounded_text(path: str, text: str) -> str:
     if len(text) > MAX_TEMPLATE_CHARS:
-        raise PromptError(str(path), f"{len(text)} characters are too many; accepted: {MAX_TEMPLATE_CHARS}")
+        raise PromptError(path, f"{len(text)} characters are too many; accepted: {MAX_TEMPLATE_CHARS}")
     return text
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import importlib
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from types import ModuleType
@@ -27,8 +28,24 @@ PROJECT_FILE = "pyproject.toml"
 TABLE = "[tool.rawko.bindings]"
 
 
+@dataclass(frozen=True, slots=True)
+class NamedBindings:
+    """A module that somebody names for a chart; nothing of it is imported yet.
+
+    Attributes:
+        folder: Where it is looked for first.
+        whose: Who names it, for messages.
+        project: The pyproject.toml that names it; None where the caller or rawko itself does.
+    """
+
+    module: str
+    folder: Path
+    whose: str
+    project: Path | None = None
+
+
 def find_bindings(chart: Chart, *, module: str | None = None, start: Path | None = None) -> Bindings | None:
-    """The bindings of a chart, or None where nobody names any.
+    """The bindings of a chart, or None where nobody names any. The module is imported: its code runs.
 
     Asked in this order: `module`; the table `[tool.rawko.bindings]` of the nearest pyproject.toml, whose keys are
     chart names, or paths or globs relative to that file; for a shipped chart, the machine of its stem.
@@ -40,18 +57,42 @@ def find_bindings(chart: Chart, *, module: str | None = None, start: Path | None
     Raises:
         BindingsNotFound: The module cannot be imported or has no `bindings`, or the table is wrong.
     """
+    named = name_bindings(chart, module=module, start=start)
+    return None if named is None else load_bindings(named.module, named.folder, named.whose)
+
+
+def name_bindings(
+    chart: Chart,
+    *,
+    module: str | None = None,
+    start: Path | None = None,
+    read: Callable[[Path], bytes] = Path.read_bytes,
+) -> NamedBindings | None:
+    """The module that `find_bindings` would import; nothing runs.
+
+    Args:
+        read: Reads a pyproject.toml.
+
+    Raises:
+        BindingsNotFound: The table is wrong.
+    """
     path = Path(chart.file).absolute()
     begin = path if start is None else Path(start).absolute()
     project = find_project(begin)
     folder = project.parent if project is not None else (begin if begin.is_dir() else begin.parent)
     if module is not None:
-        return load_bindings(module, folder, "--bindings")
-    if project is not None and (named := _named_by_project(project, chart, path)) is not None:
-        return load_bindings(named, folder, f"{TABLE} of {project}")
-    if path.resolve().parent == _shipped_folder():
-        stem = path.resolve().stem
-        return load_bindings(f"rawko.machines.{stem}", folder, f"the shipped chart {stem!r}")
-    return None
+        return NamedBindings(module, folder, "--bindings")
+    if project is not None and (named := _named_by_project(project, chart, path, read)) is not None:
+        return NamedBindings(named, folder, f"{TABLE} of {project}", project)
+    return shipped_bindings(chart)
+
+
+def shipped_bindings(chart: Chart) -> NamedBindings | None:
+    """The module of a chart that comes with rawko; None for every other one."""
+    path = Path(chart.file).resolve()
+    if path.parent != _shipped_folder():
+        return None
+    return NamedBindings(f"rawko.machines.{path.stem}", path.parent, f"the shipped chart {path.stem!r}")
 
 
 def find_project(start: Path) -> Path | None:
@@ -62,17 +103,20 @@ def find_project(start: Path) -> Path | None:
     return None
 
 
-def load_bindings(module: str, folder: Path, whose: str) -> Bindings:
+def load_bindings(
+    module: str, folder: Path, whose: str, importing: AbstractContextManager[None] | None = None
+) -> Bindings:
     """The `bindings` of a module, imported with `folder` at the front of the import path.
 
     Args:
         whose: Who names the module, for messages.
+        importing: Instead of the import path: what lets modules of the folder be imported meanwhile.
 
     Raises:
         BindingsNotFound: It cannot be imported, or has no `bindings`.
     """
     try:
-        with _import_path(folder):
+        with _import_path(folder) if importing is None else importing:
             found = importlib.import_module(module)
         _refuse_namesake(found, module, folder, whose)
         return Bindings.from_module(found)
@@ -138,8 +182,8 @@ def _shipped_folder() -> Path | None:
 # ---------------------------------------------------------------- pyproject.toml
 
 
-def _named_by_project(project: Path, chart: Chart, path: Path) -> str | None:
-    table = _table(project)
+def _named_by_project(project: Path, chart: Chart, path: Path, read: Callable[[Path], bytes]) -> str | None:
+    table = _table(project, read)
     for key, module in table.items():
         if not isinstance(module, str) or not module:
             message = f"{project}: {TABLE}: {key!r} is {module!r}; accepted: the dotted name of a module"
@@ -151,9 +195,9 @@ def _named_by_project(project: Path, chart: Chart, path: Path) -> str | None:
     return None
 
 
-def _table(project: Path) -> Mapping[str, Any]:
+def _table(project: Path, read: Callable[[Path], bytes]) -> Mapping[str, Any]:
     try:
-        document = tomllib.loads(project.read_text("utf-8"))
+        document = tomllib.loads(read(project).decode("utf-8"))
     except (OSError, ValueError) as error:
         raise BindingsNotFound(f"{project}: cannot be read: {error}") from error
     table: Mapping[str, Any] = document

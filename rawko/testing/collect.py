@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,6 +29,9 @@ from rawko.testing.steps import BOOK
 
 BINDINGS = pytest.StashKey[Bindings]()
 """Bindings for every chart, given by a caller in the same process (see `rawko.testing.run`)."""
+
+BINDINGS_OF = pytest.StashKey[Callable[[Chart], Bindings | None]]()
+"""Who finds a chart's bindings instead of `find_bindings`."""
 
 STEP = pytest.StashKey[Any]()
 """The step that a scenario is at, in its item's stash."""
@@ -115,6 +118,8 @@ class ContractFile(pytest.Module):
     def _bindings(self, chart: Chart) -> Bindings | None:
         if (given := self.config.stash.get(BINDINGS, None)) is not None:
             return given
+        if (find := self.config.stash.get(BINDINGS_OF, None)) is not None:
+            return find(chart)
         return find_bindings(chart, module=self.config.getoption("--rawko-bindings"))
 
     def _coverage(self, chart: Chart) -> Coverage:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from rawko.testing.errors import ContractsUnavailable
 from rawko.vocabulary.visible import visible, visible_line
 
 if TYPE_CHECKING:
+    from rawko.chart.definition import Chart
     from rawko.interpreter.bindings import Bindings
     from rawko.testing.coverage import Coverage
 
@@ -92,6 +95,21 @@ class ContractResult:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What contracts are run with, instead of whatever pytest would find around them.
+
+    Attributes:
+        root: The folder that all of them lie in.
+        modules: The conftest.py files that count, imported, outermost first, each with its path.
+        bindings_of: The bindings of a chart.
+    """
+
+    root: Path
+    modules: Sequence[tuple[Path, ModuleType]]
+    bindings_of: Callable[[Chart], Bindings | None]
+
+
 def run_contracts(
     charts: Sequence[str | Path],
     bindings: Bindings | str | None = None,
@@ -100,8 +118,12 @@ def run_contracts(
     is_verbose: bool = False,
     only: str | None = None,
     trusted: bool = False,
+    surroundings: Surroundings | None = None,
 ) -> ContractResult:
     """Run the `.feature` beside each chart.
+
+    Without `surroundings` this is pytest as a person runs it: the project's conftest.py files and the modules that its
+    pyproject.toml names are imported.
 
     Args:
         bindings: For all of the charts: Bindings, or the name of a module that has them; by default each chart's own
@@ -110,6 +132,7 @@ def run_contracts(
         is_verbose: Also list what is not covered.
         only: Run only the scenarios whose name contains this, in whatever case.
         trusted: Run the Python code of plain sismic charts; without, a chart that holds any is an error.
+        surroundings: Load this, and no conftest.py, configuration, plugin or package of the project besides.
 
     Raises:
         ContractsUnavailable: pytest or pytest-bdd is not installed.
@@ -118,12 +141,15 @@ def run_contracts(
     import pytest
 
     features, errors = _features(charts)
-    listener = _Listener(None if isinstance(bindings, str) else bindings, report, errors, only)
+    listener = _Listener(None if isinstance(bindings, str) else bindings, report, errors, only, surroundings)
     if features:
         module = [f"--rawko-bindings={bindings}"] if isinstance(bindings, str) else []
         module += ["--rawko-trust-code"] if trusted else []
         # The project's own options may ask for plugins or reports that have no place here.
         quiet = ["-p", "no:terminal", "-p", "no:cacheprovider", "-o", "addopts=", "--continue-on-collection-errors"]
+        if surroundings is not None:
+            features = [feature.parent.resolve() / feature.name for feature in features]
+            quiet += ["-c", os.devnull, "--rootdir", str(surroundings.root), "--noconftest", "--import-mode=importlib"]
         quiet += [part for name in _WARNINGS for part in ("-W", f"ignore::pytest.{name}")]
         with warnings.catch_warnings():  # what other plugins have to say about this project is not asked here
             warnings.simplefilter("ignore")
@@ -163,7 +189,7 @@ def _features(charts: Sequence[str | Path]) -> tuple[list[Path], list[str]]:
     return list(dict.fromkeys(features)), errors
 
 
-@dataclass
+@dataclass(eq=False)  # pytest keeps plugins in sets
 class _Listener:
     """A pytest plugin that keeps what a terminal would show."""
 
@@ -171,14 +197,25 @@ class _Listener:
     report: TextIO | None
     errors: list[str]
     only: str | None = None
+    surroundings: Surroundings | None = None
     scenarios: list[ScenarioResult] = field(default_factory=list)
     coverage: list[Coverage] = field(default_factory=list)
 
     def pytest_configure(self, config: Any) -> None:
-        from rawko.testing.collect import BINDINGS
+        from rawko.testing.collect import BINDINGS, BINDINGS_OF
 
         if self.bindings is not None:
             config.stash[BINDINGS] = self.bindings
+        if self.surroundings is not None:
+            config.stash[BINDINGS_OF] = self.surroundings.bindings_of
+            for path, module in self.surroundings.modules:
+                config.pluginmanager.register(module, str(path))  # by its path: then its fixtures are its folder's
+
+    def pytest_collect_directory(self, path: Path, parent: Any) -> Any:
+        """A plain folder, also where it is a package: pytest would import that."""
+        import pytest
+
+        return None if self.surroundings is None else pytest.Dir.from_parent(parent, path=path)
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed:

@@ -21,6 +21,7 @@ from rawko.config import (
 )
 from rawko.machines.agent_loop.control import MODELS
 from rawko.tools.toolbox import build_toolbox
+from rawko.trust.project import grant
 from rawko.vocabulary.agent import AgentConfig, ToolAccess
 from rawko.vocabulary.usage import Price
 
@@ -31,7 +32,7 @@ def settings(folder: Path, config: str = "", environ: dict[str, str] | None = No
     if config:
         (folder / ".rawko").mkdir(exist_ok=True)
         (folder / ".rawko" / "config.yaml").write_text(config, encoding="utf-8")
-    return load_settings(folder, Flags(**flags), environ or {})
+    return load_settings(folder, Flags(**flags), environ or {}, judge=grant)
 
 
 LAYERS: list[tuple[str, dict[str, Any], str, str, Any, Any]] = [

@@ -8,6 +8,7 @@ import pytest
 
 from rawko.app.parts import _sign_in
 from rawko.config import Flags, load_settings
+from rawko.trust.project import grant
 
 KEYS = {"ANTHROPIC_API_KEY": "key", "ANTHROPIC_AUTH_TOKEN": "token"}
 
@@ -33,7 +34,7 @@ def test_keys_are_sent_only_where_the_environment_says(
         (tmp_path / ".rawko").mkdir()
         (tmp_path / ".rawko" / "config.yaml").write_text(f"base_url: {in_file}\n", encoding="utf-8")
     environ = {**KEYS, **({"ANTHROPIC_BASE_URL": in_environment} if in_environment else {})}
-    found = _sign_in(load_settings(tmp_path, Flags(), environ))
+    found = _sign_in(load_settings(tmp_path, Flags(), environ, judge=grant))
     assert found.get("ANTHROPIC_BASE_URL") == address
     assert (KEYS.items() <= found.items()) is has_keys
     assert has_keys or not (KEYS.keys() & found.keys())

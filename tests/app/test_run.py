@@ -16,6 +16,7 @@ from rawko.app.record import read_record, write_record
 from rawko.config import ConfigError, Flags, load_settings
 from rawko.providers.models import DEFAULT_MODEL
 from rawko.runtime.ports import Answer, Question
+from rawko.trust.project import grant
 from tests.cli.shell import call, judges, picks, says
 
 DONE = says("developer", call("complete", summary="Done."))
@@ -39,7 +40,7 @@ class Place:
         scenario.write_text(json.dumps({"scenario": "test", "replies": replies}), encoding="utf-8")
         flags = Flags(scenario=str(scenario), assume_yes=more.pop("assume_yes", True))
         environ = {"RAWKO_STATE_DIR": str(more.pop("state", self.base / "state")), "PATH": "/usr/bin:/bin"}
-        return Run(load_settings(self.folder, flags, environ), task, agent=agent, **more)
+        return Run(load_settings(self.folder, flags, environ, judge=grant), task, agent=agent, **more)
 
     async def report(self, *replies: Mapping[str, Any], **more: Any) -> Report:
         return await self.run(*replies, **more).execute()

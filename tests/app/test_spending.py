@@ -12,6 +12,7 @@ from rawko.providers.metered import Bounds, MeteredProvider
 from rawko.providers.scenario_file import parse_scenario
 from rawko.providers.scripted import ScriptedProvider
 from rawko.runtime.ports import Answer, ModelRequest, ProviderError, Question
+from rawko.trust.project import grant
 from rawko.vocabulary.budget import Budget, duration_ms
 from rawko.vocabulary.messages import user_text
 from rawko.vocabulary.usage import Price
@@ -152,7 +153,7 @@ def test_prices_are_asked_for_of_the_models_that_may_be_used(tmp_path: Path) -> 
     agent = "name: {name}\nwhen_to_use: x\nsystem_prompt: x\n{more}"
     for name, more in (("cheap", ""), ("dear", "model: unknown-one\n")):
         (folder / ".rawko" / "agents" / f"{name}.yaml").write_text(agent.format(name=name, more=more))
-    settings = load_settings(folder, Flags(), {"RAWKO_STATE_DIR": str(tmp_path / "state")})
+    settings = load_settings(folder, Flags(), {"RAWKO_STATE_DIR": str(tmp_path / "state")}, judge=grant)
     check_prices(settings, "cheap")
     for agents in ("dear", None):
         with pytest.raises(ConfigError, match="no price for unknown-one"):

@@ -184,7 +184,7 @@ def test_rules_answer_before_anybody_is_asked(typed: Typed, rawko: Shell) -> Non
         says("developer", WRITE, call("bash", command="touch no.txt")),
         says("developer", COMPLETE, expect={"last_message": "Denied by the rule 'deny bash'"}),
     )
-    done = typed("run", "Write", "--agent", "developer", "--scenario", str(scenario), "--json")
+    done = typed("run", "Write", "--agent", "developer", "--scenario", str(scenario), "--json", "--trust")
     assert done.report["files_changed"] == ["hello.txt"]
 
 

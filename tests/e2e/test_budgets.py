@@ -38,7 +38,7 @@ def test_a_run_stops_before_the_call_that_would_go_over_and_goes_on_with_more(
     typed: Typed, rawko: Shell, limit: list[str], larger: list[str], told: str
 ) -> None:
     rawko.write(".rawko/config.yaml", PRICES)
-    stopped = typed(*alone(rawko, *steps("a", "b", "c")), *limit)
+    stopped = typed(*alone(rawko, *steps("a", "b", "c")), *limit, "--trust")
     assert stopped.code == 3
     assert (stopped.report["outcome"], stopped.report["state"]) == ("limit", "out_of_budget")
     assert told in stopped.report["summary"]
@@ -50,7 +50,7 @@ def test_a_run_stops_before_the_call_that_would_go_over_and_goes_on_with_more(
     again = typed("resume", run, "--json")
     assert (again.code, again.report["usage"]["calls"]) == (3, 2), "the same budget is still used up"
 
-    done = typed("resume", run, *larger, "--json")
+    done = typed("resume", run, *larger, "--json", "--trust")
     assert (done.code, done.report["outcome"]) == (0, "success")
     assert (done.report["run"], done.report["usage"]["calls"]) == (run, 4)
     assert done.report["files_changed"] == ["a", "b", "c"]
@@ -60,10 +60,10 @@ def test_an_answer_that_the_budget_cuts_off_is_asked_for_again_with_a_larger_one
     rawko.write(".rawko/config.yaml", PRICES)
     cut = says("developer", text="I was about to", stop_reason="max_tokens", usage={"output_tokens": 500})
     first, *rest = steps("a", "b")
-    stopped = typed(*alone(rawko, first, cut, *rest), "--max-cost", "0.15")
+    stopped = typed(*alone(rawko, first, cut, *rest), "--max-cost", "0.15", "--trust")
     assert (stopped.code, stopped.report["state"]) == (3, "out_of_budget"), stopped.text
     assert "$0.1500 of $0.15; the last answer was cut off by that" in stopped.report["summary"]
-    done = typed("resume", stopped.report["run"], "--max-cost", "5", "--json")
+    done = typed("resume", stopped.report["run"], "--max-cost", "5", "--json", "--trust")
     assert (done.code, done.report["files_changed"], done.report["usage"]["calls"]) == (0, ["a", "b"], 4)
     said = typed("diff", done.report["run"], "1", "last", "--conversation")
     assert "I was about to" not in said.text, "half an answer is none"

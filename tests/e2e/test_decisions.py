@@ -19,7 +19,9 @@ def run(typed: Typed, rawko: Shell, *words: str, config: str = "") -> Ended:
         says("developer", WRITE),
         says("developer", call("complete", summary="Done.")),
     )
-    return typed("run", "Do it", "--agent", "developer", "--scenario", str(scenario), "--json", "--quiet", *words)
+    return typed(
+        "run", "Do it", "--agent", "developer", "--scenario", str(scenario), "--json", "--quiet", "--trust", *words
+    )
 
 
 def test_a_call_that_nobody_can_allow_is_parked_by_default(typed: Typed, rawko: Shell) -> None:

@@ -92,7 +92,7 @@ def test_an_endpoint_that_is_not_there(typed: Typed, rawko: Shell) -> None:
         probe.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{probe.getsockname()[1]}"
     rawko.write(".rawko/config.yaml", f"max_consecutive_failures: 2\nbase_url: {url}\n")
-    done = typed("run", "Anything", "--yes", "--json")
+    done = typed("run", "Anything", "--yes", "--json", "--trust")
     assert done.code == 1
     assert done.report["error"]["code"] == "network_error"
     assert f"the connection to {url} failed" in done.err

@@ -106,7 +106,7 @@ def test_the_cost_is_bounded_and_raised(here: Here) -> None:
     costs = {"usage": {"input_tokens": 900, "output_tokens": 100}}  # ten cents
     words = [{**decide("keys", text=word), **costs} for word in ("a", "b", "c")]
     scenario = here.scenario(*words, {**decide("stop", outcome="success"), **costs})
-    first = explore(here, "--scenario", str(scenario), "--max-cost", "0.15", *CAT)
+    first = explore(here, "--scenario", str(scenario), "--max-cost", "0.15", "--trust", *CAT)
     report = first.report
     assert (first.code, report["outcome"], report["reason"]) == (3, "limit", "cost"), first.text
     assert report["cost_usd"] == pytest.approx(0.2)

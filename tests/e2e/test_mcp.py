@@ -24,7 +24,7 @@ def test_an_agent_uses_a_tool_of_a_server(typed: Typed, rawko: Shell) -> None:
         says("developer", call("mcp__test__note", text="hello"), expect={"tools": ["mcp__test__note", "write"]}),
         says("developer", call("complete", summary="Noted."), expect={"last_message": "written in"}),
     )
-    done = typed("run", "Note it", "--agent", "developer", "--scenario", str(scenario), "--json")
+    done = typed("run", "Note it", "--agent", "developer", "--scenario", str(scenario), "--json", "--trust")
     assert done.code == 0, done.text
     assert done.report["files_changed"] == ["note.txt"], "what such a tool writes is in the snapshots"
     assert "[allow by allow mcp__test__*]" in typed("log", done.report["run"]).out
@@ -32,7 +32,7 @@ def test_an_agent_uses_a_tool_of_a_server(typed: Typed, rawko: Shell) -> None:
 
 def test_a_server_that_cannot_be_used_is_told_before_the_task_starts(typed: Typed, rawko: Shell) -> None:
     scenario = rawko.scenario(says("developer", call("complete", summary="Done.")))
-    words = ("run", "Do it", "--agent", "developer", "--scenario", str(scenario), "--json")
+    words = ("run", "Do it", "--agent", "developer", "--scenario", str(scenario), "--json", "--trust")
     configure(rawko, "there-is-no-such-program")
     missing = typed(*words)
     assert (missing.code, missing.out) == (2, "")

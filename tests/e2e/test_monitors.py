@@ -30,7 +30,16 @@ def test_a_chart_that_forgets_to_capture_is_stopped_with_a_name(typed: Typed, ra
         "developer", call("write", file_path="a.txt", content="a"), call("write", file_path="b.txt", content="b")
     )
     scenario = str(rawko.scenario(*([] if alone else [picks("developer")]), work))
-    words = ("run", "Work", *(("--agent", "developer") if alone else ()), "--scenario", scenario, "--yes", "--json")
+    words = (
+        "run",
+        "Work",
+        *(("--agent", "developer") if alone else ()),
+        "--scenario",
+        scenario,
+        "--yes",
+        "--json",
+        "--trust",
+    )
     ended = typed(*words)
     assert (ended.code, ended.report["outcome"]) == (1, "failure"), ended.text
     assert "stopped by the monitor 'agent_loop_invariants', state 'change_not_captured'" in ended.report["summary"]

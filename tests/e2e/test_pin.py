@@ -61,7 +61,7 @@ def pin(typed: Typed, recorded: Recorded) -> Pin:
 
     def at(step: object, *words: str) -> Ended:
         env = {"RAWKO_STATE_DIR": str(recorded.shell.state)}
-        return typed("pin", f"{recorded.run}@{step}", *words, env=env, cwd=recorded.shell.folder)
+        return typed("pin", f"{recorded.run}@{step}", "--trust", *words, env=env, cwd=recorded.shell.folder)
 
     return at
 
@@ -101,7 +101,7 @@ def test_pinned_steps_pass_as_a_contract(
         assert done.code == 0, (event, done.text)
         pinned += 1
     assert pinned == len(events) if bound else pinned >= 2
-    tested = typed("test", str(contracts / f"{stem}.yaml"), "--json")
+    tested = typed("test", str(contracts / f"{stem}.yaml"), "--json", "--trust")
     assert tested.code == 0, tested.text
     assert tested.report["passed"] == pinned
     feature = (contracts / f"{stem}.feature").read_text()
@@ -125,9 +125,9 @@ def test_a_pinned_step_fails_when_the_chart_is_changed(
         line.replace("target: running_tool", "target: deciding, action: refuse_call"),
     ):
         chart.write_text(text.replace(line, other))
-        assert typed("test", str(chart)).code == 1, other
+        assert typed("test", str(chart), "--trust").code == 1, other
     chart.write_text(text)
-    assert typed("test", str(chart)).code == 0
+    assert typed("test", str(chart), "--trust").code == 0
 
 
 def test_a_scenario_says_what_matters_and_no_more(recorded: Recorded, pin: Pin) -> None:

@@ -222,20 +222,22 @@ def test_a_replay_says_what_comes_out_otherwise(rawko: Shell) -> None:
     agent = "name: greeter\nwhen_to_use: x\nsystem_prompt: y\nchart: charts/greeter.yaml\n"
     rawko.write(".rawko/agents/greeter.yaml", agent)
     scenario = str(rawko.scenario())
-    run = rawko("run", TASK, "--agent", "greeter", "--scenario", scenario, "--json", "--quiet").report["run"]
-    same = rawko("replay", run)
+    run = rawko("run", TASK, "--agent", "greeter", "--scenario", scenario, "--json", "--quiet", "--trust").report["run"]
+    assert rawko("replay", run).code == 2, "it would run the project's functions"
+    same = rawko("replay", run, "--trust")
     assert (same.code, same.out) == (0, "identical: 2 steps replayed, no model asked, no tool run\n")
     rawko.write("names.py", NAMES.replace("WORD", "'Goodbye'"))
-    other = rawko("replay", run)
+    other = rawko("replay", run, "--trust")
     assert other.code == 1
     assert "different at step 2, after 1 identical ones" in other.out
     assert "Goodbye" in other.out and "Hello" in other.out
-    assert rawko("replay", run, "--json").report["step"] == 2
+    assert rawko("replay", run, "--json", "--trust").report["step"] == 2
     shown = rawko("show", f"{run}@2")
     assert shown.code == 0
     assert "not told: how it was chosen" in shown.out
+    assert "--bindings MODULE" in shown.out
     assert 'summary: null → "Hello"' in shown.out, "what was recorded is still told"
-    assert "cannot be brought back" in rawko("rewind", f"{run}@2").err
+    assert "cannot be brought back" in rawko("rewind", f"{run}@2", "--trust").err
     rawko.write("later.txt", "later\n")
     assert rawko("rewind", f"{run}@1", "--files").code == 0, "files need no machine"
     assert not (rawko.folder / "later.txt").exists()

@@ -53,7 +53,7 @@ _BEFORE_RUNS: Final[tuple[Callable[..., None], ...]] = (
 )
 _AFTER_RUNS: Final[tuple[Callable[..., None], ...]] = (
     *(past.log, past.show, past.diff, past.rewind, past.fork, past.branch, past.replay),
-    *(working.init, charts.check, charts.test, charts.diagram, charts.export),
+    *(working.init, working.trust, charts.check, charts.test, charts.diagram, charts.export),
 )
 
 for _command in _BEFORE_RUNS:

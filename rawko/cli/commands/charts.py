@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from rawko.cli.commands.options import BindingsOption, Charts, OneChart, Output, TrustCode
+from rawko.cli.commands.options import BindingsOption, Charts, OneChart, Output, Trust, TrustCode
 
 
 def check(charts: Charts, bindings: BindingsOption = None, trust_code: TrustCode = False) -> None:
@@ -26,11 +26,14 @@ def test(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the results as JSON, as the last line.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Also list what is not covered.")] = False,
+    trust: Trust = False,
 ) -> None:
     """Run the .feature contracts beside the charts; a coverage table at the end."""
     from rawko.cli.contracts import test_command
 
-    raise typer.Exit(test_command(charts, bindings=bindings, scenario=scenario, as_json=json, is_verbose=verbose))
+    raise typer.Exit(
+        test_command(charts, bindings=bindings, scenario=scenario, as_json=json, is_verbose=verbose, is_trusted=trust)
+    )
 
 
 def diagram(
@@ -57,11 +60,12 @@ def diagram(
     agents: Annotated[bool, typer.Option("--agents", help="Tell the agents' names where they are run.")] = False,
     expand: Annotated[bool, typer.Option("--expand", help="Draw the agents' charts where they are run.")] = False,
     trust_code: TrustCode = False,
+    bindings: BindingsOption = None,
 ) -> None:
     """Draw a chart; the file's ending says how: .svg, .png, .mmd (Mermaid), .dot (Graphviz), .puml (PlantUML)."""
     from rawko.cli.diagrams import Drawing, diagram_command
 
-    drawing = Drawing(theme, direction, focus, depth, tuple(configuration or ()), run, agents, expand)
+    drawing = Drawing(theme, direction, focus, depth, tuple(configuration or ()), run, agents, expand, bindings)
     raise typer.Exit(diagram_command(chart, output, drawing, trusted=trust_code))
 
 

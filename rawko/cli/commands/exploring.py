@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from rawko.cli.commands.options import MaxCost, MaxTokens
+from rawko.cli.commands.options import MaxCost, MaxTokens, Trust
 
 
 def explore(
@@ -58,6 +58,7 @@ def explore(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No live output; only the summary.")] = False,
+    trust: Trust = False,
 ) -> None:
     """Explore a program on a terminal of its own: by a policy's rules, or by a model's choice. Options stand first."""
     from rawko.cli.explore import ExploreOptions, explore_command
@@ -80,5 +81,6 @@ def explore(
         output,
         json,
         quiet,
+        is_trusted=trust,
     )
     raise typer.Exit(explore_command(options))

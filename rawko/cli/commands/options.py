@@ -39,3 +39,7 @@ HeadlessOption = Annotated[
         metavar="POLICY", help="Ask nobody; at a question fail, park (wait for an answer later), or default (answer)."
     ),
 ]
+Trust = Annotated[
+    bool,
+    typer.Option("--trust", help="Grant this command all that the project asks for; see `rawko trust`."),
+]

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from rawko.cli.commands.options import Trust
+
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run; see `rawko runs`.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print what became of it as JSON.")]
 
@@ -14,31 +16,33 @@ def force(
     run: RunId,
     agent: Annotated[str, typer.Argument(metavar="AGENT", help="Who works next.", show_default=False)],
     json: AsJson = False,
+    trust: Trust = False,
 ) -> None:
     """Let an agent work next, whatever the arbiter thinks; one that is at work is stopped first."""
-    _override(run, "force", agent, as_json=json)
+    _override(run, "force", agent, as_json=json, is_trusted=trust)
 
 
-def skip(run: RunId, json: AsJson = False) -> None:
+def skip(run: RunId, json: AsJson = False, trust: Trust = False) -> None:
     """Leave out the plan's step at work; an agent that is at work is stopped first."""
-    _override(run, "skip", as_json=json)
+    _override(run, "skip", as_json=json, is_trusted=trust)
 
 
-def retry(run: RunId, json: AsJson = False) -> None:
+def retry(run: RunId, json: AsJson = False, trust: Trust = False) -> None:
     """Do not wait any longer for the next try after an error."""
-    _override(run, "retry", as_json=json)
+    _override(run, "retry", as_json=json, is_trusted=trust)
 
 
 def tell(
     run: RunId,
     text: Annotated[str, typer.Argument(help="What the arbiter is to know.", show_default=False)],
     json: AsJson = False,
+    trust: Trust = False,
 ) -> None:
     """Tell the arbiter something; its next question to the model holds it."""
-    _override(run, "tell", text, as_json=json)
+    _override(run, "tell", text, as_json=json, is_trusted=trust)
 
 
-def _override(run: str, kind: str, text: str = "", *, as_json: bool) -> None:
+def _override(run: str, kind: str, text: str = "", *, as_json: bool, is_trusted: bool) -> None:
     from rawko.cli.overrides.remote import override_command
 
-    raise typer.Exit(override_command(run, kind, text, as_json=as_json))
+    raise typer.Exit(override_command(run, kind, text, as_json=as_json, is_trusted=is_trusted))

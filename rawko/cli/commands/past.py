@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from rawko.cli.commands.options import StepAddress
+from rawko.cli.commands.options import BindingsOption, StepAddress, Trust
 
 
 def runs(
@@ -62,11 +62,12 @@ def show(
         str, typer.Argument(metavar="RUN[@K]", help="A run, or step K as `rawko log` prints it.", show_default=False)
     ],
     json: Annotated[bool, typer.Option("--json", help="Everything, as one JSON object.")] = False,
+    bindings: BindingsOption = None,
 ) -> None:
     """Show a step: what happened, why it went where it went, what it changed and cost; or a run on one page."""
     from rawko.cli.history import show_command
 
-    raise typer.Exit(show_command(address, as_json=json))
+    raise typer.Exit(show_command(address, as_json=json, bindings=bindings))
 
 
 def diff(
@@ -79,24 +80,26 @@ def diff(
     conversation: Annotated[bool, typer.Option("--conversation", help="The messages alone.")] = False,
     machine: Annotated[bool, typer.Option("--machine", help="States and context alone.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Everything, as one JSON object.")] = False,
+    bindings: BindingsOption = None,
 ) -> None:
     """Compare two steps, of one run (`diff RUN A B`) or of two (`diff RUN1@A RUN2@B`): files, conversation, machine."""
     from rawko.cli.travel import diff_command
 
     asked = {"files": files, "conversation": conversation, "machine": machine}
     parts = [name for name, is_asked in asked.items() if is_asked]
-    raise typer.Exit(diff_command(run, places or [], parts, as_json=json))
+    raise typer.Exit(diff_command(run, places or [], parts, as_json=json, bindings=bindings))
 
 
 def rewind(
     address: StepAddress,
     files: Annotated[bool, typer.Option("--files", help="Restore the files alone; the machine stays.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+    trust: Trust = False,
 ) -> None:
     """Set a run back to a step: machine, conversation and files. Later steps stay, and edits are kept."""
     from rawko.cli.travel import rewind_command
 
-    raise typer.Exit(rewind_command(address, files_only=files, as_json=json))
+    raise typer.Exit(rewind_command(address, files_only=files, as_json=json, is_trusted=trust))
 
 
 def fork(
@@ -109,11 +112,12 @@ def fork(
         typer.Option(metavar="DIR", help="Folder of the fork; one beside the workspace by default."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print what was made as JSON.")] = False,
+    trust: Trust = False,
 ) -> None:
     """Make a run of its own from a step, in a folder of its own; the original stays as it is."""
     from rawko.cli.travel import fork_command
 
-    raise typer.Exit(fork_command(address, task, agent, model, into, as_json=json))
+    raise typer.Exit(fork_command(address, task, agent, model, into, as_json=json, is_trusted=trust))
 
 
 def branch(
@@ -125,21 +129,23 @@ def branch(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Move a branch of that name that is there already.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
+    trust: Trust = False,
 ) -> None:
     """Write the files of a step as a branch of your git repository: one commit; your work tree is not touched."""
     from rawko.cli.travel import branch_command
 
-    raise typer.Exit(branch_command(address, name, message, is_forced=force, as_json=json))
+    raise typer.Exit(branch_command(address, name, message, is_forced=force, as_json=json, is_trusted=trust))
 
 
 def replay(
     address: Annotated[str, typer.Argument(metavar="RUN[@K]", help="A run, or a step to stop at.", show_default=False)],
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    trust: Trust = False,
 ) -> None:
     """Step through a recorded run once more, with no model and no tool, and check that it comes out as recorded."""
     from rawko.cli.travel import replay_command
 
-    raise typer.Exit(replay_command(address, as_json=json))
+    raise typer.Exit(replay_command(address, as_json=json, is_trusted=trust))
 
 
 def pin(
@@ -153,8 +159,9 @@ def pin(
     guards: Annotated[
         bool, typer.Option("--guards", help="Say how guards come out, instead of giving the context they read.")
     ] = False,
+    trust: Trust = False,
 ) -> None:
     """Tell a recorded step as a scenario of a contract, which `rawko test` runs."""
     from rawko.cli.pin import pin_command
 
-    raise typer.Exit(pin_command(step, output=output, gives_guards=guards))
+    raise typer.Exit(pin_command(step, output=output, gives_guards=guards, is_trusted=trust))

@@ -1,4 +1,4 @@
-"""Commands that set machines to work, or tell them something: run, resume, cancel, answer, approve, deny, init."""
+"""Commands that set machines to work, or tell them something; and what goes before: init, trust."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from rawko.cli.commands.options import HeadlessOption, MaxCost, MaxTime, MaxTokens
+from rawko.cli.commands.options import HeadlessOption, MaxCost, MaxTime, MaxTokens, Trust
 
 
 def run(
@@ -64,6 +64,7 @@ def run(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Allow every tool call that rules do not deny.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No live output; only the summary.")] = False,
+    trust: Trust = False,
 ) -> None:
     """Run a task in the current folder: an arbiter picks agents until it is done."""
     from rawko.cli.run import Bounds, RunOptions, run_command
@@ -88,6 +89,7 @@ def run(
         continues=continues,
         interactive=interactive,
         again=again,
+        is_trusted=trust,
     )
     raise typer.Exit(run_command(options))
 
@@ -110,6 +112,7 @@ def resume(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Allow every tool call that rules do not deny.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No live output; only the summary.")] = False,
+    trust: Trust = False,
 ) -> None:
     """Go on with a run that was interrupted or killed, waits for a person, or has reached a limit."""
     from rawko.cli.run import Bounds
@@ -118,7 +121,7 @@ def resume(
     if dry_run:
         from rawko.cli.travel import dry_run_command
 
-        raise typer.Exit(dry_run_command(run, workspace, as_json=json))
+        raise typer.Exit(dry_run_command(run, workspace, as_json=json, is_trusted=trust))
     code = resume_command(
         run,
         yes=yes,
@@ -128,6 +131,7 @@ def resume(
         max_iterations=max_iterations,
         headless=headless,
         workspace=workspace,
+        is_trusted=trust,
     )
     raise typer.Exit(code)
 
@@ -135,44 +139,48 @@ def resume(
 def cancel(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run; see `rawko runs`.", show_default=False)],
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
+    trust: Trust = False,
 ) -> None:
     """End a run or an exploration, wherever it stands: at work in another process, waiting, interrupted."""
     from rawko.cli.cancelling import cancel_command
 
-    raise typer.Exit(cancel_command(run, as_json=json))
+    raise typer.Exit(cancel_command(run, as_json=json, is_trusted=trust))
 
 
 def answer(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run that asks.", show_default=False)],
     text: Annotated[str, typer.Argument(help="Your answer.", show_default=False)],
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
+    trust: Trust = False,
 ) -> None:
     """Answer the question of a run, and go on with it."""
     from rawko.cli.sessions import WORDS, answer_command
 
-    raise typer.Exit(answer_command(run, text, WORDS, as_json=json))
+    raise typer.Exit(answer_command(run, text, WORDS, as_json=json, is_trusted=trust))
 
 
 def approve(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run that asks.", show_default=False)],
     scope: Annotated[str, typer.Option(help="once, tool (this tool from now on) or always.")] = "once",
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
+    trust: Trust = False,
 ) -> None:
     """Allow the tool call that a run asks about, and go on with it."""
     from rawko.cli.sessions import approve_command
 
-    raise typer.Exit(approve_command(run, scope, as_json=json))
+    raise typer.Exit(approve_command(run, scope, as_json=json, is_trusted=trust))
 
 
 def deny(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run that asks.", show_default=False)],
     reason: Annotated[str, typer.Argument(help="Why not; the agent is told.")] = "",
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")] = False,
+    trust: Trust = False,
 ) -> None:
     """Refuse the tool call that a run asks about, and go on with it."""
     from rawko.cli.sessions import APPROVAL, answer_command
 
-    raise typer.Exit(answer_command(run, reason or "deny", APPROVAL, as_json=json))
+    raise typer.Exit(answer_command(run, reason or "deny", APPROVAL, as_json=json, is_trusted=trust))
 
 
 def init(
@@ -182,3 +190,18 @@ def init(
     from rawko.cli.init import init_command
 
     raise typer.Exit(init_command(Path.cwd(), force=force))
+
+
+def trust(
+    folder: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Argument(metavar="FOLDER", help="A project; the current folder by default.", show_default=False),
+    ] = None,
+    show: Annotated[bool, typer.Option("--show", help="Only list what it asks for, and what is trusted.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Trust it no longer.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+) -> None:
+    """Decide about what a project asks for: Python, servers, endpoints, allowing rules. Asks once, until it changes."""
+    from rawko.cli.trust.command import trust_command
+
+    raise typer.Exit(trust_command(folder, shows=show, revokes=revoke, as_json=json))

@@ -23,6 +23,7 @@ from rawko.cli.overrides.telling import told
 from rawko.cli.people import user
 from rawko.cli.run import execute
 from rawko.cli.settings import settings_here
+from rawko.cli.trust.question import judge
 from rawko.config import ConfigError, Settings
 
 NOT_TAKEN = 1
@@ -31,7 +32,7 @@ PATIENCE_S = 60.0
 _POLL_S = 0.05
 
 
-def override_command(run: str, kind: str, text: str, *, as_json: bool) -> int:
+def override_command(run: str, kind: str, text: str, *, as_json: bool, is_trusted: bool = False) -> int:
     """Give an override to a run; the exit code is 0 once it is taken, 1 where the machine does not take it."""
     try:
         settings = settings_here()
@@ -42,7 +43,8 @@ def override_command(run: str, kind: str, text: str, *, as_json: bool) -> int:
             return _told_there(record, letter, as_json=as_json)
         if record.outcome in ENDED and not is_parked(record):
             return complain(f"run {run!r} has ended ({record.outcome}): nothing in it is at work")
-        return _go_on_here(Override.new(checked, text, user()), run, settings, as_json=as_json)
+        current = settings_here(judge=judge(is_granted=is_trusted), has_powers=True)
+        return _go_on_here(Override.new(checked, text, user()), run, current, as_json=as_json)
     except ConfigError as error:
         return complain(str(error))
 

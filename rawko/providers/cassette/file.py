@@ -83,13 +83,16 @@ def read_header(path: Path) -> Header:
     return _header(path, pieces[0], has_end=len(pieces) > 1)
 
 
-def read_cassette(path: Path) -> Cassette:
+def read_cassette(path: Path, data: bytes | None = None) -> Cassette:
     """A cassette with all complete exchanges.
+
+    Args:
+        data: Its content, if somebody has read it already.
 
     Raises:
         CassetteError: As `read_header`; or an exchange is damaged.
     """
-    text = _read(path)
+    text = _read(path, data)
     ends = [match.end() for match in _DOCUMENT_END.finditer(text)]
     header = _header(path, text[: ends[0]] if ends else text, has_end=bool(ends))
     exchanges: list[Exchange] = []
@@ -108,10 +111,10 @@ def read_cassette(path: Path) -> Cassette:
 # ---------------------------------------------------------------- reading
 
 
-def _read(path: Path) -> str:
+def _read(path: Path, data: bytes | None = None) -> str:
     try:
         # A character that the end of the file cuts in two stands behind the last complete document.
-        return codecs.utf_8_decode(path.read_bytes(), "strict", False)[0]
+        return codecs.utf_8_decode(path.read_bytes() if data is None else data, "strict", False)[0]
     except OSError as error:
         raise CassetteError(path, f"cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -1,0 +1,1 @@
+"""Trust at the terminal: the question about a project, and the command `rawko trust`."""

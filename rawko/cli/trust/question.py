@@ -1,0 +1,55 @@
+"""The question whether a project is trusted: asked once, on a terminal, with everything that the answer is about."""
+
+from __future__ import annotations
+
+import sys
+import termios
+
+from rawko.cli.output import Painter, exact
+from rawko.trust.errors import describe
+from rawko.trust.project import Answer, Judge, Request, grant, refuse
+
+_YES = ("y", "yes")
+_NO = ("n", "no", "")
+
+
+def judge(*, is_granted: bool = False, is_headless: bool = False) -> Judge:
+    """Who decides about a project for a command.
+
+    Args:
+        is_granted: The user has said so on the command line (`--trust`): for this command, and not kept.
+        is_headless: Nobody at the terminal is to be asked.
+    """
+    if is_granted:
+        return grant
+    return refuse if is_headless or not has_person() else ask
+
+
+def has_person() -> bool:
+    """Whether somebody can be asked: input and messages are both on a terminal."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask(request: Request) -> Answer:
+    """One question for everything that a project asks for; a yes is remembered."""
+    paint = Painter(sys.stderr)
+    told = exact(describe(request.folder, request.items, request.changed)).splitlines()
+    print(paint(told[0], "bold", "yellow"), file=sys.stderr)
+    for line in told[1:]:
+        print(line, file=sys.stderr)
+    try:
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)  # what was typed before is no answer to this
+    except (termios.error, OSError):
+        pass
+    while True:
+        print("Do you trust it with all of this, until it changes? [y/N] > ", end="", file=sys.stderr, flush=True)
+        line = sys.stdin.readline()
+        if not line:
+            print(file=sys.stderr)
+            return "no"
+        word = line.strip().lower()
+        if word in _YES:
+            return "remember"
+        if word in _NO:
+            return "no"
+        print("Please answer y(es) or n(o).", file=sys.stderr)

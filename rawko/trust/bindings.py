@@ -1,0 +1,89 @@
+"""A chart's bindings that a project names: as an item to trust, and imported once they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from rawko.chart.definition import Chart
+from rawko.interpreter.bindings import Bindings
+from rawko.runtime.errors import BindingsNotFound
+from rawko.runtime.locate import NamedBindings, load_bindings, name_bindings
+from rawko.trust.errors import ConfinedError
+from rawko.trust.items import Item, hash_of
+from rawko.trust.project import Project
+from rawko.trust.python_code import Code, find_code, importing
+
+
+def project_bindings(
+    project: Project, chart: Chart, *, module: str | None = None, start: Path | None = None
+) -> Bindings | None:
+    """The bindings of a chart, if the user names them, if they are rawko's own, or once the project's are trusted.
+
+    Args:
+        module: The user's own (`--bindings`), over everything else.
+
+    Raises:
+        BindingsNotFound: As `find_bindings`.
+        NotTrusted: The project names some, and is not trusted to.
+    """
+    named = named_bindings(project, chart, module=module, start=start)
+    if named is None or named.project is None:
+        return None if named is None else load_bindings(named.module, named.folder, named.whose)
+    item, code = bindings_item(project, chart, named)
+    project.require([item])
+    return load_bindings(named.module, named.folder, named.whose, importing(code))
+
+
+def named_bindings(
+    project: Project, chart: Chart, *, module: str | None = None, start: Path | None = None
+) -> NamedBindings | None:
+    """The module that is named for a chart; a pyproject.toml is read as a project's file. Nothing runs.
+
+    Raises:
+        BindingsNotFound: The table is wrong, or the file is not read.
+    """
+    return name_bindings(chart, module=module, start=start, read=reader_of(project))
+
+
+def reader_of(project: Project) -> Callable[[Path], bytes]:
+    """Reads a pyproject.toml, confined to its folder."""
+
+    def read(path: Path) -> bytes:
+        try:
+            data = project.at(path.parent).files.read(path.name)
+        except ConfinedError as error:
+            raise BindingsNotFound(str(error)) from error
+        if data is None:
+            raise BindingsNotFound(f"{path}: it has gone")
+        return data
+
+    return read
+
+
+def bindings_item(project: Project, chart: Chart, named: NamedBindings) -> tuple[Item, Code]:
+    """What a project asks for by naming a module for a chart, and the modules that it comes to.
+
+    Raises:
+        ConfigError: A module leads out of its folder.
+    """
+    assert named.project is not None, "what the user names needs no trust"
+    code = find_code(project.at(named.folder).files, [named.module])
+    shown = _shown(project, Path(chart.file).absolute())
+    lies = f"with {', '.join(code.files)}" if code.sources else "an installed one"
+    text = f"the Python module {named.module!r} runs as the bindings of {shown} ({lies})"
+    content = hash_of([named.module, code.content])
+    place = _shown(project, named.project)
+    return Item("bindings", f"bindings.{shown}", text, place, _line_of(project, named), content), code
+
+
+def _shown(project: Project, path: Path) -> str:
+    return project.files.relative(path) or str(path)
+
+
+def _line_of(project: Project, named: NamedBindings) -> int | None:
+    """The first line of pyproject.toml with the module's name in quotes."""
+    assert named.project is not None
+    lines = reader_of(project)(named.project).decode("utf-8", "replace").splitlines()
+    marks = (f'"{named.module}"', f"'{named.module}'")
+    return next((number for number, line in enumerate(lines, 1) if any(mark in line for mark in marks)), None)

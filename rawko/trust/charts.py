@@ -1,0 +1,79 @@
+"""Agents' own charts: read from the project, and what of them needs trust.
+
+A chart that only names things of rawko's is free. One with functions of the project's own runs its code; one that says
+by itself that a tool call is approved takes a person's place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from rawko.chart.canonical import canonical
+from rawko.chart.definition import Chart
+from rawko.chart.errors import ChartError
+from rawko.chart.parse import parse_chart
+from rawko.chart.shipped import shipped_charts
+from rawko.runtime.errors import BindingsNotFound
+from rawko.trust.bindings import bindings_item, named_bindings
+from rawko.trust.items import Item
+from rawko.trust.project import Project
+
+APPROVING: Final = frozenset({"approve_call", "approval"})
+"""The action that takes a yes into the machine, and the field that holds it."""
+
+
+def project_chart(project: Project, name: str) -> Chart | None:
+    """A chart of the project by its path; None where there is none.
+
+    Raises:
+        ConfinedError: It leads out of the project, is no file, or is too large.
+        ChartError: It has defects.
+    """
+    text = project.files.text(name)
+    return None if text is None else parse_chart(text, file=str(project.root / name))
+
+
+def chart_items(project: Project, names: Iterable[str]) -> Iterator[Item]:
+    """What the charts that agents name ask for; charts with defects are told by those who load them.
+
+    Raises:
+        ConfigError: A chart, a pyproject.toml or a module leads out of the project.
+    """
+    shipped = shipped_charts()
+    for name in dict.fromkeys(names):
+        if name in shipped:
+            continue
+        try:
+            chart = project_chart(project, name)
+        except ChartError:
+            continue
+        if chart is None:
+            continue
+        try:
+            named = named_bindings(project, chart, start=Path(chart.file).parent)
+        except BindingsNotFound:
+            named = None
+        is_bound = named is not None and named.project is not None
+        if approves(chart):
+            text = f"the chart {chart.name!r} can say by itself that a tool call is approved"
+            yield Item("chart", f"chart.{name}", text, name, content=chart.hash)
+        elif is_bound:
+            text = f"the chart {chart.name!r} says when Python functions of the project are called"
+            yield Item("chart", f"chart.{name}", text, name, content=chart.hash)
+        if named is not None and is_bound:
+            yield bindings_item(project, chart, named)[0]
+
+
+def approves(chart: Chart) -> bool:
+    """Whether anything in a chart names what approves tool calls."""
+    return _holds(canonical(chart))
+
+
+def _holds(value: Any) -> bool:
+    if isinstance(value, str):
+        return value in APPROVING
+    if isinstance(value, dict):
+        return any(key in APPROVING or _holds(item) for key, item in value.items())
+    return isinstance(value, (list, tuple)) and any(map(_holds, value))

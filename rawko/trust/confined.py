@@ -1,0 +1,139 @@
+"""A project's files, read on its behalf: never through a link that leads out of it, never a pipe or device, never more
+than a bound. Each is read once: what was looked at and hashed is what is used.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+from rawko.chart.errors import ChartError
+from rawko.chart.yaml_nodes import decode
+from rawko.tools.base import ToolFailure
+from rawko.tools.paths import Folder
+from rawko.trust.errors import ConfinedError
+
+MAX_BYTES: Final = 4_000_000
+"""Of one file, unless its reader says otherwise."""
+MAX_NAMES: Final = 20_000
+"""Of one folder."""
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class ProjectFiles:
+    """The files of a project's folder by their path in it, "/"-separated.
+
+    Args:
+        root: An existing folder; links on the way to it are the user's own.
+
+    Raises:
+        ConfinedError: It cannot be used as a folder.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        try:
+            self._folder = Folder(root)
+        except OSError as error:
+            raise ConfinedError(root, f"cannot be used as a folder: {error.strerror}") from error
+        self._read: dict[str, bytes | None] = {}
+
+    def read(self, path: str, *, limit: int = MAX_BYTES) -> bytes | None:
+        """The content of a file; None where nothing is there. The same bytes however often it is asked for.
+
+        Raises:
+            ConfinedError: It leads out of the project, is no file, is larger than `limit` bytes, or is unreadable.
+        """
+        if path not in self._read:
+            self._read[path] = self._content(path, limit)
+        return self._read[path]
+
+    def text(self, path: str, *, limit: int = MAX_BYTES) -> str | None:
+        """As `read`, decoded.
+
+        Raises:
+            ConfinedError: Also where it is not UTF-8.
+        """
+        data = self.read(path, limit=limit)
+        if data is None:
+            return None
+        try:
+            return decode(data, path)
+        except ChartError as error:
+            found = error.diagnostics[0]
+            place = f"{self.root / path}:{found.position.line}:{found.position.column}"
+            raise ConfinedError(Path(place), found.message) from error
+
+    def names(self, folder: str) -> tuple[str, ...] | None:
+        """What lies in a folder, sorted; None where nothing is there.
+
+        Raises:
+            ConfinedError: It leads out of the project, is no folder, or holds too much.
+        """
+        try:
+            with self._folder.locate(folder) as located:
+                if located.info is None:
+                    return None
+                if not stat.S_ISDIR(located.info.st_mode):
+                    raise ConfinedError(self.root / folder, "is no folder")
+                inner = os.open(located.name, _FOLDER, dir_fd=located.parent_fd)
+                try:
+                    names = os.listdir(inner)  # noqa: PTH208 - a descriptor has no Path
+                finally:
+                    os.close(inner)
+        except ToolFailure as error:
+            raise self._refused(folder, error) from error
+        except OSError as error:
+            raise ConfinedError(self.root / folder, f"the folder cannot be read: {error.strerror}") from error
+        if len(names) > MAX_NAMES:
+            raise ConfinedError(self.root / folder, f"holds {len(names)} files; accepted: at most {MAX_NAMES}")
+        return tuple(sorted(names))
+
+    def is_file(self, path: str) -> bool:
+        """Whether a regular file is there, inside of the project."""
+        return self._is(path, stat.S_ISREG)
+
+    def is_folder(self, path: str) -> bool:
+        """Whether a folder is there, inside of the project."""
+        return self._is(path, stat.S_ISDIR)
+
+    def _is(self, path: str, kind: object) -> bool:
+        try:
+            with self._folder.locate(path) as located:
+                return located.info is not None and bool(kind(located.info.st_mode))  # type: ignore[operator]
+        except ToolFailure:
+            return False
+
+    def relative(self, path: Path) -> str | None:
+        """A path as one in the project; None where it is none."""
+        for root in (self.root, self._folder.root):
+            if path.is_relative_to(root):
+                return path.relative_to(root).as_posix()
+        return None
+
+    def _content(self, path: str, limit: int) -> bytes | None:
+        shown = self.root / path
+        try:
+            with self._folder.locate(path) as located:
+                if located.info is None:
+                    return None
+                descriptor = self._folder.open_file(located, path)
+                with os.fdopen(descriptor, "rb") as file:
+                    size = os.fstat(descriptor).st_size
+                    data = b"" if size > limit else file.read(limit + 1)
+        except ToolFailure as error:
+            raise self._refused(path, error) from error
+        except OSError as error:
+            raise ConfinedError(shown, f"cannot be read: {os.strerror(error.errno or errno.EIO)}") from error
+        if size > limit or len(data) > limit:
+            raise ConfinedError(shown, f"is larger than {limit} bytes, and is not read")
+        return data
+
+    def _refused(self, path: str, error: ToolFailure) -> ConfinedError:
+        reason = str(error)
+        if getattr(error, "code", "") == "outside":
+            reason = f"leads out of the project ({reason}); what a project brings is read only inside of it"
+        return ConfinedError(self.root / path, f"cannot be read: {reason}")

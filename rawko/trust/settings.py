@@ -1,0 +1,227 @@
+"""What of a project's settings needs trust: one table, the items that it makes of a `.rawko/config.yaml`, and what is
+left of the settings without.
+
+Settings are plain data here, as they stand in the file; their shape is checked elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from rawko.tools.rules import RuleError, parse_rule
+from rawko.trust.confined import ProjectFiles
+from rawko.trust.items import Item, hash_of
+from rawko.vocabulary.documents import Document
+
+Standing = Literal["free", "trust", "tightens"]
+
+TABLE: Final[Mapping[str, tuple[Standing, str]]] = {
+    "provider": ("trust", "`anthropic` is free: it is the default; `scripted` and `cassette` play a file as the model"),
+    "model": ("free", "a name; the endpoint is the user's"),
+    "base_url": ("trust", "everything that the model is asked is sent there"),
+    "scenario": ("trust", "it says what the model answers"),
+    "cassette": ("trust", "it says what the model answers"),
+    "max_iterations": ("free", "a limit"),
+    "max_consecutive_failures": ("free", "a limit"),
+    "max_tokens": ("free", "a limit"),
+    "timeout_ms": ("free", "a limit"),
+    "rules": ("trust", "`deny` and `ask` are free: they only tighten; an `allow` covers the list as it stands"),
+    "prices": ("trust", "only with `--max-cost`, which is counted with them; else free"),
+    "budget": ("free", "a limit; the command line's is over it"),
+    "context_window": ("free", "a limit"),
+    "headless": ("free", "`park` and `fail` give no answer; what `default` answers is `default_answers`"),
+    "default_answers.clarify": ("free", "text for the model"),
+    "default_answers.pause": ("free", "text for the model"),
+    "default_answers.approval": ("trust", "`deny` is free; all else allows tool calls that nobody has seen"),
+    "bash.default_timeout_ms": ("free", "a limit"),
+    "bash.max_timeout_ms": ("free", "a limit"),
+    "bash.extra_env": ("trust", "commands see these variables"),
+    "sandbox": ("tightens", "`true` only; `false` leaves it to `--sandbox` and RAWKO_SANDBOX"),
+    "mcp": ("trust", "programs that are started, with what they see of the environment"),
+    "prompts": ("trust", "the templates, with their contents"),
+}
+"""Each setting of a project's file: whether it is free, needs trust, or can only tighten; and why."""
+
+MAX_CASSETTE_BYTES: Final = 64_000_000
+MAX_SCRIPT_BYTES: Final = 16_000_000
+TEMPLATE_SUFFIX: Final = ".md.j2"
+CONFIG: Final = ".rawko/config.yaml"
+
+
+def settings_items(document: Document, files: ProjectFiles) -> Iterator[Item]:
+    """What the settings in a project's file ask for, in the order of the table.
+
+    Raises:
+        ConfinedError: A file that they name leads out of the project, is none, or is too large.
+    """
+    data = document.data if isinstance(document.data, Mapping) else {}
+    finder = _Finder(document, files)
+    for name, (standing, _) in TABLE.items():
+        value = _value(data, name)
+        if standing == "trust" and value is not None and value != () and value != [] and value != {}:
+            yield from _ITEMS[name](finder, name, value)
+
+
+def without_trust(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that take effect in a project that is not trusted: free ones, and those that tighten."""
+    kept: dict[str, Any] = {}
+    for name, (standing, _) in TABLE.items():
+        value = _value(data, name)
+        if value is None:
+            continue
+        if standing == "trust":
+            rest = _REST.get(name)
+            value = None if rest is None else rest(value)
+        elif standing == "tightens":
+            value = value or None
+        if value is not None:
+            outer, _, inner = name.partition(".")
+            if inner:
+                kept.setdefault(outer, {})[inner] = value
+            else:
+                kept[outer] = value
+    return kept
+
+
+_REST: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "provider": lambda value: value if value == "anthropic" else None,
+    "rules": lambda value: [rule for rule in value if is_tightening(rule)],
+    "default_answers.approval": lambda value: value if value == "deny" else None,
+}
+
+
+def is_tightening(rule: str) -> bool:
+    """Whether a rule only takes something away: the default asks, and reading is free. One that is malformed gives
+    nothing: the settings are refused for it."""
+    try:
+        return parse_rule(rule).decision != "allow"
+    except RuleError:
+        return True
+
+
+def _value(data: Mapping[str, Any], name: str) -> Any:
+    outer, _, inner = name.partition(".")
+    value = data.get(outer)
+    return value.get(inner) if inner and isinstance(value, Mapping) else None if inner else value
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    document: Document
+    files: ProjectFiles
+
+    def item(self, kind: str, key: str, text: str, *path: str | int, content: Any = None) -> Item:
+        line = self.document.place(path or tuple(key.split(".")))[0]
+        return Item(kind, key, text, CONFIG, line, "" if content is None else hash_of(content))
+
+
+Finding = Callable[[_Finder, str, Any], Iterator[Item]]
+
+
+def _provider(find: _Finder, name: str, value: Any) -> Iterator[Item]:
+    if value != "anthropic":
+        yield find.item("provider", name, f"the model's answers come from the provider {value!r}")
+
+
+def _base_url(find: _Finder, name: str, value: Any) -> Iterator[Item]:
+    yield find.item("base_url", name, f"prompts, files and answers are sent to {value!r}")
+
+
+def _played(find: _Finder, name: str, value: Any) -> Iterator[Item]:
+    """A file that stands for a model; a scenario may also be a shipped one, by its name."""
+    limit = MAX_CASSETTE_BYTES
+    is_file = name == "cassette" or "/" in value or value.endswith((".yaml", ".yml"))
+    data = find.files.read(value, limit=limit) if is_file else None
+    yield find.item(name, name, f"the model's answers are those of the {name} {value!r}", content=data)
+
+
+def _rules(find: _Finder, name: str, value: Any) -> Iterator[Item]:
+    """An `allow` depends on what stands before it: it covers the whole list."""
+    for number, rule in enumerate(value):
+        if not is_tightening(rule):
+            yield find.item("rule", f"rules.{rule}", f"rule {rule!r}", "rules", number, content=list(value))
+
+
+def _prices(find: _Finder, name: str, value: Any) -> Iterator[Item]:
+    models = ", ".join(map(repr, value))
+    yield find.item("prices", name, f"costs, and so --max-cost, are counted with its prices of {models}", content=value)
+
+
+def _approval(find: _Finder, name: str, value: Any) -> Iterator[Item]:
+    if value != "deny":
+        text = f"where nobody is there (headless: default), tool calls are allowed: {value!r}"
+        yield find.item("answer", name, text)
+
+
+def _extra_env(find: _Finder, name: str, value: Any) -> Iterator[Item]:
+    listed = ", ".join(map(repr, value))
+    yield find.item("environment", name, f"commands see these variables of yours: {listed}")
+
+
+def _mcp(find: _Finder, name: str, value: Any) -> Iterator[Item]:
+    for server, options in value.items():
+        command = list(options["command"])
+        covered = {path: hash_of(data) for path, data in _scripts(find.files, command)}
+        text = f"MCP server {server!r} runs: {' '.join(map(_word, command))}"
+        if options.get("env"):
+            text += f"; it sees {', '.join(map(repr, options['env']))}"
+        if covered:
+            text += f"; with {', '.join(covered)}"
+        yield find.item("mcp", f"mcp.{server}", text, "mcp", server, content=[command, covered])
+
+
+def _word(word: str) -> str:
+    return repr(word) if not word or any(c.isspace() or c in "'\"" for c in word) else word
+
+
+def _scripts(files: ProjectFiles, command: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """Files of the project that a command line names: as words, after `=`, and as the module of `-m`."""
+    words = [part for word in command for part in (word, word.partition("=")[2]) if part]
+    words += [after.replace(".", "/") + end for before, after in pairwise(command) if before == "-m" for end in _MODULE]
+    for word in dict.fromkeys(words):
+        path = word.removeprefix("file://")
+        if path.startswith("/"):
+            path = files.relative(Path(path)) or ""
+        if path and not path.startswith("-") and "\0" not in path and files.is_file(path):
+            data = files.read(path, limit=MAX_SCRIPT_BYTES)
+            if data is not None:
+                yield path, data
+
+
+_MODULE: Final = (".py", "/__main__.py", "/__init__.py")
+
+
+def _prompts(find: _Finder, name: str, value: Any) -> Iterator[Item]:
+    """One item for each template: what the model is told, and what rawko's own rules for it are replaced with."""
+    for machine in find.files.names(value) or ():
+        folder = f"{value}/{machine}"
+        if not find.files.is_folder(folder):
+            continue
+        for template in find.files.names(folder) or ():
+            if template.endswith(TEMPLATE_SUFFIX):
+                data = find.files.read(f"{folder}/{template}")
+                yield Item(
+                    "prompt",
+                    f"prompts.{machine}/{template}",
+                    f"the prompt {machine}/{template} stands in for rawko's own",
+                    f"{folder}/{template}",
+                    content=hash_of(data or b""),
+                )
+
+
+_ITEMS: Final[Mapping[str, Finding]] = {
+    "provider": _provider,
+    "base_url": _base_url,
+    "scenario": _played,
+    "cassette": _played,
+    "rules": _rules,
+    "prices": _prices,
+    "default_answers.approval": _approval,
+    "bash.extra_env": _extra_env,
+    "mcp": _mcp,
+    "prompts": _prompts,
+}

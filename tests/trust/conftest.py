@@ -1,0 +1,7 @@
+"""Fixtures of the tests of trust."""
+
+from __future__ import annotations
+
+from tests.cli.conftest import rawko, typed
+
+__all__ = ["rawko", "typed"]
