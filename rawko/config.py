@@ -34,7 +34,10 @@ Headless = Literal["fail", "park", "default"]
 """What becomes of a question when nobody is there: the run fails, waits in its journal, or takes the default answer."""
 HEADLESS: tuple[Headless, ...] = get_args(Headless)
 BUILT_IN_AGENTS = Path(__file__).parent / "agents"
-TOOLS = ("read", "write", "edit", "glob", "grep", "bash", "update_plan", "clarify", "pause", "complete")
+TOOLS = (
+    *("read", "write", "edit", "glob", "grep", "bash", "changes", "output"),
+    *("update_plan", "clarify", "pause", "complete"),
+)
 """Every tool that an agent's file may name: those of the toolbox, and the machine's own."""
 MCP_PREFIX = "mcp__"
 """How tools of MCP servers begin; which there are is known when the servers run."""

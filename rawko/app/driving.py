@@ -7,7 +7,7 @@ closed by `run`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,6 +72,11 @@ class Driver:
             return frozenset()
         tree = [actor, *actor.session.actors.values()]
         return frozenset(state for one in tree for state in one.configuration)
+
+    def contexts(self) -> list[Mapping[str, Any]]:
+        """The contexts of all machines, the root's first."""
+        actor = self._actor
+        return [] if actor is None else [one.context for one in (actor, *_below(actor))]
 
     def see(self, event: InspectionEvent) -> None:
         """Watches the inspection stream for a machine that has to wait."""
@@ -230,6 +235,12 @@ class Driver:
             return await self.people.ask(question)
         except Unattended:
             return None
+
+
+def _below(actor: Actor) -> Iterator[Actor]:
+    for child in actor.children.values():
+        yield child
+        yield from _below(child)
 
 
 async def _first_of(ends: Iterable[asyncio.Future[Any]], helpers: Iterable[asyncio.Future[Any]]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from rawko.app.lookups.running import RunningLookups
 from rawko.chart import Chart, ChartError, find_chart, load_chart, shipped_charts
 from rawko.chart.check import check_chart
 from rawko.chart.lint import has_errors
@@ -19,6 +20,7 @@ from rawko.machines import agent_loop
 from rawko.providers.endpoint import ANTHROPIC_URL, Endpoint, endpoint_from_env
 from rawko.runtime.errors import BindingsNotFound
 from rawko.runtime.ports import Provider, Toolbox, WorkspaceError
+from rawko.tools.lookups.port import RunLookups
 from rawko.trust.bindings import project_bindings
 from rawko.trust.charts import chart_items, project_chart
 from rawko.trust.settings import MAX_CASSETTE_BYTES, settings_items
@@ -178,8 +180,13 @@ def outputs_folder(settings: Settings, run: str) -> Path:
     return settings.state_dir / "outputs" / run
 
 
-def open_toolbox(settings: Settings, active_states: Callable[[], Collection[str]], run: str = "") -> Toolbox:
+def open_toolbox(
+    settings: Settings, active_states: Callable[[], Collection[str]], run: str = "", lookups: RunLookups | None = None
+) -> Toolbox:
     """All tools of a run behind the gate.
+
+    Args:
+        lookups: What tools may ask about the run itself; of a run that is only looked at, nothing.
 
     Raises:
         ConfigError: A rule is malformed; a sandbox is asked for, and this machine has none; an MCP server does not
@@ -209,6 +216,7 @@ def open_toolbox(settings: Settings, active_states: Callable[[], Collection[str]
             known_states=partial(_known_states, settings),
             is_confined=settings.sandbox,
             extra_tools=_mcp_tools(settings),
+            lookups=lookups or RunningLookups(tuple),
         )
     except McpError as error:
         raise ConfigError(f"{settings.workspace / '.rawko' / 'config.yaml'}: mcp: {error}") from error

@@ -15,6 +15,7 @@ from rawko.app.breakdown import HaltingWorkspace
 from rawko.app.driving import Driver, FirstWords, OverrideListener
 from rawko.app.git import head_of
 from rawko.app.journals import begin_journal, open_journal
+from rawko.app.lookups.running import RunningLookups
 from rawko.app.meanwhile import is_capturing, keep_edits, needs_reset
 from rawko.app.names import new_id
 from rawko.app.needs import charts_of, read_only_tools, tools_of
@@ -134,6 +135,7 @@ class Run:
     _cancelled_by: str | None = None
     _meter: MeteredProvider | None = None
     _toolbox: Toolbox | None = None
+    _lookups: RunningLookups = field(default_factory=lambda: RunningLookups(tuple))
     _stopwatch: Stopwatch = field(default_factory=Stopwatch)
     _legacy: continuing.Legacy | None = None
     _changes: ChangedFiles | None = None
@@ -244,6 +246,7 @@ class Run:
         self.check()
         started = time.monotonic()
         self._driver = driver = self._new_driver()
+        self._lookups.contexts = driver.contexts
         async with AsyncExitStack() as stack:
             # A run that goes on is taken hold of before it is read: nobody adds to it any more.
             stores = await self._open_stores(stack) if self.is_resumed else None
@@ -259,6 +262,7 @@ class Run:
             take_up_tools(toolbox, noted)
             stack.push_async_callback(self._close, toolbox.aclose, "tools")
             stores = stores or await self._open_stores(stack)
+            self._lookups.workspace = stores.workspace
             witness = Witness(stores.workspace, self._notes)
             actor = await self._make_actor(meter, toolbox, stores, driver)
             if self.is_resumed:  # only now: a run that cannot be resumed is left as it was found
@@ -303,7 +307,11 @@ class Run:
         return open_provider(self.settings, position, is_resumed=self.is_resumed)
 
     def _open_toolbox(self, driver: Driver) -> Toolbox:
-        return StillToolbox() if self.is_cancel else open_toolbox(self.settings, driver.active_states, self.id)
+        return (
+            StillToolbox()
+            if self.is_cancel
+            else open_toolbox(self.settings, driver.active_states, self.id, self._lookups)
+        )
 
     async def _open_stores(self, stack: AsyncExitStack) -> Stores:
         if self.is_resumed:

@@ -21,6 +21,9 @@ from rawko.tools.gate import Gate
 from rawko.tools.glob import Glob
 from rawko.tools.grep import Grep
 from rawko.tools.leftovers import Leftovers
+from rawko.tools.lookups.changes import Changes
+from rawko.tools.lookups.output import Output
+from rawko.tools.lookups.port import RunLookups
 from rawko.tools.paths import Folder
 from rawko.tools.read import Read
 from rawko.tools.rules import parse_rules
@@ -50,6 +53,7 @@ def build_toolbox(
     active_states: Callable[[], Collection[str]] | None = None,
     known_states: Callable[[], Collection[str]] | None = None,
     extra_tools: Sequence[Tool] = (),
+    lookups: RunLookups | None = None,
     is_confined: bool = False,
     installation: Sequence[Path] | None = None,
     outputs: Path | None = None,
@@ -72,6 +76,7 @@ def build_toolbox(
         active_states: The machine's active states, for rules that name states.
         known_states: All states of the session's machines, to check such rules with.
         extra_tools: Further tools behind the same gate.
+        lookups: The run's own past; with it there are the tools changes and output.
         is_confined: Run what starts processes in a sandbox (`rawko.tools.sandbox`).
         installation: What no confined command writes because rawko runs it; `own_installation()` if None.
 
@@ -105,6 +110,7 @@ def build_toolbox(
         Glob(folder, timeout_ms=search_timeout_ms, sandbox=sandbox),
         Grep(folder, timeout_ms=search_timeout_ms, sandbox=sandbox),
         Bash(folder.root, outputs=spool, leftovers=leftovers, env=environment, settings=settings, sandbox=sandbox),
+        *((Changes(folder, lookups), Output(lookups)) if lookups is not None else ()),
         *extra_tools,
     ]
     memory = approvals if approvals is not None else Approvals()

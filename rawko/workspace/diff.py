@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Literal
 
 import pygit2
@@ -46,13 +46,18 @@ def changes_of(repository: pygit2.Repository, steps: Iterable[Step]) -> tuple[Fi
         raise WorkspaceError(f"the files cannot be compared: {error}") from error
 
 
-def unified(repository: pygit2.Repository, before: str, after: str) -> bytes:
+def unified(repository: pygit2.Repository, before: str, after: str, paths: Collection[str] | None = None) -> bytes:
     """The unified diff as `git diff` prints it; contents are the files' own bytes, odd names are quoted.
+
+    Args:
+        paths: Those to show, as `changes` names them; None shows all.
 
     Raises:
         WorkspaceError: A tree is not in the store.
     """
-    return b"".join(_text(patch) for patch in _patches(repository, before, after))
+    return b"".join(
+        _text(patch) for patch in _patches(repository, before, after) if paths is None or _path(patch) in paths
+    )
 
 
 def _text(patch: pygit2.Patch) -> bytes:
@@ -100,11 +105,16 @@ def _tree(repository: pygit2.Repository, name: str) -> pygit2.Tree:
     raise WorkspaceError(f"tree {name!r} is not in the snapshot store; known are the trees of its snapshots")
 
 
+def _path(patch: pygit2.Patch) -> str:
+    delta = patch.delta
+    return to_text(delta.new_file.raw_path or delta.old_file.raw_path)
+
+
 def _change(patch: pygit2.Patch) -> FileChange:
     delta = patch.delta
     _, added, removed = patch.line_stats
     return FileChange(
-        path=to_text(delta.new_file.raw_path or delta.old_file.raw_path),
+        path=_path(patch),
         kind=_KINDS.get(delta.status, "modified"),
         added_lines=added,
         removed_lines=removed,

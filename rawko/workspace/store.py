@@ -6,7 +6,7 @@ Everything here is synchronous and used from one thread at a time; `workspace` p
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -252,9 +252,9 @@ class SnapshotStore:
         """Paths that differ between two trees (or snapshots' commits), sorted by path. See `diff.changes`."""
         return diff.changes(self._repository, before, after)
 
-    def diff(self, before: str, after: str) -> bytes:
-        """Unified diff between two trees (or snapshots' commits). See `diff.unified`."""
-        return diff.unified(self._repository, before, after)
+    def diff(self, before: str, after: str, paths: Collection[str] | None = None) -> bytes:
+        """Unified diff between two trees (or snapshots' commits), of some paths or of all. See `diff.unified`."""
+        return diff.unified(self._repository, before, after, paths)
 
     def close(self) -> None:
         """Give the run back. Safe to call twice."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import TypeVar
@@ -120,9 +120,10 @@ class SnapshotWorkspace:
         """Paths that differ between two trees, sorted by path."""
         return await self._run(lambda: self._store.changes(before, after))
 
-    async def diff(self, before: str, after: str) -> str:
-        """Unified diff between two trees, as git prints it; bytes that are not UTF-8 appear as `\\xNN`."""
-        text = await self._run(lambda: self._store.diff(before, after))
+    async def diff(self, before: str, after: str, paths: Collection[str] | None = None) -> str:
+        """Unified diff between two trees, of some paths or of all, as git prints it; bytes that are not UTF-8 appear as
+        `\\xNN`."""
+        text = await self._run(lambda: self._store.diff(before, after, paths))
         return text.decode("utf-8", "backslashreplace")
 
     async def log(self) -> Sequence[Snapshot]:

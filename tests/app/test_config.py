@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from rawko.app.lookups.running import RunningLookups
 from rawko.config import (
     BUILT_IN_AGENTS,
     MAX_INSTRUCTION_CHARS,
@@ -129,7 +130,8 @@ def test_where_agents_come_from(tmp_path: Path) -> None:
 
 
 def test_the_names_of_tools_are_those_that_there_are(tmp_path: Path) -> None:
-    toolbox = build_toolbox(tmp_path, state_dir=tmp_path / "state", agents={"a": ToolAccess()})
+    lookups = RunningLookups(tuple)
+    toolbox = build_toolbox(tmp_path, state_dir=tmp_path / "state", agents={"a": ToolAccess()}, lookups=lookups)
     assert {spec.name for spec in toolbox.specs("a")} | set(MODELS) == set(TOOLS)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rawko.app.lookups.running import RunningLookups
 from rawko.runtime.ports import Toolbox
 from rawko.testing.conformance.tools import TOOLBOX_CONTRACTS, Bench, Contract
 from rawko.tools.bash import BashSettings
@@ -18,7 +19,15 @@ def make(
     root: Path, *, state_dir: Path, agents: Mapping[str, ToolAccess], rules: Sequence[str], assume_yes: bool
 ) -> Toolbox:
     settings = BashSettings(grace_ms=300)
-    return build_toolbox(root, state_dir=state_dir, agents=agents, rules=rules, assume_yes=assume_yes, bash=settings)
+    return build_toolbox(
+        root,
+        state_dir=state_dir,
+        agents=agents,
+        rules=rules,
+        assume_yes=assume_yes,
+        bash=settings,
+        lookups=RunningLookups(tuple),
+    )
 
 
 @pytest.mark.parametrize("contract", TOOLBOX_CONTRACTS, ids=str)

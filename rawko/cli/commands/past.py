@@ -63,8 +63,16 @@ def show(
     ],
     json: Annotated[bool, typer.Option("--json", help="Everything, as one JSON object.")] = False,
     bindings: BindingsOption = None,
+    output: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="ID", help="The whole of a text that was cut: iteration-3, or the id of a tool call."),
+    ] = None,
 ) -> None:
     """Show a step: what happened, why it went where it went, what it changed and cost; or a run on one page."""
+    if output is not None:
+        from rawko.cli.lookups.text import show_text_command
+
+        raise typer.Exit(show_text_command(address, output, as_json=json))
     from rawko.cli.history import show_command
 
     raise typer.Exit(show_command(address, as_json=json, bindings=bindings))

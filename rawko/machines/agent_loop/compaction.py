@@ -57,7 +57,12 @@ def _pointer(block: Mapping[str, Any]) -> Mapping[str, Any]:
     text = _result_text(block)
     if len(text) < POINTER_FROM_CHARS:
         return block
-    return {**block, "content": texts.POINTER.format(begin=text[:POINTER_KEEPS_CHARS], chars=len(text))}
+    return {
+        **block,
+        "content": texts.POINTER.format(
+            begin=text[:POINTER_KEEPS_CHARS], chars=len(text), id=block.get("tool_use_id", "")
+        ),
+    }
 
 
 def pointers_until(messages: Sequence[WireMessage]) -> int:

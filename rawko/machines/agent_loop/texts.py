@@ -14,7 +14,10 @@ CUT_OFF_BY_WINDOW = (
     "Your last message was cut off, because the conversation had become too long. Older parts of it have been "
     "shortened; go on from where your message stopped."
 )
-POINTER = "{begin}... [{chars} characters in all; left out to save room. Make the call again if you need them.]"
+POINTER = (
+    "{begin}... [{chars} characters in all; left out to save room. The tool output with the id {id} gives them all, or "
+    "make the call again.]"
+)
 TRUNCATED_CALL = "Not run: the call was cut off by the limit on the length of a message, so its input is incomplete."
 COMPLETED = "Completed."
 PLAN_UPDATED = "Plan updated: {finished} of {total} steps finished, {position}."

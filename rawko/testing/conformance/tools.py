@@ -164,8 +164,10 @@ async def _inputs_are_checked(bench: Bench) -> None:
     async with bench.toolbox() as toolbox:
         for spec in toolbox.specs(AGENT):
             required = list(spec.input_schema["required"])
-            _refused(await toolbox.run(AGENT, bench.call(spec.name)), required[0])
-            _refused(await toolbox.run(AGENT, bench.call(spec.name, **dict.fromkeys(required, 7))), required[0], "7")
+            if required:
+                _refused(await toolbox.run(AGENT, bench.call(spec.name)), required[0])
+                wrong = dict.fromkeys(required, 7)
+                _refused(await toolbox.run(AGENT, bench.call(spec.name, **wrong)), required[0], "7")
             surplus = dict.fromkeys(required, "x") | {"surplus_field": 1}
             _refused(await toolbox.run(AGENT, bench.call(spec.name, **surplus)), "surplus_field")
     _require(bench.files() == before, "an invalid call changed the workspace")

@@ -64,6 +64,7 @@ def test_a_summary_has_every_field(run: Run) -> None:
         "output": {
             "summary": "o" * 500 + "...",
             "full": "o" * 2000 + "...",
+            "chars": 2500,
             "files_modified": ["b.py", "a.py"],
             "steps_completed": [2],
         },
@@ -85,7 +86,7 @@ def test_empty_is_not_missing(run: Run) -> None:
 def test_files_stand_even_without_words(run: Run) -> None:
     """S6-031: key information is kept."""
     output = build_execution_summary(run(files_changed=["a.py"]), now_ms=0).to_json()["output"]
-    assert output == {"summary": None, "full": None, "files_modified": ["a.py"], "steps_completed": []}
+    assert output == {"summary": None, "full": None, "chars": None, "files_modified": ["a.py"], "steps_completed": []}
 
 
 def test_what_still_runs_lasts_until_now(run: Run) -> None:

@@ -94,6 +94,21 @@ def test_evaluate_a_failure_names_the_step_and_the_reasons(prompts: Prompts, con
     assert "    - skip: Skip this step and proceed to next (why: Step may not be critical to task)\n" in text
 
 
+def test_a_text_that_is_cut_says_where_the_whole_is(prompts: Prompts, context: MakeContext, run: Run) -> None:
+    """S6-102: its length and its id, in all three prompts; a whole one says nothing."""
+    state = context(task="t", history=[run(iteration=7, output="long " * 1000), run(iteration=8, output="short")])
+    pointer = "    (5,000 characters in all; the whole has the id iteration-7)\n"
+    selecting = construct_select_agent_input(state, now_ms=0).to_json()
+    handover = prompts.render("handover", history=[run_data(item) for item in selecting["history"]])
+    for text in (prompts.render("select", **select_data(selecting)), handover):
+        assert text.count(pointer) == 1 and text.count("characters in all") == 1
+    judging = construct_evaluate_progress_input(
+        context(task="t", history=[run(iteration=7, output="long " * 1000)]), now_ms=0
+    )
+    told = prompts.render("evaluate", **evaluate_data(judging.to_json()))
+    assert "\n(5,000 characters in all; the whole has the id iteration-7)\n" in told
+
+
 @pytest.mark.parametrize(
     ("ms", "told"),
     [(0, "0.0s"), (59_949, "59.9s"), (60_000, "1m 00s"), (3_599_999, "59m 59s"), (3_660_000, "1h 01m")],

@@ -23,10 +23,12 @@ CUT: Final = "..."
 
 class OutputSummary(Data):
     """What an execution said and changed. `full` only where the whole is asked for; `summary` is None where it said
-    nothing, which is not the same as "" (C-43)."""
+    nothing, which is not the same as "" (C-43). `chars` is the length of the whole, where the longer one of
+    them is cut, so that a reader is told where it can be opened (S6-102)."""
 
     summary: str | None = None
     full: str | None = None
+    chars: int | None = None
     files_modified: tuple[str, ...] = ()
     steps_completed: tuple[int, ...] = ()
 
@@ -107,6 +109,9 @@ def _output(entry: Mapping[str, Any], summary_chars: int, full_chars: int | None
     return OutputSummary(
         summary=None if text is None else truncate(text, summary_chars),
         full=None if text is None or full_chars is None else truncate(text, full_chars),
+        chars=len(text)
+        if text is not None and len(text) > (summary_chars if full_chars is None else full_chars)
+        else None,
         files_modified=files,
         steps_completed=steps,
     )

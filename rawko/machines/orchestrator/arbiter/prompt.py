@@ -75,11 +75,18 @@ def run_data(run: Mapping[str, Any]) -> dict[str, Any]:
         "duration_ms": run["duration_ms"],
         "output": _indented(worded(output.get("summary")), 4),
         "full": worded(output.get("full")),
+        "pointer": _pointer(run["iteration"], output.get("chars")),
         "files": list(output.get("files_modified") or ()),
         "steps": list(output.get("steps_completed") or ()),
         "tokens": run["tokens"],
         "error": None if error is None else {**error, "message": _indented(worded(error["message"]), 4)},
     }
+
+
+def _pointer(iteration: int, chars: int | None) -> str | None:
+    """Where the whole of a text that is shown cut can be opened: by an agent with the tool `output`, by a person with
+    `rawko show RUN --output` (S6-102)."""
+    return None if chars is None else f"{chars:,} characters in all; the whole has the id iteration-{iteration}"
 
 
 def error_data(error: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -1,0 +1,34 @@
+"""`rawko show RUN[@K] --output ID`: the whole of a text that prompts and lists show cut (S6-102)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+from rawko.app.lookups.texts import find_text, text_ids
+from rawko.app.past import Address, open_past
+from rawko.cli.output import complain, visible, write_out
+from rawko.cli.settings import settings_here
+from rawko.config import ConfigError, Settings
+from rawko.vocabulary.documents import accepted
+
+_NAMED = 20
+
+
+def show_text_command(address: str, id: str, *, as_json: bool) -> int:
+    """Print a text by its id, as of a step or of the latest one; the exit code is 2 where there is none."""
+    try:
+        text, known = asyncio.run(_text(address, id, settings_here()))
+    except ConfigError as error:
+        return complain(str(error))
+    if text is None:
+        return complain(f"there is no text with the id {id!r}{accepted(known[-_NAMED:], found=id)}")
+    return write_out(json.dumps({"id": id, "text": text}, ensure_ascii=False) if as_json else visible(text), None)
+
+
+async def _text(address: str, id: str, settings: Settings) -> tuple[str | None, list[str]]:
+    place = Address.parse(address)
+    async with open_past(place.run, settings) as past:
+        tree = await past.machines_at(past.step(place.place))
+        contexts = [machine.interpreter.context for _, machine in tree.root.walk()]
+        return find_text(contexts, id), text_ids(contexts)
