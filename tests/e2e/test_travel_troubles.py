@@ -214,7 +214,7 @@ def test_a_dry_run_says_what_would_happen_and_touches_nothing(rawko: Shell, type
     assert "root/execute_tool (execute_tool) is run again, on the files as they were before it" in shown.out
     assert "these would be set back, and kept as a snapshot" in shown.out
     assert "M a.txt" in shown.out and "A mine.txt" in shown.out
-    assert "tools     developer: bash, edit, glob, grep, read, write" in shown.out
+    assert "tools     developer: bash, changes, edit, glob, grep, output, read, write" in shown.out
     told = json.loads(typed("resume", run, "--dry-run", "--json").out)
     assert (told["can_resume"], told["is_reset"], told["restarts"][0]["attempt"]) == (True, True, 2)
 
@@ -245,7 +245,7 @@ def test_what_has_changed_since_is_told_before_anything_is_touched(rawko: Shell,
     run = interrupted(rawko)
     record = next(rawko.state.glob("*/runs/*/run.json"))
     data = json.loads(record.read_text())
-    assert data["tools"]["developer"] == ["bash", "edit", "glob", "grep", "read", "write"]
+    assert data["tools"]["developer"] == ["bash", "changes", "edit", "glob", "grep", "output", "read", "write"]
     data["charts"]["agent_loop"] = "another"
     data["tools"]["developer"].append("teleport")
     record.write_text(json.dumps(data))
