@@ -72,7 +72,7 @@ def show(
     if output is not None:
         from rawko.cli.lookups.text import show_text_command
 
-        raise typer.Exit(show_text_command(address, output, as_json=json))
+        raise typer.Exit(show_text_command(address, output, as_json=json, bindings=bindings))
     from rawko.cli.history import show_command
 
     raise typer.Exit(show_command(address, as_json=json, bindings=bindings))

@@ -15,10 +15,10 @@ from rawko.vocabulary.documents import accepted
 _NAMED = 20
 
 
-def show_text_command(address: str, id: str, *, as_json: bool) -> int:
+def show_text_command(address: str, id: str, *, as_json: bool, bindings: str | None = None) -> int:
     """Print a text by its id, as of a step or of the latest one; the exit code is 2 where there is none."""
     try:
-        text, known = asyncio.run(_text(address, id, settings_here()))
+        text, known = asyncio.run(_text(address, id, settings_here(bindings=bindings)))
     except ConfigError as error:
         return complain(str(error))
     if text is None:
