@@ -10,6 +10,8 @@ Supervised, all that the command starts is ended with it. FD is a socket:
     "k"    KILL at once             (closed)  nothing that it has started runs any more
     closed the same as "t": whoever started us is gone
 
+With - for FD the signal TERM is "t", and is sent to us when whoever started us is gone (on Linux).
+
 On Linux we are a subreaper: a daemon whose parents have ended becomes a child of ours, whatever session, process group
 or environment it has made itself. Elsewhere only the command's process group is ended.
 """
@@ -27,13 +29,15 @@ from contextlib import suppress
 from typing import NoReturn
 
 PR_SET_CHILD_SUBREAPER = 36
+PR_SET_PDEATHSIG = 1
 POLL_S = 0.02
 """Between two rounds of KILL."""
 
 
 def main() -> None:
     if sys.argv[1] == "--supervised":
-        supervise(socket.socket(fileno=int(sys.argv[2])), float(sys.argv[3]), sys.argv[4:])
+        control = None if sys.argv[2] == "-" else socket.socket(fileno=int(sys.argv[2]))
+        supervise(control, float(sys.argv[3]), sys.argv[4:])
     else:
         become(sys.argv[1:])
 
@@ -67,14 +71,18 @@ def own_environment() -> dict[bytes, bytes]:
     return {name: value for name, _, value in entries}
 
 
-def supervise(control: socket.socket, grace_s: float, command: list[str]) -> None:
+def supervise(control: socket.socket | None, grace_s: float, command: list[str]) -> None:
     """Start the command in a session of its own, and return once nothing of it runs."""
-    control.set_inheritable(False)
-    control.setblocking(False)
+    if control is not None:
+        control.set_inheritable(False)
+        control.setblocking(False)
     if sys.platform == "linux":
         import ctypes  # here, because a launch without supervision does not need it
 
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        libc = ctypes.CDLL(None)
+        libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        if control is None:
+            libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     woken, wake = os.pipe()
     for descriptor in (woken, wake):
         os.set_blocking(descriptor, False)
@@ -87,15 +95,27 @@ def supervise(control: socket.socket, grace_s: float, command: list[str]) -> Non
     if child == 0:
         os.setsid()
         become(command)
-    Supervision(control, woken, child, grace_s).run()
+    supervision = Supervision(control, woken, child, grace_s)
+    if control is None:
+        signal.signal(signal.SIGTERM, lambda number, frame: supervision.end_soon())
+    let_go_of_streams()
+    supervision.run()
+
+
+def let_go_of_streams() -> None:
+    """Their other ends wait for the command alone."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in range(3):
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)
 
 
 class Supervision:
     """The command's life and end."""
 
-    def __init__(self, control: socket.socket, woken: int, command: int, grace_s: float) -> None:
+    def __init__(self, control: socket.socket | None, woken: int, command: int, grace_s: float) -> None:
         self._control, self._woken, self._command, self._grace_s = control, woken, command, grace_s
-        self._is_heard = True
+        self._is_told = False
         self._is_reaped = False
         self._is_adopting = sys.platform == "linux"
         self._kill_at: float | None = None
@@ -104,7 +124,7 @@ class Supervision:
         """Return once no descendant is left."""
         poll_s = POLL_S
         while self._reap() or self._has_group():
-            if self._is_reaped:
+            if self._is_reaped or self._is_told:
                 self._end(self._grace_s)
             now = time.monotonic()
             wait_s = None if self._kill_at is None else max(self._kill_at - now, POLL_S)
@@ -113,13 +133,17 @@ class Supervision:
                 wait_s, poll_s = poll_s, min(2 * poll_s, 1.0)  # what cannot be killed is looked at less and less often
             elif not self._is_adopting and self._is_reaped:
                 wait_s = POLL_S
-            heard = [self._woken, *([self._control.fileno()] if self._is_heard else [])]
+            heard = [self._woken, *([] if self._control is None else [self._control.fileno()])]
             ready, _, _ = select.select(heard, (), (), wait_s)
             if self._woken in ready:
                 with suppress(BlockingIOError):
                     os.read(self._woken, 4096)
-            if self._control.fileno() in ready:
-                self._hear()
+            if self._control is not None and self._control.fileno() in ready:
+                self._hear(self._control)
+
+    def end_soon(self) -> None:
+        """From a signal's handler, whose signal has woken the loop."""
+        self._is_told = True
 
     def _reap(self) -> bool:
         """Collect the dead; False once there is no child any more, ours or adopted."""
@@ -133,6 +157,8 @@ class Supervision:
             if process == self._command:
                 self._is_reaped = True
                 code = os.waitstatus_to_exitcode(status)
+                if self._control is None:
+                    continue
                 with suppress(OSError):
                     self._control.send(b"%d\n" % (128 - code if code < 0 else code))
 
@@ -146,15 +172,15 @@ class Supervision:
             return False
         return True
 
-    def _hear(self) -> None:
+    def _hear(self, control: socket.socket) -> None:
         try:
-            said = self._control.recv(16)
+            said = control.recv(16)
         except BlockingIOError:
             return
         except OSError:
             said = b""
         if not said:
-            self._is_heard = False
+            self._control = None
         self._end(0.0 if b"k" in said else self._grace_s)
 
     def _end(self, grace_s: float) -> None:

@@ -30,14 +30,15 @@ def with_default_signals(argv: Sequence[str]) -> list[str]:
     return [*_PYTHON, *argv]
 
 
-def supervised(argv: Sequence[str], control: int, grace_ms: int) -> list[str]:
+def supervised(argv: Sequence[str], control: int | None, grace_ms: int) -> list[str]:
     """The command line of a parent that runs `argv` in a session of its own and ends all of its descendants.
 
     Args:
-        control: A socket that the parent inherits; what is spoken on it stands in `launcher`.
+        control: A socket that the parent inherits; what is spoken on it stands in `launcher`. Without one the parent
+            ends all at the signal TERM, and when this thread ends.
         grace_ms: Between TERM and KILL.
     """
-    return [*_PYTHON, "--supervised", str(control), str(grace_ms / 1000), *argv]
+    return [*_PYTHON, "--supervised", "-" if control is None else str(control), str(grace_ms / 1000), *argv]
 
 
 def has_other_signals() -> bool:

@@ -7,6 +7,7 @@ closes FD by being executed. A fork in a process with threads could not do this 
 from __future__ import annotations
 
 import fcntl
+import locale
 import os
 import signal
 import sys
@@ -21,6 +22,7 @@ def main() -> None:
     try:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         take_default_signals()
+        take_usable_locale()
         os.execvp(command[0], command)
     except OSError as error:
         os.write(report, str(error.errno).encode())
@@ -33,6 +35,14 @@ def take_default_signals() -> None:
         with suppress(OSError, ValueError):  # KILL, STOP, and those that the C library keeps for itself
             signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def take_usable_locale() -> None:
+    """A locale that this machine does not have would be C to the program, without the terminal's UTF-8."""
+    try:
+        locale.setlocale(locale.LC_ALL, "")
+    except locale.Error:
+        os.environ["LC_ALL"] = "C.UTF-8"
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from rawko.processes.launching import with_default_signals
+from rawko.processes.launching import supervised
 from rawko.runtime.ports import ToolOutcome, ToolSpec
 from rawko.tools.base import Arguments, Run, Tool, ToolFailure
 from rawko.vocabulary.visible import visible
@@ -30,6 +30,8 @@ MAX_NAME_CHARS: Final = 64
 """Of a tool, on the Messages API."""
 MAX_CONTENT_CHARS: Final = 100_000
 _CLOSE_S: Final = 10.0
+_GRACE_MS: Final = 1_000
+"""Between TERM and KILL; the package mcp itself kills after 2 s."""
 _UNUSABLE = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -126,7 +128,7 @@ class McpServers:
     async def _open(self, server: McpServer, stack: AsyncExitStack, log: Any) -> list[McpTool]:
         from mcp import ClientSession, StdioServerParameters, stdio_client
 
-        program, *arguments = with_default_signals(server.command)
+        program, *arguments = supervised(server.command, None, _GRACE_MS)
         asked = StdioServerParameters(command=program, args=arguments, env=dict(server.env), cwd=self._root)
         try:
             async with asyncio.timeout(server.start_timeout_ms / 1000):

@@ -133,8 +133,8 @@ def test_another_process_of_an_ordinary_user_reads_no_key_either(tmp_path: Path,
     """Root reads what it likes of an environment; others are tried with the system's Python."""
     python = shutil.which("python3", path="/usr/bin:/usr/local/bin")
     (tmp_path / "thief.py").write_text(THIEF)
-    for folder in (tmp_path, *tmp_path.parents[:-2]):
-        folder.chmod(0o755)
+    for path in (tmp_path / "thief.py", tmp_path, *tmp_path.parents[:-2]):
+        path.chmod(0o755)
     repository = Path(__file__).parents[2]
     command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", str(python), "-c", ORDINARY]
     done = subprocess.run(

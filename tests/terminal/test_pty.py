@@ -314,6 +314,18 @@ def test_the_environment_is_of_this_terminal() -> None:
     assert terminal_environment({"LC_ALL": "de_DE.utf8"})["LC_ALL"] == "de_DE.utf8"
 
 
+@pytest.mark.parametrize("locale", [{"LANG": "xx_XX.UTF-8"}, {"LC_ALL": "tr_TR.UTF-8"}, {"LC_ALL": "C"}, {}], ids=str)
+async def test_a_program_writes_utf_8_whatever_the_locale_is(tmp_path: Path, locale: dict[str, str]) -> None:
+    shown = "import _locale; _locale.setlocale(6, ''); print('it is', _locale.nl_langinfo(_locale.CODESET), 'ö')"
+    environ = {"PATH": os.environ["PATH"], **locale}
+    terminal = PtyTerminal([sys.executable, "-c", shown], cwd=str(tmp_path), env=environ)
+    await terminal.launch()
+    try:
+        assert await terminal.until_shown("it is UTF-8 ö", 10_000), terminal.screen().text
+    finally:
+        await terminal.close()
+
+
 async def test_what_follows_escape_is_a_key_of_its_own(launched: Make) -> None:
     reads = "import os, tty; tty.setraw(0); print('raw'); [print(os.read(0, 99), end='\\r\\n') for _ in range(3)]"
     terminal = await launched(*script(reads))

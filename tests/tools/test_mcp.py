@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -103,7 +104,8 @@ async def test_the_gate_stands_before_them(root: Path, state: Path, tools: list[
 
 async def test_a_call_that_takes_too_long_is_given_up_and_closing_ends_the_server(root: Path, state: Path) -> None:
     toolbox = box(root, state, started(root, state, server(call_timeout_ms=300)))
-    (process,) = (one for one in psutil.Process().children(recursive=True) if SERVER in _words(one))
+    found = ((one, _words(one)) for one in psutil.Process().children(recursive=True))
+    (process,) = (one for one, words in found if SERVER in words and "--supervised" not in words)
     late = await toolbox.run("dev", call("sleep", seconds=60))
     assert (late.content, late.touched) == ("mcp__test__sleep: no answer within 300 ms", None)
     await toolbox.aclose()
@@ -151,3 +153,54 @@ def _words(process: psutil.Process) -> str:
         return " ".join(process.cmdline())
     except psutil.Error:
         return ""
+
+
+def with_a_daemon(root: Path) -> McpServer:
+    """A server that has started a daemon with an empty environment, in a session of its own."""
+    daemon = "env -i setsid /bin/sh -c 'echo $$ > p; /bin/mv p daemon; exec /bin/sleep 300' >/dev/null 2>&1 &"
+    return server("sh", "-c", f"cd {root}; {daemon} echo $$ > server; exec {sys.executable} {SERVER}")
+
+
+def gone(root: Path) -> bool:
+    """Whether server and daemon are; the daemon has started."""
+    if not ((root / "daemon").exists() and (root / "server").exists()):
+        return False
+    processes = [int((root / name).read_text()) for name in ("daemon", "server")]
+    return not any(psutil.pid_exists(one) and psutil.Process(one).status() != "zombie" for one in processes)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(60):
+        while not holds():  # noqa: ASYNC110 - only the system knows
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="daemons are followed on Linux")
+async def test_a_daemon_of_a_server_is_ended_with_it(root: Path, state: Path) -> None:
+    tools = started(root, state, with_a_daemon(root))
+    await until(lambda: (root / "daemon").exists())
+    assert not gone(root)
+    await tools[0].aclose()
+    await until(lambda: gone(root))
+
+
+_KILLED = """
+import sys, time
+from pathlib import Path
+from tests.tools.test_mcp import started, with_a_daemon
+root = Path(sys.argv[1])
+tools = started(root, root.parent / "state", with_a_daemon(root))
+(root / "up").touch()
+time.sleep(300)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="daemons are followed on Linux")
+async def test_servers_end_with_a_rawko_that_is_killed(root: Path) -> None:
+    with subprocess.Popen(  # noqa: ASYNC220
+        [sys.executable, "-c", _KILLED, str(root)], cwd=Path(__file__).parents[2]
+    ) as killed:
+        await until(lambda: (root / "up").exists() and (root / "daemon").exists())
+        assert not gone(root)
+        killed.kill()
+    await until(lambda: gone(root))
