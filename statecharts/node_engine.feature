@@ -46,6 +46,12 @@ Feature: A walk over nodes, attempt by attempt
     And context field "path" equals ["launch"]
     And event TRANSITIONED is emitted with from_node="launch", to_node="perceive", is_degraded=false
 
+  Scenario: Only the attempt itself says that it is done (NE-008)
+    Given state "executing" is active
+    When I send event ATTEMPT_DONE with result={"outcome": "SUCCESS"}
+    Then state "executing" is active
+    And actor "persist" is not started
+
   Scenario: A callback that nobody waits for is not called
     Given state "executing" is active
     And context field "callbacks" is []

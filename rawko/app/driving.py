@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from rawko.app import mail
 from rawko.app.overrides.override import ENDED, Override, Reply
@@ -26,6 +26,8 @@ from rawko.vocabulary.messages import ToolCall
 
 OverrideListener = Callable[[Override, Reply], None]
 """Told of every override that came from another process, and of what became of it."""
+CLEANUP: Final = "SESSION_CLEANUP"
+"""What the orchestrator emits at its end: whoever runs it closes provider and tools."""
 FirstWords = Callable[[], Awaitable[tuple[str, Mapping[str, Any]]]]
 """Gives the event that a machine is told once it is idle."""
 
@@ -40,6 +42,7 @@ class Driver:
         first_words: None where the machine has its task already.
         is_resumed: It may be waiting for a person who was asked once, in vain.
         is_interactive: Whenever the agent is done, the user is asked what comes next; the end of what is typed ends it.
+        on_cleanup: Closes the session when the machine asks for it; awaited before the run is reported done (C-30).
         on_override: Told of overrides that others have left.
 
     Attributes:
@@ -55,6 +58,7 @@ class Driver:
     first_words: FirstWords | None = None
     is_resumed: bool = False
     is_interactive: bool = False
+    on_cleanup: Callable[[], Awaitable[None]] | None = None
     on_override: OverrideListener | None = None
     question: dict[str, Any] | None = None
     halted: str | None = None
@@ -62,6 +66,7 @@ class Driver:
     _canceller: str = ""
     _actor: Actor | None = None
     _must_wait: asyncio.Event = field(default_factory=asyncio.Event)
+    _cleanup: asyncio.Future[None] | None = None
     _is_driven: asyncio.Event = field(default_factory=asyncio.Event)
     _has_read_mail: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -83,6 +88,8 @@ class Driver:
         if event["type"] == "emit" and event["event"] in ("NEEDS_PERSON", "OUT_OF_BUDGET"):
             self.question = dict(event["data"])
             self._must_wait.set()
+        if event["type"] == "emit" and event["event"] == CLEANUP and event["actor"] == "root" and self.on_cleanup:
+            self._cleanup = asyncio.ensure_future(self.on_cleanup())
 
     def halt(self, why: str) -> None:
         """Stop where the machine stands: the workspace cannot be recorded any more."""
@@ -134,6 +141,8 @@ class Driver:
                 for task in (ended, waits, *helpers):
                     task.cancel()
                 await asyncio.gather(ended, waits, *helpers, return_exceptions=True)
+                if self._cleanup is not None:
+                    await self._cleanup
                 if actor.interpreter.final:
                     self._refuse_overrides()
 

@@ -248,11 +248,14 @@ class Run:
         self._driver = driver = self._new_driver()
         self._lookups.contexts = driver.contexts
         async with AsyncExitStack() as stack:
+            # What the machine's SESSION_CLEANUP closes (C-30); without it, what is left is closed here.
+            parts = await stack.enter_async_context(AsyncExitStack())
+            driver.on_cleanup = parts.aclose
             # A run that goes on is taken hold of before it is read: nobody adds to it any more.
             stores = await self._open_stores(stack) if self.is_resumed else None
             noted = None if stores is None or stores.recorded is None else stores.recorded.notes
             provider = self._open_provider(noted["position"] if noted else None)
-            stack.push_async_callback(self._close, provider.aclose, "provider")
+            parts.push_async_callback(self._close, provider.aclose, "provider")
             self._meter = meter = MeteredProvider(provider, bounds=bounds_of(self.settings, self._stopwatch))
             if noted:
                 meter.take_up(noted)
@@ -260,7 +263,7 @@ class Run:
             # In a thread: servers of further tools may take seconds to start, and Ctrl-C is listened to meanwhile.
             self._toolbox = toolbox = await asyncio.to_thread(self._open_toolbox, driver)
             take_up_tools(toolbox, noted)
-            stack.push_async_callback(self._close, toolbox.aclose, "tools")
+            parts.push_async_callback(self._close, toolbox.aclose, "tools")
             stores = stores or await self._open_stores(stack)
             self._lookups.workspace = stores.workspace
             witness = Witness(stores.workspace, self._notes)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.cli.shell import Ended, Shell, call, says
+from tests.cli.shell import Ended, Shell, call, judges, picks, says
 
 Typed = Callable[..., Ended]
 SERVER = Path(__file__).parents[1] / "tools" / "mcp_server.py"
@@ -40,3 +40,27 @@ def test_a_server_that_cannot_be_used_is_told_before_the_task_starts(typed: Type
     assert typed("runs").out == "no runs of this folder yet\n"
     rawko.write(".rawko/config.yaml", "mcp: {Test: {command: [x]}}\n")
     assert typed(*words).code == 2
+
+
+LEAVING = """
+import atexit, sys
+from pathlib import Path
+sys.path.insert(0, {folder!r})
+from mcp_server import server
+atexit.register(Path("left.txt").write_text, "left\\n")
+server.run()
+"""
+
+
+def test_the_session_is_closed_by_the_machine_before_the_run_is_reported(typed: Typed, rawko: Shell) -> None:
+    """S3-054, C-30: SESSION_CLEANUP closes the tools, so what a server writes as it ends belongs to the run."""
+    script = rawko.home / "leaving.py"
+    script.write_text(LEAVING.format(folder=str(SERVER.parent)), encoding="utf-8")
+    configure(rawko, sys.executable, str(script))
+    scenario = rawko.scenario(
+        picks("developer"),
+        says("developer", call("complete", summary="Done.")),
+        judges("COMPLETE", summary="All done."),
+    )
+    done = typed("run", "Do it", "--scenario", str(scenario), "--json", "--trust")
+    assert (done.code, done.report["files_changed"], done.report["notes"]) == (0, ["left.txt"], []), done.text

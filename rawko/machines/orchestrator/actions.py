@@ -244,5 +244,6 @@ def log_cancellation(context: Record, event: Event) -> Updates:
 
 @bindings.action
 def cleanup_session(context: Record, event: Event) -> Updates:
-    """Ask whoever runs the machine to close the session; it awaits that, with a deadline (S3-054, C-30)."""
+    """Ask whoever runs the machine to close the session, which is provider and tools; `rawko.app.driving` awaits that,
+    with a deadline, before the run is reported done (S3-054, C-30)."""
     return emit("SESSION_CLEANUP", session_id=context.session_id)
