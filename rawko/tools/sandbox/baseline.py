@@ -34,14 +34,14 @@ class Baseline:
     Attributes:
         places: What is obeyed by its name or its contents.
         paths: What is obeyed because its path is named, and what was there (None: nothing).
-        folders: (device, inode) of all folders.
+        folders: (device, inode) of all folders; None where that is not known any more.
         placeholders: Empty folders that were made for the time of the command.
     """
 
     root: Path
     places: tuple[Place, ...]
     paths: Mapping[Path, Identity | None]
-    folders: frozenset[tuple[int, int]]
+    folders: frozenset[tuple[int, int]] | None
     placeholders: tuple[Path, ...] = ()
 
     def read_only(self) -> list[Path]:
@@ -65,7 +65,6 @@ class Baseline:
             "root": str(self.root),
             "places": [[str(place.path), place.kind, list(place.identity)] for place in self.places],
             "paths": [[str(path), identity] for path, identity in self.paths.items()],
-            "folders": sorted(self.folders),
             "placeholders": [str(path) for path in self.placeholders],
         }
 
@@ -80,7 +79,7 @@ class Baseline:
             Path(told["root"]),
             tuple(Place(Path(path), kind, _identity(identity)) for path, kind, identity in told["places"]),
             {Path(path): None if identity is None else _identity(identity) for path, identity in told["paths"]},
-            frozenset((int(device), int(inode)) for device, inode in told["folders"]),
+            None,
             tuple(Path(path) for path in told["placeholders"]),
         )
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-Kept = Literal["read-only", "moved out", "asked again", "ignored"]
+Kept = Literal["read-only", "moved out", "asked again", "only text", "ignored"]
 """How a row is kept: shown read-only where it exists and moved out after the command where it is new ("read-only");
-always moved out ("moved out"); a changed one takes effect only after the user is asked ("asked again"); git or rawko
-itself takes nothing from it that runs ("ignored")."""
+always moved out ("moved out"); a changed one takes effect only after the user is asked ("asked again"); the model reads
+it ("only text"); git or rawko itself takes nothing from it that runs ("ignored")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ OBEYED: Final = (
     Obeyed("rawko's own installation in the workspace", "python", "code, `*.pth`, `sitecustomize.py`", "read-only"),
     Obeyed("pyproject.toml", "rawko", "`[tool.rawko]`: bindings of charts", "asked again"),
     Obeyed("conftest.py", "rawko", "Python that `rawko test` loads", "asked again"),
-    Obeyed("AGENTS.md, CLAUDE.md", "rawko", "a part of each system prompt", "asked again"),
+    Obeyed("AGENTS.md, CLAUDE.md", "rawko", "a part of each system prompt", "only text"),
     Obeyed("sitecustomize.py, usercustomize.py", "python", "not on the path of the command `rawko`", "ignored"),
     Obeyed(".envrc", "rawko", "read by neither rawko nor git", "ignored"),
 )

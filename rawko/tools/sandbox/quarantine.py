@@ -101,7 +101,8 @@ def _strangers(before: Baseline, after: Look) -> Iterator[Path]:
     for place in after.places:
         if place.identity in known or place.path in before.placeholders:
             continue
-        if place.kind == "bare" and (place.path == before.root or place.identity[:2] in before.folders):
+        was_there = before.folders is None or place.identity[:2] in before.folders
+        if place.kind == "bare" and (place.path == before.root or was_there):
             yield from (place.path / name for name in _REPOSITORY if os.path.lexists(place.path / name))
         else:
             yield place.path

@@ -48,6 +48,7 @@ class Attempt:
         plant: Run by the model's command.
         use: Run by the user, after. What was planted would make {mark}.
         is_refused: git or rawko takes it from nobody, with or without a sandbox.
+        control: In the place of `use` without a sandbox: the user trusts what was planted.
     """
 
     row: str
@@ -55,6 +56,7 @@ class Attempt:
     use: str
     before: str = "git init -q ."
     is_refused: bool = False
+    control: str = ""
 
 
 RUN = "touch {mark}"
@@ -66,6 +68,15 @@ BARE = (
     "git init -q --bare {0}; git --git-dir {0} config core.bare false; git --git-dir {0} config core.worktree $PWD/{0}"
 )
 BARE_MONITOR = BARE + "; git --git-dir {0} "
+
+
+DOOR = (
+    r"printf 'statechart:\n  name: door\n  root state:\n    name: root\n    initial: a\n    states: [{name: a}]\n'"
+    r" > door.yaml; printf 'Feature: d\n  Scenario: s\n    Then state a is active\n' > door.feature; "
+    "{rawko} test door.yaml"
+)
+"""A chart of the user's with a contract that passes."""
+CHECK = "{rawko} check door.yaml; {rawko} diagram door.yaml -o d.mmd; {rawko} runs"
 
 
 def hook(folder: str) -> str:
@@ -344,6 +355,27 @@ ATTEMPTS = [
         "mkdir -p env/lib",
     ),
     Attempt(
+        "pyproject.toml",
+        r"printf '[tool.rawko.bindings]\ndoor = \"planted\"\n' > pyproject.toml; "
+        'echo \'open("{mark}", "w")\' > planted.py',
+        f"{CHECK}; {{rawko}} test door.yaml",
+        DOOR,
+        control="{rawko} test door.yaml --trust",
+    ),
+    Attempt(
+        "conftest.py",
+        'echo \'open("{mark}", "w")\' > conftest.py',
+        f"{CHECK}; {{rawko}} test door.yaml",
+        DOOR,
+        control="{rawko} test door.yaml --trust",
+    ),
+    Attempt(
+        "AGENTS.md, CLAUDE.md",
+        'echo \'{{ open("{mark}", "w") }} $(touch {mark}) `touch {mark}`\' | tee AGENTS.md > CLAUDE.md',
+        "{rawko} run Do --provider scripted --scenario fizzbuzz --yes --trust",
+        is_refused=True,
+    ),
+    Attempt(
         "sitecustomize.py, usercustomize.py",
         'echo \'open("{mark}", "w")\' | tee sitecustomize.py usercustomize.py signal.py typing.py',
         "{rawko} --help",
@@ -355,7 +387,7 @@ ATTEMPTS = [
 
 def test_every_row_is_tried() -> None:
     tried = {attempt.row for attempt in ATTEMPTS}
-    assert tried == {row.name for row in OBEYED if row.kept != "asked again"}
+    assert tried == {row.name for row in OBEYED}
 
 
 @pytest.fixture
@@ -404,7 +436,8 @@ async def tried(attempt: Attempt, folder: Path, home: Path, *, is_confined: bool
     outcome = await toolbox.run("dev", ToolCall(id="1", name="bash", input={"command": text(attempt.plant)}))
     await toolbox.aclose()
     assert not mark.exists(), "the command itself has made the mark"
-    outside(text(attempt.use), root, environ, may_fail=True)
+    use = attempt.use if is_confined else attempt.control or attempt.use
+    outside(text(use), root, environ, may_fail=True)
     return mark.exists(), outcome
 
 
