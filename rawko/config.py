@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field
 
+from rawko.processes.private import make_private, touch_private
 from rawko.tools.environment import check_extra
 from rawko.trust.charts import chart_items
 from rawko.trust.confined import ProjectFiles
@@ -546,7 +547,8 @@ def share_state(workspace: Path, state: Path, environ: Mapping[str, str]) -> Non
     if any((own / "runs").glob("*/run.json")):
         raise ConfigError(f"the folder {str(workspace)!r} has runs of its own already (`rawko runs` there)")
     try:
-        own.mkdir(parents=True, exist_ok=True)
+        make_private(own)
+        touch_private(own / STATE_POINTER)
         (own / STATE_POINTER).write_bytes(os.fsencode(state.name) + b"\n")
     except OSError as error:
         raise ConfigError(f"{own / STATE_POINTER}: cannot be written: {error.strerror}") from error

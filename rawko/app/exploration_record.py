@@ -21,6 +21,7 @@ from rawko.machines.node_engine.drivers import DEFAULT, DriverName
 from rawko.machines.node_engine.explore import trail as told
 from rawko.machines.node_engine.explore.policy import ExplorePolicy
 from rawko.machines.node_engine.explore.trail import KeptTrail
+from rawko.processes.private import append_private
 from rawko.vocabulary.base import Data
 
 FORMAT: Final = 1
@@ -188,7 +189,7 @@ class ExplorationRecord:
         if self._file is None:
             path = self.folder / _ATTEMPTS
             _cut_torn_line(path)
-            self._file = path.open("a", encoding="utf-8", errors="surrogatepass")
+            self._file = append_private(path, errors="surrogatepass")
         self._file.write(json.dumps(attempt.to_json(), ensure_ascii=True) + "\n")
         self._file.flush()
 

@@ -38,6 +38,7 @@ from rawko.machines.node_engine.leases import JournalLeases
 from rawko.machines.node_engine.setup import RunSetup, set_up
 from rawko.machines.node_engine.worker import Worker, is_at_work
 from rawko.machines.prompts import PromptError, Prompts
+from rawko.processes.private import make_private
 from rawko.providers.metered import MeteredProvider
 from rawko.providers.models import resolve_model
 from rawko.runtime.errors import ActorCrashed, JournalError
@@ -163,7 +164,8 @@ class Exploration:
     def _hold(self, lock: FileLock) -> None:
         """Keep every other process away from the exploration, until we end or die."""
         try:
-            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            make_private(self.settings.state_dir)
+            make_private(self.folder.parent)
             lock.acquire(f"exploration {self.id!r}")
         except OSError as error:
             raise ConfigError(f"{self.folder.parent}: cannot be written: {error.strerror}") from error

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rawko.config import ConfigError, Settings
+from rawko.processes.private import append_private
 from rawko.runtime.errors import JournalError
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def _writable(where: Path | str) -> SqlJournal:
 
 def _set_aside(file: Path) -> Path | None:
     """Rename the file and its log; None where another process has just done it."""
-    with (file.parent / "journal.aside.lock").open("a") as lock:
+    with append_private(file.parent / "journal.aside.lock") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
             _writable(file).dispose()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rawko.config import ConfigError
+from rawko.processes.private import make_private
 
 
 def write_file(path: Path, data: Mapping[str, Any]) -> None:
@@ -19,7 +20,7 @@ def write_file(path: Path, data: Mapping[str, Any]) -> None:
         ConfigError: It cannot be written.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(path.parent)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(descriptor, "w", encoding="ascii") as file:

@@ -19,6 +19,7 @@ from uuid import uuid4
 from rawko.app.overrides.override import EVENTS, Override, Reply
 from rawko.app.record import RunRecord, runs_folder
 from rawko.config import ConfigError, Settings
+from rawko.processes.private import make_private
 from rawko.workspace.archive import user_of
 
 POLL_S: Final = 0.2
@@ -75,7 +76,7 @@ def leave(settings: Settings, run: str, kind: str, *, who: str, text: str = "") 
     folder = _folder(settings, run)
     path = folder / f"{time.time_ns():020}-{uuid4().hex[:8]}.json"
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(folder)
         _write(path, {"kind": kind, "who": who, "text": text})
     except OSError as error:
         raise ConfigError(f"{folder}: cannot be written: {error.strerror}") from error

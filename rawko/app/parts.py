@@ -17,6 +17,7 @@ from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.errors import ContextError
 from rawko.interpreter.interpreter import Interpreter
 from rawko.machines import agent_loop
+from rawko.processes.private import make_private
 from rawko.providers.endpoint import ANTHROPIC_URL, Endpoint, endpoint_from_env
 from rawko.runtime.errors import BindingsNotFound
 from rawko.runtime.ports import Provider, Toolbox, WorkspaceError
@@ -164,6 +165,7 @@ async def open_workspace(settings: Settings, run: str) -> Any:
 
     state = settings.state_dir
     try:
+        make_private(state)
         hidden = (state, *filter(None, (settings.record, settings.cassette)))
         return await SnapshotWorkspace.open(settings.workspace, state / "snapshots", run=run, exclude=hidden)
     except (WorkspaceError, OSError) as error:

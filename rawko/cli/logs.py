@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
+from rawko.processes.private import append_private, make_private
 from rawko.vocabulary.visible import visible_json
 
 _TAKEN = ("event", "level", "timestamp")
@@ -31,8 +32,8 @@ class RunLog:
     def _open(self) -> None:
         import structlog
 
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self.path.open("a", encoding="utf-8", errors="backslashreplace")
+        make_private(self.path.parent)
+        self._file = append_private(self.path, errors="backslashreplace")
         self._logger = structlog.wrap_logger(
             structlog.PrintLogger(self._file),
             processors=[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 
+from rawko.processes.private import FILE, make_private, narrow
 from rawko.runtime.errors import JournalError
 
 BUSY_TIMEOUT_MS = 10_000
@@ -57,7 +59,7 @@ def _unopened(where: Path | str, why: str) -> JournalError:
 
 def _url(where: Path | str) -> URL:
     if isinstance(where, Path):
-        where.parent.mkdir(parents=True, exist_ok=True)
+        make_private(where.parent)
         return URL.create("sqlite", database=str(where))
     url = make_url(where)
     if url.drivername in ("postgresql", "postgres"):
@@ -103,6 +105,9 @@ def _tune_sqlite(engine: Engine, is_power_safe: bool) -> None:
         cursor.execute(f"PRAGMA journal_size_limit={WAL_PAGES * PAGE_BYTES}")
         cursor.execute(f"PRAGMA synchronous={'FULL' if is_power_safe else 'NORMAL'}")
         cursor.close()
+        for suffix in ("", "-wal", "-shm"):
+            with suppress(OSError):  # in memory, or somebody else's
+                narrow(Path(f"{engine.url.database}{suffix}"), FILE)
 
     @event.listens_for(engine, "begin")
     def begun(connection: Connection) -> None:

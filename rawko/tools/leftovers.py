@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from rawko.processes import family
+from rawko.processes.private import make_private, touch_private
 
 _GONE_S = 5.0
 _POLL_S = 0.02
@@ -43,7 +44,8 @@ class Leftovers:
         if start is not None:
             owner = self._owner or os.getpid()
             with suppress(OSError):
-                self._folder.mkdir(parents=True, exist_ok=True)
+                make_private(self._folder)
+                touch_private(self._folder / str(group))
                 (self._folder / str(group)).write_text(
                     f"{start}\n{owner} {_start_of(owner)}\n{mark}\n", encoding="ascii"
                 )

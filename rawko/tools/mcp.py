@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rawko.processes.launching import supervised
+from rawko.processes.private import append_private, make_private
 from rawko.runtime.ports import ToolOutcome, ToolSpec
 from rawko.tools.base import Arguments, Run, Tool, ToolFailure
 from rawko.vocabulary.visible import visible
@@ -115,8 +116,8 @@ class McpServers:
 
     async def _serve(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        self._log.parent.mkdir(parents=True, exist_ok=True)
-        with self._log.open("a", encoding="utf-8") as log:
+        make_private(self._log.parent)
+        with append_private(self._log) as log:
             async with AsyncExitStack() as stack:
                 tools: list[McpTool] = []
                 for server in self._servers:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from rawko.processes.private import make_private
 from rawko.tools.text import printed, size
 
 HEAD_BYTES = 8_000
@@ -35,7 +36,7 @@ class Spool:
         Raises:
             OSError: The state folder cannot be written.
         """
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self._folder)
         kept = self._make_room()
         number = int(kept[-1].stem) + 1 if kept else 1
         while True:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pygit2
 
+from rawko.processes.private import make_private, narrow
 from rawko.runtime.ports import WorkspaceError
 from rawko.workspace.locks import FileLock
 
@@ -53,7 +54,7 @@ def prepare(state_dir: Path) -> Path:
         WorkspaceError: It belongs to somebody else, or cannot be made.
     """
     try:
-        state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(state_dir)
         owner = state_dir.stat().st_uid
     except OSError as error:
         raise WorkspaceError(
@@ -127,3 +128,5 @@ def _make(folder: Path, mark: Path) -> None:
     for key, value in _SETTINGS.items():
         repository.config[key] = value
     mark.write_text(FORMAT + "\n")
+    for path in (folder, *folder.rglob("*")):
+        narrow(path, 0o700)

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from rawko.processes.private import make_private
 from rawko.tools.sandbox.baseline import Baseline, TooManyError, load, take_baseline
 from rawko.tools.sandbox.quarantine import Quarantine
 from rawko.tools.sandbox.repositories import Pointers
@@ -79,7 +80,7 @@ class Sandbox:
         baseline = take_baseline(self.root, self._pointers, (*self.shown, *self.obeyed))
         if self.record is not None:
             with suppress(OSError):  # without it only a crash leaves what is new where it is
-                self.record.parent.mkdir(parents=True, exist_ok=True)
+                make_private(self.record.parent)
                 self.record.write_text(json.dumps(baseline.as_json()), encoding="ascii")
         return told, baseline
 

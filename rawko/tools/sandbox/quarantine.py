@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from rawko.processes.private import make_private
 from rawko.tools.sandbox.baseline import Baseline, drop, where
 from rawko.tools.sandbox.places import Look, Place, identity_of, look
 from rawko.tools.text import printed
@@ -67,7 +68,7 @@ class Quarantine:
         return f"{why}: it was moved out of the workspace, to {kept}]"
 
     def _room(self) -> Path:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self._folder)
         number = 1 + max((int(one.name) for one in self._folder.iterdir() if one.name.isdecimal()), default=0)
         while True:
             try:

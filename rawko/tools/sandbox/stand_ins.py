@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from rawko.patterns.commands import command_regex
+from rawko.processes.private import make_private
 from rawko.tools.rules import Rule
 
 STANDARD: Final = (
@@ -177,7 +178,7 @@ class StandInMaker:
                 loose |= set(whole)
 
     def _file(self, name: str, text: str) -> str:
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(self._folder)
         file = self._folder / f"{name}-{sha256(text.encode()).hexdigest()[:16]}"
         if not file.exists():
             part = file.with_suffix(f".{os.getpid()}")
