@@ -14,7 +14,7 @@ from tests.requirements.tree import Tree
 MUTANTS, UNBREAKABLE = load_mutants()
 ROWS = {row.id: row for row in rows()}
 TEXTS = shipped_texts()
-TO_DO = ("A3", "S6", "AL", "NE", "C")
+TO_DO = ("S6-102", "AL", "NE-008", "NE-021", "C-05", "C-12", "C-22", "C-26", "C-30", "C-44", "C-09")
 """Documents whose rows have not all a mutant yet."""
 
 

@@ -63,6 +63,8 @@ class Tree:
                 shutil.copytree(source, self.root / name, ignore=leave, symlinks=True)
             elif source.exists():
                 shutil.copy2(source, self.root / name)
+        if (ROOT / ".cache").is_dir():  # public suites that were fetched once
+            (self.root / ".cache").symlink_to(ROOT / ".cache")
         self.python = _environment(folder / "venv", self.root)
         compiling = [
             str(self.python),

@@ -405,7 +405,8 @@ async def test_the_request_has_a_stable_prefix_rules_and_the_projects_instructio
     assert list(requests[0].tools) == list(requests[1].tools)
     assert requests[0].system.startswith("You write code.")
     assert "Use tabs. {{ task }}" in requests[0].system
-    for word in ("`complete`", "`clarify`", "`pause`", "`update_plan`"):
+    assert "A run never ends silently. End it with exactly one of these tools:" in requests[0].system
+    for word in ("`complete`:", "`clarify`:", "`pause`:", "`update_plan`"):
         assert word in requests[0].system
     assert [tool.name for tool in requests[0].tools][-4:] == ["update_plan", "clarify", "pause", "complete"]
     assert (requests[0].purpose, requests[0].model) == ("agent:developer", "m-default")

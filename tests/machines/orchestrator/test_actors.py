@@ -12,7 +12,7 @@ import pytest
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.events import Event
-from rawko.interpreter.values import Record, freeze
+from rawko.interpreter.values import Record, freeze, thaw
 from rawko.machines import orchestrator
 from rawko.machines.orchestrator.actors import OrchestratorPorts, actors
 from rawko.machines.orchestrator.arbiter.decision import decision_schema
@@ -294,8 +294,11 @@ def test_the_machine_is_the_one_that_the_agents_file_names(context: MakeContext,
     bound = actors(replace(ports(Recorded(reply("select", GOOD))), machine=machine))
     executor = bound.get("actor", "agent_executor")
     assert isinstance(executor, ChildFactory)
-    child = executor.make(executing(context, event))
+    given = executing(context, event)
+    child = executor.make(given)
     assert (child.chart, child.bindings, asked) == (chart, bindings, ["agent_loop"])
+    executor.make({**given, "agent": {**thaw(given["agent"]), "chart": "proof_loop"}})
+    assert asked == ["agent_loop", "proof_loop"]
     assert child.input["agent"] == "developer" and child.output is finished_run
 
 

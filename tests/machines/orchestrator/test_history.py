@@ -138,8 +138,12 @@ def test_selection_is_the_window_and_at_most_five_more_in_order(results: str, ma
 
 def test_failures_are_left_alone_where_nobody_asks(run: Run) -> None:
     """S6-020: the option summarize_failures."""
-    history = build_execution_history(entries("ffffss"), max_entries=4, now_ms=0, summarize_failures=False)
-    assert [summary.iteration for summary in history] == [3, 4, 5, 6]
+    asked, not_asked = (
+        build_execution_history(entries("ffffffss"), max_entries=5, now_ms=0, summarize_failures=is_asked)
+        for is_asked in (True, False)
+    )
+    assert [summary.iteration for summary in asked] == [2, 3, 4, 5, 6, 7, 8]
+    assert [summary.iteration for summary in not_asked] == [4, 5, 6, 7, 8]
 
 
 def test_options_leave_out_output_and_tokens(run: Run) -> None:

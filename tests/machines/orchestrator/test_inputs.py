@@ -103,6 +103,23 @@ def test_nothing_can_be_evaluated_before_anything_ran(context: MakeContext) -> N
         construct_evaluate_progress_input(context(), now_ms=0)
 
 
+def test_the_bound_inputs_hold_what_the_machine_knows(context: MakeContext, event: MakeEvent, run: Run) -> None:
+    """S6-080, S6-010, S6-011: task, plan, history, last error, agents and limits, whoever asks."""
+    plan = {"steps": [{"index": 1, "description": "first"}]}
+    error = {"message": "boom", "category": "tool_failure"}
+    runs = [run(iteration=1), run(iteration=2, output="the last")]
+    state = context(task="Do it", plan=plan, history=runs, last_error=error, current_mode="planner")
+    selecting, judging = select_agent_input(state, event("E")), evaluate_progress_input(state, event("E"))
+    for given in (selecting, judging):
+        assert given["task"] == "Do it"
+        assert given["plan"]["steps"][0]["description"] == "first"
+        assert [entry["iteration"] for entry in given["history"]] == [1, 2]
+        assert {agent["name"] for agent in given["available_agents"]} == set(state.agents)
+        assert given["constraints"]["max_iterations"] == state.max_iterations
+    assert (selecting["last_error"]["message"], selecting["previous_agent"]) == ("boom", "planner")
+    assert (judging["last_execution"]["iteration"], judging["last_execution"]["output"]["full"]) == (2, "the last")
+
+
 def test_the_bound_inputs_are_json(context: MakeContext, event: MakeEvent, run: Run) -> None:
     """C-26, S6-080."""
     state = context(task="t", history=[run()])
