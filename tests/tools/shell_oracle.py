@@ -468,8 +468,10 @@ def _every_rm() -> Iterable[str]:
 
 def is_denied_by_gate(rules: Sequence[str]) -> Callable[[str], bool]:
     """A gate with these rules and nobody to ask."""
-    made = tempfile.mkdtemp()
-    toolbox = build_toolbox(made, state_dir=made + "-state", agents={"a": ToolAccess()}, rules=rules, assume_yes=True)
+    with tempfile.TemporaryDirectory() as made:
+        toolbox = build_toolbox(
+            made, state_dir=Path(made, "state"), agents={"a": ToolAccess()}, rules=rules, assume_yes=True
+        )
 
     def verdict(line: str) -> bool:
         call = ToolCall(id="c", name="bash", input={"command": line})

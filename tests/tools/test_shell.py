@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rawko.tools.shell import programs
+from rawko.tools.shell.editing import sed_doubt
 from rawko.tools.shell.reader import read_script
 from rawko.tools.shell.words import SimpleCommand
 from tests.tools import shell_oracle
@@ -200,6 +202,130 @@ def test_no_line_that_ran_rm_was_let_through() -> None:
     figures = shell_oracle.measure(300, seed=20261122, bwrap="bwrap")
     assert figures.missed == ()
     assert figures.ran > 150, "the lines hardly ran anything"
+
+
+HOSTILE = (Path(__file__).parent / "hostile_lines.txt").read_text().splitlines()
+"""Lines that try to run rm past the reading; most need a program that is not on every machine."""
+
+
+@pytest.mark.parametrize("line", HOSTILE)
+def test_a_hostile_line_is_denied(line: str) -> None:
+    assert shell_oracle.is_denied_by_gate(["deny bash(rm *)"])(line)
+
+
+INNER = ("rm x", "sh -c 'rm x'", "env rm x")
+
+
+def table_lines() -> list[str]:
+    """For each program of the tables lines that make it run others."""
+    lines = []
+    for name, prefix in programs.PREFIXES.items():
+        operands = "1 " * prefix.operands
+        lines += [f"{name} {operands}{inner}" for inner in INNER]
+        lines += [f"{name} {option_of(valued)} 1 {operands}rm x" for valued in prefix.valued]
+        lines += [f"{name} {option_of(flag)} {operands}rm x" for flag in prefix.flags if not flag.isdigit()]
+        lines += [f"{name} {operands}{option_of(script)} 'r\"\"m x'" for script in prefix.scripts]
+        lines += [f"{name} --no-such-option {operands}rm x", f"{name} $a {operands}x"]
+    lines += [f"{name} -c 'r\"\"m x'" for name in programs.SHELLS]
+    lines += [line for name in programs.SHELLS for line in (name, f"{name} -s", f"{name} /dev/stdin", f"{name} $a")]
+    lines += [f"{name} a {inner}" for name in programs.ANY_SUFFIX | programs.SHELL_STARTERS for inner in INNER]
+    lines += sorted(programs.SHELL_STARTERS)
+    lines += [f"{name} run {inner}" for name in programs.BEHIND_A_VERB for inner in INNER if name in RUNNING]
+    lines += [f"{name} x" for name in programs.ALWAYS]
+    lines += [line for name in programs.INTERPRETERS for line in interpreter_lines(name)]
+    lines += [f"{name} {word}" for name, words in RISKY.items() for word in words]
+    lines += [f'{name} \'BEGIN{{system("r" "m")}}\'' for name in programs.AWKS]
+    lines += [f"{name} '1e r''m x' f" for name in programs.SEDS]
+    lines += [f"{name} /bin/rm q" for name in programs.COPIERS]
+    return lines
+
+
+def option_of(name: str) -> str:
+    return f"-{name}" if len(name) == 1 else f"--{name}"
+
+
+def interpreter_lines(name: str) -> list[str]:
+    code = {"php": "-r", "Rscript": "-e", "deno": "eval", "python": "-c", "pypy": "-c", "node": "-p", "nodejs": "-p"}
+    lines = [f"{name} {code.get(name, '-e')} code", f"{name} /dev/stdin", f"{name} $a"]
+    return lines + ([name, f"{name} -"] if programs.INTERPRETERS[name].reads_input else [])
+
+
+RUNNING = [name for name, verbs in programs.BEHIND_A_VERB.items() if verbs.fullmatch("run")]
+
+RISKY = {
+    "tar": ("--checkpoint-action=x", "-I x", "--use-compress-program=x", "--to-command=x", "cIf x", "-cFx", "$a"),
+    "bsdtar": ("-I x",),
+    "sort": ("--compress-program=x",),
+    "split": ("--filter=x f",),
+    "zip": ("-TT x", "--unzip-command=x"),
+    "rsync": ("-e x a b", "-ave x a b", "--rsh=x a b", "--rsync-path=x a b"),
+    "scp": ("-S x a b", "-o ProxyCommand=x a b"),
+    "ssh": ("-oProxyCommand=x h",),
+    "gcc": ("-wrapper x", "-B. a.c", "-specs=x", "@f"),
+    "make": ("-f -", "-f- x", "--file=-", "-f /dev/stdin", "--eval=x", "SHELL=x", "CC='r\"\"m x'", "-sf -", "-f <(x)"),
+    "wget": ("-e x", "--use-askpass=x"),
+    "tcpdump": ("-z x",),
+    "nmap": ("--script=x",),
+    "nc": ("-e x", "-lc x", "--sh-exec x"),
+    "apt-get": ("-o x=y", "-oDPkg::Pre-Invoke::=x"),
+    "install": ("--strip-program=x a b",),
+    "patch": ("-e", "--ed"),
+    "rg": ("--pre x y",),
+    "bat": ("--pager=x f",),
+    "fzf": ("--preview=x", "--bind=x"),
+    "pandoc": ("-F x", "--filter=x", "--pdf-engine=x"),
+    "pdflatex": ("-shell-escape x",),
+    "gpg": ("--photo-viewer x",),
+    "hg": ("--config x=y",),
+    "svn": ("--diff-cmd x", "--editor-cmd x"),
+    "java": ("-XX:OnError=x", "@f", "-agentlib:x"),
+    "man": ("-P x ls", "--pager=x ls", "-Hx ls"),
+    "less": ("+!x f", "-kx f"),
+    "go": ("run -exec x .", "build -toolexec x"),
+    "cargo": ("--config x build",),
+    "cmake": ("-DCMAKE_C_COMPILER_LAUNCHER=x .", "-E env rm x"),
+    "pylint": ("--init-hook=x",),
+    "sqlite3": ("db '.shell x'", "db 'select edit(1)'", "db", "-cmd x db y", "db \"select load_extension('x')\""),
+    "psql": ("-c '\\! x'", "-f f -c 'copy t from program $$x$$'", ""),
+    "mysql": ("-e '\\! x'", "-e 'system x'", ""),
+    "cpio": ("--rsh-command=x",),
+    "xdg-open": ("x",),
+    "journalctl": ("--pager=x",),
+    "gem": ("exec x",),
+    "mount": ("-t x a b",),
+    "aria2c": ("--on-download-complete=x u",),
+    "yt-dlp": ("--exec x u",),
+    "helm": ("--post-renderer x",),
+    "restic": ("--password-command=x",),
+    "gh": ("alias set x y",),
+    "aws": ("configure set x y",),
+    "mlr": ("put 'system(1)'",),
+    "gs": ("%pipe%x",),
+    "convert": ("'|x' o",),
+    "rpm": ("--eval '%(x)'",),
+    "ctest": ("-S f",),
+    "npm": ("--script-shell=x test", "config set x y"),
+    "openvpn": ("--up x",),
+}
+
+
+def test_every_row_of_the_tables_is_denied() -> None:
+    is_denied = shell_oracle.is_denied_by_gate(["deny bash(rm *)"])
+    assert [line for line in table_lines() if not is_denied(line)] == []
+
+
+def test_every_row_of_risky_words_has_a_line() -> None:
+    """A row is one expression; its programs share it."""
+    covered = {id(programs.RISKY_WORDS[name]) for name in RISKY}
+    assert [name for name, words in programs.RISKY_WORDS.items() if id(words) not in covered] == []
+
+
+@pytest.mark.parametrize(
+    "program",
+    ["s/[[:space:]]*$//", "s/[^a-z]//g", "/^[[:blank:]]*#/d", "s/[0-9]\\+/N/", "s#a/b#c#g", "/a/,/b/{s/x/y/;p}", "$!N"],
+)
+def test_an_ordinary_program_of_sed_is_read(program: str) -> None:
+    assert sed_doubt(program) == ""
 
 
 def test_every_way_of_the_generator_is_denied() -> None:

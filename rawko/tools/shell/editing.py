@@ -10,17 +10,29 @@ from __future__ import annotations
 import re
 from typing import Final
 
+_SET: Final = r"\[\^?\]?(?:\[:\w+:\]|(?!{d})[^\]\\\[])*\]"
+"""A set of characters. The delimiter stands for itself in it: such a program is left unread."""
+_REGEX: Final = r"(?:(?!{d})[^\\\[\n]|\\.|" + _SET + ")*"
+
+
+def _delimited(delimiter: str) -> str:
+    return _REGEX.replace("{d}", delimiter)
+
+
+_SLASHED: Final = f"/{_delimited('/')}/[IM]*"
 _ADDRESS: Final = re.compile(
-    r"\s*(?:(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/[IM]*|\\(?P<d>[^\n\\])(?:(?!(?P=d))[^\\\n]|\\.)*(?P=d)[IM]*)"
-    r"\s*(?:,\s*(?:[+~]?\d+|\$|/(?:[^/\\\n]|\\.)*/[IM]*))?)?\s*!?\s*",
+    rf"\s*(?:(?:\d+(?:~\d+)?|\$|{_SLASHED}|\\(?P<d>[^\n\\\[]){_delimited('(?P=d)')}(?P=d)[IM]*)"
+    rf"\s*(?:,\s*(?:[+~]?\d+|\$|{_SLASHED}))?)?\s*!?\s*",
     re.DOTALL,
 )
 _PLAIN: Final = re.compile(r"[=dDgGhHnNpPxz{}]|[lLqQ]\s*\d*|[btT]\s*\w*|:\s*\w+|#[^\n]*")
 _TEXT: Final = re.compile(r"[aic](?:[^\\\n]|\\.)*", re.DOTALL)
 _FILE: Final = re.compile(r"[rRwW]\s*[^\n]+")
+_REPLACEMENT: Final = r"(?:(?!{d})[^\\]|\\.)*"
 _SUBSTITUTE: Final = re.compile(
-    r"(?:s(?P<d>[^\\\n])(?:(?!(?P=d))[^\\]|\\.)*(?P=d)(?:(?!(?P=d))[^\\]|\\.)*(?P=d)(?P<flags>[gpiIm0-9]*(?:w\s*[^\n]+)?)"
-    r"|y(?P<y>[^\\\n])(?:(?!(?P=y))[^\\]|\\.)*(?P=y)(?:(?!(?P=y))[^\\]|\\.)*(?P=y))",
+    rf"s(?P<d>[^\\\n\[]){_delimited('(?P=d)')}(?P=d){_REPLACEMENT.replace('{d}', '(?P=d)')}(?P=d)"
+    r"(?:[gpiIm0-9]*(?:w\s*[^\n]+)?)"
+    rf"|y(?P<y>[^\\\n]){_REPLACEMENT.replace('{d}', '(?P=y)')}(?P=y){_REPLACEMENT.replace('{d}', '(?P=y)')}(?P=y)",
     re.DOTALL,
 )
 _END: Final = re.compile(r"[ \t]*(?:[;\n]|(?=\})|\Z|(?=#))\s*")

@@ -74,7 +74,7 @@ _RISKY: Final = {
 }
 """Words (whole) of other subcommands that name a command."""
 
-_READING: Final = re.compile(r"--get.*|--list|-l|list|get|--unset.*|unset|--name-only|--show-.*|--remove-section")
+_READING: Final = re.compile(r"--get.*|--list|-l|--unset.*|--remove-section")
 
 
 def git_doubt(words: Sequence[Word]) -> str:
@@ -129,6 +129,8 @@ def _subcommand_doubt(name: str, words: Sequence[Word]) -> str:
 
 def _config_doubt(words: Sequence[Word]) -> str:
     if any(word.is_literal and _READING.fullmatch(word.text) for word in words):
+        return ""
+    if words and words[0].is_literal and words[0].text in ("list", "get", "unset", "remove-section"):
         return ""
     names = [word for word in words if not (word.is_literal and word.text.startswith("-")) and word.text != "set"]
     if len(names) < 2 and all(word.is_literal or word.is_single for word in words):

@@ -22,6 +22,7 @@ class Prefix:
         operands: Words between the options and the command.
         assigns: `NAME=value` may stand before the command.
         scripts: Options whose value is a command line for a shell.
+        starts_shell: Without a command it runs a shell.
     """
 
     flags: frozenset[str] = field(default=frozenset())
@@ -29,22 +30,31 @@ class Prefix:
     operands: int = 0
     assigns: bool = False
     scripts: frozenset[str] = field(default=frozenset())
+    starts_shell: bool = False
 
 
 def _prefix(
-    flags: str = "", valued: str = "", operands: int = 0, *, assigns: bool = False, scripts: str = ""
+    flags: str = "",
+    valued: str = "",
+    operands: int = 0,
+    *,
+    assigns: bool = False,
+    scripts: str = "",
+    starts_shell: bool = False,
 ) -> Prefix:
     """Options as words: single letters and long names."""
-    return Prefix(frozenset(flags.split()), frozenset(valued.split()), operands, assigns, frozenset(scripts.split()))
+    return Prefix(
+        frozenset(flags.split()), frozenset(valued.split()), operands, assigns, frozenset(scripts.split()), starts_shell
+    )
 
 
 PREFIXES: Final[Mapping[str, Prefix]] = {
     "builtin": _prefix(),
     "catchsegv": _prefix(),
-    "chroot": _prefix("skip-chdir", "userspec groups", 1),
+    "chroot": _prefix("skip-chdir", "userspec groups", 1, starts_shell=True),
     "chrt": _prefix("a b f i o r d v", "T P D", 1),
     "command": _prefix("p"),
-    "doas": _prefix("n s", "u C"),
+    "doas": _prefix("n s", "u C", starts_shell=True),
     "eatmydata": _prefix(),
     "env": _prefix("i 0 v ignore-environment null debug", "u C unset chdir", assigns=True, scripts="S split-string"),
     "exec": _prefix("c l", "a"),
@@ -63,6 +73,7 @@ PREFIXES: Final[Mapping[str, Prefix]] = {
         "A b B E H i k K l n N P S s v login shell non-interactive preserve-env set-home",
         "u g h p C c r t T U D R user group",
         assigns=True,
+        starts_shell=True,
     ),
     "taskset": _prefix("a c all-tasks cpu-list", "", 1),
     "time": _prefix("a p q v append portability quiet verbose", "f o format output"),
@@ -83,10 +94,34 @@ ANY_SUFFIX: Final = frozenset(
         *("script", "setarch", "setpriv", "setuidgid", "softlimit", "ssh", "ssh-agent", "start-stop-daemon"),
         *("strace", "su", "su-exec", "systemd-inhibit", "systemd-run", "timelimit", "tini", "tmux", "torsocks"),
         *("toybox", "tsocks", "unbuffer", "unshare", "uname26", "valgrind", "watch", "watchexec", "with-contenv"),
-        *("x86_64", "xvfb-run", "bazel", "ninja", "expect", "logrotate", "sem", "xargs-parallel", "tsp", "ts"),
+        *("xvfb-run", "bazel", "ninja", "logrotate", "tsp", "ts", "sshpass", "setlock", "supervise", "runsv"),
+        *("tcpserver", "gamemoderun", "xinit", "startx", "openvt", "systemd-cat", "systemd-socket-activate"),
+        *("gpg-agent", "pseudo", "libtool", "lckdo", "mispipe", "pee", "rlfe", "ledit", "coshell", "gtk-launch"),
     )
 )
 """Any of their words may begin a command, or be a command line."""
+
+SHELL_STARTERS: Final = frozenset(
+    (
+        *("bwrap", "distrobox", "fakeroot", "firejail", "linux32", "linux64", "i386", "machinectl", "newgrp"),
+        *(
+            "nix-shell",
+            "nsenter",
+            "pkexec",
+            "proot",
+            "runuser",
+            "schroot",
+            "screen",
+            "script",
+            "setarch",
+            "sg",
+            "su",
+            "toolbox",
+        ),
+        *("systemd-nspawn", "tmux", "uname26", "unshare", "x86_64", "fakechroot", "dbus-launch", "ssh-agent"),
+    )
+)
+"""Like those, and without a command they run a shell."""
 
 BEHIND_A_VERB: Final[Mapping[str, re.Pattern[str]]] = {
     name: re.compile(verbs)
@@ -111,7 +146,25 @@ ALWAYS: Final = frozenset(
         *("ansible", "at", "batch", "byobu", "cgdb", "crontab", "dc", "ed", "emacs", "emacsclient", "ex", "fish"),
         *("gdb", "gvim", "ipython", "irb", "joe", "kak", "lldb", "m4", "mail", "mailx", "mc", "micro", "mutt", "nano"),
         *("neovim", "nvim", "pico", "pwsh", "powershell", "red", "rvim", "rview", "socat", "tclsh", "telnet", "vi"),
-        *("view", "vim", "vimdiff", "vimtutor", "wish", "xterm", "busctl", "csh", "tcsh", "ftp", "lftp", "nsupdate"),
+        *("parallel", "sem", "expect", "xonsh", "nu", "elvish", "osh", "vidir", "vipe", "visidata"),
+        *("vd", "maxima", "sage", "exiftool", "rename", "prename", "file-rename", "perl-rename", "mongo", "mongosh"),
+        *(
+            "pgcli",
+            "mycli",
+            "litecli",
+            "view",
+            "vim",
+            "vimdiff",
+            "vimtutor",
+            "wish",
+            "xterm",
+            "busctl",
+            "csh",
+            "tcsh",
+            "ftp",
+            "lftp",
+            "nsupdate",
+        ),
         *("gnuplot", "octave", "ghci", "scala", "jshell", "iex", "erl", "sbcl", "guile", "racket", "clojure", "swipl"),
     )
 )
@@ -200,8 +253,23 @@ RISKY_WORDS: Final[Mapping[str, re.Pattern[str]]] = {
         ("go", r"-?-(?:exec|toolexec|vettool|overlay|gccgoflags|ldflags).*"),
         ("cargo rustc rustdoc", r"--config.*|-C.*linker.*|-Clinker.*|-Zcodegen.*|--runtool.*"),
         ("cmake", r"-D\w*(?:LAUNCHER|COMPILER|LINKER|PROGRAM)\b.*|-C.*|--debugger.*"),
+        ("aria2c", r"--on-.*"),
+        ("yt-dlp youtube-dl", r"--(?:exec|postp|downloader|external|netrc-cmd).*"),
+        ("helm", r"--post-renderer.*"),
+        ("restic borg", r"--(?:password-command|rsh|remote-path).*|-o.*"),
+        ("gh glab hub", r"alias|extension|ext|config"),
+        ("aws gcloud az", r"configure|--(?:ca|cli-pager).*"),
+        ("mlr", r".*(?:system|exec|tee|\|).*"),
+        ("gs", r".*%pipe%.*|-d(?:NOSAFER|DELAYSAFER)"),
+        ("convert magick gm identify display montage mogrify composite", r"\|.*|.*:\|.*|msl:.*|@.*"),
+        ("rpm rpmbuild rpmspec", r".*%.*|--(?:eval|def|pipe|macros|load).*|-E.*|-D.*"),
+        ("ctest", r"-S.*|--build.*|--test-command.*"),
+        ("npm pnpm yarn", r"--(?:script-shell|shell|node-options|init-module).*|config|set"),
         ("pylint", r"--in.*|--load.*"),
-        ("sqlite3", r"(?s:.*)(?:^|\n)\s*\..*|.*(?i:edit|load_extension)\s*\(.*|-cmd|-init|-interactive|--?A.*"),
+        (
+            "sqlite3 sqlite duckdb sqlcipher",
+            r"(?s:.*)(?:^|\n)\s*\..*|.*(?i:edit|load_extension)\s*\(.*|-cmd|-init|-interactive|--?A.*",
+        ),
         ("psql", r"(?s:.*)\\.*|.*(?i:program).*"),
         ("mysql mariadb", r".*\\.*|.*(?i:system).*|--pager.*|--tee.*"),
         ("cpio", r"--rsh.*|--rmt.*|-[^-]*[HF].*:.*"),

@@ -17,6 +17,7 @@ from rawko.tools.shell.values import (
     builtin_reading,
     is_known_value,
     is_name,
+    name_doubt,
     names_in,
     sets_unknown_values,
 )
@@ -158,6 +159,8 @@ class _Reader:
                 self._at += len(inside) + 4
                 self._draft.words.append(Word("(("))
                 return
+            if self._text.startswith("((", self._at):
+                self.doubt("it holds ((...)) with more than names, numbers and signs")
         self._at += 1
         if character == ")":
             self.doubt("a parenthesis is closed that was not opened")
@@ -191,6 +194,8 @@ class _Reader:
             return
         if not self._draft.words and self._is_syntax(raw, word):
             return
+        if self._draft.is_header and len(self._draft.words) == 1:
+            self.doubt(name_doubt(word.text if word.is_literal else ""))
         if self._draft.is_header and len(self._draft.words) > 1:
             self._note_value(raw, word)
         self._draft.words.append(word)
@@ -203,7 +208,9 @@ class _Reader:
             self._draft.is_begun = self.has_assignments = True
             self._assign(assignment.group(), raw, word)
             return True
-        if self._draft.is_timed and raw in ("-p", "--"):
+        if self._draft.is_timed and raw.startswith("-"):
+            if raw not in ("-p", "--"):
+                self.doubt("'time' gets an option that is none of bash's")
             return True
         if self._draft.is_begun:
             # Behind an assignment or a redirection no word is reserved.
@@ -409,6 +416,8 @@ class _Reader:
             self._compute(inside)
             self._at += len(inside) + 5
             return
+        if self._text.startswith("((", self._at + 1):
+            self.doubt("it holds $((...)) with more than names, numbers and signs")
         self._at += 2
         self._substituted_list()
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
@@ -29,12 +29,13 @@ from rawko.tools.shell.programs import (
     READS_CODE_WITHOUT,
     RISKY_WORDS,
     SEDS,
+    SHELL_STARTERS,
     SHELLS,
     Interpreter,
     Prefix,
 )
 from rawko.tools.shell.reader import read_script
-from rawko.tools.shell.values import assignment_doubt, is_name
+from rawko.tools.shell.values import assignment_doubt, is_name, name_doubt
 from rawko.tools.shell.words import HIDDEN_WORDS, SimpleCommand, Word, base_name
 
 _MAX_COMMANDS: Final = 400
@@ -123,16 +124,24 @@ def _inner(words: Words) -> _Inner:
     first, rest = words[0], words[1:]
     if not first.is_literal:
         return _NOTHING
+    if re.match(r"/+(?:proc|dev)/", first.text):
+        return _doubt("it runs a file of the kernel's, which may be any program")
     name = base_name(first.text)
     handler = _HANDLERS.get(name) or _HANDLERS.get(re.sub(r"[-\d.]+$", "", name))
     if handler is not None:
         return handler(rest)
-    if re.match(r"ld(?:-linux.*|-musl.*)?\.so|ld-linux|ld-musl", name):
+    if re.match(r"ld\.so|ld-", name):
         return _any_suffix(rest)
     return _NOTHING
 
 
 # ---------------------------------------------------------------- prefixes
+
+
+def _is_special(word: Word) -> bool:
+    """A file that is no file: an input, a descriptor, a process."""
+    known = word.text if word.is_literal else word.start + "/"
+    return _SPECIAL_FILE.fullmatch(known) is not None
 
 
 def _prefixed(prefix: Prefix) -> Callable[[Words], _Inner]:
@@ -174,6 +183,8 @@ def _behind_prefix(prefix: Prefix, words: Words) -> _Inner:
     if not all(word.is_literal or word.is_single for word in operands):
         return _Inner(possible=_suffixes(words[at:]), doubt="its arguments cannot be read")
     rest = words[at + prefix.operands :]
+    if not rest and prefix.starts_shell:
+        return _doubt("without a command it runs a shell, which reads its input")
     if prefix.scripts and rest and rest[0].is_literal and rest[0].text.lstrip("-") in prefix.scripts and operands:
         return _script_of(None, rest[1:])
     return _Inner(certain=(rest,))
@@ -278,6 +289,11 @@ def _suffixes(words: Words) -> tuple[Words, ...]:
     return tuple(words[at:] for at in range(min(len(words), _MAX_COMMANDS)))
 
 
+def _shell_or_suffix(words: Words) -> _Inner:
+    inner = _any_suffix(words)
+    return replace(inner, doubt=inner.doubt or "without a command it runs a shell, which reads its input")
+
+
 def _any_suffix(words: Words) -> _Inner:
     """Each word may begin a command; one with white space or signs of a shell may be a command line."""
     if len(words) > _MAX_COMMANDS:
@@ -318,7 +334,7 @@ def _risky(name: str, pattern: re.Pattern[str]) -> Callable[[Words], _Inner]:
         risky = next((word for word in words if pattern.fullmatch(word.text)), None)
         if risky is not None:
             return _doubt(f"{name} gets {risky.text!r}, which may name a command")
-        if any(word.may_be_option and not word.is_literal for word in words):
+        if any(not word.is_literal and (word.may_be_option or _is_special(word)) for word in words):
             return _doubt(f"{name} gets arguments that cannot be read")
         if needed is not None and not any(needed.fullmatch(word.text) for word in words):
             return _doubt(f"{name} reads commands from its input")
@@ -530,13 +546,14 @@ def _command(words: Words) -> _Inner:
     return _behind_prefix(PREFIXES["command"], words)
 
 
-def _risky_builtin(pattern: str) -> Callable[[Words], _Inner]:
+def _risky_builtin(pattern: str, *, sets: bool = False) -> Callable[[Words], _Inner]:
     expression = re.compile(pattern, re.DOTALL)
 
     def read(words: Words) -> _Inner:
         if any(expression.fullmatch(word.text) if word.is_literal else word.may_be_option for word in words):
             return _doubt("a builtin of the shell gets what may be a command")
-        return _NOTHING
+        why = (name_doubt(word.text) for word in words if sets and word.is_literal and is_name(word.text))
+        return _doubt(next(filter(None, why), ""))
 
     return read
 
@@ -544,7 +561,7 @@ def _risky_builtin(pattern: str) -> Callable[[Words], _Inner]:
 def _names(words: Words) -> _Inner:
     """Builtins that set variables carry out subscripts in their names."""
     for word in words:
-        if (not word.is_literal and word.start == "") or "[" in (word.text.partition("=")[0]):
+        if (not word.is_literal and "=" not in word.start) or "[" in word.text.partition("=")[0]:
             return _doubt("a builtin of the shell gets a name that cannot be read")
         match = _ASSIGNMENT.match(word.text)
         if match and (why := assignment_doubt(match[1], Word(match[2], word.is_literal))):
@@ -562,8 +579,8 @@ def _read(words: Words) -> _Inner:
             at += 2
             continue
         is_option = word.is_literal and word.text.startswith("-")
-        if not is_option and not (word.is_literal and is_name(word.text)):
-            return _doubt("read gets a name that cannot be read")
+        if not is_option and (why := name_doubt(word.text if word.is_literal else "")):
+            return _doubt(why)
         at += 1
     return _NOTHING
 
@@ -573,7 +590,7 @@ def _printf(words: Words) -> _Inner:
         return _NOTHING
     if words[0].is_literal:
         name = words[0].text[2:] or (words[1].text if len(words) > 1 and words[1].is_literal else "")
-        return _NOTHING if is_name(name) else _doubt("printf sets a name that cannot be read")
+        return _doubt(name_doubt(name))
     return _doubt("printf gets arguments that cannot be read") if not words[0].is_single else _NOTHING
 
 
@@ -586,6 +603,7 @@ _HANDLERS: Final[Mapping[str, Callable[[Words], _Inner]]] = {
     **{name: _behind_a_verb(verbs) for name, verbs in BEHIND_A_VERB.items()},
     **dict.fromkeys(ANY_SUFFIX, _any_suffix),
     **{name: _risky(name, pattern) for name, pattern in RISKY_WORDS.items()},
+    **dict.fromkeys(SHELL_STARTERS, _shell_or_suffix),
     **dict.fromkeys(ALWAYS, _input_reader),
     **{name: _interpreter(interpreter, name) for name, interpreter in INTERPRETERS.items()},
     **dict.fromkeys(SHELLS, _shell),
@@ -612,10 +630,10 @@ _HANDLERS: Final[Mapping[str, Callable[[Words], _Inner]]] = {
     "jobs": _risky_builtin(r"-x.*"),
     "shopt": _risky_builtin(r"expand_aliases|assoc_expand_once|compat.*|progcomp.*"),
     "set": _risky_builtin(r"history|-[^-]*[kh].*"),
-    "mapfile": _risky_builtin(r"-[^-]*C.*|.*\[.*"),
-    "readarray": _risky_builtin(r"-[^-]*C.*|.*\[.*"),
+    "mapfile": _risky_builtin(r"-[^-]*C.*|.*\[.*", sets=True),
+    "readarray": _risky_builtin(r"-[^-]*C.*|.*\[.*", sets=True),
     "wait": _risky_builtin(r"-[^-]*p.*"),
-    "getopts": _risky_builtin(r".*\[.*"),
+    "getopts": _risky_builtin(r".*\[.*", sets=True),
     "unset": _risky_builtin(r".*\[.*"),
     "read": _read,
     "printf": _printf,

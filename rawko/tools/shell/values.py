@@ -31,6 +31,12 @@ _COMMAND: Final = re.compile(
 )
 """Names whose value is a command that some program runs."""
 
+_INTEGER: Final = re.compile(
+    r"SECONDS|S?RANDOM|OPTIND|OPTERR|LINENO|HISTCMD|BASH_(?:SUBSHELL|MONOSECONDS)|BASHPID|EPOCH\w+|[EP]?P?UID|GROUPS|TMOUT"
+    r"|COLUMNS|LINES|HIST\w+SIZE|HISTSIZE|FUNCNEST|PPID"
+)
+"""Names whose value bash computes when they are set."""
+
 _HARMLESS: Final = frozenset(
     (
         *("", ":", "true", "false", "cat", "echo", "less", "more", "vi", "vim", "nano", "emacs", "code --wait"),
@@ -68,7 +74,14 @@ def assignment_doubt(name: str, value: Word) -> str:
         return f"it sets {name}, whose value can be carried out"
     if _COMMAND.fullmatch(name) and not (value.is_literal and value.text in _HARMLESS):
         return f"it sets {name}, whose value is a command"
+    if _INTEGER.fullmatch(name) and not (value.is_literal and value.text.isdigit()):
+        return f"it sets {name}, whose value is computed"
     return ""
+
+
+def name_doubt(name: str) -> str:
+    """Why giving a variable a value that is not known may run something; "" where it cannot."""
+    return assignment_doubt(name, Word("", is_literal=False)) if is_name(name) else "it sets a name that cannot be read"
 
 
 def is_known_value(raw: str, value: Word) -> bool:
