@@ -53,6 +53,7 @@ def assemble(draft: ChartDraft, reader: Reader) -> Chart:
             events=MappingProxyType(given.get("events", {})),
             preamble=given.get("preamble", ""),
             errors=given.get("errors", "rollback"),
+            selection=given.get("selection", "inner"),
             data_model=given.get("data model", ""),
             file=reader.document.file,
             position=draft.position,

@@ -53,7 +53,9 @@ def canonical(chart: Chart) -> Json:
 
 def _rare(chart: Chart) -> dict[str, Json]:
     """What most charts do not say; left out, so that their hashes are what they were."""
-    found = {"errors": chart.errors} if chart.errors != "rollback" else {}
+    found: dict[str, Json] = {"errors": chart.errors} if chart.errors != "rollback" else {}
+    if chart.selection != "inner":
+        found["selection"] = chart.selection
     return found | ({"data model": chart.data_model} if chart.data_model else {})
 
 

@@ -19,6 +19,7 @@ TransitionOrigin = Literal["transitions", "always", "after", "on done", "invoke 
 TimerPolicy = Literal["original", "remaining", "restart"]
 RestorePolicy = Literal["restart", "resume", "reset workspace", "ask", "fail"]
 ErrorPolicy = Literal["rollback", "scxml"]
+Selection = Literal["inner", "scxml"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -401,6 +402,8 @@ class Chart:
         preamble: Python statements (trusted code), or "".
         errors: What a failing guard or action does: "rollback" undoes the macrostep; "scxml" ends the block and raises
             the event `error.execution`.
+        selection: Which states are asked for an event: "inner", an ancestor only where nothing inside it fires;
+            "scxml", an ancestor for each active leaf on whose way up nothing fires.
         data_model: Whose words the chart's Python code is in: "" sismic's, "python" SCXML's (`In`, `_event`, ...).
         hash: SHA-256 in hex over the meaning of the chart; positions, descriptions and comments do not count.
         has_code: Some guard, action, contract or preamble is Python code.
@@ -418,6 +421,7 @@ class Chart:
     events: Mapping[str, DeclaredEvent] = field(default_factory=dict)
     preamble: str = ""
     errors: ErrorPolicy = "rollback"
+    selection: Selection = "inner"
     data_model: str = ""
     has_code: bool = False
     file: str = "<chart>"

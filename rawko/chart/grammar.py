@@ -17,6 +17,7 @@ STATE_TYPES: Final = ("final", "shallow history", "deep history")
 TIMER_POLICIES: Final = ("original", "remaining", "restart")
 RESTORE_POLICIES: Final = ("restart", "resume", "reset workspace", "ask", "fail")
 ERROR_POLICIES: Final = ("rollback", "scxml")
+SELECTIONS: Final = ("inner", "scxml")
 DATA_MODELS: Final = ("python",)
 PRIORITIES: Final[Mapping[str, int]] = MappingProxyType({"low": -1, "high": 1})
 
@@ -54,6 +55,7 @@ class Type(Enum):
     TIMER_POLICY = auto()
     RESTORE_POLICY = auto()
     ERROR_POLICY = auto()
+    SELECTION = auto()
     DATA_MODEL = auto()
     DATA = auto()
     RAISE = auto()
@@ -135,6 +137,13 @@ STATECHART = _element(
         Type.ERROR_POLICY,
         "A guard or action that fails: rollback (all is as before the event), or scxml (its block ends there, and "
         "error.execution is raised)",
+        "scxml",
+    ),
+    Key(
+        "selection",
+        Type.SELECTION,
+        "Which states are asked for an event: inner (an ancestor only where nothing inside it fires), or scxml (an "
+        "ancestor for each active leaf on whose way up nothing fires)",
         "scxml",
     ),
     Key(

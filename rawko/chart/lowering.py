@@ -37,6 +37,7 @@ from rawko.chart.definition import Chart, Contract, Position, State, StateKind, 
 from rawko.chart.errors import Diagnostic
 from rawko.chart.lint.legality import least_common_ancestor
 from rawko.chart.lint.rules import finding
+from rawko.chart.lint.selection import asked_per_leaf
 from rawko.chart.python_text import actions_text, guard_text
 
 
@@ -194,6 +195,9 @@ def _chart_losses(chart: Chart) -> Iterator[Diagnostic]:
         )
     if chart.errors != "rollback":
         yield _loss(chart.position, "'errors: scxml': sismic raises what a guard or action raises")
+    if chart.selection == "scxml":
+        for differing in asked_per_leaf(chart):
+            yield _loss(differing.outer.position, f"{differing.text}: sismic takes the inner one alone")
 
 
 def _state_losses(chart: Chart) -> Iterator[Diagnostic]:

@@ -76,8 +76,9 @@ class Choosing(Interpreter):
     def _noted(self, rows: Rows, event: Event | None, chosen: tuple[int, ...]) -> Choice:
         noted: list[Candidate] = []
         passed: frozenset[int] = frozenset()
-        for state, ancestors, candidates in rows.rows:
-            is_open = state not in passed
+        asked = _asked(rows, chosen)
+        for place, (state, ancestors, candidates) in enumerate(rows.rows):
+            is_open = state not in passed if asked is None else place in asked
             for _, transition in candidates:
                 is_chosen = transition in chosen
                 noted.append(self._candidate(transition, event, is_asked=is_open, is_chosen=is_chosen))
@@ -105,6 +106,19 @@ class Choosing(Interpreter):
             reads=reads,
             position=str(definition.position),
         )
+
+
+def _asked(rows: Rows, chosen: tuple[int, ...]) -> set[int] | None:
+    """With SCXML's selection: places of the rows that some leaf has come to; None without."""
+    if rows.paths is None:
+        return None
+    asked: set[int] = set()
+    for path in rows.paths:
+        for place in path:
+            asked.add(place)
+            if any(transition in chosen for _, transition in rows.rows[place][2]):
+                break
+    return asked
 
 
 def choices_of(machine: Choosing, step: Step) -> tuple[Choice, ...]:

@@ -13,6 +13,7 @@ from rawko.interpreter.contracts import condition_text
 from rawko.interpreter.events import Event
 from rawko.interpreter.plans import domain_of
 from rawko.interpreter.program import CodeGuardCall, Node
+from rawko.interpreter.structure import Structure
 from rawko.interpreter.values import Method, Record
 
 if TYPE_CHECKING:
@@ -158,7 +159,9 @@ def _refusals(
     fired: dict[int, int] = {}
     refusals: list[Refusal] = []
     chosen: list[int] = []
-    for state in structure.post_order(node.configuration):
+    per_leaf = interpreter._program.asks_per_leaf
+    order = structure.post_order(node.configuration)
+    for state in order:
         for transition in sources.get(state, ()):
             definition = structure.transitions[transition]
             about: dict[str, Any] = {
@@ -167,6 +170,10 @@ def _refusals(
                 "targets": definition.targets,
                 "guard": condition_text(definition.guard) if definition.guard is not None else "",
             }
+            if per_leaf and state not in fired:
+                by = _fired_below(structure, node, state, fired)
+                if by is not None:
+                    fired[state] = by
             if state in fired:
                 winner = structure.transitions[fired[state]]
                 refusals.append(Refusal("inner fired", detail=f"{winner.source!r} fires first", **about))
@@ -184,9 +191,40 @@ def _refusals(
                 refusals.append(Refusal("guard", values=values, reads=reads, **about))
                 continue
             chosen.append(transition)
-            for ancestor in (state, *structure.ancestors[state]):
+            for ancestor in (state, *(() if per_leaf else structure.ancestors[state])):
                 fired.setdefault(ancestor, transition)
+    if per_leaf:
+        chosen = _in_order_of_leaves(structure, node, chosen)
     return (*refusals, *_preempted(interpreter, node, tuple(chosen)))
+
+
+def _leaves(structure: Structure, node: Node, state: int) -> list[int]:
+    """Active leaves inside a state, or the state itself, in document order."""
+    inside = [s for s in sorted(node.configuration) if s == state or structure.is_inside(s, state)]
+    return [s for s in inside if node.configuration.isdisjoint(structure.children[s])]
+
+
+def _fired_below(structure: Structure, node: Node, state: int, fired: Mapping[int, int]) -> int | None:
+    """With SCXML's selection: a transition that fires below, where one does on the way up from every leaf."""
+    found: int | None = None
+    for leaf in _leaves(structure, node, state):
+        way = (leaf, *structure.ancestors[leaf])
+        below = next((fired[s] for s in way[: way.index(state)] if s in fired), None)
+        if below is None:
+            return None
+        found = below
+    return found
+
+
+def _in_order_of_leaves(structure: Structure, node: Node, chosen: list[int]) -> list[int]:
+    """With SCXML's selection: transitions by the first leaf from which they are come to."""
+    by_source = {structure.source[transition]: transition for transition in chosen}
+    found: dict[int, None] = {}
+    for leaf in _leaves(structure, node, 0):
+        first = next((by_source[s] for s in (leaf, *structure.ancestors[leaf]) if s in by_source), None)
+        if first is not None:
+            found.setdefault(first)
+    return list(found)
 
 
 def _preempted(interpreter: Interpreter, node: Node, chosen: tuple[int, ...]) -> tuple[Refusal, ...]:

@@ -22,7 +22,7 @@ from rawko.interpreter.observed import Observation
 from rawko.interpreter.program import ACTION, CodeGuardCall, Plan, Rows, Where, in_blocks
 from rawko.interpreter.recovery import Marks, Recovery
 from rawko.interpreter.steps import MicroStep, Receipt, Step
-from rawko.interpreter.tables import EventKey
+from rawko.interpreter.tables import Candidate, EventKey
 from rawko.interpreter.values import Record
 from rawko.interpreter.work import Failed, Invocation
 
@@ -306,7 +306,9 @@ class Macrosteps(Recovery):
         self._flush_raised()
 
     def _select(self, rows: Rows, event: Event | None) -> tuple[int, ...]:
-        """Ask the candidates: inner states first, in a state the first that is true, then nobody above it."""
+        """Ask the candidates: inner states first, in a state the first that is true, then no state above it."""
+        if rows.paths is not None:
+            return self._select_per_leaf(rows, rows.paths, event)
         context, current = self._context, self._event
         is_code = self._observation is not None
         chosen: list[int] = []
@@ -334,6 +336,40 @@ class Macrosteps(Recovery):
                 passed = passed | ancestors if passed else ancestors
                 break
         return tuple(chosen)
+
+    def _select_per_leaf(self, rows: Rows, paths: tuple[tuple[int, ...], ...], event: Event | None) -> tuple[int, ...]:
+        """SCXML's selectTransitions: from each active leaf upwards, to the first that is true; no guard asked twice."""
+        chosen: dict[int, None] = {}
+        answers: dict[int, int] = {}
+        for path in paths:
+            for place in path:
+                if place not in answers:
+                    answers[place] = self._first_true(rows.rows[place][2], event)
+                if answers[place] >= 0:
+                    chosen.setdefault(answers[place])
+                    break
+        return tuple(chosen)
+
+    def _first_true(self, candidates: tuple[Candidate, ...], event: Event | None) -> int:
+        """The transition of a state that is taken, or -1."""
+        for guard, transition in candidates:
+            if guard is None:
+                return transition
+            try:
+                if guard.__class__ is CodeGuardCall:
+                    assert self._observation is not None
+                    is_true: Any = self._observation.guard(transition, event)
+                else:
+                    is_true = guard(self._context, self._event)
+            except Exception as error:
+                failed = self._guard_failed(transition, error)
+                if not self._program.errors_are_events:
+                    raise failed from error
+                self._raise_guard_error(transition, failed, event)
+                continue
+            if is_true:
+                return transition
+        return -1
 
     def _raise_guard_error(self, transition: int, failed: Failed, event: Event | None) -> None:
         """A guard that fails is false; that of an eventless transition is told once in a macrostep, or it would be

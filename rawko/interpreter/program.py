@@ -109,6 +109,7 @@ class Program:
         self.transition_blocks: Blocks[int] = Blocks(self._transition_block)
         self.entry_blocks: Blocks[Entry] = Blocks(self._entry_block)
         self.has_code = structure.chart.has_code
+        self.asks_per_leaf = structure.chart.selection == "scxml" and structure.has_parallel
         self.watch_after = watch_after(structure.chart)
         self._compile(bindings)
 
@@ -314,7 +315,7 @@ class Program:
         structure = self.structure
         sources = structure.sources(key)
         asked = node.configuration & structure.askers(key)
-        found = self._rows_asked.get((key, asked))
+        found = None if self.asks_per_leaf else self._rows_asked.get((key, asked))
         if found is not None:
             return found
         rows: list[Row] = []
@@ -322,10 +323,26 @@ class Program:
             if candidates := self._candidates(node, sources[state]):
                 rows.append((state, frozenset(structure.ancestors[state]), candidates))
         receipt = Receipt.DENIED if asked else Receipt.NOT_HANDLED if sources else Receipt.UNKNOWN
+        if self.asks_per_leaf:
+            return Rows(tuple(rows), receipt, self._paths(node, rows))
         found = Rows(tuple(rows), receipt)
         if not any(t in self._guard_makers for state in asked for t in sources[state]):
             self._rows_asked[key, asked] = found
         return found
+
+    def _paths(self, node: Node, rows: list[Row]) -> tuple[tuple[int, ...], ...]:
+        """For each active leaf the rows of its ancestors and its own, inner ones first; each way up once."""
+        structure = self.structure
+        places = {state: place for place, (state, _, _) in enumerate(rows)}
+        if not places:
+            return ()
+        found: dict[tuple[int, ...], None] = {}
+        for leaf in sorted(node.configuration):
+            if node.configuration.isdisjoint(structure.children[leaf]):
+                way = tuple(places[state] for state in (leaf, *structure.ancestors[leaf]) if state in places)
+                if way:
+                    found.setdefault(way)
+        return tuple(found)
 
     def _candidates(self, node: Node, transitions: tuple[int, ...]) -> tuple[Candidate, ...]:
         found: list[Candidate] = []

@@ -171,15 +171,23 @@ class Rows:
     Attributes:
         receipt: What the sender is told where no candidate is taken.
         fixed: The choice, where no guard has a say; else None.
+        paths: With SCXML's selection: for each active leaf, in document order, the rows on its way up, as places in
+            `rows`. None: a state is asked where nothing inside it fires.
     """
 
-    __slots__ = ("fixed", "receipt", "rows")
+    __slots__ = ("fixed", "paths", "receipt", "rows")
 
-    def __init__(self, rows: tuple[Row, ...], receipt: Receipt) -> None:
+    def __init__(
+        self, rows: tuple[Row, ...], receipt: Receipt, paths: tuple[tuple[int, ...], ...] | None = None
+    ) -> None:
         self.rows = rows
         self.receipt = receipt
+        self.paths = paths
         self.fixed: tuple[int, ...] | None = None
-        if all(candidates[0][0] is None for _, _, candidates in rows):
+        if paths is not None:
+            if all(candidates[0][0] is None for _, _, candidates in rows):
+                self.fixed = tuple(dict.fromkeys(rows[path[0]][2][0][1] for path in paths))
+        elif all(candidates[0][0] is None for _, _, candidates in rows):
             chosen: list[int] = []
             passed: set[int] = set()
             for state, ancestors, candidates in rows:

@@ -34,7 +34,7 @@ DEFECTS: list[tuple[str, str]] = [
                                             "for example 'name: lamp'"),
     ("statechart: {name: t, root state: {name: t}, initial: x}",
      "1:46: unknown-key: 'initial' is no key of a statechart; accepted: 'name', 'root state', 'description', "
-     "'version', 'context', 'events', 'preamble', 'errors', 'data model'"),
+     "'version', 'context', 'events', 'preamble', 'errors', 'selection', 'data model'"),
     ("statechart: {name: t, root state: {}}", "1:35: missing-key: a state needs the key 'name', "
                                               "for example 'name: idle'"),
     ("statechart: {name: t, root state: {name: t, type: final}}",

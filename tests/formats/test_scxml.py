@@ -73,6 +73,7 @@ def test_a_document_in_the_charts_words() -> None:
 statechart:
   name: doc
   errors: scxml
+  selection: scxml
   root state:
     name: doc
     initial: a

@@ -66,6 +66,7 @@ class _Writer:
                 context=chart.context,
                 events=_declared(chart.events.values()),
                 errors=chart.errors if chart.errors != "rollback" else None,
+                selection=chart.selection if chart.selection != "inner" else None,
                 data_model=chart.data_model,
                 preamble=chart.preamble,
                 root_state=self._state(chart, chart[chart.root]),

@@ -39,6 +39,7 @@ READERS: Final[Mapping[Type, ValueReader]] = MappingProxyType(
         Type.TIMER_POLICY: values.timer_policy,
         Type.RESTORE_POLICY: values.restore_policy,
         Type.ERROR_POLICY: values.error_policy,
+        Type.SELECTION: values.selection,
         Type.DATA_MODEL: values.data_model,
         Type.DATA: values.data,
         Type.RAISE: behaviour.raise_,

@@ -15,6 +15,7 @@ from rawko.chart.grammar import (
     MAX_NAME,
     PRIORITIES,
     RESTORE_POLICIES,
+    SELECTIONS,
     STATE_TYPES,
     TIMER_POLICIES,
 )
@@ -245,4 +246,5 @@ state_type = one_of(STATE_TYPES)
 timer_policy = one_of(TIMER_POLICIES)
 restore_policy = one_of(RESTORE_POLICIES)
 error_policy = one_of(ERROR_POLICIES)
+selection = one_of(SELECTIONS)
 data_model = one_of(DATA_MODELS)

@@ -22,7 +22,7 @@ from rawko.chart.formats.scxml.invoking import invocations
 from rawko.chart.formats.scxml.python_code import expression
 from rawko.chart.formats.scxml.source import OWN_DATA_MODEL, PYTHON, STATES, Source
 from rawko.chart.formats.scxml.xml import RAWKO, XmlElement, read_xml
-from rawko.chart.grammar import ERROR_POLICIES
+from rawko.chart.grammar import ERROR_POLICIES, SELECTIONS
 from rawko.chart.lint.legality import legality
 from rawko.chart.reading.moves import EntryDraft, TransitionDraft
 from rawko.chart.reading.reader import Unreadable
@@ -88,6 +88,10 @@ def _document(source: Source) -> Chart | None:
     if errors not in ERROR_POLICIES:
         source.report("invalid-value", root, f"errors is one of {', '.join(ERROR_POLICIES)}, found {shown(errors)}")
     values["errors"] = errors
+    selection = root.attributes.get(f"{RAWKO} selection", "inner" if source.is_own else "scxml")
+    if selection not in SELECTIONS:
+        source.report("invalid-value", root, f"selection is one of {', '.join(SELECTIONS)}, found {shown(selection)}")
+    values["selection"] = selection
     if source.is_code:
         values |= {"data model": PYTHON, "preamble": preamble(source)}
     return assemble(ChartDraft(root.position, values, {}), source.reader)

@@ -34,6 +34,7 @@ from rawko.chart.formats.scxml.markup import Lines, element, literal, token, xml
 from rawko.chart.formats.scxml.source import OWN_DATA_MODEL, PYTHON
 from rawko.chart.formats.scxml.writing_content import ContentWriter
 from rawko.chart.formats.scxml.xml import RAWKO, SCXML
+from rawko.chart.lint.selection import asked_per_leaf
 from rawko.chart.lint.walk import leaves
 
 
@@ -62,10 +63,14 @@ class _Writer(ContentWriter):
         attributes = {"xmlns": SCXML, "version": "1.0", "name": xml(chart.name), **initial}
         has_own = any(line.lstrip().startswith("<rawko:") for line in body)
         is_own = not self.is_python and (has_own or self.has_named_delay or self._has_names())
-        errors = {} if chart.errors == ("rollback" if is_own else "scxml") else {"rawko:errors": chart.errors}
-        if has_own or errors:
+        own: dict[str, str] = (
+            {} if chart.errors == ("rollback" if is_own else "scxml") else {"rawko:errors": chart.errors}
+        )
+        if chart.selection != ("inner" if is_own else "scxml"):
+            own["rawko:selection"] = chart.selection
+        if has_own or own:
             attributes["xmlns:rawko"] = RAWKO
-        attributes |= errors
+        attributes |= own
         attributes["datamodel"] = PYTHON if self.is_python else OWN_DATA_MODEL if is_own else "null"
         return ['<?xml version="1.0" encoding="UTF-8"?>', *element("scxml", attributes, body)]
 
@@ -220,6 +225,9 @@ class _Writer(ContentWriter):
             self._lose(
                 root.position, f"the machine does not end with its root {root.name!r}, a state of its own in SCXML"
             )
+        if chart.selection == "inner":
+            for differing in asked_per_leaf(chart):
+                self._lose(differing.outer.position, f"{differing.text}: SCXML takes both")
         silent: dict[str, Callable[[State], Any]] = {
             "descriptions": lambda state: state.description,
             "tags": lambda state: state.tags,

@@ -15,6 +15,7 @@ from rawko.chart.formats.exchange import Exported, Losses
 from rawko.chart.formats.xstate.candidates import Candidates
 from rawko.chart.formats.xstate.functions import Functions
 from rawko.chart.formats.xstate.tree import escaped, is_array_index
+from rawko.chart.lint.selection import asked_per_leaf
 
 
 def export_xstate(chart: Chart) -> Exported:
@@ -36,6 +37,9 @@ class _Writer:
         root = self._state(chart[chart.root])
         for what, message in self._lost_of_the_chart():
             self.losses.add(chart.position, f"{what} is left out: {message}")
+        if chart.selection == "scxml":
+            for differing in asked_per_leaf(chart):
+                self.losses.add(differing.outer.position, f"{differing.text}: XState takes the inner one alone")
         return {
             "id": root.pop("id"),
             **({"version": chart.version} if chart.version else {}),

@@ -1,0 +1,138 @@
+"""Where SCXML's selection and ours differ: an ancestor that is asked beside a state inside it that fires.
+
+    parallel p, transition on E without target       E: SCXML runs both, as the leaf of b has nothing on its way up
+    ├── a, transition on E                            to p; asked from the inside out, a fires alone
+    └── b
+
+Where both have targets, the inner one wins in SCXML, too: what both would leave meets, and its source lies inside.
+So the two differ only where one of them leaves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rawko.chart.definition import Chart, Transition
+from rawko.chart.lint.walk import is_always_false, is_always_true
+
+_OWN = ("after.", "rawko.", "error.")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedPerLeaf:
+    """Two transitions that SCXML may take together, and the other selection never does."""
+
+    outer: Transition
+    inner: Transition
+
+    @property
+    def text(self) -> str:
+        event = f" on {', '.join(self.outer.events)}" if self.outer.events else ""
+        return (
+            f"transition of {self.outer.source!r}{event}: it is asked for other active states beside "
+            f"{self.inner.source!r}, whose own fires"
+        )
+
+
+def asked_per_leaf(chart: Chart) -> Iterator[AskedPerLeaf]:
+    """Each transition whose outcome may hang on the selection, with the first one inside it that it may do so with.
+
+    Guards are taken to be true or false at will, but for those that say so.
+    """
+    if not any(state.kind == "parallel" for state in chart):
+        return
+    told: set[int] = set()
+    for inner in chart.transitions:
+        if is_always_false(inner.guard):
+            continue
+        for name in chart.ancestors(inner.source):
+            for outer in chart[name].transitions:
+                if outer.index not in told and _differs(chart, outer, inner):
+                    told.add(outer.index)
+                    yield AskedPerLeaf(outer, inner)
+
+
+def _differs(chart: Chart, outer: Transition, inner: Transition) -> bool:
+    if is_always_false(outer.guard) or (_leaves_something(chart, outer) and _leaves_something(chart, inner)):
+        return False
+    if bool(outer.events) != bool(inner.events):
+        return False
+    events: Iterable[str | None] = _common(outer.events, inner.events) if outer.events else (None,)
+    return any(_comes_by(chart, outer.source, inner.source, event) for event in events)
+
+
+def _leaves_something(chart: Chart, transition: Transition) -> bool:
+    """Not without a target, nor where a leaf keeps itself."""
+    if not transition.targets:
+        return False
+    return not (transition.internal and not chart[transition.source].children)
+
+
+def _common(one: Iterable[str], other: Iterable[str]) -> Iterator[str]:
+    """For each two descriptors that meet, an event that both take."""
+    for first in one:
+        for second in other:
+            if first == "*" or second == "*":
+                yield from _name_beside_star(first if second == "*" else second)
+            elif _takes(first, _name(second)):
+                yield _name(second)
+            elif _takes(second, _name(first)):
+                yield _name(first)
+
+
+def _name_beside_star(other: str) -> Iterator[str]:
+    if other == "*":
+        yield "any event"
+    elif not other.startswith(_OWN):
+        yield _name(other)
+
+
+def _name(descriptor: str) -> str:
+    return descriptor.removesuffix(".*")
+
+
+def _takes(descriptor: str, name: str) -> bool:
+    if descriptor == "*":
+        return not name.startswith(_OWN)
+    prefix = _name(descriptor)
+    return name == prefix or (descriptor.endswith(".*") and name.startswith(f"{prefix}."))
+
+
+def _comes_by(chart: Chart, outer: str, inner: str, event: str | None) -> bool:
+    """Whether a leaf may be active beside the inner state from which nothing surely fires below the outer one."""
+    path = (inner, *chart.ancestors(inner))
+    for child, parent in pairwise(path):
+        if chart[parent].kind == "parallel":
+            regions = [name for name in chart[parent].children if name != child and not chart[name].is_history]
+            above = path[path.index(parent) : path.index(outer)]  # what every leaf of the regions comes by, too
+            if not any(_surely_fires(chart, name, event) for name in above) and any(
+                _lets_pass(chart, region, event) for region in regions
+            ):
+                return True
+        if parent == outer:
+            return False
+    return False
+
+
+def _lets_pass(chart: Chart, top: str, event: str | None) -> bool:
+    """Whether some leaf inside comes up to here with nothing that surely fires on its way."""
+    waiting = [top]
+    while waiting:
+        name = waiting.pop()
+        if _surely_fires(chart, name, event):
+            continue
+        children = [child for child in chart[name].children if not chart[child].is_history]
+        if not children:
+            return True
+        waiting += children
+    return False
+
+
+def _surely_fires(chart: Chart, name: str, event: str | None) -> bool:
+    return any(
+        is_always_true(transition.guard)
+        and (not transition.events if event is None else any(_takes(e, event) for e in transition.events))
+        for transition in chart[name].transitions
+    )
