@@ -17,7 +17,7 @@ import pygit2
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.workspace import diff
-from rawko.workspace.history import History, Link, link_of, newest, snapshot_of
+from rawko.workspace.history import History, Link, link_of, newest, read_commit, snapshot_of
 from rawko.workspace.locks import FileLock
 from rawko.workspace.mirror import Folder, Mirror
 from rawko.workspace.names import check_run, to_text
@@ -100,12 +100,12 @@ class Archive:
     def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
         """Paths that differ between two trees (or snapshots' commits), sorted by path."""
         with self._held():
-            return diff.changes(self._repository, before, after)
+            return diff.changes(self._repository, self._objects, before, after)
 
     def diff(self, before: str, after: str) -> str:
         """Unified diff, as git prints it; bytes that are not UTF-8 appear as `\\xNN`."""
         with self._held():
-            return diff.unified(self._repository, before, after).decode("utf-8", "backslashreplace")
+            return diff.unified(self._repository, self._objects, before, after).decode("utf-8", "backslashreplace")
 
     def count(self, snapshot: Snapshot) -> int:
         """How many files and links a snapshot holds.
@@ -124,7 +124,7 @@ class Archive:
         with self._held():
             return sorted(to_text(path) or "." for path in self._missing(bytes.fromhex(snapshot.tree), b""))
 
-    def _missing(self, tree: bytes, above: bytes) -> Iterator[bytes]:
+    def _missing(self, tree: bytes, above: bytes) -> Iterator[bytes]:  # what is damaged is missing
         try:
             entries = list(self._objects.read_tree(tree))
         except KeyError:
@@ -134,8 +134,15 @@ class Archive:
             path = above + b"/" + name if above else name
             if mode == MODE_FOLDER:
                 yield from self._missing(oid, path)
-            elif not self._objects.has(oid):
+            elif not self._is_whole(oid):
                 yield path
+
+    def _is_whole(self, oid: bytes) -> bool:
+        try:
+            self._objects.check(oid)
+        except KeyError:
+            return False
+        return True
 
     # ------------------------------------------------------------ into other folders
 
@@ -177,7 +184,7 @@ class Archive:
             if name not in self._repository.references:
                 return
             commit: str | None = str(self._repository.references[name].target)
-        except pygit2.GitError as error:
+        except (pygit2.GitError, ValueError, KeyError) as error:
             raise WorkspaceError(f"{name} of the snapshot store is damaged: {error}") from error
         while commit is not None:
             found = self._commit(commit)
@@ -186,9 +193,9 @@ class Archive:
 
     def _commit(self, commit: str) -> pygit2.Commit:
         try:
-            return self._repository[pygit2.Oid(hex=commit)].peel(pygit2.Commit)
+            return read_commit(self._repository, self._objects, commit)
         except (pygit2.GitError, KeyError, ValueError) as error:
-            raise WorkspaceError(f"snapshot {commit[:12]} is missing from the store: {error}") from error
+            raise WorkspaceError(f"snapshot {commit[:12]} is missing from the store, or damaged: {error}") from error
 
 
 def user_of(state_dir: str | os.PathLike[str], run: str) -> int | None:

@@ -17,6 +17,7 @@ from pathlib import Path
 import pygit2
 
 from rawko.runtime.ports import WorkspaceError
+from rawko.workspace.history import read_commit
 from rawko.workspace.locks import FileLock
 from rawko.workspace.names import check_run
 from rawko.workspace.objects import MODE_FOLDER, Objects
@@ -88,7 +89,10 @@ def clean_if_many(state_dir: Path, repository: pygit2.Repository) -> None:
 
 
 def _clean(repository: pygit2.Repository) -> Cleaned:
-    fresh = reopened(repository)
+    try:
+        fresh = reopened(repository)
+    except pygit2.GitError as error:
+        raise WorkspaceError(f"the snapshot store is damaged: {error}; nothing was removed") from error
     try:
         return _Cleaner(fresh).clean()
     finally:
@@ -144,7 +148,7 @@ class _Cleaner:
                 bytes_before=before,
                 bytes_after=_bytes_in(self._folder),
             )
-        except (pygit2.GitError, KeyError) as error:
+        except (pygit2.GitError, KeyError, ValueError) as error:
             raise WorkspaceError(f"the snapshot store is damaged: {error}; nothing was removed") from error
         except OSError as error:
             raise WorkspaceError(f"the snapshot store cannot be cleaned: {error}", path=str(self._folder)) from error
@@ -213,13 +217,14 @@ def _reachable(repository: pygit2.Repository) -> set[bytes]:
     """
     objects = Objects(repository)
     found: set[bytes] = set()
-    commits = [repository.references[name].peel(pygit2.Commit) for name in repository.references]
+    commits = [str(repository.references[name].target) for name in repository.references]
     while commits:
-        commit = commits.pop()
-        if bytes(commit.id.raw) not in found:
+        name = commits.pop()
+        if bytes.fromhex(name) not in found:
+            commit = read_commit(repository, objects, name)
             found.add(bytes(commit.id.raw))
             _add_tree(objects, bytes(commit.tree_id.raw), found)
-            commits += commit.parents
+            commits += map(str, commit.parent_ids)
     return found
 
 
@@ -231,8 +236,7 @@ def _add_tree(objects: Objects, tree: bytes, found: set[bytes]) -> None:
         if mode == MODE_FOLDER:
             _add_tree(objects, oid, found)
         elif oid not in found:
-            if not objects.has(oid):
-                raise KeyError(f"the contents {oid.hex()} are missing")
+            objects.check(oid)
             found.add(oid)
 
 

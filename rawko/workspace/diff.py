@@ -12,13 +12,13 @@ from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange
 from rawko.workspace.mirror import File
 from rawko.workspace.names import to_text
-from rawko.workspace.objects import MODE_LINK
+from rawko.workspace.objects import MODE_FOLDER, MODE_LINK, Objects
 from rawko.workspace.plan import Step
 
 _KINDS: dict[DeltaStatus, Literal["added", "deleted"]] = {DeltaStatus.ADDED: "added", DeltaStatus.DELETED: "deleted"}
 
 
-def changes(repository: pygit2.Repository, before: str, after: str) -> tuple[FileChange, ...]:
+def changes(repository: pygit2.Repository, objects: Objects, before: str, after: str) -> tuple[FileChange, ...]:
     """Paths that differ, sorted by path, with the lines that a unified diff adds and removes.
 
     A path that changes its type (a file that becomes a link) is one modification.
@@ -27,26 +27,28 @@ def changes(repository: pygit2.Repository, before: str, after: str) -> tuple[Fil
         WorkspaceError: A tree is not in the store.
     """
     found: dict[str, FileChange] = {}
-    for patch in _patches(repository, before, after):
+    for patch in _patches(repository, objects, before, after):
         change = _change(patch)
         other = found.get(change.path)
         found[change.path] = change if other is None else _join(other, change)
     return tuple(found[path] for path in sorted(found))
 
 
-def changes_of(repository: pygit2.Repository, steps: Iterable[Step]) -> tuple[FileChange, ...]:
+def changes_of(repository: pygit2.Repository, objects: Objects, steps: Iterable[Step]) -> tuple[FileChange, ...]:
     """What `changes` says of the trees before and after these steps, at the cost of the steps alone.
 
     Raises:
         WorkspaceError: The contents of a file are not in the store.
     """
     try:
-        return tuple(_change_of(repository, step) for step in sorted(steps, key=lambda step: step.path))
+        return tuple(_change_of(repository, objects, step) for step in sorted(steps, key=lambda step: step.path))
     except (pygit2.GitError, KeyError) as error:
         raise WorkspaceError(f"the files cannot be compared: {error}") from error
 
 
-def unified(repository: pygit2.Repository, before: str, after: str, paths: Collection[str] | None = None) -> bytes:
+def unified(
+    repository: pygit2.Repository, objects: Objects, before: str, after: str, paths: Collection[str] | None = None
+) -> bytes:
     """The unified diff as `git diff` prints it; contents are the files' own bytes, odd names are quoted.
 
     Args:
@@ -56,7 +58,7 @@ def unified(repository: pygit2.Repository, before: str, after: str, paths: Colle
         WorkspaceError: A tree is not in the store.
     """
     return b"".join(
-        _text(patch) for patch in _patches(repository, before, after) if paths is None or _path(patch) in paths
+        _text(patch) for patch in _patches(repository, objects, before, after) if paths is None or _path(patch) in paths
     )
 
 
@@ -83,9 +85,10 @@ def _with_tab(line: bytes) -> bytes:
     return line + b"\t" if b" " in line[4:] else line
 
 
-def _patches(repository: pygit2.Repository, before: str, after: str) -> Iterator[pygit2.Patch]:
-    old, new = _tree(repository, before), _tree(repository, after)
+def _patches(repository: pygit2.Repository, objects: Objects, before: str, after: str) -> Iterator[pygit2.Patch]:
+    old, new = _tree(repository, objects, before), _tree(repository, objects, after)
     try:
+        _check(objects, bytes(old.id.raw), bytes(new.id.raw))
         difference = old.diff_to_tree(new, flags=DiffOption.NORMAL, context_lines=3, interhunk_lines=0)
         for patch in difference:
             if patch is not None:
@@ -94,13 +97,39 @@ def _patches(repository: pygit2.Repository, before: str, after: str) -> Iterator
         raise WorkspaceError(f"trees {before} and {after} cannot be compared: {error}") from error
 
 
-def _tree(repository: pygit2.Repository, name: str) -> pygit2.Tree:
+def _check(objects: Objects, old: bytes | None, new: bytes | None) -> None:
+    """Make sure that everything that two trees differ in can be read.
+
+    Raises:
+        KeyError: A part is missing, or damaged.
+    """
+    before, after = ({} if tree is None else _entries(objects, tree) for tree in (old, new))
+    for name in before.keys() | after.keys():
+        one, other = before.get(name), after.get(name)
+        if one == other:
+            continue
+        folders = [None if entry is None or entry[0] != MODE_FOLDER else entry[1] for entry in (one, other)]
+        if any(folders):
+            _check(objects, *folders)
+        for entry in (one, other):
+            if entry is not None and entry[0] != MODE_FOLDER:
+                objects.check(entry[1])
+
+
+def _entries(objects: Objects, tree: bytes) -> dict[bytes, tuple[int, bytes]]:
+    return {name: (mode, oid) for name, mode, oid in objects.read_tree(tree)}
+
+
+def _tree(repository: pygit2.Repository, objects: Objects, name: str) -> pygit2.Tree:
     """The tree of this id, or of the commit of this id."""
     try:
+        oid = pygit2.Oid(hex=name)
+        if oid in repository.odb:
+            objects.check(bytes(oid.raw))
         found = repository.get(pygit2.Oid(hex=name))
         if found is not None:
             return found.peel(pygit2.Tree)
-    except (pygit2.GitError, ValueError) as error:
+    except (pygit2.GitError, KeyError, ValueError) as error:
         raise WorkspaceError(f"{name!r} names no tree of the snapshot store: {error}") from error
     raise WorkspaceError(f"tree {name!r} is not in the snapshot store; known are the trees of its snapshots")
 
@@ -122,8 +151,8 @@ def _change(patch: pygit2.Patch) -> FileChange:
     )
 
 
-def _change_of(repository: pygit2.Repository, step: Step) -> FileChange:
-    before, after = (_blob(repository, file) for file in (step.before, step.after))
+def _change_of(repository: pygit2.Repository, objects: Objects, step: Step) -> FileChange:
+    before, after = (_blob(repository, objects, file) for file in (step.before, step.after))
     if step.before is not None and step.after is not None and _is_link(step.before) != _is_link(step.after):
         return _join(_compared(step, before, None), _compared(step, None, after))
     return _compared(step, before, after)
@@ -141,8 +170,11 @@ def _compared(step: Step, before: pygit2.Blob | None, after: pygit2.Blob | None)
     )
 
 
-def _blob(repository: pygit2.Repository, file: File | None) -> pygit2.Blob | None:
-    return None if file is None else repository[pygit2.Oid(raw=file.oid)].peel(pygit2.Blob)
+def _blob(repository: pygit2.Repository, objects: Objects, file: File | None) -> pygit2.Blob | None:
+    if file is None:
+        return None
+    objects.check(file.oid)
+    return repository[pygit2.Oid(raw=file.oid)].peel(pygit2.Blob)
 
 
 def _is_link(file: File) -> bool:

@@ -93,7 +93,7 @@ class History:
             return
         try:
             found = os.pread(descriptor, 42, 0)
-            if found != f"{parent}\n".encode():
+            if found.strip() != f"{parent}".encode():
                 raise ValueError(f"somebody else moved it to {found.decode('ascii', 'replace').strip()!r}")
             os.pwrite(descriptor, f"{commit}\n".encode(), 0)
         finally:
@@ -121,24 +121,25 @@ class History:
             WorkspaceError: An object is missing.
         """
         try:
-            commit = None if self._last is None else self._repository[self._last.commit].peel(pygit2.Commit)
-            while commit is not None:
+            name = None if self._last is None else self._last.commit
+            while name is not None:
+                commit = read_commit(self._repository, self._objects, name)
                 yield link_of(commit)
-                commit = next(iter(commit.parents), None)
-        except (pygit2.GitError, KeyError) as error:
+                name = next((str(parent) for parent in commit.parent_ids), None)
+        except (pygit2.GitError, KeyError, ValueError) as error:
             raise WorkspaceError(f"the history of {self._name} is damaged: {error}") from error
 
     def _read_last(self) -> Snapshot | None:
         try:
             tip = self._tip()
-        except (pygit2.GitError, KeyError) as error:
+        except (pygit2.GitError, KeyError, ValueError) as error:
             raise WorkspaceError(f"{self._name} of the snapshot store is damaged: {error}") from error
         return None if tip is None else snapshot_of(tip)
 
     def _tip(self) -> pygit2.Commit | None:
         if self._name not in self._repository.references:
             return None
-        return self._repository.references[self._name].peel(pygit2.Commit)
+        return read_commit(self._repository, self._objects, str(self._repository.references[self._name].target))
 
     def _drop_stale_lock(self) -> None:
         # Whoever holds the run's lock is its only writer, so what lies here was left by a process that was killed; git
@@ -174,6 +175,17 @@ def newest(links: Iterable[Link], known: str | None) -> tuple[Link, ...]:
         if link.snapshot.commit == known:
             break
     return tuple(reversed(found))
+
+
+def read_commit(repository: pygit2.Repository, objects: Objects, name: str) -> pygit2.Commit:
+    """The commit of a whole id.
+
+    Raises:
+        KeyError, ValueError, pygit2.GitError: There is none, or it is damaged.
+    """
+    oid = pygit2.Oid(hex=name)
+    objects.check(bytes(oid.raw))
+    return repository[oid].peel(pygit2.Commit)
 
 
 def snapshot_of(commit: pygit2.Commit) -> Snapshot:

@@ -20,6 +20,7 @@ import pygit2
 from pygit2.enums import ObjectType
 
 from rawko.runtime.ports import WorkspaceError
+from rawko.workspace.integrity import Damaged, Packs, read_loose
 
 MODE_FILE = 0o100644
 MODE_EXECUTABLE = 0o100755
@@ -49,6 +50,7 @@ class Objects:
 
     def __init__(self, repository: pygit2.Repository) -> None:
         self._folder = Path(repository.path) / "objects"
+        self._packs = Packs(self._folder)
         self.use(repository)
 
     def use(self, repository: pygit2.Repository) -> None:
@@ -150,9 +152,27 @@ class Objects:
         """The contents of any object.
 
         Raises:
-            KeyError: There is no such object.
+            KeyError: There is no such object, or it is damaged.
         """
-        return bytes(self._odb.read(pygit2.Oid(raw=oid))[1])
+        found = read_loose(self._folder, oid)
+        if found is not None:
+            return found
+        self._packs.check()
+        try:
+            return bytes(self._odb.read(pygit2.Oid(raw=oid))[1])
+        except pygit2.GitError as error:
+            raise Damaged(f"the object {oid.hex()[:12]} is damaged: {error}") from error
+
+    def check(self, oid: bytes) -> None:
+        """Make sure that libgit2 can read an object.
+
+        Raises:
+            KeyError: There is no such object, or it is damaged.
+        """
+        if read_loose(self._folder, oid) is None:
+            self._packs.check()
+            if not self.has(oid):
+                raise KeyError(f"the object {oid.hex()[:12]} is missing")
 
     def has(self, oid: bytes) -> bool:
         return pygit2.Oid(raw=oid) in self._odb

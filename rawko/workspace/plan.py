@@ -63,11 +63,16 @@ def plan(objects: Objects, mirror: Folder, tree: bytes, *, left_alone: Sequence[
         steps = [step for step in steps if unknown.isdisjoint(prefixes(step.parts))]
         trees = {}
     for step in steps:
-        if step.after is not None and not objects.has(step.after.oid):
-            path = to_text(step.path)
-            raise WorkspaceError(
-                f"tree {tree.hex()} cannot be restored: the contents of {path!r} are missing from the store", path=path
-            )
+        if step.after is not None:
+            try:
+                objects.check(step.after.oid)
+            except KeyError as error:
+                path = to_text(step.path)
+                raise WorkspaceError(
+                    f"tree {tree.hex()} cannot be restored: the contents of {path!r} are missing from the store:"
+                    f" {error}",
+                    path=path,
+                ) from error
     removals = [step for step in steps if step.after is None]
     writes = [step for step in steps if step.after is not None]
     removals.sort(key=lambda step: step.parts, reverse=True)

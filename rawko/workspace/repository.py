@@ -94,7 +94,7 @@ def open_repository(state_dir: Path) -> pygit2.Repository:
                     path=str(folder),
                 )
             return pygit2.Repository(str(folder))
-        except (pygit2.GitError, OSError) as error:
+        except (pygit2.GitError, OSError, ValueError, KeyError) as error:
             raise WorkspaceError(
                 f"the snapshot store {str(folder)!r} cannot be opened: {error}", path=str(folder)
             ) from error

@@ -203,7 +203,7 @@ class SnapshotStore:
             safety = self._commit(mirror, f"before restoring {snapshot.label or snapshot.commit[:12]}")
             todo = plan(self._objects, mirror.root, _tree_of(snapshot), left_alone=snapshot.skipped)
             self._checker.check(todo.steps)
-            changes = diff.changes_of(self._repository, todo.steps)
+            changes = diff.changes_of(self._repository, self._objects, todo.steps)
             if dry_run:
                 return Restoration(changes, safety, None)
             self._pending.begin(snapshot, safety)
@@ -250,11 +250,11 @@ class SnapshotStore:
 
     def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
         """Paths that differ between two trees (or snapshots' commits), sorted by path. See `diff.changes`."""
-        return diff.changes(self._repository, before, after)
+        return diff.changes(self._repository, self._objects, before, after)
 
     def diff(self, before: str, after: str, paths: Collection[str] | None = None) -> bytes:
         """Unified diff between two trees (or snapshots' commits), of some paths or of all. See `diff.unified`."""
-        return diff.unified(self._repository, before, after, paths)
+        return diff.unified(self._repository, self._objects, before, after, paths)
 
     def close(self) -> None:
         """Give the run back. Safe to call twice."""

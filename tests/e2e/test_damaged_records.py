@@ -7,8 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pygit2
 import pytest
 
+from rawko.workspace.archive import Archive
 from tests.cli.conftest import Typed
 from tests.cli.shell import Shell, call, says
 
@@ -122,3 +124,33 @@ def test_a_reference_that_is_torn_is_told(rawko: Shell, typed: Typed, run: str) 
         refused = typed(*words)
         assert refused.code == 2, refused.text
         assert f"refs/rawko/{run} of the snapshot store is damaged" in refused.err
+
+
+@pytest.mark.parametrize("kind", ["commit", "tree", "blob"])
+@pytest.mark.parametrize("part", [0.0, 0.5, 1.0])
+def test_a_damaged_object_of_the_latest_snapshot_is_told(
+    rawko: Shell, typed: Typed, run: str, kind: str, part: float
+) -> None:
+    """Cut off to nothing, cut in half, or one byte changed: told like a missing one, and no file is overwritten."""
+    (store,) = rawko.state.glob("*/snapshots/snapshots.git")
+    with Archive(store.parent) as archive:
+        last = archive.snapshots(run)[-1]
+    repository = pygit2.Repository(str(store))
+    oid = {
+        "commit": last.commit,
+        "tree": last.tree,
+        "blob": str(repository[last.tree].peel(pygit2.Tree)["log.txt"].id),
+    }[kind]
+    repository.free()
+    file = store / "objects" / oid[:2] / oid[2:]
+    data = file.read_bytes()
+    file.chmod(0o644)
+    file.write_bytes(data[: int(len(data) * part)] if part < 1 else bytes([data[0] ^ 0x40]) + data[1:])
+    rawko.write("log.txt", "asked\nmine\n")
+    looks = ("show RUN", "log RUN", "diff RUN 1 last", "resume RUN --dry-run", "runs")
+    for command in (*looks, "rewind RUN@last", "fork RUN@last", "cancel RUN"):
+        told = typed(*command.replace("RUN", run).split())
+        assert told.code in (0, 1, 2, 5), told.text
+        if command == "rewind RUN@last" and kind != "commit":
+            assert told.code == 2 and "is not whole: the contents of" in told.err
+    assert "mine" in rawko.read("log.txt")

@@ -1,0 +1,108 @@
+"""Reading what lies in the store so that damage is found out first: libgit2 waits for ever for the rest of some objects
+that were cut off or changed.
+
+    loose objects   read here: inflated, their length and their SHA-1 checked
+    packs           libgit2 reads them, once the SHA-1 at the end of the pack and of its index was checked
+
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zlib
+from pathlib import Path
+from typing import Final
+
+MAX_PACK_BYTES: Final = 1 << 30
+"""Larger packs are believed unchecked: reading one takes seconds."""
+_PIECE: Final = 1 << 20
+_SHA1: Final = 20
+
+
+class Damaged(KeyError):
+    """An object is there, and is not what it was: as good as missing."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def read_loose(objects: Path, oid: bytes) -> bytes | None:
+    """The contents of an object that lies by itself; None where none of that name does.
+
+    Raises:
+        Damaged: It is not what its name says.
+    """
+    name = oid.hex()
+    try:
+        with open(f"{objects}/{name[:2]}/{name[2:]}", "rb") as file:  # noqa: PTH123 - thousands of them
+            packed = file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Damaged(f"the object {name[:12]} cannot be read: {error.strerror}") from error
+    inflating = zlib.decompressobj()
+    try:
+        data = inflating.decompress(packed)
+    except zlib.error as error:
+        raise Damaged(f"the object {name[:12]} is damaged: {error}") from error
+    if not inflating.eof or hashlib.sha1(data, usedforsecurity=False).digest() != oid:
+        raise Damaged(f"the object {name[:12]} is damaged")
+    return data[data.index(b"\0") + 1 :]
+
+
+class Packs:
+    """The packs of a store; each is checked once, and again when it is another one."""
+
+    def __init__(self, objects: Path) -> None:
+        self._folder = objects / "pack"
+        self._found: tuple[tuple[str, int, int, int], ...] = ()
+        self._problem: str | None = None
+
+    def check(self) -> None:
+        """Make sure that what is read from packs is what was written.
+
+        Raises:
+            Damaged: A pack is not.
+        """
+        found = tuple(sorted(self._seen()))
+        if found != self._found:
+            self._problem = next((problem for name, *_ in found if (problem := self._problem_of(name))), None)
+            self._found = found
+        if self._problem is not None:
+            raise Damaged(self._problem)
+
+    def _seen(self) -> list[tuple[str, int, int, int]]:
+        try:
+            with os.scandir(self._folder) as listing:
+                seen = [(one.name, one.stat()) for one in listing if one.name.endswith((".pack", ".idx"))]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise Damaged(f"the packs of the store cannot be read: {error.strerror}") from error
+        return [(name, stat.st_size, stat.st_mtime_ns, stat.st_ino) for name, stat in seen]
+
+    def _problem_of(self, name: str) -> str | None:
+        file = self._folder / name
+        try:
+            size = file.stat().st_size
+            if size > MAX_PACK_BYTES:
+                return None
+            return None if size > _SHA1 and _has_its_sum(file, size) else f"the pack {name} is damaged"
+        except FileNotFoundError:  # it was replaced meanwhile
+            return None
+        except OSError as error:
+            return f"the pack {name} cannot be read: {error.strerror}"
+
+
+def _has_its_sum(file: Path, size: int) -> bool:
+    digest = hashlib.sha1(usedforsecurity=False)
+    with file.open("rb") as opened:
+        left = size - _SHA1
+        while left:
+            piece = opened.read(min(_PIECE, left))
+            if not piece:
+                return False
+            digest.update(piece)
+            left -= len(piece)
+        return opened.read() == digest.digest()
