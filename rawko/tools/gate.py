@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from rawko.patterns.globs import rule_regex
 from rawko.runtime.ports import GateVerdict
@@ -29,6 +29,10 @@ from rawko.vocabulary.messages import ToolCall
 
 _Weight = Literal["allow", "ask", "doubt", "deny"]
 _STRICTNESS: Mapping[_Weight, int] = {"allow": 0, "ask": 1, "doubt": 2, "deny": 3}
+
+
+_MAX_COMMANDS: Final = 5_000
+"""Different commands of one line that are compared with the rules; of more the rest is a doubt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +150,14 @@ def _strictest_command(command: str, rules: Sequence[Rule], tool: Tool, held: Co
     """What the strictest of its commands gets. A doubt about a rule that the sandbox holds is none: should the command
     turn out to be a denied one, it is not executed."""
     script = read_script(command)
-    commands = list(script.commands)
-    if script.doubt or not commands:
+    commands = list(dict.fromkeys(script.commands))
+    doubt = script.doubt or ("it holds too many commands" if len(commands) > _MAX_COMMANDS else "")
+    del commands[_MAX_COMMANDS:]
+    if doubt or not commands:
         commands.append(HIDDEN_COMMAND)
     findings = []
     for simple in commands:
-        why = script.doubt if simple is HIDDEN_COMMAND else f"in {simple.text!r}" if len(commands) > 1 else ""
+        why = doubt if simple is HIDDEN_COMMAND else f"in {simple.text!r}" if len(commands) > 1 else ""
         fits = ((rule, fit_command(rule, simple)) for rule in rules)
         sure = ((rule, "no" if fit == "maybe" and rule in held else fit) for rule, fit in fits)
         findings.append(_first(sure, tool, why))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
-import unicodedata
+
+from rawko.vocabulary.visible import visible_json, visible_line
 
 MAX_LINE_CHARS = 2000
 """Longest line that a tool shows whole, in characters."""
@@ -35,20 +35,8 @@ def visible(text: str) -> str:
 
 
 def shown_name(name: str) -> str:
-    """A file's name on one line: as it is, or as a JSON string where it holds control characters, line separators or
-    characters that cannot be seen (bidirectional marks, soft hyphens), each written as an escape."""
-    hidden = {character for character in name if unicodedata.category(character) in _HIDDEN}
-    if not hidden:
-        return name
-    quoted = json.dumps(name, ensure_ascii=False)
-    return "".join(_escaped(character) if character in hidden else character for character in quoted)
-
-
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-
-
-def _escaped(character: str) -> str:
-    return json.dumps(character).strip('"')
+    """A file's name on one line: as it is, or as a JSON string where it holds what cannot be seen."""
+    return name if visible_line(name) == name else visible_json(name)
 
 
 def cut_line(line: str, limit: int = MAX_LINE_CHARS) -> str:

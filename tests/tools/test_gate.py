@@ -135,6 +135,13 @@ def test_a_rule_of_many_stars_does_not_stall_the_gate(tmp_path: Path, pattern: s
     assert toolbox.check("dev", call("write", file_path="a" * 200 + "c", content="")).decision == "ask"
 
 
+def test_a_line_of_very_many_commands_is_a_doubt(tmp_path: Path) -> None:
+    line = "".join(f"ls {number};" for number in range(6000))
+    assert decide(tmp_path, ["deny bash(rm *)"], bash(line), yes=True) == "deny"
+    assert decide(tmp_path, ["deny bash(rm *)"], bash("ls;" * 6000), yes=True) == "allow"
+    assert decide(tmp_path, ["allow bash(ls *)"], bash(line)) == "ask"
+
+
 @pytest.mark.parametrize("scope", ["once", "tool", "always"])
 async def test_only_a_yes_to_this_very_call_lifts_a_doubt(tmp_path: Path, scope: ApprovalScope) -> None:
     toolbox, seen, other = box(tmp_path, *DENY), bash("git $x; true"), bash("git $x; true")
