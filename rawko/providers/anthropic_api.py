@@ -10,9 +10,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 
 import httpx2
-from anthropic import AsyncAnthropic, AsyncStream
+from anthropic import AsyncAnthropic, AsyncStream, DefaultAsyncHttpxClient
 from anthropic.types import RawMessageStreamEvent
 
+from rawko.providers.answer_size import ACCEPTED_ENCODINGS, bounded
 from rawko.providers.anthropic_failures import classify
 from rawko.providers.anthropic_wire import AnswerReader, request_body
 from rawko.providers.endpoint import Endpoint
@@ -44,11 +45,17 @@ class AnthropicProvider:
         wrap: Callable[[AsyncAnthropic], AsyncAnthropic] | None = None,
     ) -> None:
         self._endpoint = endpoint
+        transport = http_client or DefaultAsyncHttpxClient()
+        transport.event_hooks = {
+            **transport.event_hooks,
+            "response": [*transport.event_hooks.get("response", ()), bounded],
+        }
         client = AsyncAnthropic(
             base_url=endpoint.base_url,
             max_retries=0,
             timeout=_transport_timeout(endpoint),
-            http_client=http_client,
+            http_client=transport,
+            default_headers={"accept-encoding": ACCEPTED_ENCODINGS},
             api_key=endpoint.api_key or (None if endpoint.auth_token else _NO_KEY),
             auth_token=None if endpoint.api_key else endpoint.auth_token,
         )
@@ -84,7 +91,7 @@ class _Call:
         self._client = client
         self._body = request_body(request, uses_cache=endpoint.uses_cache)
         self._reader = AnswerReader(self._body["model"])
-        self._whole_s = (request.timeout_ms or endpoint.timeout_ms) / 1000
+        self._whole_s = min(request.timeout_ms or endpoint.timeout_ms, endpoint.timeout_ms) / 1000
         self._ends_at = asyncio.get_running_loop().time() + self._whole_s
         self._answer: AsyncStream[RawMessageStreamEvent] | None = None
         self._events: AsyncIterator[RawMessageStreamEvent] | None = None

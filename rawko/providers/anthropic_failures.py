@@ -17,11 +17,15 @@ from collections.abc import Callable, Mapping
 import anthropic
 import httpx2
 
+from rawko.providers.answer_size import AnswerTooLargeError
 from rawko.providers.anthropic_wire import CutOffAnswerError, UnreadableAnswerError
 from rawko.providers.failures import provider_error
 from rawko.runtime.ports import ProviderError
 from rawko.vocabulary.errors import ProviderCode
 from rawko.vocabulary.usage import Usage
+
+MAX_RETRY_AFTER_MS = 24 * 3_600_000
+"""A day: a server that asks for more is mistaken. How long is really waited, the machines decide."""
 
 MESSAGE_CHARS = 1_000
 """Cut of a server's words: a proxy's error page is no message."""
@@ -94,6 +98,8 @@ BY_EXCEPTION: tuple[tuple[type[BaseException], ProviderCode], ...] = (
     (CutOffAnswerError, "network_error"),
     (OSError, "network_error"),
     (UnreadableAnswerError, "malformed"),
+    (AnswerTooLargeError, "malformed"),
+    (RecursionError, "malformed"),
     (anthropic.APIResponseValidationError, "malformed"),
     (json.JSONDecodeError, "malformed"),
     (UnicodeDecodeError, "malformed"),
@@ -143,18 +149,23 @@ def _by_status_class(status: int) -> ProviderCode:
 
 
 def retry_after_ms(headers: Mapping[str, str], *, now: Callable[[], float]) -> int | None:
-    """What the server asked to wait, in ms, never negative; None where it does not say, or not in numbers.
+    """What the server asked to wait, in ms, from 0 to `MAX_RETRY_AFTER_MS`; None where it does not say, or not in
+    numbers.
 
     `retry-after-ms` is the more exact one; `retry-after` is seconds or an HTTP date.
     """
     exact = _number(headers.get("retry-after-ms"))
     if exact is not None:
-        return max(0, round(exact))
+        return _bounded(exact)
     text = headers.get("retry-after")
     seconds = _number(text)
     if seconds is None and text:
         seconds = _seconds_until(text, now())
-    return None if seconds is None else max(0, round(seconds * 1000))
+    return None if seconds is None else _bounded(seconds * 1000)
+
+
+def _bounded(milliseconds: float) -> int:
+    return round(min(max(0.0, milliseconds), MAX_RETRY_AFTER_MS))
 
 
 def _seconds_until(date: str, now_s: float) -> float | None:

@@ -15,11 +15,13 @@ from rawko.providers.models import resolve_model
 from rawko.runtime.ports import ModelRequest, StopReason, StreamEvent, TextDelta, ThinkingDelta, TurnDone
 from rawko.vocabulary.messages import Block, Message
 from rawko.vocabulary.usage import Usage
+from rawko.vocabulary.wellformed import split_half, well_formed, whole_text
 
 CACHE: Mapping[str, Any] = {"type": "ephemeral"}
 """A breakpoint of the prompt cache; a request may hold four: tools, system and two moving ones."""
 
 MOVING_BREAKPOINTS = 2
+MAX_BODY_DEPTH = 400
 
 _STOP_REASONS: Mapping[str, StopReason] = {
     **{reason: reason for reason in get_args(StopReason)},
@@ -49,6 +51,10 @@ def request_body(request: ModelRequest, *, uses_cache: bool) -> dict[str, Any]:
     Cache breakpoints stand on the last tool and the system prompt (the stable prefix). In a conversation two more
     stand on its last two user messages: the older one is where the previous call wrote, so that it is found however
     many blocks the turn since then has. A decision is asked once, so its messages are not worth a cache write.
+    Halves of characters, which file names and results of tools may hold, are replaced: they cannot be sent.
+
+    Raises:
+        ValueError: Something in it is nested too deeply.
     """
     body: dict[str, Any] = {
         "model": resolve_model(request.model),
@@ -64,8 +70,10 @@ def request_body(request: ModelRequest, *, uses_cache: bool) -> dict[str, Any]:
         ]
     if request.output_schema is not None:
         body["output_config"] = {"format": {"type": "json_schema", "schema": wire_schema(request.output_schema)}}
+    body = well_formed(body, most=MAX_BODY_DEPTH)
     if uses_cache:
         _mark_prefix(body, is_conversation=request.output_schema is None)
+    assert isinstance(body, dict)
     return body
 
 
@@ -109,6 +117,7 @@ class AnswerReader:
         self._model = model
         self._blocks: dict[int, Block] = {}
         self._inputs: dict[int, list[str]] = {}
+        self._halves: dict[int, str] = {}
         self._stop_reason: str | None = None
         self._has_begun = False
 
@@ -154,7 +163,7 @@ class AnswerReader:
     def _message_start(self, event: Mapping[str, Any]) -> None:
         message = event["message"]
         self._has_begun = True
-        self._model = message.get("model") or self._model
+        self._model = whole_text(str(message.get("model") or self._model))
         self._blocks = {index: dict(block) for index, block in enumerate(message.get("content") or ())}
         self._count(message.get("usage"))
 
@@ -172,13 +181,20 @@ class AnswerReader:
 
     # -- deltas, by their type
 
-    def _text(self, index: int, delta: Mapping[str, Any]) -> StreamEvent:
-        self._blocks[index]["text"] += delta["text"]
-        return TextDelta(delta["text"])
+    def _text(self, index: int, delta: Mapping[str, Any]) -> StreamEvent | None:
+        text = self._extend(index, "text", delta["text"])
+        return TextDelta(text) if text else None
 
-    def _thinking(self, index: int, delta: Mapping[str, Any]) -> StreamEvent:
-        self._blocks[index]["thinking"] += delta["thinking"]
-        return ThinkingDelta(delta["thinking"])
+    def _thinking(self, index: int, delta: Mapping[str, Any]) -> StreamEvent | None:
+        text = self._extend(index, "thinking", delta["thinking"])
+        return ThinkingDelta(text) if text else None
+
+    def _extend(self, index: int, key: str, piece: str) -> str:
+        """Add to a block's text; what of it can be shown now: half a character waits for the next piece."""
+        block = self._blocks[index]
+        block[key] += piece
+        text, self._halves[index] = split_half(self._halves.get(index, "") + piece)
+        return whole_text(text)
 
     def _signature(self, index: int, delta: Mapping[str, Any]) -> None:
         self._blocks[index]["signature"] = delta["signature"]
@@ -203,10 +219,14 @@ class AnswerReader:
         if text.strip():
             try:
                 block = {**block, "input": json.loads(text)}
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 if stop_reason in _CUTTING:
                     return _cut_call(block, stop_reason)
                 raise UnreadableAnswerError(f"the input of tool {block.get('name')!r} is not JSON: {error}") from error
+        try:
+            block = well_formed(block)
+        except ValueError as error:
+            raise UnreadableAnswerError(f"a block of the answer cannot be kept: {error}") from error
         return _checked_call(block) if block.get("type") == "tool_use" else block
 
 
@@ -216,14 +236,14 @@ def _cut_call(block: Block, stop_reason: str) -> Block:
 
 
 def _checked_call(block: Block) -> Block:
-    """A tool call with what every reader of it relies on: id, name and an object as input."""
+    """A tool call with what every reader of it relies on: name, an object as input, and an id, which may be empty:
+    that ids differ is seen to where the conversation is known (`with_distinct_calls`)."""
     value = block.get("input") or {}
     if not isinstance(value, dict):
         raise UnreadableAnswerError(f"the input of tool {block.get('name')!r} is no JSON object: {value!r:.100}")
-    for key in ("id", "name"):
-        if not (isinstance(block.get(key), str) and block[key]):
-            raise UnreadableAnswerError(f"a tool call has no {key}: {block!r:.200}")
-    return {**block, "input": value}
+    if not (isinstance(block.get("name"), str) and block["name"]):
+        raise UnreadableAnswerError(f"a tool call has no name: {block!r:.200}")
+    return {**block, "id": str(block.get("id") or ""), "input": value}
 
 
 def _sendable(blocks: Sequence[Block]) -> tuple[Block, ...]:

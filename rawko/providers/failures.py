@@ -8,6 +8,7 @@ from __future__ import annotations
 from rawko.runtime.ports import ProviderError
 from rawko.vocabulary.errors import Category, ProviderCode
 from rawko.vocabulary.usage import Usage
+from rawko.vocabulary.wellformed import whole_text
 
 USUAL_STATUS: dict[ProviderCode, int] = {
     "rate_limited": 429,
@@ -41,7 +42,7 @@ def provider_error(
 ) -> ProviderError:
     """A ProviderError whose category follows from its code."""
     return ProviderError(
-        message,
+        whole_text(message),
         code=code,
         category=category_of(code),
         retry_after_ms=retry_after_ms,

@@ -6,8 +6,10 @@ blocks must go back verbatim (C-35). The typed views here read those blocks; the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import count, islice
+from typing import Any, Final, Literal
 
 from rawko.vocabulary.base import Data
 
@@ -57,6 +59,38 @@ class Message(Data):
             for block in self.content
             if block.get("type") == "tool_use"
         )
+
+
+_LEGAL_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
+_ILLEGAL: Final = re.compile(r"[^A-Za-z0-9_-]+")
+_STEM_CHARS: Final = 40
+
+
+def with_distinct_calls(message: Message, earlier: Sequence[Message]) -> Message:
+    """The message with an id of its own for each tool call, so that the conversation may be sent back.
+
+    Servers give ids twice, again in later turns, or none. An id that is the first of its kind stays as it is.
+
+    Args:
+        earlier: The conversation that the message answers.
+    """
+    taken = {block.get("id") for one in earlier for block in one.content if block.get("type") == "tool_use"}
+    content: list[Block] = []
+    for block in message.content:
+        if block.get("type") == "tool_use":
+            id = _distinct(str(block.get("id") or ""), taken)
+            taken.add(id)
+            block = block if block.get("id") == id else {**block, "id": id}
+        content.append(block)
+    return message.model_copy(update={"content": tuple(content)})
+
+
+def _distinct(id: str, taken: Collection[Any]) -> str:
+    if _LEGAL_ID.fullmatch(id) and id not in taken:
+        return id
+    stem = _ILLEGAL.sub("_", id[:_STEM_CHARS]) or "call"
+    numbers = (f"{stem}_{number}" for number in count(2))
+    return next(one for one in (stem, *islice(numbers, len(taken) + 1)) if one not in taken)
 
 
 def user_text(text: str) -> Message:

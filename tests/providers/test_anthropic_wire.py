@@ -17,7 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rawko.providers.anthropic_api import AnthropicProvider
-from rawko.providers.anthropic_failures import BY_ERROR_CODE, BY_STATUS, BY_TYPE, classify, retry_after_ms
+from rawko.providers.anthropic_failures import (
+    BY_ERROR_CODE,
+    BY_STATUS,
+    BY_TYPE,
+    MAX_RETRY_AFTER_MS,
+    classify,
+    retry_after_ms,
+)
 from rawko.providers.anthropic_wire import (
     AnswerReader,
     CutOffAnswerError,
@@ -26,7 +33,7 @@ from rawko.providers.anthropic_wire import (
     wire_schema,
 )
 from rawko.providers.endpoint import ANTHROPIC_URL, Endpoint, endpoint_from_env
-from rawko.runtime.ports import ModelRequest, ProviderError, StopReason, ToolSpec, TurnDone
+from rawko.runtime.ports import ModelRequest, ProviderError, StopReason, TextDelta, ToolSpec, TurnDone
 from rawko.vocabulary.errors import ProviderCode
 from rawko.vocabulary.messages import Message, ToolResult, assistant_text, tool_results, user_text
 from rawko.vocabulary.usage import Usage
@@ -239,6 +246,45 @@ def test_tool_inputs(events: list[Event], value: Event) -> None:
     assert call.input == value
 
 
+def test_halves_of_characters_are_joined_or_replaced() -> None:
+    reader = AnswerReader("m")
+    pieces = ["a \ud83d", "\ude00 b", "\ud83d", "c \udc00", "\ud83d"]
+    shown = [reader.read(event) for event in [start(), *block(0, {"type": "text", "text": ""}, *map(words_of, pieces))]]
+    deltas = "".join(delta.text for delta in shown if isinstance(delta, TextDelta))
+    assert deltas == "a \U0001f600 b\ufffdc \ufffd"
+    for event in end():
+        reader.read(event)
+    assert reader.done().message.text == "a \U0001f600 b\ufffdc \ufffd\ufffd"
+
+
+def words_of(piece: str) -> Event:
+    return {"type": "text_delta", "text": piece}
+
+
+def test_no_part_of_an_answer_keeps_half_a_character() -> None:
+    thinking = {"type": "thinking", "thinking": "\udc00", "signature": "s\ud800"}
+    call = {
+        "type": "tool_use",
+        "id": "a\ud800",
+        "name": "n\ud800",
+        "input": {"k\ud800": ["\udfff", {"x": "\ud83d\ude00"}]},
+    }
+    done = read(
+        start(model="m\ud800", content=[{"type": "text", "text": ""}, thinking, call]),
+        *call_of('{"\\ud800": "\\udc00"}'),
+        *end("tool_use"),
+    )
+    written = json.dumps(done.message.to_json(), ensure_ascii=False) + done.model
+    assert written.encode("utf-8")
+    assert "\U0001f600" in written
+
+
+def test_a_request_holds_no_half_of_a_character() -> None:
+    result = ToolResult(call_id="t", content="name \udcff.txt")
+    body = request_body(ask(messages=(user_text("\ud83d"), tool_results([result])), system="s\udfff"), uses_cache=True)
+    assert json.dumps(body, ensure_ascii=False).encode("utf-8")
+
+
 def test_half_a_call_is_never_run() -> None:
     done = read(start(), *call_of('{"content": "half'), *end("max_tokens"))
     assert done.message.tool_calls == ()
@@ -252,7 +298,10 @@ def test_half_a_call_is_never_run() -> None:
         ([*text("a")], "sent no message"),
         ([start(), *call_of('{"a": '), *end("tool_use")], "input of tool 'write' is not JSON"),
         ([start(), *call_of("[1]"), *end("tool_use")], "input of tool 'write' is no JSON object: \\[1\\]"),
-        ([start(), *call_of("{}", id=""), *end("tool_use")], "a tool call has no id"),
+        ([start(), *call_of("[" * 5_000), *end("tool_use")], "input of tool 'write' is not JSON"),
+        ([start(), *call_of('{"a": ' + "[" * 150 + "]" * 150 + "}"), *end("tool_use")], "nested too deeply"),
+        ([start(), *call_of('{"a": NaN}'), *end("tool_use")], "nan is no number of JSON"),
+        ([start(), *call_of('{"a": 1e999}'), *end("tool_use")], "inf is no number of JSON"),
         ([start(), *call_of("{}", name=None), *end("tool_use")], "a tool call has no name"),
         ([start(usage={"input_tokens": "many"})], "event 'message_start'"),
         ([start(), *text("a"), *end("nonsense")], "unknown stop reason 'nonsense'"),
@@ -447,6 +496,12 @@ def test_a_message_names_the_server_and_stays_short() -> None:
         ({"retry-after": "Thu, 99 Jan 1970 00:00:00 GMT"}, None),
         ({"retry-after": "Thu, 01 Jan 999999999999 00:00:00 GMT"}, None),
         ({"retry-after": ""}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after-ms": "-1e300"}, 0),
+        ({"retry-after": "99999999"}, MAX_RETRY_AFTER_MS),
+        ({"retry-after": "1e308"}, MAX_RETRY_AFTER_MS),
+        ({"retry-after-ms": "1e300"}, MAX_RETRY_AFTER_MS),
+        ({"retry-after": "Thu, 01 Jan 2099 00:00:00 GMT"}, MAX_RETRY_AFTER_MS),
     ],
 )
 def test_retry_after(headers: dict[str, str], expected: int | None) -> None:

@@ -315,3 +315,18 @@ def test_what_varies_is_blurred() -> None:
 def test_positions_are_short(numbers: set[int]) -> None:
     assert set(numbers_of(ranges_of(numbers))) == numbers
     assert ranges_of(range(1, 10_000)) == "1-9999"
+
+
+def test_what_is_no_cassette_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = tmp_path / "pipe.yaml"
+    os.mkfifo(pipe)
+    monkeypatch.setattr("rawko.providers.cassette.file.MAX_BYTES", 1_000)
+    large = tmp_path / "large.yaml"
+    large.write_bytes(b"#" * 2_000)
+    for path, told in (
+        (pipe, "no regular file"),
+        (Path("/dev/zero"), "no regular file"),
+        (large, "more than 1,000 bytes"),
+    ):
+        with pytest.raises(CassetteError, match=told):
+            read_cassette(path)

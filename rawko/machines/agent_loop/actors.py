@@ -36,7 +36,7 @@ from rawko.runtime.ports import (
 )
 from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.errors import ErrorContext
-from rawko.vocabulary.messages import ToolCall, user_text
+from rawko.vocabulary.messages import ToolCall, user_text, with_distinct_calls
 from rawko.vocabulary.snapshot import Snapshot
 
 PLACEHOLDERS: Final[Mapping[str, frozenset[str]]] = {
@@ -151,7 +151,7 @@ async def _stream_agent(ports: AgentLoopPorts, input: Mapping[str, Any], scope: 
         raise ActorFailed(ErrorContext(message=message, category="provider_error", code="malformed"))
     yield Done(
         {
-            "message": done.message.to_json(),
+            "message": with_distinct_calls(done.message, request.messages).to_json(),
             "stop_reason": done.stop_reason,
             "usage": done.usage.to_json(),
             "model": done.model,

@@ -8,7 +8,9 @@ by readers and cut off by the next writer. The format is told in docs/providers.
 from __future__ import annotations
 
 import codecs
+import os
 import re
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -27,6 +29,9 @@ _FIELDS: Final = ("cassette", "provider", "level", "model")
 """The header's, each on a line of its own, in this order; the line `...` closes it."""
 Level = Literal["wire", "port"]
 """What was recorded: a server's bytes, or the events of a provider that has no wire."""
+
+MAX_BYTES: Final = 200_000_000
+"""Of a cassette; it is read whole."""
 
 _DOCUMENT_END: Final = re.compile(r"^\.\.\.[ \t]*\r?\n", re.MULTILINE)
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -111,10 +116,22 @@ def read_cassette(path: Path, data: bytes | None = None) -> Cassette:
 # ---------------------------------------------------------------- reading
 
 
+def _bytes(path: Path) -> bytes:
+    # Without waiting for whoever might write into a pipe.
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise CassetteError(path, "is no regular file")
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise CassetteError(path, f"has more than {MAX_BYTES:,} bytes")
+    return data
+
+
 def _read(path: Path, data: bytes | None = None) -> str:
     try:
+        data = _bytes(path) if data is None else data
         # A character that the end of the file cuts in two stands behind the last complete document.
-        return codecs.utf_8_decode(path.read_bytes() if data is None else data, "strict", False)[0]
+        return codecs.utf_8_decode(data, "strict", False)[0]
     except OSError as error:
         raise CassetteError(path, f"cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
