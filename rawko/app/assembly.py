@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rawko.app.parts import Machine, agent_machines, check_machines, templates_of
+from rawko.app.secrecy.prompt_key import prompt_key
 from rawko.chart import Chart, find_chart, load_chart
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.bindings import Bindings
@@ -56,9 +57,9 @@ def assemble(
         ConfigError: A template or a chart that cannot be used.
     """
     try:
-        own = templates_of(settings)
-        loop_prompts = Prompts.load("agent_loop", agent_loop_actors.PLACEHOLDERS, override=own)
-        arbiter_prompts = Prompts.load("orchestrator", ORCHESTRATOR_PROMPTS, override=own)
+        own, key = templates_of(settings), prompt_key(settings.state_dir, run)
+        loop_prompts = Prompts.load("agent_loop", agent_loop_actors.PLACEHOLDERS, override=own, key=key)
+        arbiter_prompts = Prompts.load("orchestrator", ORCHESTRATOR_PROMPTS, override=own, key=key)
     except PromptError as error:
         raise ConfigError(str(error)) from error
     model = model_of(settings)

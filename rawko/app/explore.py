@@ -24,6 +24,7 @@ from rawko.app.exploration_report import CUT_OFF, ExplorationReport, report_of
 from rawko.app.journals import begin_journal
 from rawko.app.names import new_id
 from rawko.app.parts import NO_MODEL, open_provider, templates_of
+from rawko.app.secrecy.prompt_key import prompt_key
 from rawko.app.spending import default_price, require_prices
 from rawko.config import ConfigError, Settings
 from rawko.machines.node_engine import Adapters, NodeEngineContext
@@ -231,7 +232,8 @@ class Exploration:
         if noted:
             meter.take_up(noted)
         try:
-            prompts = Prompts.load("node_engine", PLACEHOLDERS, override=templates_of(self.settings))
+            key = prompt_key(self.settings.state_dir, self.id)
+            prompts = Prompts.load("node_engine", PLACEHOLDERS, override=templates_of(self.settings), key=key)
             model = "scripted" if self.settings.provider == "scripted" else resolve_model(self.settings.model)
             return ModelAdvisor(meter, model, prompts, timeout_ms=self.settings.timeout_ms, notes=meter.notes)
         except PromptError as error:

@@ -4,11 +4,18 @@ Templates are Jinja2, because people read and edit them, but only the part of it
 `if`, `for` and a few filters. Everything else (arithmetic, calls, imports, macros) is refused when a template is
 loaded, so that no template can run code, hang or fill the memory, whoever wrote it. Data never becomes template
 text: what a task says in braces stays what it says (C-44).
+
+Nor does data become structure. Every value that a template shows passes one filter (`inline`): its further lines stand
+behind a bar, so that none of them starts a heading, a list, a fence or a section; names in a list are in one line,
+quoted where they hold what separates them. Two filters say otherwise: `delimited` puts a text verbatim between marks
+that no writer of a part of the prompt can know, and `whole` lets through what is structure itself (the user's own
+words, an agent's system prompt, a part that was rendered before).
 """
 
 from __future__ import annotations
 
-import hashlib
+import hmac
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from rawko.chart import shipped_path
+from rawko.vocabulary.visible import visible, visible_json, visible_line
 
 if TYPE_CHECKING:
     from jinja2 import Template, nodes
@@ -33,16 +41,27 @@ _NODES: Final = frozenset(
         "Filter", "Test", "Compare", "Operand", "And", "Or", "Not",
     }
 )  # fmt: skip
-_FILTERS: Final = frozenset({"default", "delimited", "first", "join", "last", "length", "lower", "trim", "upper"})
+_OWN_FILTERS: Final = frozenset({"delimited", "join", "whole"})
+_FILTERS: Final = _OWN_FILTERS | {"default", "first", "last", "length", "lower", "trim", "upper"}
+_SECRET: Final = "-secret"
+"""A placeholder that no template can name."""
 _EACH: Final = "-each"
 """A filter that no template can name."""
 _TESTS: Final = frozenset({"none"})
 _LOOP_FIELDS: Final = frozenset({"index", "index0", "first", "last", "length"})
 _MAX_LOOP_DEPTH: Final = 3
+_MAX_DEPTH: Final = 40
+"""Of conditions, filters and operators inside each other; Python compiles no more than a hundred."""
 
 # C0 and C1 controls but tab and newline (terminal escapes hide or fake text), and halves of surrogate pairs, which
 # cannot be sent as UTF-8.
 _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_BREAKS: Final = re.compile("\n([ \t]*)")
+_MARK_LIKE: Final = re.compile(r"<(?=/?[A-Za-z][A-Za-z_-]*-[0-9A-Fa-f]{4,64}\s*>)")
+"""The beginning of what could pass for a section's mark."""
+_AT_THE_START: Final = re.compile(r"[ \t]*(?:#|```|~~~|</?[A-Za-z]|[-*_=]{3,}[ \t]*(?:\n|\Z))")
+_QUOTED: Final = re.compile(r"[,;:\"'`\\\[\](){}<>*#|\n]|^\s|\s\Z|^\Z")
+_INDENT: Final = 4
 
 
 class PromptError(Exception):
@@ -80,9 +99,12 @@ class _Loaded:
 class Prompts:
     """The templates of one machine."""
 
-    def __init__(self, loaded: Mapping[str, _Loaded], placeholders: Mapping[str, frozenset[str]]) -> None:
+    def __init__(
+        self, loaded: Mapping[str, _Loaded], placeholders: Mapping[str, frozenset[str]], key: bytes = b""
+    ) -> None:
         self._loaded = loaded
         self._placeholders = placeholders
+        self._key = key
 
     @classmethod
     def load(
@@ -92,6 +114,7 @@ class Prompts:
         *,
         override: Path | Templates | None = None,
         shipped: Path | None = None,
+        key: bytes = b"",
     ) -> Prompts:
         """Read and check all templates of a machine.
 
@@ -100,6 +123,8 @@ class Prompts:
             placeholders: Template name to the names that its data has; a template may use them and no others.
             override: Templates of the user's own, or their folder; one there stands in for the shipped one.
             shipped: The folder of the shipped ones; found by itself.
+            key: The run's own secret, from which marks are made: they cannot be guessed without it. The same key and
+                data give the same prompt.
 
         Raises:
             PromptError: A template is missing, is no UTF-8, is no template, uses a placeholder that its data does
@@ -112,7 +137,7 @@ class Prompts:
             places.insert(0, _Folder(override) if isinstance(override, Path) else override)
             _check_names(places[0], machine, placeholders)
         loaded = {name: _load(places, machine, name + SUFFIX, accepted) for name, accepted in placeholders.items()}
-        return cls(loaded, dict(placeholders))
+        return cls(loaded, dict(placeholders), key)
 
     def render(self, name: str, /, **data: Any) -> str:
         """A prompt.
@@ -130,22 +155,67 @@ class Prompts:
         loaded = self._loaded[name]
         _check_data(loaded.file, data, self._placeholders[name])
         try:
-            return _bounded(loaded.file, loaded.template.generate(_clean(data)))
+            cleaned = _clean(data)
+            given = {**cleaned, _SECRET: self._secret(name, cleaned)}
+            return _bounded(loaded.file, loaded.template.generate(given))
         except TemplateError as error:
             raise PromptError(loaded.file, str(error)) from error
+        except RecursionError as error:
+            raise PromptError(loaded.file, "the data is nested too deeply") from error
+
+    def _secret(self, name: str, data: Mapping[str, Any]) -> bytes:
+        """A secret for this very prompt: its marks depend on all that is in it, so that no earlier prompt, nor the
+        part of it that a writer knows, gives one away."""
+        told = json.dumps([name, data], sort_keys=True, default=str)
+        return hmac.digest(self._key, told.encode(), "sha256")
 
 
-def delimited(text: str, name: str = "text") -> str:
-    """The text as a block that it cannot close itself: the closing mark depends on the whole text.
+class Whole(str):
+    """Text that is shown as it is: it is structure itself, or stands between marks."""
 
-    `<task-4f1c9a20>` ... `</task-4f1c9a20>`; the same text always gives the same mark.
+    __slots__ = ()
+
+
+def delimited(text: str, name: str = "text", secret: bytes = b"") -> Whole:
+    """The text as a block that it cannot close itself: its writer does not know the mark, and what looks like a mark
+    in it is broken up (`<\\task-...>`).
+
+    `<task-4f1c9a20>` ... `</task-4f1c9a20>`; the same text and secret always give the same mark.
     """
+    text = _unmarked(text)
     number = 0
     while True:
-        mark = f"{name}-{hashlib.sha256(f'{number}:{text}'.encode()).hexdigest()[:8]}"
+        told = f"{number}:{name}:{text}".encode("utf-8", "surrogatepass")
+        mark = f"{name}-{hmac.digest(secret, told, 'sha256').hex()[:8]}"
         if mark not in text:
-            return f"<{mark}>\n{text}\n</{mark}>"
+            return Whole(f"<{mark}>\n{text}\n</{mark}>")
         number += 1
+
+
+def inline(value: Any) -> Any:
+    """A value as it may stand in a line of a prompt: none of its lines is one of the prompt's own.
+
+    A further line stands behind a bar, in its own indentation; so does the first where it would start a heading, a
+    fence or a mark. What nobody can see in it is escaped.
+    """
+    if not isinstance(value, str) or isinstance(value, Whole):
+        return value
+    text = visible(_unmarked(value))
+    text = _BREAKS.sub(lambda found: f"\n{found[1] or ' ' * _INDENT}| ", text)
+    return f"| {text}" if _AT_THE_START.match(text) else text
+
+
+def listed(values: Any, separator: str = ", ") -> Whole:
+    """Names in one line, each as it is, or quoted as JSON where it holds what could pass for something else."""
+    return Whole(separator.join(_named(str(value)) for value in values))
+
+
+def _named(name: str) -> str:
+    return visible_json(_unmarked(name)) if _QUOTED.search(name) else visible_line(name)
+
+
+def _unmarked(text: str) -> str:
+    return _MARK_LIKE.sub(r"<\\", text)
 
 
 # ---------------------------------------------------------------- loading
@@ -200,10 +270,13 @@ def _compiled(path: str, text: str, accepted: frozenset[str]) -> _Loaded:
         raise PromptError(f"{path}:{error.lineno}", f"not a template: {error.message}") from error
     except RecursionError as error:
         raise PromptError(path, "not a template: nested too deeply") from error
-    _check_tree(path, tree, 0)
-    _check_placeholders(path, tree, accepted)
-    _bound_loops(tree)
-    return _Loaded(environment.from_string(tree), path)
+    try:
+        _check_tree(path, tree, 0)
+        _check_placeholders(path, tree, accepted)
+        _bound_loops(tree)
+        return _Loaded(environment.from_string(tree), path)
+    except RecursionError as error:
+        raise PromptError(path, "not a template: nested too deeply") from error
 
 
 def _bounded_text(path: str, text: str) -> str:
@@ -219,9 +292,11 @@ def _check_placeholders(file: str, tree: nodes.Template, accepted: frozenset[str
         raise PromptError(file, f"unknown placeholder {name!r}{_nearest(name, accepted)}")
 
 
-def _check_tree(file: str, node: nodes.Node, loops: int) -> None:
+def _check_tree(file: str, node: nodes.Node, loops: int, depth: int = 0) -> None:
     kind = type(node).__name__
     where = f"{file}:{node.lineno}"
+    if depth > _MAX_DEPTH:
+        raise PromptError(where, f"nested deeper than {_MAX_DEPTH} levels")
     if kind not in _NODES:
         raise PromptError(
             where, f"{kind.lower()} is not accepted; templates show data: names, fields, if, for, filters"
@@ -234,7 +309,7 @@ def _check_tree(file: str, node: nodes.Node, loops: int) -> None:
             name = node.name  # type: ignore[attr-defined]
             raise PromptError(where, f"unknown {kind.lower()} {name!r}{_nearest(name, accepted)}")
     for child in node.iter_child_nodes():
-        _check_tree(file, child, loops)
+        _check_tree(file, child, loops, depth + 1)
 
 
 def _bound_loops(tree: nodes.Template) -> None:
@@ -269,7 +344,7 @@ def _nearest(name: str, accepted: frozenset[str] | set[str]) -> str:
 
 def _environment() -> SandboxedEnvironment:
     """Strict and sandboxed; fields are items of mappings and never attributes of Python objects."""
-    from jinja2 import StrictUndefined
+    from jinja2 import StrictUndefined, pass_context
     from jinja2.runtime import LoopContext
     from jinja2.sandbox import SandboxedEnvironment
 
@@ -287,12 +362,21 @@ def _environment() -> SandboxedEnvironment:
                 return obj[argument]
             return self.undefined(obj=obj, name=argument)
 
+    @pass_context
+    def between_marks(context: Any, text: Any, name: str = "text") -> Whole:
+        return delimited(str(text), name, context.resolve(_SECRET))
+
     environment = DataEnvironment(
-        undefined=StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+        finalize=inline,
+        undefined=StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
     environment.globals.clear()
-    environment.filters = {name: environment.filters[name] for name in _FILTERS if name != "delimited"}
-    environment.filters |= {"delimited": delimited, _EACH: _each}
+    environment.filters = {name: environment.filters[name] for name in _FILTERS - _OWN_FILTERS}
+    environment.filters |= {"delimited": between_marks, "join": listed, "whole": Whole, _EACH: _each}
     return environment
 
 

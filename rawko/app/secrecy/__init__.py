@@ -1,0 +1,1 @@
+"""What a run keeps to itself: the key of its prompts' marks."""
