@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from rawko.app import EXIT_CODES, Report, Run
 from rawko.app.record import read_record, write_record
 from rawko.config import ConfigError, Flags, load_settings
 from rawko.providers.models import DEFAULT_MODEL
-from rawko.runtime.ports import Answer, Question
+from rawko.runtime.ports import Answer, ModelRequest, Provider, Question, StreamEvent, TurnDone
 from rawko.trust.project import grant
 from tests.cli.shell import call, judges, picks, says
 
@@ -293,3 +293,57 @@ async def test_people_who_fail_end_a_resumed_run_instead_of_leaving_it_waiting(p
     with pytest.raises(RuntimeError, match="the terminal broke"):
         async with asyncio.timeout(20):
             await again.execute()
+
+
+class ClosingProvider:
+    """A provider that notes that it was closed, or takes for ever to."""
+
+    def __init__(self, provider: Provider, *, is_stuck: bool = False) -> None:
+        self._provider, self._is_stuck, self.name = provider, is_stuck, provider.name
+        self.closed = 0
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+        return self._provider.stream(request)
+
+    async def create(self, request: ModelRequest) -> TurnDone:
+        return await self._provider.create(request)
+
+    async def aclose(self) -> None:
+        self.closed += 1
+        if self._is_stuck:
+            await asyncio.Event().wait()
+        await self._provider.aclose()
+
+
+class RunWith(Run):
+    """A run that is given its provider."""
+
+    provider: ClosingProvider
+    is_stuck = False
+
+    def _open_provider(self, position: Mapping[str, Any] | None) -> Provider:
+        self.provider = ClosingProvider(super()._open_provider(position), is_stuck=self.is_stuck)
+        return self.provider
+
+
+@pytest.mark.parametrize("agent", ["developer", None])
+async def test_the_provider_is_closed_once_whatever_the_verdict(place: Place, agent: str | None) -> None:
+    """C-30: also of a run that fails."""
+    good = [DONE] if agent else [picks("developer"), DONE, judges("COMPLETE", summary="Done.")]
+    bad = says("developer", error={"code": "billing", "message": "no credit"})
+    for replies, outcome in ((good, "success"), ([bad] if agent else [picks("developer"), bad], "failure")):
+        made = place.run(*replies, agent=agent)
+        run = RunWith(made.settings, made.task, made.agent)
+        assert (await run.execute()).outcome == outcome
+        assert run.provider.closed == 1
+
+
+async def test_a_provider_that_does_not_close_keeps_no_run_from_its_end(place: Place) -> None:
+    """C-30: after the deadline the run is reported, with a note; the verdict stands."""
+    made = place.run(DONE)
+    run = RunWith(made.settings, made.task, made.agent)
+    run.is_stuck = True
+    async with asyncio.timeout(60):
+        report = await run.execute()
+    assert report.outcome == "success"
+    assert [note for note in report.notes if note.startswith("closing the provider failed")]

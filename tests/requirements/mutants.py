@@ -7,6 +7,7 @@ A table is a YAML file per document of the specification beside this module. An 
       find: "max_iterations: Bound = 50"
       replace: "max_iterations: Bound = 5"
       in: context.py        # only where the text stands in several files; a bare file name
+      everywhere: true      # replace it wherever it stands in that file, for a name that stands often
       also: [...]           # further edits {find, replace, in} of the same mutant
 
 `find` occurs exactly once in the shipped files, wherever they lie. A row that no edit of a shipped file can break is
@@ -21,6 +22,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -28,6 +30,8 @@ from tests.requirements.page import ROOT
 
 TABLES = Path(__file__).parent
 SHIPPED = ("rawko", "statecharts", "prompts")
+_REQUIRED = frozenset({"id", "breaks", "find", "replace"})
+_OPTIONAL = frozenset({"in", "everywhere", "also"})
 SUFFIXES = frozenset({".py", ".yaml", ".j2", ".feature"})
 
 
@@ -38,6 +42,7 @@ class Edit:
     find: str
     replace: str
     file: str = ""
+    is_everywhere: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,14 +84,9 @@ def load_mutants(folder: Path = TABLES) -> tuple[tuple[Mutant, ...], dict[str, s
             if set(entry) == {"id", "unbreakable"}:
                 unbreakable[identifier] = entry["unbreakable"]
                 continue
-            if (
-                not {"id", "breaks", "find", "replace"}
-                <= set(entry)
-                <= {"id", "breaks", "find", "replace", "in", "also"}
-            ):
-                raise MutantError(
-                    f"{path.name}: {identifier}: keys are id, breaks, find, replace, in, also; found {sorted(entry)}"
-                )
+            if not _REQUIRED <= set(entry) <= _REQUIRED | _OPTIONAL:
+                accepted = ", ".join(sorted(_REQUIRED | _OPTIONAL))
+                raise MutantError(f"{path.name}: {identifier}: keys are {accepted}; found {sorted(entry)}")
             edits = tuple(_edit(item) for item in (entry, *entry.get("also", ())))
             number = 1 + sum(mutant.id == identifier for mutant in mutants)
             mutants.append(Mutant(identifier, entry["breaks"], edits, number))
@@ -95,8 +95,9 @@ def load_mutants(folder: Path = TABLES) -> tuple[tuple[Mutant, ...], dict[str, s
     return tuple(mutants), unbreakable
 
 
-def _edit(entry: dict[str, str]) -> Edit:
-    return Edit(str(entry["find"]).rstrip("\n"), str(entry["replace"]).rstrip("\n"), entry.get("in", ""))
+def _edit(entry: dict[str, Any]) -> Edit:
+    find, replace = (str(entry[name]).rstrip("\n") for name in ("find", "replace"))
+    return Edit(find, replace, entry.get("in", ""), entry.get("everywhere", False))
 
 
 def shipped_texts(root: Path = ROOT) -> dict[Path, str]:
@@ -115,7 +116,7 @@ def mutated(mutant: Mutant, texts: dict[Path, str]) -> dict[Path, str]:
     for edit in mutant.edits:
         places = [path for path in texts if edit.find in texts[path] and edit.file in ("", path.name)]
         counted = sum(texts[path].count(edit.find) for path in places)
-        if counted != 1:
+        if counted != 1 and not (edit.is_everywhere and len(places) == 1):
             where = ", ".join(f"{path} ({texts[path].count(edit.find)})" for path in places) or "no file"
             raise MutantError(f"{mutant.name}: {edit.find!r} must stand in one place, and stands in {where}")
         (path,) = places
