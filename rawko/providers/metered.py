@@ -16,8 +16,11 @@ from typing import Any, Final
 
 from rawko.runtime.ports import ModelRequest, Provider, ProviderError, StreamEvent, TurnDone
 from rawko.vocabulary.budget import Budget
+from rawko.vocabulary.errors import BACKOFF_CAP_MS, RETRY_AFTER_CAP_MS, RETRYABLE_CODES
 from rawko.vocabulary.usage import Price, Usage
 
+_BACKOFF_BASE_MS: Final = 1_000
+"""First wait of the machines after a failed call, which doubles with each in a row."""
 _ROUNDING: Final = 1e-6
 """Of a token: sums of prices are not exact."""
 
@@ -63,6 +66,7 @@ class MeteredProvider:
         self._bounds = bounds or Bounds()
         self.usage: dict[str, Usage] = {}
         self._asked_as: dict[str, str] = {}
+        self._failures = 0
         self.name = inner.name
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
@@ -71,11 +75,13 @@ class MeteredProvider:
             async with aclosing(self._inner.stream(allowed)) as events:  # type: ignore[type-var]
                 async for event in events:
                     if isinstance(event, TurnDone):
+                        self._failures = 0
                         self._count(event.model, event.usage, asked_as=request.model)
                         self._check_whole(event, request, allowed)
                     yield event
         except ProviderError as error:
             self._count(request.model, error.usage, asked_as=request.model)
+            self._check_wait(error)
             raise
 
     async def create(self, request: ModelRequest) -> TurnDone:
@@ -84,7 +90,9 @@ class MeteredProvider:
             done = await self._inner.create(allowed)
         except ProviderError as error:
             self._count(request.model, error.usage, asked_as=request.model)
+            self._check_wait(error)
             raise
+        self._failures = 0
         self._count(done.model, done.usage, asked_as=request.model)
         self._check_whole(done, request, allowed)
         return done
@@ -132,6 +140,22 @@ class MeteredProvider:
         """
         if done.stop_reason == "max_tokens" and allowed.max_tokens < request.max_tokens:
             raise ProviderError(f"{self._used_up()}; the last answer was cut off by that.", code="budget")
+
+    def _check_wait(self, error: ProviderError) -> None:
+        """Refuse a wait before the next try that outlasts the time that is left: it would end in a refusal anyway.
+
+        Raises:
+            ProviderError: With the code `budget`; the failed call's usage is counted already.
+        """
+        most = self._bounds.budget.time_ms
+        if most is None or error.code not in RETRYABLE_CODES:
+            return
+        self._failures += 1
+        own = min(BACKOFF_CAP_MS, _BACKOFF_BASE_MS << min(self._failures - 1, 16))
+        wait, left = max(own, min(error.retry_after_ms or 0, RETRY_AFTER_CAP_MS)), most - self._bounds.elapsed_ms()
+        if wait >= left:
+            told = f"the next try would be due in {wait / 1000:g} s, and the budget leaves {max(left, 0) / 1000:.1f} s"
+            raise ProviderError(f"{error.message}; {told} of {most / 1000:g} s.", code="budget") from error
 
     def _used_up(self) -> str:
         budget, told = self._bounds.budget, []

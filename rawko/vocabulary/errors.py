@@ -36,6 +36,11 @@ RETRYABLE_CODES: frozenset[str] = frozenset(
 )
 """Codes after which the same request may succeed."""
 
+RETRY_AFTER_CAP_MS: int = 600_000
+"""Longest wait that a provider may impose; the event RETRY cuts any wait short."""
+BACKOFF_CAP_MS: int = 60_000
+"""Longest wait of our own."""
+
 
 class RecoveryOption(Data):
     """One thing the arbiter may do about an error."""

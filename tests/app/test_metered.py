@@ -13,6 +13,7 @@ from rawko.providers.scenario_file import parse_scenario
 from rawko.providers.scripted import ScriptedProvider
 from rawko.runtime.ports import ModelRequest, ProviderError, StopReason, StreamEvent, TurnDone
 from rawko.vocabulary.budget import Budget
+from rawko.vocabulary.errors import ProviderCode
 from rawko.vocabulary.messages import Message, user_text
 from rawko.vocabulary.usage import Price, Usage
 
@@ -132,6 +133,42 @@ async def test_no_call_overspends_by_more_than_what_it_sends(
         assert (provider.cost_usd({"asked": price}) or 0) <= budget.cost_usd + 100 * 30 / 1_000_000 + 1e-9
     if budget.tokens is not None:
         assert provider.total.total_tokens <= budget.tokens + 100
+
+
+class Failing(Talker):
+    """A provider whose calls fail and ask to wait."""
+
+    def __init__(self, code: ProviderCode, retry_after_ms: int | None) -> None:
+        super().__init__(1)
+        self.error = ProviderError("slow down", code=code, retry_after_ms=retry_after_ms)
+
+    async def create(self, request: ModelRequest) -> TurnDone:
+        raise self.error
+
+
+@pytest.mark.parametrize("is_streamed", [True, False])
+@pytest.mark.parametrize(
+    ("code", "retry_after_ms", "spent_ms", "told"),
+    [
+        ("rate_limited", 99_999_999_000, 0, "budget"),  # capped, and still longer than a minute
+        ("overloaded", 61_000, 0, "budget"),
+        ("rate_limited", 31_000, 30_000, "budget"),
+        ("rate_limited", 29_000, 30_000, "rate_limited"),
+        ("network_error", None, 59_500, "budget"),
+        ("network_error", None, 30_000, "network_error"),
+        ("authentication", None, 59_500, "authentication"),
+    ],
+)
+async def test_no_wait_outlasts_the_budget(
+    code: ProviderCode, retry_after_ms: int | None, spent_ms: int, told: str, is_streamed: bool
+) -> None:
+    bounds = Bounds(Budget(time="1m"), elapsed_ms=lambda: spent_ms)
+    provider = MeteredProvider(Failing(code, retry_after_ms), bounds=bounds)
+    with pytest.raises(ProviderError) as caught:
+        await (streamed(provider, REQUEST) if is_streamed else provider.create(REQUEST))
+    assert caught.value.code == told
+    assert caught.value.message.startswith("slow down")
+    assert ("the next try would be due in" in caught.value.message) == (told == "budget")
 
 
 async def test_half_an_answer_that_the_budget_cut_off_is_refused_and_counted() -> None:

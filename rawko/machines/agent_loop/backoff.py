@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
+from rawko.vocabulary.errors import RETRY_AFTER_CAP_MS
+
 _STEPS = 2**32
 
 
@@ -13,15 +15,15 @@ def backoff_ms(
     """Milliseconds to wait before retry number `retries` (from 1).
 
     Half of the exponential delay is fixed, half is jitter that `seed`, `key` and `retries` settle, so that a replay
-    waits as long and runs side by side do not. The provider's own wish counts where it is longer; the cap is for
-    our delay alone.
+    waits as long and runs side by side do not. The provider's own wish counts where it is longer, up to
+    `RETRY_AFTER_CAP_MS`; `cap_ms` is for our delay alone.
 
     Source: C-24, C-67.
     """
     exponent = min(max(retries, 1) - 1, 32)
     full = min(cap_ms, base_ms << exponent)
     own = full / 2 + full / 2 * _fraction(f"{seed}:{key}:{retries}")
-    return max(round(own), retry_after_ms or 0)
+    return max(round(own), min(retry_after_ms or 0, RETRY_AFTER_CAP_MS))
 
 
 def _fraction(text: str) -> float:

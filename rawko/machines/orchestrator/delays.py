@@ -9,11 +9,7 @@ from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.events import Event
 from rawko.interpreter.values import Record
 from rawko.machines.agent_loop.backoff import backoff_ms
-
-CAP_MS: Final = 60_000
-"""Longest wait of our own."""
-RETRY_AFTER_CAP_MS: Final = 600_000
-"""Longest wait that a provider may impose; the event RETRY cuts any wait short."""
+from rawko.vocabulary.errors import BACKOFF_CAP_MS
 
 _BASE_MS: Final[Mapping[str, int]] = {"provider_error": 1_000, "timeout": 1_000}
 _SHORT_BASE_MS: Final = 250
@@ -34,8 +30,8 @@ def retry_delay(context: Record, event: Event) -> int:
     return backoff_ms(
         context.consecutive_failures,
         base_ms=_BASE_MS.get(error.category, _SHORT_BASE_MS) if error is not None else _SHORT_BASE_MS,
-        cap_ms=CAP_MS,
+        cap_ms=BACKOFF_CAP_MS,
         seed=context.seed,
         key=str(context.total_failures),
-        retry_after_ms=None if asked_for is None else min(asked_for, RETRY_AFTER_CAP_MS),
+        retry_after_ms=asked_for,
     )

@@ -54,6 +54,7 @@ def test_the_delay_doubles_and_the_seed_spreads_it() -> None:
 
 def test_the_providers_own_wish_counts_where_it_is_longer() -> None:
     assert backoff_ms(1, base_ms=1000, cap_ms=60_000, seed=1, retry_after_ms=90_000) == 90_000
+    assert backoff_ms(1, base_ms=1000, cap_ms=60_000, seed=1, retry_after_ms=10**14) == 600_000
     assert backoff_ms(5, base_ms=1000, cap_ms=60_000, seed=1, retry_after_ms=1) >= 8_000
 
 

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from rawko.interpreter.events import Event
 from rawko.interpreter.values import Record, freeze
 from rawko.machines.orchestrator.context import OrchestratorContext
-from rawko.machines.orchestrator.delays import CAP_MS, RETRY_AFTER_CAP_MS, retry_delay
+from rawko.machines.orchestrator.delays import retry_delay
+from rawko.vocabulary.errors import BACKOFF_CAP_MS as CAP_MS
+from rawko.vocabulary.errors import RETRY_AFTER_CAP_MS
 
 
 def waited(**fields: Any) -> int:
