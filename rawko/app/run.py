@@ -13,6 +13,7 @@ from rawko.app import continuing, mail
 from rawko.app.assembly import Parts, Prepared, assemble, model_of
 from rawko.app.breakdown import HaltingWorkspace
 from rawko.app.driving import Driver, FirstWords, OverrideListener
+from rawko.app.following.channel import TextChannel
 from rawko.app.git import head_of
 from rawko.app.journals import begin_journal, open_journal
 from rawko.app.lookups.running import RunningLookups
@@ -37,6 +38,7 @@ from rawko.app.record import (
     forget_report,
     has_record,
     read_record,
+    runs_folder,
     write_record,
     write_report,
 )
@@ -135,6 +137,7 @@ class Run:
     _cancelled_by: str | None = None
     _meter: MeteredProvider | None = None
     _toolbox: Toolbox | None = None
+    _channel: TextChannel | None = None
     _lookups: RunningLookups = field(default_factory=lambda: RunningLookups(tuple))
     _stopwatch: Stopwatch = field(default_factory=Stopwatch)
     _legacy: continuing.Legacy | None = None
@@ -276,6 +279,8 @@ class Run:
             driver.first_words = self._first_words()
             await driver.drive(actor)
             files, diff = await witness.end(is_halted=driver.halted is not None)
+        if self._channel is not None:
+            self._channel.close()
         self._note_unused(actor, provider)
         problem = driver.halted or _breakdown(actor.error)
         if problem is not None:  # what was committed stands: it can go on from there
@@ -366,6 +371,8 @@ class Run:
         )
         session.stream.subscribe(see_row)
         session.stream.subscribe(driver.see)
+        self._channel = TextChannel(runs_folder(self.settings.state_dir) / self.id)
+        session.stream.subscribe(self._channel)
         if self.observe is not None:
             session.stream.subscribe(self.observe)
         snapshot = None

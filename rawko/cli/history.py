@@ -124,12 +124,12 @@ async def _print_log(run: str, *, is_whole: bool, as_json: bool, last: int | Non
     async for step in steps_of(record.settings, run) if last is None else last_steps(record.settings, run, last):
         is_left = line.leaves_behind(step.seq)
         if as_json:
-            print(visible_json({**_without_machines(step), "is_left_behind": is_left}))
+            print(visible_json({**without_machines(step), "is_left_behind": is_left}))
         elif is_whole or not _is_talk(step):
-            print(paint(_line(step, is_left), "dim") if is_left else _line(step, is_left))
+            print(paint(row_line(step, is_left), "dim") if is_left else row_line(step, is_left))
 
 
-def _without_machines(step: StepRecord) -> dict[str, object]:
+def without_machines(step: StepRecord) -> dict[str, object]:
     """The row; what a rewind holds of the machines is not for reading."""
     told = asdict(step)
     if jump_of(step) is not None:
@@ -142,7 +142,8 @@ def _is_talk(step: StepRecord) -> bool:
     return step.event is not None and step.event["name"] == "TEXT_DELTA"
 
 
-def _line(step: StepRecord, is_left: bool) -> str:
+def row_line(step: StepRecord, is_left: bool) -> str:
+    """A row in one line; `is_left`: a rewind has left it behind."""
     receipt = "" if step.receipt in (None, "taken") else f"  ({step.receipt})"
     when = datetime.fromtimestamp(step.time).strftime("%H:%M:%S")
     states = " ".join(step.configuration[1:])

@@ -49,9 +49,16 @@ def log(
         Optional[int],  # noqa: UP045
         typer.Option("-n", "--last", min=1, metavar="N", help="The latest N steps alone."),
     ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on as the run does, with the model's text as it arrives.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Every step whole, one JSON object each.")] = False,
 ) -> None:
     """Show what happened in a run, step by step: event, machine, states. `~` marks steps that a rewind left behind."""
+    if follow:
+        from rawko.cli.following.log import follow_command
+
+        raise typer.Exit(follow_command(run, as_json=json))
     from rawko.cli.history import log_command
 
     raise typer.Exit(log_command(run, is_whole=whole, as_json=json, last=last))

@@ -1,0 +1,139 @@
+"""What happens in a run from now on, for another process: rows and pieces of text in their order, until it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rawko.app.following.channel import LOCK, TEXTS
+from rawko.app.history import PAGE
+from rawko.app.journals import open_journal
+from rawko.app.mail import is_at_work
+from rawko.app.record import RunRecord
+from rawko.config import ConfigError
+from rawko.runtime.errors import JournalError
+from rawko.runtime.journal import Journal, StepRecord
+
+POLL_S: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of a model's text, said after a row."""
+
+    row: int
+    agent: str
+    text: str
+
+
+async def follow(record: RunRecord, after: int = 0) -> AsyncIterator[StepRecord | Piece]:
+    """Rows after a number and pieces of text as they come, each piece after the row that it followed.
+
+    Ends when no process has the run at work any more; of a run that none has, after its rows.
+
+    Raises:
+        ConfigError: The journal cannot be read.
+    """
+    run, folder = record.run, record.folder
+    texts = _Texts(folder / TEXTS)
+    journal: Journal = open_journal(record.settings)
+    try:
+        with _following(folder):
+            while True:
+                is_last = not is_at_work(record.settings, run)
+                for piece in texts.read():
+                    while after < piece.row and (found := await journal.rows(run, after, min(piece.row, after + PAGE))):
+                        for row in found:
+                            yield row
+                        after = found[-1].seq
+                    yield piece
+                while found := await journal.rows(run, after, after + PAGE):
+                    for row in found:
+                        yield row
+                    after = found[-1].seq
+                if is_last:
+                    return
+                await asyncio.sleep(POLL_S)
+    except JournalError as error:
+        raise ConfigError(str(error)) from error
+    finally:
+        texts.close()
+        await journal.aclose()  # type: ignore[attr-defined]
+
+
+@contextmanager
+def _following(folder: Path) -> Iterator[None]:
+    """Let the run know that somebody follows it."""
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise ConfigError(f"{folder / LOCK}: cannot be opened: {error.strerror}") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+class _Texts:
+    """Reads the pieces that are written from now on, over replacements of the file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor = -1
+        self._rest = b""
+        self._open()
+        if self._descriptor >= 0:
+            os.lseek(self._descriptor, 0, os.SEEK_END)
+
+    def read(self) -> Iterator[Piece]:
+        """The pieces that are there by now."""
+        yield from self._pieces()
+        while self._is_replaced():
+            yield from self._pieces()  # all of the old one was written before the new one came
+            self.close()
+            self._open()
+            yield from self._pieces()
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor, self._rest = -1, b""
+
+    def _open(self) -> None:
+        try:
+            self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            self._descriptor = -1
+
+    def _is_replaced(self) -> bool:
+        try:
+            now = self._path.stat()
+        except OSError:
+            return False
+        if self._descriptor < 0:
+            return True
+        mine = os.fstat(self._descriptor)
+        return (mine.st_ino, mine.st_dev) != (now.st_ino, now.st_dev)
+
+    def _pieces(self) -> Iterator[Piece]:
+        while self._descriptor >= 0 and (data := os.read(self._descriptor, 65_536)):
+            *lines, self._rest = (self._rest + data).split(b"\n")
+            for line in lines:
+                if (piece := _piece(line)) is not None:
+                    yield piece
+
+
+def _piece(line: bytes) -> Piece | None:
+    try:
+        data = json.loads(line)
+        return Piece(int(data["row"]), str(data["agent"]), str(data["text"]))
+    except (ValueError, KeyError, TypeError):
+        return None

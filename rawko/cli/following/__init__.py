@@ -1,0 +1,1 @@
+"""`rawko log RUN --follow`."""
