@@ -23,7 +23,6 @@ from rawko.tools.base import CommandSubject, PathSubject, Subject, Tool
 from rawko.tools.matching import HIDDEN_COMMAND, Fit, fit_command, fit_path
 from rawko.tools.rules import Rule
 from rawko.tools.sandbox.stand_ins import StandIns
-from rawko.tools.shell.reader import read_script
 from rawko.vocabulary.agent import ToolAccess
 from rawko.vocabulary.messages import ToolCall
 
@@ -149,6 +148,8 @@ def _concerns_commands(rule: Rule) -> bool:
 def _strictest_command(command: str, rules: Sequence[Rule], tool: Tool, held: Collection[Rule]) -> _Finding:
     """What the strictest of its commands gets. A doubt about a rule that the sandbox holds is none: should the command
     turn out to be a denied one, it is not executed."""
+    from rawko.tools.shell.reader import read_script  # here, because most starts of rawko read no command line
+
     script = read_script(command)
     commands = list(dict.fromkeys(script.commands))
     doubt = script.doubt or ("it holds too many commands" if len(commands) > _MAX_COMMANDS else "")

@@ -11,7 +11,6 @@ from rawko.patterns.commands import command_regex
 from rawko.patterns.globs import rule_regex
 from rawko.tools.base import PathSubject
 from rawko.tools.rules import Rule
-from rawko.tools.shell.running import run_by
 from rawko.tools.shell.words import SimpleCommand, base_name
 
 Fit = Literal["yes", "maybe", "no"]
@@ -41,6 +40,8 @@ def fit_command(rule: Rule, command: SimpleCommand) -> Fit:
         return "yes" if command.is_plain and regex.fullmatch(command.text) else "no"
     if not command.words:
         return "maybe"
+    from rawko.tools.shell.running import run_by  # here, because its tables take a while and most starts need none
+
     runs = run_by(command)
     if any(_is_meant(regex, one) for one in runs.certain):
         return "yes"
