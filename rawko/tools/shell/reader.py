@@ -58,7 +58,7 @@ _BRACED = re.compile(
 _HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 
 
-_UNKNOWN = Word("", is_literal=False, is_single=False)
+_UNKNOWN = Word("", is_literal=False, is_single=False, is_prefixed=False)
 _BRACE = Word("{", is_literal=False, is_single=False)
 
 
@@ -73,7 +73,7 @@ def _joined(parts: Sequence[Word]) -> Word:
     if hidden is None:
         return _literal(text)
     start = "".join(part.text for part in parts[:hidden]) + parts[hidden].start
-    return Word(text, False, start, all(part.is_single for part in parts))
+    return Word(text, False, start, all(part.is_single for part in parts), all(part.is_prefixed for part in parts))
 
 
 @dataclass(slots=True)
@@ -359,7 +359,8 @@ class _Reader:
                 begin = self._at
                 part = self._expansion()
                 # "$@" and its like are several words, or none.
-                parts.append(replace(part, is_single="@" not in self._text[begin : self._at]))
+                is_one = "@" not in self._text[begin : self._at]
+                parts.append(replace(part, is_single=is_one, is_prefixed=is_one))
             else:
                 parts.append(_literal(character))
                 self._at += 1
@@ -408,7 +409,8 @@ class _Reader:
         self._at = parameter.end() if parameter else self._at + 1
         if parameter is None:
             return _literal("$")
-        return Word("", is_literal=False, is_single=parameter.group() in ("$?", "$#", "$$"))
+        is_number = parameter.group() in ("$?", "$#", "$$")
+        return Word("", is_literal=False, is_single=is_number, is_prefixed=is_number)
 
     def _substitution(self) -> None:
         inside = self._arithmetic_inside(self._at + 1)

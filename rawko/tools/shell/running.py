@@ -388,7 +388,9 @@ def _without(word: Word, mark: str) -> Word:
     if not mark or mark not in word.text:
         return word
     known = word.text.partition(mark)[0]
-    return Word(word.text.replace(mark, ""), False, known if word.is_literal else word.start, word.is_single)
+    return Word(
+        word.text.replace(mark, ""), False, known if word.is_literal else word.start, word.is_single, word.is_prefixed
+    )
 
 
 _XARGS: Final = Prefix(

@@ -14,22 +14,24 @@ class Word:
         is_literal: What is written is what the command gets.
         start: Its known beginning, up to the first expansion.
         is_single: It is one word for certain; an expansion outside of quotes may become several, or none.
+        is_prefixed: Each word that it becomes begins with `start`: so do those of a pattern, not those of `$x`.
     """
 
     text: str
     is_literal: bool = True
     start: str = ""
     is_single: bool = True
+    is_prefixed: bool = True
 
     @property
     def may_be_option(self) -> bool:
         """Whether it may reach the command as an option, or as words with one among them."""
         if self.is_literal:
             return self.text.startswith("-")
-        return not self.is_single or self.start[:1] in ("", "-")
+        return not self.is_prefixed or self.start[:1] in ("", "-")
 
 
-HIDDEN_WORDS = Word("", is_literal=False, is_single=False)
+HIDDEN_WORDS = Word("", is_literal=False, is_single=False, is_prefixed=False)
 """Any number of words that cannot be read."""
 
 
