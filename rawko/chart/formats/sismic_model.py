@@ -60,7 +60,7 @@ def from_statechart(statechart: Statechart, *, sibling_order: SiblingOrder | Non
         raise ValueError(f"statechart {statechart.name!r} has no root state")
     order = sibling_order or _guessed_order(statechart)
     copier = _Copier(statechart, is_reversed=order == "imported")
-    copier.add(statechart.root, None)
+    copier.add(statechart.root)
     return sealed(
         Chart(
             name=str(statechart.name),
@@ -102,7 +102,14 @@ class _Copier:
         self.states: dict[str, State] = {}
         self.transitions: list[Transition] = []
 
-    def add(self, name: str, parent: str | None) -> None:
+    def add(self, root: str) -> None:
+        """Copy a state and all below it, in document order; they may nest deeper than Python's calls."""
+        waiting: list[tuple[str, str | None]] = [(root, None)]
+        while waiting:
+            name, parent = waiting.pop()
+            waiting += [(child, name) for child in reversed(self._add(name, parent))]
+
+    def _add(self, name: str, parent: str | None) -> list[str]:
         found: Any = self._statechart.state_for(name)
         children = list(self._statechart.children_for(name))
         if self._is_reversed:
@@ -122,8 +129,7 @@ class _Copier:
             contract=self._contract(found),
             position=self.position,
         )
-        for child in children:
-            self.add(child, name)
+        return children
 
     def _transition(self, found: SismicTransition) -> Transition:
         made = Transition(
