@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
+from rawko.app.exploration_guests import program_environment
+from rawko.config import Flags, load_settings
 from tests.cli.shell import Shell, call, says
 from tests.processes.test_keys import KEYS, THIEF
 
@@ -45,6 +48,14 @@ def test_commands_and_servers_of_a_run_and_its_resume_read_no_key(rawko: Shell) 
     beside, ours = looks[::2], looks[1::2]
     assert ours == ["FOUND []"] * 2, looks
     assert set(beside) <= {"FOUND []", "FOUND ['ptrace']"}, "it may be traced, and holds nothing"
+
+
+@pytest.mark.parametrize("is_models_choice", [True, False])
+def test_an_explored_program_has_none_of_our_keys(tmp_path: Path, is_models_choice: bool) -> None:
+    settings = load_settings(tmp_path, Flags(provider="scripted", scenario="fizzbuzz"), {"HOME": str(tmp_path), "PATH": "/bin", **KEYS})
+    seen = program_environment(settings, is_models_choice=is_models_choice)
+    assert not {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "RAWKO_JOURNAL_URL"} & seen.keys()
+    assert ("OPENAI_API_KEY" in seen) is not is_models_choice, "a program that the user drives has the user's"
 
 
 def test_a_configuration_cannot_hand_on_keys_by_a_pattern(rawko: Shell) -> None:

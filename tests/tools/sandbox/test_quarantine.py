@@ -246,3 +246,30 @@ async def test_nothing_can_be_typed_into_the_users_terminal(bash: Bash) -> None:
     finally:
         os.close(master)
         os.close(slave)
+
+
+async def test_a_workspace_that_is_the_home_folder_keeps_the_users_configuration(root: Path, state: Path) -> None:
+    (root / ".config" / "git").mkdir(parents=True)
+    mark = state.parent / "mark"
+    environ = {"PATH": os.environ["PATH"], "HOME": str(root)}
+    toolbox = build_toolbox(
+        root,
+        state_dir=state,
+        agents={"dev": ToolAccess()},
+        assume_yes=True,
+        is_confined=True,
+        environ=environ,
+    )
+    plant = (
+        f"git config --global core.fsmonitor 'touch {mark}; false'; "
+        f"git config --file .config/git/config core.fsmonitor 'touch {mark}; false'; "
+        f"mv .config c; mkdir -p .config/git; git config --file .config/git/config core.fsmonitor 'touch {mark}; false'"
+    )
+    done = await toolbox.run("dev", ToolCall(id="c", name="bash", input={"command": plant}))
+    assert "'.gitconfig' is obeyed by git later" in done.content
+    repository = state.parent / "repository"
+    repository.mkdir()
+    for words in (["init", "-q"], ["status"]):
+        subprocess.run(["git", *words], cwd=repository, env=environ, check=True, capture_output=True)  # noqa: ASYNC221
+    assert not mark.exists()
+    assert names(root) == [".config"]
