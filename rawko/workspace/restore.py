@@ -81,7 +81,7 @@ class Restorer:
                 if file.mode == MODE_LINK:
                     os.symlink(data, temporary, dir_fd=descriptor)
                 else:
-                    self._fill(descriptor, temporary, data, file.mode, before)
+                    self._fill(descriptor, temporary, data, file.mode, before, self._second_of(descriptor, name))
                 self._make_room(descriptor, name, before)
                 os.rename(temporary, name, src_dir_fd=descriptor, dst_dir_fd=descriptor)
             except BaseException:
@@ -89,7 +89,7 @@ class Restorer:
                 raise
         return File(file.mode, file.oid)
 
-    def _fill(self, folder: int, name: bytes, data: bytes, mode: int, before: int | None) -> None:
+    def _fill(self, folder: int, name: bytes, data: bytes, mode: int, before: int | None, replaced: int | None) -> None:
         handle = os.open(name, _NEW, 0o666, dir_fd=folder)
         with os.fdopen(handle, "wb") as file:
             kept = before if before is not None and stat.S_ISREG(before) else os.fstat(handle).st_mode
@@ -97,12 +97,21 @@ class Restorer:
             file.write(data)
             file.flush()
             # Whoever compares times by the second (compiled Python does) must see that this is another file.
-            os.utime(handle, (self._second, self._second))
+            second = self._second + (self._second == replaced)
+            os.utime(handle, (second, second))
 
     @staticmethod
     def _mode_of(folder: int, name: bytes) -> int | None:
         try:
             return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        except FileNotFoundError:
+            return None
+
+    @staticmethod
+    def _second_of(folder: int, name: bytes) -> int | None:
+        """The time of what will be replaced, which another process may have set to the very second that we would."""
+        try:
+            return int(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime)
         except FileNotFoundError:
             return None
 

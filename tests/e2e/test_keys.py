@@ -52,7 +52,9 @@ def test_commands_and_servers_of_a_run_and_its_resume_read_no_key(rawko: Shell) 
 
 @pytest.mark.parametrize("is_models_choice", [True, False])
 def test_an_explored_program_has_none_of_our_keys(tmp_path: Path, is_models_choice: bool) -> None:
-    settings = load_settings(tmp_path, Flags(provider="scripted", scenario="fizzbuzz"), {"HOME": str(tmp_path), "PATH": "/bin", **KEYS})
+    settings = load_settings(
+        tmp_path, Flags(provider="scripted", scenario="fizzbuzz"), {"HOME": str(tmp_path), "PATH": "/bin", **KEYS}
+    )
     seen = program_environment(settings, is_models_choice=is_models_choice)
     assert not {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "RAWKO_JOURNAL_URL"} & seen.keys()
     assert ("OPENAI_API_KEY" in seen) is not is_models_choice, "a program that the user drives has the user's"

@@ -232,7 +232,9 @@ def test_compiled_python_is_not_fooled(place: Place, store: SnapshotStore) -> No
     command = [sys.executable, "-c", "import module; print(module.value)"]
 
     def value() -> str:
-        return subprocess.run(command, cwd=place.workspace, capture_output=True, text=True, check=True).stdout.strip()
+        environ = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        done = subprocess.run(command, cwd=place.workspace, env=environ, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
 
     place.write(".gitignore", b"__pycache__\n")
     place.write("module.py", b"value = 1\n")
@@ -245,6 +247,21 @@ def test_compiled_python_is_not_fooled(place: Place, store: SnapshotStore) -> No
     for target, expected in ((first, "1"), (second, "2"), (first, "1")):
         store.restore(target)
         assert value() == expected
+
+
+def test_a_restored_file_has_another_time_than_the_one_that_it_replaces(place: Place, store: SnapshotStore) -> None:
+    """Also where that one's time is the very second that a restore gives its files: another process restored it."""
+    now = int(time.time())
+    for ahead in range(30):  # one of them is the second of the restore, however long that takes to begin
+        place.write(f"copy{ahead}.py", b"value = 1\n")
+    captured = store.capture()
+    for ahead in range(30):
+        place.write(f"copy{ahead}.py", b"value = 2\n")
+        os.utime(place.workspace / f"copy{ahead}.py", (now + ahead, now + ahead))
+    store.capture()
+    store.restore(captured)
+    for ahead in range(30):
+        assert int((place.workspace / f"copy{ahead}.py").stat().st_mtime) != now + ahead
 
 
 def test_an_incomplete_snapshot_is_refused_or_its_gaps_are_left_alone(place: Place) -> None:
