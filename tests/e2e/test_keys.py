@@ -26,7 +26,8 @@ done
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
 def test_commands_and_servers_of_a_run_and_its_resume_read_no_key(rawko: Shell) -> None:
     (rawko.folder / "thief.py").write_text(THIEF)
-    server = f"{sys.executable} thief.py $PPID > by_server; exit 1"
+    above = "$(sed 's/.*) //' /proc/$PPID/stat | cut -d' ' -f2)"  # beyond the process beside the server
+    server = f"{sys.executable} thief.py {above} > by_server; exit 1"
     rawko.write(".rawko/config.yaml", json.dumps({"mcp": {"thief": {"command": ["sh", "-c", server]}}}))
     scenario = rawko.scenario(
         says("developer", call("bash", command=LOOK)),
@@ -36,7 +37,7 @@ def test_commands_and_servers_of_a_run_and_its_resume_read_no_key(rawko: Shell) 
     )
     words = ("run", "Do it", "--agent", "developer", "--scenario", str(scenario), "--yes", "--json")
     keys = {name: value for name, value in KEYS.items() if name != "RAWKO_JOURNAL_URL"}
-    refused = rawko(*words, env=keys)
+    refused = rawko(*words, "--trust", env=keys)
     assert refused.code == 2, refused.text
     assert (rawko.folder / "by_server").read_text() == "FOUND []\n"
     (rawko.folder / ".rawko" / "config.yaml").unlink()
