@@ -6,6 +6,7 @@ What runs here never touches the user's index, work tree or HEAD: an index of it
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,10 @@ _ALONE = {
     "GIT_ALLOW_PROTOCOL": "none",  # a repository that lacks objects would fetch them with programs of its own choice
     "GIT_NO_LAZY_FETCH": "1",
 }
+
+
+_CONFIG = re.compile(rb"bad (numeric )?config|(unable to access|could not open|config).*(gitconfig|git/config)")
+"""What git says of settings that it cannot read."""
 
 
 class GitError(ConfigError):
@@ -130,6 +135,10 @@ def _run(words: Sequence[str], folder: Path, environ: Mapping[str, str], given: 
         raise GitError("there is no program 'git' on the PATH") from None
     except OSError as error:
         raise GitError(f"git cannot be started in {os.fspath(folder)!r}: {error.strerror}") from error
+    if done.returncode and "GIT_CONFIG_GLOBAL" not in environ and _CONFIG.search(done.stderr):
+        # Settings of the user or the system that cannot be read must stop nothing: then those of the repository count.
+        plain = {**environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+        return _run(words, folder, plain, given)
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip() or f"exit code {done.returncode}"
         raise GitError(f"git {_subcommand(words)}: {said}")

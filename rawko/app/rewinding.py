@@ -298,7 +298,7 @@ async def _carry_out(record: RunRecord, intent: _Intent, journal: Journal) -> Re
     except JournalError as error:
         raise ConfigError(f"run {record.run!r} cannot be set back: {error}") from error
     finally:
-        await workspace.aclose()
+        await workspace.aclose(is_cleaning=False)
     return Rewound(
         run=record.run,
         step=intent.step,

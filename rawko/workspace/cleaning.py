@@ -28,6 +28,8 @@ _NEW = "rawko-new"
 _MAX_PACKS = 8
 """From this many packs on they are made one: each costs every lookup a search."""
 
+_LOOSE_PER_FOLDER = 8
+"""About 2,000 loose objects in all: packing them takes some tenths of a second."""
 _AUTO_PER_FOLDER = 27
 """As git's gc.auto: ids are even, so 27 objects in one of 256 folders mean about 6,900 in all."""
 
@@ -86,6 +88,28 @@ def clean_if_many(state_dir: Path, repository: pygit2.Repository) -> None:
                 _clean(repository)
     except (OSError, WorkspaceError):
         pass
+
+
+def pack_if_many(state_dir: Path, repository: pygit2.Repository) -> bool:
+    """Pack what lies loose, and nothing else, if it is much and nobody is at work in the store; whether that was done.
+
+    It costs what the loose objects cost, however large the store is: nothing is searched for, and nothing dropped. A
+    run calls it as it grows, so that it never holds much more than what its packed state would.
+    """
+    try:
+        if len(os.listdir(Path(repository.path, "objects", "17"))) < _LOOSE_PER_FOLDER:  # noqa: PTH208 - only counted
+            return False
+        with FileLock(state_dir / "store.lock").alone_or_not() as is_held:
+            if not is_held:
+                return False
+            fresh = reopened(repository)
+            try:
+                _Cleaner(fresh).pack_loose()
+            finally:
+                fresh.free()
+        return True
+    except (OSError, WorkspaceError, pygit2.GitError):
+        return False
 
 
 def _clean(repository: pygit2.Repository) -> Cleaned:
@@ -152,6 +176,26 @@ class _Cleaner:
             raise WorkspaceError(f"the snapshot store is damaged: {error}; nothing was removed") from error
         except OSError as error:
             raise WorkspaceError(f"the snapshot store cannot be cleaned: {error}", path=str(self._folder)) from error
+
+    def pack_loose(self) -> None:
+        """Put all loose objects that are whole into one pack more."""
+        try:
+            self._drop_rests()
+            objects = Objects(self._repository)
+            loose = []
+            for oid in self._loose():
+                try:
+                    objects.check(oid)
+                    loose.append(oid)
+                except KeyError:  # damaged: it stays where it is, and is told when it is needed
+                    continue
+            if loose:
+                self._pack(loose)
+                mark_cleaned(self._repository)
+                for oid in loose:
+                    self._file(oid).unlink(missing_ok=True)
+        except (pygit2.GitError, KeyError, ValueError) as error:
+            raise WorkspaceError(f"the snapshot store is damaged: {error}; nothing was removed") from error
 
     def _drop_rests(self) -> None:
         """What killed processes left: half-written objects, and packs that nobody can find."""

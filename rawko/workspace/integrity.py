@@ -58,6 +58,7 @@ class Packs:
         self._folder = objects / "pack"
         self._found: tuple[tuple[str, int, int, int], ...] = ()
         self._problem: str | None = None
+        self._at: tuple[int, int] | None = None
 
     def check(self) -> None:
         """Make sure that what is read from packs is what was written.
@@ -65,12 +66,24 @@ class Packs:
         Raises:
             Damaged: A pack is not.
         """
-        found = tuple(sorted(self._seen()))
+        stamp = self._stamp()
+        if stamp is not None and stamp == self._at:
+            found = self._found
+        else:
+            found, self._at = tuple(sorted(self._seen())), stamp
         if found != self._found:
             self._problem = next((problem for name, *_ in found if (problem := self._problem_of(name))), None)
             self._found = found
         if self._problem is not None:
             raise Damaged(self._problem)
+
+    def _stamp(self) -> tuple[int, int] | None:
+        """What changes when a pack comes or goes: asked for each object, so it must be cheap."""
+        try:
+            seen = os.stat(self._folder)  # noqa: PTH116 - thousands of times
+        except OSError:
+            return None
+        return seen.st_mtime_ns, seen.st_ino
 
     def _seen(self) -> list[tuple[str, int, int, int]]:
         try:

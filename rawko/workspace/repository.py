@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 import pygit2
+from pygit2.enums import ConfigLevel
 
 from rawko.processes.private import make_private, narrow
 from rawko.runtime.ports import WorkspaceError
@@ -22,7 +23,7 @@ _SETTINGS = {
     "gc.auto": "0",
     "core.autocrlf": "false",
     "core.logAllRefUpdates": "false",
-    # The user's own settings are read too; these would change what a diff prints.
+    # Another program may have the user's own settings read, too; these would change what a diff prints.
     "core.abbrev": "7",
     "core.attributesFile": os.devnull,
     "core.quotePath": "true",
@@ -84,6 +85,7 @@ def open_repository(state_dir: Path) -> pygit2.Repository:
     mark = folder / "rawko-format"
     with FileLock(state_dir / "store.lock").alone():
         try:
+            _read_no_settings_of_users()
             if not mark.exists():
                 _make(folder, mark)
             found = mark.read_text().strip()
@@ -98,6 +100,13 @@ def open_repository(state_dir: Path) -> pygit2.Repository:
             raise WorkspaceError(
                 f"the snapshot store {str(folder)!r} cannot be opened: {error}", path=str(folder)
             ) from error
+
+
+def _read_no_settings_of_users() -> None:
+    """Repositories that are opened from here on do not read the settings of user and system: a defect in these, or a
+    file that cannot be read, must not stop anything, and nothing in them is for a private store."""
+    for level in (ConfigLevel.PROGRAMDATA, ConfigLevel.SYSTEM, ConfigLevel.XDG, ConfigLevel.GLOBAL):
+        pygit2.settings.search_path[level] = os.devnull
 
 
 def reopened(repository: pygit2.Repository) -> pygit2.Repository:

@@ -16,7 +16,7 @@ from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.workspace import diff
 from rawko.workspace.check import Checker
-from rawko.workspace.cleaning import clean_if_many
+from rawko.workspace.cleaning import clean_if_many, pack_if_many
 from rawko.workspace.history import History, Link, newest
 from rawko.workspace.locks import FileLock
 from rawko.workspace.look import Looker
@@ -256,12 +256,21 @@ class SnapshotStore:
         """Unified diff between two trees (or snapshots' commits), of some paths or of all. See `diff.unified`."""
         return diff.unified(self._repository, self._objects, before, after, paths)
 
-    def close(self) -> None:
-        """Give the run back. Safe to call twice."""
+    def pack_if_many(self) -> bool:
+        """Pack what lies loose in the store if it is much; whether that was done. See `cleaning.pack_if_many`."""
+        return self._is_open and pack_if_many(self._state, self._repository)
+
+    def close(self, *, is_cleaning: bool = True) -> None:
+        """Give the run back. Safe to call twice.
+
+        Args:
+            is_cleaning: Clean the store if there is much to clean; not where somebody waits.
+        """
         if self._is_open:
             self._is_open = False
             self._mirror = None
-            clean_if_many(self._state, self._repository)
+            if is_cleaning:
+                clean_if_many(self._state, self._repository)
             self._repository.free()
             self._run_lock.release()
 

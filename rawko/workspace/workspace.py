@@ -78,7 +78,10 @@ class SnapshotWorkspace:
             return self._store.capture(hints, label=label)
 
         try:
-            return await self._run(capture)
+            snapshot = await self._run(capture)
+            if not self._is_closed:
+                self._thread.submit(self._store.pack_if_many)  # nobody waits for it but the next call
+            return snapshot
         except asyncio.CancelledError:
             self._store.doubt()
             raise
@@ -134,11 +137,15 @@ class SnapshotWorkspace:
         """Snapshots of the run with their places in its journal; see `SnapshotStore.chain`."""
         return await self._run(lambda: self._store.chain(known))
 
-    async def aclose(self) -> None:
-        """Finish what has begun and give the run back. Safe to call twice."""
+    async def aclose(self, *, is_cleaning: bool = True) -> None:
+        """Finish what has begun and give the run back. Safe to call twice.
+
+        Args:
+            is_cleaning: See `SnapshotStore.close`.
+        """
         if not self._is_closed:
             self._is_closed = True
-            closing = asyncio.wrap_future(self._thread.submit(self._store.close))
+            closing = asyncio.wrap_future(self._thread.submit(lambda: self._store.close(is_cleaning=is_cleaning)))
             self._thread.shutdown(wait=False)
             await asyncio.shield(closing)
 

@@ -14,6 +14,7 @@ import pytest
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import Snapshot
 from rawko.workspace import SnapshotStore, clean
+from rawko.workspace.archive import Archive
 from rawko.workspace.objects import STREAM_FROM_BYTES
 from tests.workspace.conftest import Place
 
@@ -206,3 +207,25 @@ def test_a_store_with_many_objects_is_packed_when_a_run_ends(place: Place) -> No
     assert len(packs(place)) == 1
     with place.open() as store:
         assert store.capture().tree == store.log()[-1].tree
+
+
+def test_a_run_that_grows_packs_what_lies_loose(tmp_path: Path) -> None:
+    """So that it never holds much more than what its packed state would; it goes on with what is packed."""
+    work, state = tmp_path / "work", tmp_path / "state"
+    (work / "sub").mkdir(parents=True)
+    with SnapshotStore.open(work, state, run="run") as store:
+        packed = 0
+        for number in range(900):
+            (work / "sub" / f"{number % 40}.txt").write_text(f"{number}\n" * 20)
+            store.capture([f"sub/{number % 40}.txt"], label=str(number))
+            packed += store.pack_if_many()
+        assert packed >= 1
+        objects = state / "snapshots.git" / "objects"
+        loose = [path for path in objects.glob("??/*") if len(path.name) == 38]
+        assert len(loose) < 3_000
+        assert len(store.log()) == 900
+        store.restore(store.log()[5])
+        assert (work / "sub" / "5.txt").read_text() == "5\n" * 20
+    clean(state)
+    with Archive(state) as archive:
+        assert len(archive.snapshots("run")) >= 900
