@@ -84,6 +84,8 @@ def without_trust(data: Mapping[str, Any]) -> dict[str, Any]:
                 kept.setdefault(outer, {})[inner] = value
             else:
                 kept[outer] = value
+    if kept.get("headless") == "default" and not kept.get("default_answers"):
+        del kept["headless"]  # nothing is left to answer with: questions wait
     return kept
 
 

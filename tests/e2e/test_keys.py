@@ -35,7 +35,7 @@ def test_commands_and_servers_of_a_run_and_its_resume_read_no_key(rawko: Shell) 
         says("developer", call("bash", command=LOOK)),
         says("developer", call("complete", summary="Done.")),
     )
-    words = ("run", "Do it", "--agent", "developer", "--scenario", str(scenario), "--yes", "--json")
+    words = ("run", "Do it", "--agent", "developer", "--scenario", str(scenario), "--yes", "--json", "--trust")
     keys = {name: value for name, value in KEYS.items() if name != "RAWKO_JOURNAL_URL"}
     refused = rawko(*words, "--trust", env=keys)
     assert refused.code == 2, refused.text
@@ -43,7 +43,7 @@ def test_commands_and_servers_of_a_run_and_its_resume_read_no_key(rawko: Shell) 
     (rawko.folder / ".rawko" / "config.yaml").unlink()
     asked = rawko(*words, env=keys)
     assert asked.code == 4, asked.text
-    done = rawko("answer", asked.report["run"], "Yes.", "--json", env=keys)
+    done = rawko("answer", asked.report["run"], "Yes.", "--json", "--trust", env=keys)
     assert done.code == 0, done.text
     looks = (rawko.folder / "stolen").read_text().splitlines()
     beside, ours = looks[::2], looks[1::2]

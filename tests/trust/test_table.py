@@ -61,6 +61,13 @@ def test_without_trust_only_what_is_free_or_tightens_takes_effect(tmp_path: Path
     assert (found.max_iterations, found.bash.default_timeout_ms) == (3, 500)
 
 
+def test_answers_that_are_not_trusted_leave_questions_waiting(tmp_path: Path) -> None:
+    (tmp_path / ".rawko").mkdir()
+    (tmp_path / ".rawko" / "config.yaml").write_text("headless: default\ndefault_answers: {approval: once}\n")
+    found = load_settings(tmp_path, Flags(), {}, has_powers=False)
+    assert (found.headless, found.default_answers.approval) == ("park", None)
+
+
 @pytest.mark.parametrize("rule", ["allow *", " allow bash", "allow\tbash", "allow read(**) for developer in executing"])
 def test_no_spelling_of_an_allow_is_free(tmp_path: Path, rule: str) -> None:
     (tmp_path / ".rawko").mkdir()
