@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from rawko.app.lookups.running import RunningLookups
+from rawko.app.secrecy.session_secrets import session_secrets
 from rawko.chart import Chart, ChartError, find_chart, load_chart, shipped_charts
 from rawko.chart.check import check_chart
 from rawko.chart.lint import has_errors
@@ -19,6 +20,7 @@ from rawko.interpreter.interpreter import Interpreter
 from rawko.machines import agent_loop
 from rawko.processes.private import make_private
 from rawko.providers.endpoint import ANTHROPIC_URL, Endpoint, endpoint_from_env
+from rawko.providers.masked import MaskedProvider
 from rawko.runtime.errors import BindingsNotFound
 from rawko.runtime.ports import Provider, Toolbox, WorkspaceError
 from rawko.tools.lookups.port import RunLookups
@@ -28,6 +30,7 @@ from rawko.trust.settings import MAX_CASSETTE_BYTES, settings_items
 from rawko.trust.templates import ProjectTemplates
 from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.documents import Document, accepted
+from rawko.vocabulary.masking import Masker
 
 if TYPE_CHECKING:
     from rawko.providers.scenario import Scenario
@@ -48,7 +51,7 @@ MAX_IDLE_MS: Final = 300_000
 def open_provider(
     settings: Settings, position: Mapping[str, Any] | None = None, *, is_resumed: bool = False
 ) -> Provider:
-    """The provider that the settings ask for; what it answers is recorded where they say so.
+    """The provider that the settings ask for; what it answers is recorded where they say so, and holds no key.
 
     Args:
         position: How far a scenario or cassette has been played, or recorded, already.
@@ -57,6 +60,12 @@ def open_provider(
     Raises:
         ConfigError: No key and no endpoint, a key or an address that cannot be one, an unusable scenario or cassette.
     """
+    masker = Masker(session_secrets(settings.environ, settings.base_url))
+    provider = _recorded(settings, position, is_resumed=is_resumed)
+    return MaskedProvider(provider, masker) if masker else provider
+
+
+def _recorded(settings: Settings, position: Mapping[str, Any] | None, *, is_resumed: bool) -> Provider:
     if settings.record is None:
         return _open_provider(settings, position)
     from rawko.app.cassettes import record

@@ -11,6 +11,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+from rawko.vocabulary.masking import spellings
+
 MARK: Final = "{rawko:"
 """How every placeholder begins: `{rawko:workspace}`, `{rawko:secret OPENAI_API_KEY}`."""
 
@@ -135,7 +137,8 @@ def cleaner_for(workspace: Path, state_dir: Path, environ: Mapping[str, str]) ->
     places = {"workspace": str(workspace), "state": str(state_dir)}
     if environ.get("HOME"):
         places["home"] = environ["HOME"].rstrip("/")
-    return Cleaner(places, secrets_of(environ))
+    known = {one: name for value, name in secrets_of(environ).items() for one in spellings(value)}
+    return Cleaner(places, known)
 
 
 def _is_telling(path: str) -> bool:

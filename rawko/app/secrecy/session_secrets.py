@@ -1,0 +1,36 @@
+"""The keys and passwords of a session: what must be masked wherever it is echoed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import unquote, urlsplit
+
+from rawko.processes.keys import is_secret
+from rawko.vocabulary.masking import MIN_CHARS
+
+
+def session_secrets(environ: Mapping[str, str], *addresses: str | None) -> dict[str, str]:
+    """Names by secret value: of variables named like keys, and of the passwords in addresses.
+
+    Args:
+        addresses: URLs from settings, which may hold a password.
+    """
+    found: dict[str, str] = {}
+    for name, value in environ.items():
+        if "://" in value:
+            found |= dict.fromkeys(_passwords(value), name)
+        elif is_secret(name, value) and not value.startswith("/"):
+            found[value] = name
+    for address in addresses:
+        found |= dict.fromkeys(_passwords(address or ""), "password")
+    return {value: name for value, name in found.items() if len(value) >= MIN_CHARS}
+
+
+def _passwords(address: str) -> set[str]:
+    """The user's part of an address, where it has one: a password, as it is and decoded; or a token without one."""
+    try:
+        parts = urlsplit(address)
+        told = parts.password or parts.username or ""
+    except ValueError:
+        return set()
+    return {told, unquote(told)} - {""}

@@ -1,0 +1,74 @@
+"""A provider whose answers and errors hold no key of the session, in whatever spelling a server echoes it.
+
+All that a server says enters a run here, so that neither the terminal nor the journal, the report or a log has to mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+from rawko.runtime.ports import ModelRequest, Provider, ProviderError, StreamEvent, TextDelta, ThinkingDelta, TurnDone
+from rawko.vocabulary.masking import Masker
+from rawko.vocabulary.messages import Message
+
+
+class MaskedProvider:
+    """Passes calls on, and masks what comes back."""
+
+    def __init__(self, inner: Provider, masker: Masker) -> None:
+        self._inner = inner
+        self._masker = masker
+        self.name = inner.name
+
+    def __getattr__(self, name: str) -> Any:
+        """What else the provider offers: `position`, `unused`."""
+        return getattr(self._inner, name)
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+        text, thinking = self._masker.stream(), self._masker.stream()
+        try:
+            async with aclosing(self._inner.stream(request)) as events:  # type: ignore[type-var]
+                async for event in events:
+                    if isinstance(event, TextDelta):
+                        if shown := text.feed(event.text):
+                            yield TextDelta(shown)
+                    elif isinstance(event, ThinkingDelta):
+                        if shown := thinking.feed(event.text):
+                            yield ThinkingDelta(shown)
+                    else:
+                        if rest := thinking.end():
+                            yield ThinkingDelta(rest)
+                        if rest := text.end():
+                            yield TextDelta(rest)
+                        yield self._done(event)
+        except ProviderError as error:
+            raise self._failure(error) from None
+
+    async def create(self, request: ModelRequest) -> TurnDone:
+        try:
+            return self._done(await self._inner.create(request))
+        except ProviderError as error:
+            raise self._failure(error) from None
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def _done(self, done: TurnDone) -> TurnDone:
+        content = tuple(self._masker.json(block) for block in done.message.content)
+        return replace(
+            done, message=Message(role=done.message.role, content=content), model=self._masker.text(done.model)
+        )
+
+    def _failure(self, error: ProviderError) -> ProviderError:
+        """The error in other words, without the one behind it, whose words are the server's."""
+        return ProviderError(
+            self._masker.text(error.message),
+            code=error.code,
+            category=error.category,
+            retry_after_ms=error.retry_after_ms,
+            status=error.status,
+            usage=error.usage,
+        )

@@ -1,0 +1,34 @@
+"""A server that echoes a key: it stands in no output, no file of the state folder, and in no cassette."""
+
+from __future__ import annotations
+
+import base64
+from urllib.parse import quote
+
+from tests.cli.shell import Shell, call, says
+
+KEY = "sk-test/0123+456789=abcdef"
+SPELLINGS = (KEY, quote(KEY, safe=""), base64.b64encode(KEY.encode()).decode().rstrip("="), f"ANTHROPIC_API_KEY={KEY}")
+
+
+def test_a_key_that_is_echoed_stands_nowhere(rawko: Shell) -> None:
+    told = " | ".join(SPELLINGS)
+    scenario = rawko.scenario(
+        says("developer", call("bash", command=f"echo '{told}'"), text=f"I know {told}", thinking=f"hm {told}"),
+        {
+            "purpose": "agent:developer",
+            "error": {"code": "overloaded", "message": f"busy {told}", "retry_after": "1ms"},
+        },
+        says("developer", call("complete", summary=f"Done with {told}")),
+    )
+    cassette = rawko.folder.parent / "cassette.yaml"
+    words = ("run", "Work", "--agent", "developer", "--scenario", str(scenario), "--yes", "--record", str(cassette))
+    ended = rawko(*words, "--json", env={"ANTHROPIC_API_KEY": KEY})
+    assert ended.code == 0, ended.text
+    assert "[masked ANTHROPIC_API_KEY]" in ended.text
+    run = ended.report["run"]
+    shown = [ended.text, rawko("show", run).text, rawko("log", run, "--json").text, cassette.read_text("utf-8")]
+    files = [path.read_bytes().decode("latin-1") for path in rawko.state.rglob("*") if path.is_file()]
+    assert files
+    for spelling in SPELLINGS:
+        assert not [text for text in (*shown, *files) if spelling in text], spelling
