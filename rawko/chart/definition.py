@@ -457,9 +457,10 @@ class Chart:
     def descendants(self, state: str) -> tuple[str, ...]:
         """Proper descendants of a state in document order."""
         found: list[str] = []
-        for child in self.states[state].children:
-            found.append(child)
-            found.extend(self.descendants(child))
+        waiting = [*reversed(self.states[state].children)]
+        while waiting:
+            found.append(waiting.pop())
+            waiting += reversed(self.states[found[-1]].children)
         return tuple(found)
 
     def __deepcopy__(self, memo: object) -> Chart:

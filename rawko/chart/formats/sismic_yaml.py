@@ -14,6 +14,7 @@ import yaml
 from sismic.model import Transition as SismicTransition
 
 from rawko.chart.definition import Chart, State
+from rawko.chart.formats.depth import require_writable
 from rawko.chart.lowering import Lowered, losses, lower
 
 # Read as text by YAML 1.1 and 1.2 alike; everything else is quoted.
@@ -23,6 +24,7 @@ _WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n")
 
 def to_sismic_yaml(chart: Chart) -> str:
     """The chart in sismic's own YAML, states and transitions in the chart's order."""
+    require_writable(chart)
     return _head(chart) + dump({"statechart": _statechart(chart)})
 
 

@@ -35,6 +35,7 @@ from rawko.chart.definition import (
     Transition,
 )
 from rawko.chart.expressions import format_call, format_guard
+from rawko.chart.formats.depth import require_writable
 from rawko.chart.formats.yaml_layout import Layout, layout_of
 from rawko.chart.formats.yaml_text import Block, Rows, yaml_text
 from rawko.chart.grammar import PRIORITIES
@@ -50,6 +51,7 @@ def write_chart(chart: Chart) -> str:
         ValueError: The chart was made by a program and says something that the language has no way to write: a
             guard by name in a chart with Python code; two timers of one named delay.
     """
+    require_writable(chart)
     return yaml_text({"statechart": _Writer(is_code=chart.has_code).chart(chart)})
 
 

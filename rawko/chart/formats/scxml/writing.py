@@ -26,6 +26,7 @@ from rawko.chart.definition import (
     Transition,
 )
 from rawko.chart.expressions import format_guard
+from rawko.chart.formats.depth import require_writable
 from rawko.chart.formats.exchange import Exported
 from rawko.chart.formats.names import free_name
 from rawko.chart.formats.scxml import code_parts
@@ -40,6 +41,7 @@ from rawko.chart.lint.walk import leaves
 
 def export_scxml(chart: Chart) -> Exported:
     """The chart as an SCXML document, with what it loses."""
+    require_writable(chart)
     writer = _Writer(chart)
     text = "\n".join(writer.document())
     return Exported(text + "\n", writer.losses.sorted)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rawko.chart.definition import AssignAction, Chart, CodeValue, Invoke, Json, State
+from rawko.chart.formats.depth import require_writable
 from rawko.chart.formats.exchange import Exported, Losses
 from rawko.chart.formats.xstate.candidates import Candidates
 from rawko.chart.formats.xstate.functions import Functions
@@ -20,6 +21,7 @@ from rawko.chart.lint.selection import asked_per_leaf
 
 def export_xstate(chart: Chart) -> Exported:
     """The chart as XState's machine JSON, with what it loses."""
+    require_writable(chart)
     writer = _Writer(chart)
     text = json.dumps(writer.machine(), indent=2, ensure_ascii=False)
     return Exported(text + "\n", writer.losses.sorted)
