@@ -170,6 +170,7 @@ def held(tmp_path: Path, *texts: str) -> set[str]:
         (["deny bash(bash *)"], False),
         (["allow bash(ls*)", "deny bash(rm *)"], False),
         (["ask bash", "deny bash(rm *)"], False),
+        (["deny bash(*a* *)"], False),
     ],
 )
 def test_which_rules_are_held(tmp_path: Path, rules: list[str], expected: bool) -> None:

@@ -34,6 +34,8 @@ STANDARD: Final = (
 MULTI_CALL: Final = ("busybox", "toybox", "coreutils", "uutils")
 """Programs that are several, by the name that they are called by or by their first argument."""
 _REAL: Final = "/run/rawko-real"
+MAX_MOUNTS: Final = 300
+"""Of all rules together; with more nothing is mounted, and lines are read as without a sandbox."""
 _MAX_NAMES: Final = 40
 """Names of one program that is compared by name; one of more stays as it is."""
 _SYSTEM: Final = ("/usr/", "/bin/", "/sbin/")
@@ -107,7 +109,8 @@ class StandInMaker:
         options += self._without_multi_calls(programs, rules, shells, loose)
         whole = {rule for rule in rules if rule.decision == "deny" and rule.pattern and _is_whole(rule)}
         held = {rule for rule in whole - loose if _is_alone(rule, rules)}
-        return StandIns(tuple(options), frozenset(held))
+        # Three words are one mount; the time for them grows with the square of their number.
+        return StandIns(tuple(options), frozenset(held)) if len(options) <= 3 * MAX_MOUNTS else StandIns()
 
     def _programs(self) -> list[_Program]:
         """Every program of the machine that commands see, by its real file."""
