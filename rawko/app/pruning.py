@@ -220,7 +220,7 @@ def _remove_folders(settings: Settings, runs: Collection[str]) -> None:
         shutil.rmtree(running_folder(settings, run), ignore_errors=True)
         shutil.rmtree(outputs_folder(settings, run), ignore_errors=True)
         shutil.rmtree(settings.state_dir / "quarantine" / run, ignore_errors=True)
-        for ending in (".restore", ".restore.tmp", ".lock"):
+        for ending in (".restore", ".restore.tmp", ".modes", ".lock"):
             (settings.state_dir / "snapshots" / f"{run}{ending}").unlink(missing_ok=True)
         explorations.forget_lock(settings, run)
         shutil.rmtree(settings.state_dir / _DOOMED / run, ignore_errors=True)

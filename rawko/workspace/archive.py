@@ -20,6 +20,7 @@ from rawko.workspace import diff
 from rawko.workspace.history import History, Link, link_of, newest, read_commit, snapshot_of
 from rawko.workspace.locks import FileLock
 from rawko.workspace.mirror import Folder, Mirror
+from rawko.workspace.modes import Modes
 from rawko.workspace.names import check_run, to_text
 from rawko.workspace.objects import MODE_FOLDER, Objects
 from rawko.workspace.plan import plan
@@ -154,7 +155,9 @@ class Archive:
         """
         with self._held():
             steps = plan(self._objects, Folder(), bytes.fromhex(snapshot.tree)).steps
-            Restorer(folder, self._objects).apply(steps, lambda step, file: None)
+            Restorer(folder, self._objects, Modes(known=self._state.glob("*.modes"))).apply(
+                steps, lambda step, file: None
+            )
 
     def begin(self, run: str, snapshot: Snapshot, label: str) -> Snapshot:
         """Begin the history of a new run with the files of a snapshot; their contents are shared.

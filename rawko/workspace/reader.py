@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from rawko.runtime.ports import WorkspaceError
 from rawko.workspace.mirror import File, signature
+from rawko.workspace.modes import Modes
 from rawko.workspace.objects import MODE_EXECUTABLE, MODE_FILE, MODE_LINK, Objects, Unreadable
 
 RACY_NS = 20_000_000
@@ -49,6 +50,7 @@ class Reader:
         self._counters = counters
         self._skip = skip
         self._max_file_bytes = max_file_bytes
+        self.modes = Modes()
 
     def take(self, folder: int, name: bytes, seen: os.stat_result, path: bytes) -> File | None:
         """Store what a name holds; None for what is gone, special (FIFO, socket, device) or skipped.
@@ -63,7 +65,7 @@ class Reader:
         try:
             if kind == stat.S_IFLNK:
                 return self._take_link(folder, name, seen)
-            return self._take_file(folder, name)
+            return self._take_file(folder, name, path)
         except FileNotFoundError:
             return None
         except (OSError, Unreadable) as error:
@@ -76,7 +78,7 @@ class Reader:
         oid = self._objects.write_blob(os.readlink(name, dir_fd=folder))
         return File(MODE_LINK, oid, None if _is_racy(seen, now) else signature(seen))
 
-    def _take_file(self, folder: int, name: bytes) -> File | None:
+    def _take_file(self, folder: int, name: bytes, path: bytes) -> File | None:
         descriptor = os.open(name, _FILE, dir_fd=folder)
         try:
             for _ in range(_TRIES):
@@ -88,6 +90,7 @@ class Reader:
                     raise Unreadable("the file is too large")
                 oid = self._objects.write_file(descriptor, before.st_size)
                 if oid is not None:
+                    self.modes.note(path, stat.S_IMODE(before.st_mode) & 0o777)
                     is_settled = signature(os.fstat(descriptor)) == signature(before)
                     is_certain = is_settled and not _is_racy(before, now)
                     return File(_mode(before), oid, signature(before) if is_certain else None)

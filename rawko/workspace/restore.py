@@ -17,6 +17,7 @@ from pathlib import Path
 from rawko.workspace.check import failed
 from rawko.workspace.folders import OPEN_FOLDER, opened
 from rawko.workspace.mirror import File
+from rawko.workspace.modes import Modes
 from rawko.workspace.names import Parts
 from rawko.workspace.objects import MODE_EXECUTABLE, MODE_LINK, Objects
 from rawko.workspace.plan import Step, prefixes
@@ -28,9 +29,10 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 class Restorer:
     """Carries out plans in one workspace."""
 
-    def __init__(self, root: Path, objects: Objects) -> None:
+    def __init__(self, root: Path, objects: Objects, modes: Modes) -> None:
         self._root = root
         self._objects = objects
+        self._modes = modes
         self._second = 0
 
     def apply(self, steps: Sequence[Step], done: Callable[[Step, File | None], None]) -> None:
@@ -81,7 +83,9 @@ class Restorer:
                 if file.mode == MODE_LINK:
                     os.symlink(data, temporary, dir_fd=descriptor)
                 else:
-                    self._fill(descriptor, temporary, data, file.mode, before, self._second_of(descriptor, name))
+                    kept = before if before is not None and stat.S_ISREG(before) else None
+                    permissions = self._permissions_of(parts, file.mode, kept)
+                    self._fill(descriptor, temporary, data, permissions, self._second_of(descriptor, name))
                 self._make_room(descriptor, name, before)
                 os.rename(temporary, name, src_dir_fd=descriptor, dst_dir_fd=descriptor)
             except BaseException:
@@ -89,11 +93,15 @@ class Restorer:
                 raise
         return File(file.mode, file.oid)
 
-    def _fill(self, folder: int, name: bytes, data: bytes, mode: int, before: int | None, replaced: int | None) -> None:
-        handle = os.open(name, _NEW, 0o666, dir_fd=folder)
+    def _permissions_of(self, parts: Parts, mode: int, before: int | None) -> int:
+        """What a file may be, from what stands in its place; a new one as far as the umask lets it."""
+        kept = 0o666 & ~_umask() if before is None else before & 0o777
+        return self._modes.narrowed(b"/".join(parts), _permissions(mode, kept))
+
+    def _fill(self, folder: int, name: bytes, data: bytes, permissions: int, replaced: int | None) -> None:
+        handle = os.open(name, _NEW, permissions, dir_fd=folder)
         with os.fdopen(handle, "wb") as file:
-            kept = before if before is not None and stat.S_ISREG(before) else os.fstat(handle).st_mode
-            os.fchmod(handle, _permissions(mode, kept & 0o777))
+            os.fchmod(handle, permissions)
             file.write(data)
             file.flush()
             # Whoever compares times by the second (compiled Python does) must see that this is another file.
@@ -137,6 +145,18 @@ def _discard(folder: int, name: bytes) -> None:
         os.unlink(name, dir_fd=folder)
     except OSError:
         pass
+
+
+def _umask() -> int:
+    """Of this process: as Linux tells it; elsewhere only setting it tells it, to the narrowest meanwhile."""
+    try:
+        with open("/proc/self/status", "rb") as status:  # noqa: PTH123 - once per file
+            return int(next(line for line in status if line.startswith(b"Umask:")).split()[1], 8)
+    except (OSError, StopIteration, ValueError, IndexError):
+        pass
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def _permissions(mode: int, kept: int) -> int:

@@ -21,6 +21,7 @@ from rawko.workspace.history import History, Link, newest
 from rawko.workspace.locks import FileLock
 from rawko.workspace.look import Looker
 from rawko.workspace.mirror import File, Mirror
+from rawko.workspace.modes import Modes
 from rawko.workspace.names import Parts, check_run, to_parts, to_text
 from rawko.workspace.objects import Objects
 from rawko.workspace.pending import PendingRestore
@@ -75,7 +76,9 @@ class SnapshotStore:
             self._history = History(self._repository, self._objects, run)
             self._looker = Looker(root, self._objects, excluded=excluded, max_file_bytes=max_bytes)
             self._toucher = Toucher(self._looker)
-            self._restorer = Restorer(root, self._objects)
+            self._modes = Modes(state_dir / f"{run}.modes", state_dir.glob("*.modes"))
+            self._looker.reader.modes = self._modes
+            self._restorer = Restorer(root, self._objects, self._modes)
             self._checker = Checker(root, self._looker.reader)
             self._pending = PendingRestore(state_dir / f"{run}.restore")
             self._mirror: Mirror | None = None
@@ -156,6 +159,7 @@ class SnapshotStore:
 
     def _commit(self, mirror: Mirror, label: str, *, is_set_back: bool = False) -> Snapshot:
         tree = mirror.write(self._objects)
+        self._modes.flush()
         skipped = tuple(to_text(path) for path in sorted(self._looker.skipped))
         last = self._history.last
         if last is not None and last.tree == tree.hex() and last.skipped == skipped:
