@@ -85,7 +85,7 @@ def edit(rawko: Shell) -> list[str]:
     rawko.write("a.txt", "one\ntwo\n")
     rawko.write("new/b.txt", "b\n")
     (rawko.folder / os.fsdecode(b"bad\xff\nname")).write_text("x")
-    return [SINCE, "\n- added: bad\\udcff\\nname, new/b.txt\n- changed: a.txt"]
+    return [SINCE, '\n- added: "bad\\\\udcff\\\\nname", new/b.txt\n- changed: a.txt']
 
 
 @pytest.mark.parametrize("agent", ["developer", "tester"])
