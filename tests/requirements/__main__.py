@@ -24,6 +24,9 @@ from tests.requirements.mutants import Mutant, load_mutants, mutated, shipped_te
 from tests.requirements.page import Row, rows, scenarios
 from tests.requirements.tree import Tree, Trial
 
+SLOW = ("/e2e/", "/cli/", "/docs/", "/conformance/")
+"""Folders whose tests are run after the others that a row names."""
+
 
 def node_ids(row: Row) -> list[str]:
     """What pytest is given to run the tests that a row names: functions first, whole files later, slow folders last."""
@@ -31,7 +34,7 @@ def node_ids(row: Row) -> list[str]:
     for file, title in row.scenarios():
         names = [scenario_test_name(number, name) for number, name in scenarios(file, title)]
         ids += [f"{file}::{name}" for name in names] if title else [file]
-    return sorted(dict.fromkeys(ids), key=lambda name: ("/e2e/" in name or "/cli/" in name, "::" not in name))
+    return sorted(dict.fromkeys(ids), key=lambda name: (any(folder in name for folder in SLOW), "::" not in name))
 
 
 def verdict(trial: Trial) -> str:

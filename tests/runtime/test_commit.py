@@ -80,17 +80,19 @@ async def test_nothing_is_seen_or_started_before_the_step_is_committed() -> None
         log.clear()
         journal.gate, journal.reached = asyncio.Event(), asyncio.Event()
         actor.send("GO")
-        await asyncio.wait_for(journal.reached.wait(), 5)
-        for _ in range(50):
-            await asyncio.sleep(0)
-        assert log == []
-        with pytest.raises(SnapshotError, match="being committed"):
-            actor.snapshot()
-        waiting = asyncio.create_task(actor.take_snapshot())
-        for _ in range(50):
-            await asyncio.sleep(0)
-        assert not waiting.done(), "it waits for the end of the step"
-        journal.gate.set()
+        try:
+            await asyncio.wait_for(journal.reached.wait(), 5)
+            for _ in range(50):
+                await asyncio.sleep(0)
+            assert log == []
+            with pytest.raises(SnapshotError, match="being committed"):
+                actor.snapshot()
+            waiting = asyncio.create_task(actor.take_snapshot())
+            for _ in range(50):
+                await asyncio.sleep(0)
+            assert not waiting.done(), "it waits for the end of the step"
+        finally:
+            journal.gate.set()  # else the actor could not end, and a failed test would hang
         await actor.settle()
         assert log == ["inspected", "emit WENT", "log going", "step working", "job started"]
         assert (await waiting)["configuration"] == ["careful", "working"]
