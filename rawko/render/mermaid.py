@@ -17,6 +17,7 @@ from rawko.chart.definition import Chart, State, Transition
 from rawko.render.layout import Direction
 from rawko.render.view import View, make_view
 from rawko.render.words import actions_text, event_text, guard_text, timers_by_event
+from rawko.vocabulary.visible import visible_line
 
 MAX_LABEL = 80
 """Longest part of a label, in characters; what is longer is cut, so that a diagram stays one."""
@@ -25,6 +26,9 @@ _INDENT = "    "
 _ACTIVE = "stroke:#0072B2,stroke-width:4px"
 _DIRECTION = re.compile(r"direction(?=\s|$)", re.IGNORECASE)
 _PLAIN = frozenset(" _.,()/=+-?!'")
+_SPACES = re.compile(r"[ \t\r\n]+")
+_ODD = re.compile("[<>&%`{}#;|$]")
+"""Marks that mean something to Mermaid or to the page around it."""
 
 
 def to_mermaid(
@@ -55,7 +59,7 @@ def to_mermaid(
 
 def escaped(text: str) -> str:
     """Text for a label: one line, cut, with everything but letters, digits and a few marks as entities."""
-    line = " ".join(text.split())
+    line = _in_a_line(text)
     cut = line if len(line) <= MAX_LABEL else line[: MAX_LABEL - 1] + "…"
     # Mermaid's lexer takes `direction LR` for a statement wherever in a line it stands: break the word.
     words = {found.start() for found in _DIRECTION.finditer(cut)}
@@ -63,6 +67,21 @@ def escaped(text: str) -> str:
         each if (each.isalnum() or each in _PLAIN) and place not in words else f"#{ord(each)};"
         for place, each in enumerate(cut)
     )
+
+
+def _in_a_line(text: str) -> str:
+    return visible_line(" ".join(_SPACES.split(text)).strip(" "))
+
+
+def _yaml(title: str) -> str:
+    """The title as a YAML string. Mermaid looks for directives (`%%{init`) in all of the text, and a page that holds
+    it may read markup in it: what is not plain is written as YAML's own escape."""
+    told = json.dumps(_in_a_line(title), ensure_ascii=False)[1:-1]
+    return f'"{_ODD.sub(lambda found: _yaml_escaped(found[0]), told)}"'
+
+
+def _yaml_escaped(char: str) -> str:
+    return f"\\u{ord(char):04x}"
 
 
 class _Diagram:
@@ -75,7 +94,7 @@ class _Diagram:
 
     def lines(self, title: str) -> Iterator[str]:
         if title:
-            yield from ("---", f"title: {json.dumps(' '.join(title.split()), ensure_ascii=False)}", "---")
+            yield from ("---", f"title: {_yaml(title)}", "---")
         yield "stateDiagram-v2"
         yield from (_INDENT + line for line in self._body())
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from xml.etree import ElementTree
 
+import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rawko.chart import Chart, parse_chart
 from rawko.render import to_mermaid
+from rawko.render.draw import draw
 from rawko.render.mermaid import escaped
+from rawko.vocabulary.visible import visible_line
 
 CHART = """\
 statechart:
@@ -149,3 +154,35 @@ def _chart(state: str, event: str, log: str) -> Chart:
         f"statechart: {{name: {name}, root state: {{name: the root, initial: {name}, states: [{{name: {name}, "
         f"on entry: {{log: {log}}}, transitions: [{{event: {event}, target: {name}}}]}}]}}}}"
     )
+
+
+MARKUP = [
+    "<img src=x onerror=alert(1)>",
+    "</pre><script>alert(1)</script>",
+    '%%{init: {"securityLevel": "loose"}}%%',
+    "a]; click s0 call x()",
+    "&lt;img&gt; &#60;b&#62;",
+    "`code` $$x$$",
+    'a" as s9',
+]
+
+
+@pytest.mark.parametrize("text", MARKUP)
+def test_markup_in_names_is_text_in_every_format(text: str) -> None:
+    """Charts, states, events, guards' arguments and logs: shown as they are said, never obeyed."""
+    name = json.dumps(text)
+    chart = parse_chart(
+        f"statechart: {{name: {name}, root state: {{name: the root, initial: {name}, states: [{{name: {name}, "
+        f"on entry: {{log: {name}}}}}]}}}}"
+    )
+    _, head, body = to_mermaid(chart).split("---\n", 2)
+    assert yaml.safe_load(head)["title"] == visible_line(" ".join(text.split()))
+    assert head.count("\n") == 1
+    assert not set(head) & set("<>&%`{}#;|$\u202e\u200b"), head
+    assert not re.search(r"[<`&%$\u202e\u200b]|^\s*click", body, re.MULTILINE), body
+    for suffix in (".svg", ".dot", ".puml"):
+        drawn = str(draw(chart, suffix))
+        assert not set(drawn) & set("\u202e\u200b")
+        if suffix == ".svg":
+            assert "<img" not in drawn and "<script" not in drawn
+            ElementTree.fromstring(drawn)
