@@ -95,6 +95,8 @@ class Looker:
         is_changed = False
         for name, entry in rest:
             if is_git_name(name):
+                if name != b".git":  # git's own where case is folded, and somebody's elsewhere: told, and left alone
+                    self.skipped.add(place.prefix + name)
                 is_changed |= folder.forget(name)
             elif entry.is_dir(follow_symlinks=False):
                 is_changed |= self.look_at_folder(descriptor, folder, place, name)

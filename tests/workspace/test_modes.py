@@ -69,3 +69,17 @@ def test_a_file_that_was_opened_to_others_meanwhile_is_narrow_again(tmp_path: Pa
         (work / "key").write_text("two")
         store.restore(first)
     assert mode(work / "key") == 0o600
+
+
+def test_a_folder_called_as_git_s_own_in_another_case_is_told_and_left_alone(tmp_path: Path) -> None:
+    work, state = tmp_path / "work", tmp_path / "state"
+    (work / "sub" / ".GIT").mkdir(parents=True)
+    (work / "sub" / ".GIT" / "mine").write_text("mine")
+    (work / "sub" / "a").write_text("a")
+    with SnapshotStore.open(work, state, run="run") as store:
+        first = store.capture(label="first")
+        assert first.skipped == ("sub/.GIT",)
+        (work / "sub" / "a").unlink()
+        store.restore(first, allow_skipped=True)
+    assert (work / "sub" / "a").read_text() == "a"
+    assert (work / "sub" / ".GIT" / "mine").read_text() == "mine"
