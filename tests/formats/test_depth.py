@@ -1,4 +1,4 @@
-"""States inside each other: a machine takes thousands, a text some ninety; beyond, an error says where."""
+"""States inside each other: a machine takes thousands, a text 99; beyond, an error says where."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ WRITERS: dict[str, Callable[[Chart], object]] = {
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_text_takes_ninety_and_says_where_it_is_too_deep(name: str) -> None:
+def test_a_text_takes_99_and_says_where_it_is_too_deep(name: str) -> None:
     assert WRITERS[name](from_statechart(built(MAX_STATES_DEEP - 1)))
     for depth in (MAX_STATES_DEEP, 1_000, 1_500):
         with pytest.raises(ChartError, match=rf"too-deep: state 's{MAX_STATES_DEEP}' lies"):

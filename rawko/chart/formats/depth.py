@@ -6,7 +6,7 @@ from rawko.chart.definition import Chart
 from rawko.chart.errors import ChartDefinitionError
 from rawko.chart.lint.rules import finding
 
-MAX_STATES_DEEP = 90
+MAX_STATES_DEEP = 99
 """States inside each other in a text. A machine itself has no such limit: charts that are built take thousands."""
 
 
