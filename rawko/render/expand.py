@@ -70,9 +70,13 @@ def _with(diagram: Diagram, host: str, children: Sequence[Child], *, is_closed: 
     return Diagram(diagram.name, tuple(boxes), tuple(arrows), diagram.description)
 
 
+BLANK = "\ufffd"
+"""What stands for a name that has nothing to draw."""
+
+
 def _rows(word: str, names: Sequence[str]) -> tuple[Entry, ...]:
     lines = [""]
-    for name in names:
+    for name in (name if name.strip() else BLANK for name in names):
         if lines[-1] and len(lines[-1]) + len(name) + 2 > NAMES_CHARS:
             lines.append("")
         lines[-1] += f", {name}" if lines[-1] else name
