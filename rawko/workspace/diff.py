@@ -128,6 +128,9 @@ def _tree(repository: pygit2.Repository, objects: Objects, name: str) -> pygit2.
             objects.check(bytes(oid.raw))
         found = repository.get(pygit2.Oid(hex=name))
         if found is not None:
+            tree: pygit2.Oid | None = getattr(found, "tree_id", None)  # of a commit
+            if tree is not None:
+                objects.check(bytes(tree.raw))
             return found.peel(pygit2.Tree)
     except (pygit2.GitError, KeyError, ValueError) as error:
         raise WorkspaceError(f"{name!r} names no tree of the snapshot store: {error}") from error

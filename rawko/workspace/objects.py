@@ -50,7 +50,7 @@ class Objects:
 
     def __init__(self, repository: pygit2.Repository) -> None:
         self._folder = Path(repository.path) / "objects"
-        self._packs = Packs(self._folder)
+        self._stores = [(folder, Packs(folder)) for folder in (self._folder, *_alternates(self._folder))]
         self.use(repository)
 
     def use(self, repository: pygit2.Repository) -> None:
@@ -154,10 +154,11 @@ class Objects:
         Raises:
             KeyError: There is no such object, or it is damaged.
         """
-        found = read_loose(self._folder, oid)
-        if found is not None:
-            return found
-        self._packs.check()
+        for folder, _ in self._stores:
+            found = read_loose(folder, oid)
+            if found is not None:
+                return found
+        self._check_packs()
         try:
             return bytes(self._odb.read(pygit2.Oid(raw=oid))[1])
         except pygit2.GitError as error:
@@ -169,13 +170,26 @@ class Objects:
         Raises:
             KeyError: There is no such object, or it is damaged.
         """
-        if read_loose(self._folder, oid) is None:
-            self._packs.check()
+        if all(read_loose(folder, oid) is None for folder, _ in self._stores):
+            self._check_packs()
             if not self.has(oid):
                 raise KeyError(f"the object {oid.hex()[:12]} is missing")
 
+    def _check_packs(self) -> None:
+        for _, packs in self._stores:
+            packs.check()
+
     def has(self, oid: bytes) -> bool:
         return pygit2.Oid(raw=oid) in self._odb
+
+
+def _alternates(folder: Path) -> list[Path]:
+    """Where a store finds further objects; only one that is thrown away has any."""
+    try:
+        lines = (folder / "info" / "alternates").read_bytes().splitlines()
+    except OSError:
+        return []
+    return [Path(os.fsdecode(line)) for line in lines if line]
 
 
 def _pack(file: IO[bytes], header: bytes, descriptor: int, size: int) -> bytes | None:
