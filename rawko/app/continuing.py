@@ -155,19 +155,18 @@ async def changes_since(
 
 
 def _told(changes: Sequence[FileChange]) -> ChangedFiles:
-    """The first of them by name: each a single line, whatever its name holds."""
+    """The first of them by name; the prompt escapes what cannot be seen in one."""
     named = changes[:MAX_TOLD_CHANGES]
 
     def of(kind: str) -> tuple[str, ...]:
-        return tuple(_shown(change.path) for change in named if change.kind == kind)
+        return tuple(_cut(change.path) for change in named if change.kind == kind)
 
     more = len(changes) - len(named)
     return ChangedFiles(added=of("added"), modified=of("modified"), deleted=of("deleted"), more=more)
 
 
-def _shown(path: str) -> str:
-    text = "".join(one if one.isprintable() else repr(one)[1:-1] for one in path)
-    return text if len(text) <= MAX_PATH_CHARS else f"{text[:MAX_PATH_CHARS]}..."
+def _cut(path: str) -> str:
+    return path if len(path) <= MAX_PATH_CHARS else f"{path[:MAX_PATH_CHARS]}..."
 
 
 async def legacy_of(followed: Run, record: RunRecord) -> Legacy:

@@ -6,10 +6,10 @@ loaded, so that no template can run code, hang or fill the memory, whoever wrote
 text: what a task says in braces stays what it says (C-44).
 
 Nor does data become structure. Every value that a template shows passes one filter (`inline`): its further lines stand
-behind a bar, so that none of them starts a heading, a list, a fence or a section; names in a list are in one line,
-quoted where they hold what separates them. Two filters say otherwise: `delimited` puts a text verbatim between marks
-that no writer of a part of the prompt can know, and `whole` lets through what is structure itself (the user's own
-words, an agent's system prompt, a part that was rendered before).
+behind a bar, so that none of them starts a heading, a list, a fence or a section; names (`join`, `named`) are in one
+line, quoted where they hold what separates them. Two filters say otherwise: `delimited` puts a text verbatim between
+marks that no writer of a part of the prompt can know, and `whole` lets through what is structure itself (the user's
+own words, an agent's system prompt, a part that was rendered before).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NODES: Final = frozenset(
         "Filter", "Test", "Compare", "Operand", "And", "Or", "Not",
     }
 )  # fmt: skip
-_OWN_FILTERS: Final = frozenset({"delimited", "join", "whole"})
+_OWN_FILTERS: Final = frozenset({"delimited", "join", "named", "whole"})
 _FILTERS: Final = _OWN_FILTERS | {"default", "first", "last", "length", "lower", "trim", "upper"}
 _SECRET: Final = "-secret"
 """A placeholder that no template can name."""
@@ -60,7 +60,7 @@ _BREAKS: Final = re.compile("\n([ \t]*)")
 _MARK_LIKE: Final = re.compile(r"<(?=/?[A-Za-z][A-Za-z_-]*-[0-9A-Fa-f]{4,64}\s*>)")
 """The beginning of what could pass for a section's mark."""
 _AT_THE_START: Final = re.compile(r"[ \t]*(?:#|```|~~~|</?[A-Za-z]|[-*_=]{3,}[ \t]*(?:\n|\Z))")
-_QUOTED: Final = re.compile(r"[,;:\"'`\\\[\](){}<>*#|\n]|^\s|\s\Z|^\Z")
+_QUOTED: Final = re.compile("[,;:\"'`\\\\\\[\\](){}<>*#|\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\\s|\\s\\Z|^\\Z")
 _INDENT: Final = 4
 
 
@@ -144,7 +144,7 @@ class Prompts:
 
         Args:
             name: Of the template.
-            data: Exactly its placeholders, as JSON values; control characters in it are dropped.
+            data: Exactly its placeholders, as JSON values; control characters in texts are dropped, in names escaped.
 
         Raises:
             PromptError: The data lacks a placeholder or has another; a field does not exist; the prompt grows over
@@ -200,18 +200,25 @@ def inline(value: Any) -> Any:
     """
     if not isinstance(value, str) or isinstance(value, Whole):
         return value
-    text = visible(_unmarked(value))
+    text = visible(_unmarked(_plain(value)))
     text = _BREAKS.sub(lambda found: f"\n{found[1] or ' ' * _INDENT}| ", text)
     return f"| {text}" if _AT_THE_START.match(text) else text
 
 
 def listed(values: Any, separator: str = ", ") -> Whole:
-    """Names in one line, each as it is, or quoted as JSON where it holds what could pass for something else."""
-    return Whole(separator.join(_named(str(value)) for value in values))
+    """Names in one line, each as `named` writes it."""
+    return Whole(separator.join(named(value) for value in values))
 
 
-def _named(name: str) -> str:
-    return visible_json(_unmarked(name)) if _QUOTED.search(name) else visible_line(name)
+def named(value: Any) -> Whole:
+    """A name as it is, or quoted as JSON where it holds what could pass for something else or cannot be seen."""
+    name = str(value)
+    return Whole(visible_json(_unmarked(name)) if _QUOTED.search(name) else visible_line(name))
+
+
+def _plain(text: str) -> str:
+    """The text without control characters; other line ends become newlines."""
+    return _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _unmarked(text: str) -> str:
@@ -320,6 +327,10 @@ def _bound_loops(tree: nodes.Template) -> None:
         loop.iter = nodes.Filter(loop.iter, _EACH, [], [], None, None, lineno=loop.lineno)
 
 
+def _whole(value: Any) -> Whole:
+    return Whole(_plain(str(value)))
+
+
 def _each(value: Any) -> Any:
     from jinja2.exceptions import TemplateRuntimeError
     from jinja2.runtime import Undefined
@@ -364,7 +375,7 @@ def _environment() -> SandboxedEnvironment:
 
     @pass_context
     def between_marks(context: Any, text: Any, name: str = "text") -> Whole:
-        return delimited(str(text), name, context.resolve(_SECRET))
+        return delimited(_plain(str(text)), name, context.resolve(_SECRET))
 
     environment = DataEnvironment(
         finalize=inline,
@@ -376,7 +387,7 @@ def _environment() -> SandboxedEnvironment:
     )
     environment.globals.clear()
     environment.filters = {name: environment.filters[name] for name in _FILTERS - _OWN_FILTERS}
-    environment.filters |= {"delimited": between_marks, "join": listed, "whole": Whole, _EACH: _each}
+    environment.filters |= {"delimited": between_marks, "join": listed, "named": named, "whole": _whole, _EACH: _each}
     return environment
 
 
@@ -390,9 +401,9 @@ def _check_data(file: str, data: Mapping[str, Any], accepted: frozenset[str]) ->
 
 
 def _clean(value: Any) -> Any:
-    """The data as plain dicts and lists, its texts without control characters; other line ends become newlines."""
+    """The data as plain dicts, lists and texts; what cannot be shown of a text, its filter decides."""
     if isinstance(value, str):
-        return _CONTROLS.sub("", value.replace("\r\n", "\n").replace("\r", "\n"))
+        return str(value)
     if isinstance(value, Mapping):
         return {key: _clean(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)) or type(value).__name__ == "Vector":

@@ -84,8 +84,8 @@ def edit(rawko: Shell) -> list[str]:
     """Somebody else is at work between two runs; the lines that tell of it."""
     rawko.write("a.txt", "one\ntwo\n")
     rawko.write("new/b.txt", "b\n")
-    (rawko.folder / os.fsdecode(b"bad\xff\nname")).write_text("x")
-    return [SINCE, '\n- added: "bad\\\\udcff\\\\nname", new/b.txt\n- changed: a.txt']
+    (rawko.folder / os.fsdecode(b"bad\xff\nna\x1bme")).write_text("x")
+    return [SINCE, '\n- added: "bad\\udcff\\nna\\u001bme", new/b.txt\n- changed: a.txt']
 
 
 @pytest.mark.parametrize("agent", ["developer", "tester"])
