@@ -46,6 +46,27 @@ def test_an_agent_opens_what_another_reported_and_what_it_changed(rawko: Shell, 
     assert (early.code, "there is no text with the id 'iteration-1'" in early.err) == (2, True), early.text
 
 
+def test_the_arbiter_sees_what_the_last_run_changed_in_the_files(rawko: Shell, typed: Typed) -> None:
+    """AL-103, C-48: from the trees; what the agent says changes nothing. A run that changes no file has no list."""
+    rawko.write("old.txt", "1\n2\n3\n")
+    rawko.write("gone.txt", "x\n")
+    changed = ["Files changed:", "- added a.txt (+1 -0)", "- deleted gone.txt (+0 -1)", "- modified old.txt (+1 -2)"]
+    change = "printf 'a\\n' > a.txt; rm gone.txt; printf '1\\n4\\n' > old.txt"
+    replies = [
+        picks("developer"),
+        says("developer", call("bash", command=change)),
+        says("developer", call("complete", summary="I have deleted all.")),
+        {
+            **judges("SELECT_MODE", mode="reviewer", reason="look"),
+            "expect": {"last_message": "".join(f"    {line}\n" for line in changed)},
+        },
+        says("reviewer", call("complete", summary="Seen.")),
+        {**judges("COMPLETE", summary="All done."), "expect": {"last_message": "in all\n\n<output-"}},
+    ]
+    done = typed("run", "Work", "--scenario", str(rawko.scenario(*replies)), "--yes", "--json")
+    assert (done.code, done.report["notes"]) == (0, []), done.text
+
+
 def test_a_person_opens_the_result_of_a_tool(rawko: Shell, typed: Typed) -> None:
     rawko.write("long.txt", "".join(f"line {number}\n" for number in range(500)))
     replies = [

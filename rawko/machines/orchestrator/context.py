@@ -6,7 +6,7 @@ All of it is JSON (C-26). Times are epoch milliseconds of the interpreter's cloc
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -16,7 +16,7 @@ from rawko.vocabulary.base import Data
 from rawko.vocabulary.errors import ErrorContext
 from rawko.vocabulary.messages import Message
 from rawko.vocabulary.plan import Plan
-from rawko.vocabulary.snapshot import ChangedFiles
+from rawko.vocabulary.snapshot import ChangedFiles, FileChange
 from rawko.vocabulary.usage import Usage
 
 Outcome = Literal["success", "failure", "limit", "cancelled"]
@@ -25,6 +25,10 @@ ExecutionResult = Literal["success", "failure", "timeout", "cancelled", "limit"]
 Count = Annotated[int, Field(ge=0)]
 Bound = Annotated[int, Field(ge=1)]
 Milliseconds = Annotated[int, Field(ge=0)]
+
+
+MAX_CHANGES: Final = 20
+"""Changed files of a run that its entry describes; it names the others only."""
 
 
 class ExecutionEntry(Data):
@@ -39,6 +43,8 @@ class ExecutionEntry(Data):
         plan_step: The step that the run started on, from 1; None without a plan.
         steps_completed: Steps that became complete in the run, from 1.
         files_changed: From the trees before and after, never from prose (C-48).
+        changes: What became of the first `MAX_CHANGES` of them, with their lines; empty in older records, and where the
+            agent's machine gave names only (AL-103).
     """
 
     agent: str
@@ -52,6 +58,7 @@ class ExecutionEntry(Data):
     plan_step: Bound | None = None
     steps_completed: tuple[Bound, ...] = ()
     files_changed: tuple[str, ...] = ()
+    changes: tuple[FileChange, ...] = ()
     tree_before: str | None = None
     tree_after: str | None = None
 

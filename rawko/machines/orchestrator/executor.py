@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -12,13 +13,14 @@ from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.values import thaw
 from rawko.machines.agent_loop.inputs import agent_loop_input
 from rawko.machines.orchestrator.arbiter.prompt import error_data, plan_data, run_data
-from rawko.machines.orchestrator.context import Outcome
+from rawko.machines.orchestrator.context import MAX_CHANGES, Outcome
 from rawko.machines.prompts import Prompts
 from rawko.runtime.logic import ActorFailed, ChildFactory, ChildMachine, child_machine
 from rawko.vocabulary.agent import AgentDescription
 from rawko.vocabulary.base import Data
 from rawko.vocabulary.messages import Message
 from rawko.vocabulary.plan import Plan
+from rawko.vocabulary.snapshot import FileChange
 from rawko.vocabulary.usage import Usage
 
 FindMachine = Callable[[str], tuple[Chart, Bindings]]
@@ -73,6 +75,7 @@ class AgentResult(Data):
     Attributes:
         messages: Only what is new; where `is_compacted`, all that the conversation consists of from now on.
         plan_updates: A PlanPatch as data; whether it fits the plan is the chart's to ask (C-36).
+        changes: The first `MAX_CHANGES` of `files_changed` that came with more than their names.
     """
 
     outcome: Outcome
@@ -83,6 +86,7 @@ class AgentResult(Data):
     is_compacted: bool = False
     plan_updates: Any = None
     files_changed: tuple[str, ...] = ()
+    changes: tuple[FileChange, ...] = ()
     tree_before: str | None = None
     tree_after: str | None = None
 
@@ -93,6 +97,7 @@ _KEPT_OF_A_FAILED_RUN: Final = (
     "messages",
     "is_compacted",
     "files_changed",
+    "changes",
     "tree_before",
     "tree_after",
 )
@@ -108,7 +113,8 @@ def finished_run(output: Any) -> dict[str, Any]:
 
     Raises:
         ActorFailed: The outcome is failure; besides the error's own fields it has `summary`, `usage`, `messages`,
-            `is_compacted`, `files_changed`, `tree_before` and `tree_after` of the run. Or the output is no such result.
+            `is_compacted`, `files_changed`, `changes`, `tree_before` and `tree_after` of the run. Or the output is no
+            such result.
 
     Source: C-13, C-31, C-33, C-35, C-48.
     """
@@ -126,7 +132,9 @@ def _agent_result(output: Any) -> AgentResult:
     known = {name: told[name] for name in AgentResult.model_fields if told.get(name) is not None}
     try:
         known["messages"] = known.get("messages", [])[told.get("new_messages_from") or 0 :]
-        known["files_changed"] = [_path(change) for change in known.get("files_changed", ())]
+        changed = known.get("files_changed", ())
+        known["files_changed"] = [_path(change) for change in changed]
+        known["changes"] = list(islice(filter(_is_described, changed), MAX_CHANGES))
         return AgentResult.model_validate(known)
     except (ValidationError, TypeError, KeyError) as error:
         raise ActorFailed(_no_result(str(error))) from error
@@ -138,3 +146,7 @@ def _no_result(problem: str) -> dict[str, Any]:
 
 def _path(change: Any) -> Any:
     return change["path"] if isinstance(change, Mapping) else change
+
+
+def _is_described(change: Any) -> bool:
+    return isinstance(change, Mapping) and "kind" in change

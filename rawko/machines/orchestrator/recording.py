@@ -127,6 +127,7 @@ def _record(context: Record, event: Event, result: ExecutionResult, *, error: An
         plan_step=None if step is None else step["index"],
         steps_completed=_steps_completed(context, event) if result in ("success", "limit") else (),
         files_changed=tuple(left.get("files_changed") or ()),
+        changes=tuple(thaw(left.get("changes") or ())),
         tree_before=left.get("tree_before"),
         tree_after=left.get("tree_after"),
     ).to_json()

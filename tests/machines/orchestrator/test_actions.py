@@ -17,6 +17,7 @@ MakeEvent = Callable[..., Event]
 Run = Callable[..., dict[str, Any]]
 Act = Callable[..., "Outcome"]
 NOW = 1_000_000
+CHANGE = {"path": "a.py", "kind": "modified", "added_lines": 3, "removed_lines": 1, "is_binary": False}
 COST = {"input_tokens": 10, "output_tokens": 5, "cache_read_tokens": 3, "cache_write_tokens": 2, "calls": 1}
 DEVELOPER = {"name": "developer", "display_name": "", "when_to_use": ""}
 PLAN = {"steps": [{"index": 1, "description": "first"}, {"index": 2, "description": "second"}]}
@@ -210,10 +211,10 @@ def test_messages_are_appended_one_by_one(act: Act, where: str) -> None:
 
 
 def test_a_success_is_recorded_with_everything(act: Act) -> None:
-    """S3-052, C-31, C-34, C-48."""
+    """S3-052, C-31, C-34, C-48, AL-103."""
     done = {"steps": None, "step_updates": [{"index": 1, "status": "complete"}]}
     output = {
-        "outcome": "success", "summary": "did it", "usage": COST, "files_changed": ["a.py"],
+        "outcome": "success", "summary": "did it", "usage": COST, "files_changed": ["a.py"], "changes": [CHANGE],
         "tree_before": "t0", "tree_after": "t1", "plan_updates": done,
     }  # fmt: skip
     got = act(
@@ -232,6 +233,7 @@ def test_a_success_is_recorded_with_everything(act: Act) -> None:
         "plan_step": 1,
         "steps_completed": [1],
         "files_changed": ["a.py"],
+        "changes": [CHANGE],
         "tree_before": "t0",
         "tree_after": "t1",
     }
@@ -248,11 +250,15 @@ def test_a_limit_is_recorded_as_a_limit(act: Act) -> None:
 @pytest.mark.parametrize(("category", "result"), [("tool_failure", "failure"), ("timeout", "timeout")])
 def test_a_failure_keeps_what_the_run_said_and_cost(act: Act, category: str, result: str) -> None:
     """S3-053, C-15, C-17, C-31."""
-    reported = {"message": "boom", "category": category, "usage": COST, "summary": "half", "files_changed": ["a.py"]}
+    reported = {
+        "message": "boom", "category": category, "usage": COST, "summary": "half", "files_changed": ["a.py"],
+        "changes": [CHANGE],
+    }  # fmt: skip
     error = {"message": "boom", "category": category}
     got = act("record_failure", {"error": reported}, last_error=error, iteration_count=1, current_mode="dev")
     assert (got.entry["result"], got.entry["output"], got.entry["usage"]) == (result, "half", COST)
     assert (got.entry["error"]["category"], got.entry["files_changed"]) == (category, ["a.py"])
+    assert got.entry["changes"] == [CHANGE]
     assert got.emitted["AGENT_ERROR"]["agent"] == "dev"
     assert got.assigned == {}  # count_failure has added the tokens
 

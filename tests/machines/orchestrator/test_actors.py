@@ -24,6 +24,7 @@ from rawko.providers.scenario_file import parse_scenario
 from rawko.providers.scripted import ScriptedProvider
 from rawko.runtime.logic import ActorFailed, ChildFactory
 from rawko.runtime.ports import ModelRequest, StreamEvent, TurnDone
+from rawko.vocabulary.snapshot import FileChange
 
 MakeContext = Callable[..., Record]
 MakeEvent = Callable[..., Event]
@@ -316,8 +317,26 @@ def test_a_finished_run_hands_over_what_is_new() -> None:
     updates = {"step_updates": [{"index": 1, "status": "complete"}]}
     assert finished_run(freeze({"outcome": "success", "plan_updates": updates}))["plan_updates"] == updates
     assert (result["messages"], result["files_changed"]) == (SAID[2:], ["a.py", "b.py"])
+    assert result["changes"] == [FileChange(path="a.py", kind="added").to_json()]
     assert (result["outcome"], result["summary"], result["plan_updates"]) == ("success", "s", None)
     assert finished_run({"outcome": "success", "messages": SAID})["messages"] == SAID
+
+
+def test_of_many_changed_files_all_are_named_and_some_described() -> None:
+    """AL-103: what the journal holds of a run stays small; a failed run keeps it too."""
+    changed = [FileChange(path=f"{n:03}", kind="modified", added_lines=n).to_json() for n in range(100)]
+    for told in (
+        finished_run(freeze({"outcome": "success", "files_changed": changed})),
+        failed(finished_run, {"outcome": "failure", "files_changed": changed}),
+    ):
+        assert told["files_changed"] == [change["path"] for change in changed]
+        assert told["changes"] == changed[:20]
+
+
+def failed(finish: Any, output: Any) -> Any:
+    with pytest.raises(ActorFailed) as caught:
+        finish(freeze(output))
+    return caught.value.error
 
 
 @pytest.mark.parametrize(
@@ -331,6 +350,7 @@ def test_a_finished_run_hands_over_what_is_new() -> None:
         ({"outcome": "success", "messages": ["hello"]}, "messages.0"),
         ({"outcome": "success", "messages": 5}, "gave no usable result"),
         ({"outcome": "success", "files_changed": [{}]}, "gave no usable result"),
+        ({"outcome": "success", "files_changed": [{"path": "a", "kind": "eaten"}]}, "changes.0.kind"),
         ({"outcome": "success", "summary": 5}, "summary"),
         ({"outcome": "failure", "error": "boom"}, "error"),
     ],

@@ -18,6 +18,7 @@ from rawko.machines.orchestrator.arbiter.history import (
 from rawko.machines.orchestrator.context import ExecutionEntry
 
 Run = Callable[..., dict[str, Any]]
+CHANGE = {"path": "a.py", "kind": "modified", "added_lines": 3, "removed_lines": 1, "is_binary": False}
 
 
 def entries(results: str) -> list[dict[str, Any]]:
@@ -53,7 +54,7 @@ def test_a_summary_has_every_field(run: Run) -> None:
     error = {"message": "no", "category": "tool_failure", "tool": "bash", "plan_step": 2}
     entry = run(
         agent="developer", iteration=4, started_at=1000, completed_at=3500, result="failure", output="o" * 2500,
-        error=error, usage=usage, files_changed=["b.py", "a.py"], steps_completed=[2],
+        error=error, usage=usage, files_changed=["b.py", "a.py"], changes=[CHANGE], steps_completed=[2],
     )  # fmt: skip
     summary = build_execution_summary(entry, now_ms=9999, summary_chars=500, full_chars=2000).to_json()
     assert summary == {
@@ -66,6 +67,7 @@ def test_a_summary_has_every_field(run: Run) -> None:
             "full": "o" * 2000 + "...",
             "chars": 2500,
             "files_modified": ["b.py", "a.py"],
+            "changes": [CHANGE],
             "steps_completed": [2],
         },
         "error": {"message": "no", "category": "tool_failure", "step": 2, "tool": "bash", "recovery_options": []},
@@ -86,7 +88,18 @@ def test_empty_is_not_missing(run: Run) -> None:
 def test_files_stand_even_without_words(run: Run) -> None:
     """S6-031: key information is kept."""
     output = build_execution_summary(run(files_changed=["a.py"]), now_ms=0).to_json()["output"]
-    assert output == {"summary": None, "full": None, "chars": None, "files_modified": ["a.py"], "steps_completed": []}
+    assert output == {
+        "summary": None, "full": None, "chars": None, "files_modified": ["a.py"], "changes": [], "steps_completed": [],
+    }  # fmt: skip
+
+
+def test_only_the_last_execution_says_what_became_of_its_files(run: Run) -> None:
+    """AL-103; entries of older records have no such field."""
+    entry = run(files_changed=["b.py"], changes=[CHANGE])
+    built = build_execution_history([entry, entry], max_entries=2, now_ms=0)
+    assert [one.to_json()["output"]["changes"] for one in built] == [[], [CHANGE]]
+    older = {name: value for name, value in entry.items() if name != "changes"}
+    assert build_execution_summary(older, now_ms=0).to_json()["output"]["changes"] == []
 
 
 def test_what_still_runs_lasts_until_now(run: Run) -> None:

@@ -13,6 +13,7 @@ from rawko.machines.orchestrator.context import ExecutionResult
 from rawko.vocabulary.agent import RecentPerformance
 from rawko.vocabulary.base import Data
 from rawko.vocabulary.errors import Category, RecoveryOption
+from rawko.vocabulary.snapshot import FileChange
 
 FAILURES: Final = frozenset({"failure", "timeout"})
 FAILURES_TOLERATED: Final = 2
@@ -24,12 +25,14 @@ CUT: Final = "..."
 class OutputSummary(Data):
     """What an execution said and changed. `full` only where the whole is asked for; `summary` is None where it said
     nothing, which is not the same as "" (C-43). `chars` is the length of the whole, where the longer one of
-    them is cut, so that a reader is told where it can be opened (S6-102)."""
+    them is cut, so that a reader is told where it can be opened (S6-102). `changes` is what became of the first of the
+    `files_modified`, with their lines, from the run's trees (C-48, AL-103)."""
 
     summary: str | None = None
     full: str | None = None
     chars: int | None = None
     files_modified: tuple[str, ...] = ()
+    changes: tuple[FileChange, ...] = ()
     steps_completed: tuple[int, ...] = ()
 
 
@@ -78,6 +81,7 @@ def build_execution_summary(
     full_chars: int | None = None,
     include_output: bool = True,
     include_tokens: bool = True,
+    include_changes: bool = True,
 ) -> ExecutionSummary:
     """One execution, summarised.
 
@@ -85,6 +89,7 @@ def build_execution_summary(
         entry: An ExecutionEntry as data.
         now_ms: Epoch milliseconds, for the duration of one that still runs.
         full_chars: Cut of the whole output; None leaves it out.
+        include_changes: Whether to say what became of the changed files, beside their names.
 
     Source: S6-023, S6-030, S6-031, C-41, C-43.
     """
@@ -94,7 +99,7 @@ def build_execution_summary(
         iteration=entry["iteration"],
         status=entry["result"],
         duration_ms=max(0, (now_ms if ended is None else ended) - entry["started_at"]),
-        output=_output(entry, summary_chars, full_chars) if include_output else None,
+        output=_output(entry, summary_chars, full_chars, include_changes) if include_output else None,
         error=_error(entry["error"]),
         tokens=_tokens(entry["usage"]) if include_tokens else None,
         started_at=iso(entry["started_at"]),
@@ -102,7 +107,9 @@ def build_execution_summary(
     )
 
 
-def _output(entry: Mapping[str, Any], summary_chars: int, full_chars: int | None) -> OutputSummary | None:
+def _output(
+    entry: Mapping[str, Any], summary_chars: int, full_chars: int | None, include_changes: bool
+) -> OutputSummary | None:
     text, files, steps = entry["output"], tuple(entry["files_changed"]), tuple(entry["steps_completed"])
     if text is None and not files and not steps:
         return None
@@ -113,8 +120,13 @@ def _output(entry: Mapping[str, Any], summary_chars: int, full_chars: int | None
         if text is not None and len(text) > (summary_chars if full_chars is None else full_chars)
         else None,
         files_modified=files,
+        changes=_changes(entry) if include_changes else (),
         steps_completed=steps,
     )
+
+
+def _changes(entry: Mapping[str, Any]) -> tuple[FileChange, ...]:
+    return tuple(FileChange(**change) for change in entry.get("changes") or ())
 
 
 def _error(error: Mapping[str, Any] | None) -> ErrorSummary | None:
@@ -144,7 +156,7 @@ def build_execution_history(
     include_tokens: bool = False,
     summarize_failures: bool = True,
 ) -> tuple[ExecutionSummary, ...]:
-    """Summarise recent executions for the arbiter.
+    """Summarise recent executions for the arbiter; only the last one says what became of its files.
 
     Args:
         entries: Whole history, oldest first, as data.
@@ -171,6 +183,7 @@ def build_execution_history(
             summary_chars=chars(entries[index]["agent"]),
             include_output=include_output,
             include_tokens=include_tokens,
+            include_changes=index == len(entries) - 1,
         )
         for index in _selected(entries, max_entries, summarize_failures)
     )

@@ -77,10 +77,25 @@ def run_data(run: Mapping[str, Any]) -> dict[str, Any]:
         "full": worded(output.get("full")),
         "pointer": _pointer(run["iteration"], output.get("chars")),
         "files": list(output.get("files_modified") or ()),
+        "changes": _changes(output),
         "steps": list(output.get("steps_completed") or ()),
         "tokens": run["tokens"],
         "error": None if error is None else {**error, "message": _indented(worded(error["message"]), 4)},
     }
+
+
+def _changes(output: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What became of the changed files, from the run's trees; None where only their names are known, or not even they
+    (C-48, AL-103)."""
+    told = list(output.get("changes") or ())
+    if not told:
+        return None
+    return {"files": [_change(change) for change in told], "more": len(output["files_modified"]) - len(told)}
+
+
+def _change(change: Mapping[str, Any]) -> dict[str, Any]:
+    lines = "binary" if change["is_binary"] else f"+{change['added_lines']} -{change['removed_lines']}"
+    return {"path": change["path"], "kind": change["kind"], "lines": lines}
 
 
 def _pointer(iteration: int, chars: int | None) -> str | None:
