@@ -26,6 +26,7 @@ from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.base import Data
 from rawko.vocabulary.budget import Budget
 from rawko.vocabulary.documents import Defect, Document, DocumentError, accepted, read_document, read_text
+from rawko.vocabulary.rate import Rate
 from rawko.vocabulary.usage import Price
 
 FOLDER = ".rawko"
@@ -96,6 +97,7 @@ class ProjectConfig(Data):
     rules: tuple[str, ...] = ()
     prices: dict[str, Price] = Field(default_factory=dict)
     budget: Budget = Budget()
+    rate: Rate = Rate()
     context_window: Annotated[int, Field(ge=1000)] | None = None
     headless: Headless = "park"
     default_answers: DefaultAnswers = DefaultAnswers()
@@ -134,6 +136,7 @@ class Settings:
         project_instructions: Text of AGENTS.md or CLAUDE.md, or "".
         timeout_ms: Bound of one model call.
         budget: Of the whole run.
+        rate: Of tool calls and model calls, in a minute.
         context_window: Of the model, in tokens; None for what is known of the model.
         headless: What becomes of questions when nobody is there; `default_answers` are those of "default".
         cassette: The file that the provider of this name plays.
@@ -164,6 +167,7 @@ class Settings:
     assume_yes: bool
     project_instructions: str = ""
     budget: Budget = field(default_factory=Budget)
+    rate: Rate = field(default_factory=Rate)
     context_window: int | None = None
     headless: Headless = "park"
     default_answers: DefaultAnswers = field(default_factory=DefaultAnswers)
@@ -245,6 +249,7 @@ def load_settings(
         assume_yes=flags.assume_yes,
         project_instructions=project_instructions(project.files),
         budget=flags.budget.over(config.budget),
+        rate=config.rate,
         context_window=config.context_window,
         headless=_headless(flags, environ, config),
         default_answers=config.default_answers,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ class Parts:
 
     Attributes:
         out_of_time: Why no tool may be begun any more, or None.
+        pace: Waits until the rate limit lets a tool call pass; why it cannot, or None.
     """
 
     people: People
@@ -37,6 +38,7 @@ class Parts:
     provider: Any = None
     toolbox: Any = None
     workspace: Any = None
+    pace: Callable[[], Awaitable[str | None]] | None = None
 
 
 def model_of(settings: Settings) -> str:
@@ -75,6 +77,7 @@ def assemble(
         max_tokens=settings.max_tokens,
         context_window=lambda model: settings.context_window or context_window(model),
         out_of_time=parts.out_of_time,
+        pace=parts.pace,
     )
     machines = agent_machines(settings, agent_loop.bindings | agent_loop_actors.actors(ports))
     check_machines(settings, machines)

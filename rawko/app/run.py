@@ -48,7 +48,7 @@ from rawko.app.recovery.fit import Lost
 from rawko.app.recovery.halting import HaltingProvider
 from rawko.app.recovery.setback import lost_note, set_back
 from rawko.app.report import Report, Verdict, verdict_of
-from rawko.app.spending import Stopwatch, UntimedPeople, bounds_of, check_prices, default_price
+from rawko.app.spending import Stopwatch, UntimedPeople, bounds_of, check_prices, default_price, left_ms
 from rawko.app.standstill import StillProvider, StillToolbox, StillWorkspace
 from rawko.app.witness import Witness
 from rawko.config import ConfigError, Settings
@@ -60,10 +60,11 @@ from rawko.runtime.actor import Actor
 from rawko.runtime.errors import JournalError
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.journal import Journal
+from rawko.runtime.pacing import Pace
 from rawko.runtime.ports import Answer, People, Provider, Question, Toolbox, WorkspaceError
 from rawko.runtime.recorded import Recorded, read_recorded
 from rawko.runtime.replay import ReplayError, replay
-from rawko.runtime.session import LogWriter, Session
+from rawko.runtime.session import LogWriter, Session, write_structlog
 from rawko.runtime.shortage import shortage_of
 from rawko.tools.leftovers import Leftovers
 from rawko.vocabulary.documents import accepted
@@ -140,6 +141,7 @@ class Run:
     _channel: TextChannel | None = None
     _lookups: RunningLookups = field(default_factory=lambda: RunningLookups(tuple))
     _stopwatch: Stopwatch = field(default_factory=Stopwatch)
+    _paces: Mapping[str, Pace] = field(default_factory=dict)
     _legacy: continuing.Legacy | None = None
     _changes: ChangedFiles | None = None
     _resumed_from: Mapping[str, Any] | None = None
@@ -198,7 +200,9 @@ class Run:
         """
         prompt = self.task if self._has_task_as_input else ""
         people = UntimedPeople(self.people, self._stopwatch)
-        parts = Parts(people, self._out_of_time, provider, toolbox, workspace)
+        tools = self._paces.get("tools")
+        pace = None if tools is None else tools.admit
+        parts = Parts(people, self._out_of_time, provider, toolbox, workspace, pace)
         return assemble(self.settings, self.id, self.agent, prompt, parts, is_interactive=self.is_interactive)
 
     def cancel(self, who: str = "") -> None:
@@ -259,7 +263,9 @@ class Run:
             noted = None if stores is None or stores.recorded is None else stores.recorded.notes
             provider = self._open_provider(noted["position"] if noted else None)
             parts.push_async_callback(self._close, provider.aclose, "provider")
-            self._meter = meter = MeteredProvider(provider, bounds=bounds_of(self.settings, self._stopwatch))
+            self._paces = self._new_paces(noted)
+            bounds = bounds_of(self.settings, self._stopwatch)
+            self._meter = meter = MeteredProvider(provider, bounds=bounds, pace=self._paces["calls"])
             if noted:
                 meter.take_up(noted)
                 self._stopwatch.take_up(noted)
@@ -308,6 +314,22 @@ class Run:
         if self.is_cancel or self._cancelled_by is not None:
             driver.cancel(self._cancelled_by or "")
         return driver
+
+    def _new_paces(self, noted: Mapping[str, Any] | None) -> Mapping[str, Pace]:
+        """The rate limits, with what an earlier process has counted; its last model call may not be among that."""
+        rate, wrote = self.settings.rate, self.log or write_structlog
+        most = {"tools": ("tool calls", rate.tools_per_minute), "calls": ("model calls", rate.calls_per_minute)}
+        paces = {}
+        for name, (what, per_minute) in most.items():
+            paces[name] = pace = Pace(
+                what,
+                per_minute,
+                left_ms=lambda: left_ms(self.settings, self._stopwatch),
+                tell=lambda text: wrote("info", f"[rawko] {text}", {}),
+            )
+            if noted:
+                pace.take_up(noted.get("paces") or {}, name, is_unsure=name == "calls")
+        return paces
 
     def _open_provider(self, position: Mapping[str, Any] | None) -> Provider:
         if self.is_cancel:
@@ -364,7 +386,7 @@ class Run:
             run=self.id,
             log=self.log,
             journal=stores.journal,
-            notes=lambda: {**meter.notes(), **tool_notes(toolbox), **_files_noted(real)},
+            notes=lambda: {**meter.notes(), **tool_notes(toolbox), **_files_noted(real), **self._pace_notes()},
             transient=agent_loop.TRANSIENT_EVENTS,
             recorded=stores.recorded or Recorded(self.id, None, ()),  # a new run finds none of its name
             monitors=agent_loop_monitors(),
@@ -383,6 +405,11 @@ class Run:
                 raise ConfigError(f"run {self.id!r} cannot be resumed: {error}") from error
         self._resumed_from = snapshot
         return Actor(chart, bindings, input=given, session=session, snapshot=snapshot)
+
+    def _pace_notes(self) -> dict[str, Any]:
+        """When the last calls passed, by their rate limits; nothing where there are none."""
+        noted = {name: times for name, pace in self._paces.items() if (times := pace.notes())}
+        return {"paces": noted} if noted else {}
 
     def _out_of_time(self) -> str | None:
         return None if self._meter is None else self._meter.out_of_time()

@@ -72,6 +72,12 @@ def bounds_of(settings: Settings, watch: Stopwatch) -> Bounds:
     return Bounds(settings.budget, settings.prices, default_price(settings), watch.elapsed_ms)
 
 
+def left_ms(settings: Settings, watch: Stopwatch) -> int | None:
+    """What is left of the run's time; None where it is not bounded."""
+    most = settings.budget.time_ms
+    return None if most is None else most - watch.elapsed_ms()
+
+
 def check_prices(settings: Settings, agent: str | None) -> None:
     """Refuse a bound on the cost that could not be kept, because a model's price is not known.
 

@@ -14,6 +14,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from rawko.runtime.pacing import Pace
 from rawko.runtime.ports import ModelRequest, Provider, ProviderError, StreamEvent, TurnDone
 from rawko.vocabulary.budget import Budget
 from rawko.vocabulary.errors import BACKOFF_CAP_MS, RETRY_AFTER_CAP_MS, RETRYABLE_CODES
@@ -52,6 +53,7 @@ class MeteredProvider:
         inner: Who answers.
         on_usage: Told of every call's end: (model, its usage).
         bounds: Of the run; without them nothing is refused.
+        pace: How many calls may be made in a minute; without it, as many as are asked for.
     """
 
     def __init__(
@@ -60,17 +62,19 @@ class MeteredProvider:
         on_usage: Callable[[str, Usage], None] | None = None,
         *,
         bounds: Bounds | None = None,
+        pace: Pace | None = None,
     ) -> None:
         self._inner = inner
         self._on_usage = on_usage
         self._bounds = bounds or Bounds()
+        self._pace = pace
         self.usage: dict[str, Usage] = {}
         self._asked_as: dict[str, str] = {}
         self._failures = 0
         self.name = inner.name
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
-        allowed = self._allowed(request)
+        allowed = await self._admitted(request)
         try:
             async with aclosing(self._inner.stream(allowed)) as events:  # type: ignore[type-var]
                 async for event in events:
@@ -85,7 +89,7 @@ class MeteredProvider:
             raise
 
     async def create(self, request: ModelRequest) -> TurnDone:
-        allowed = self._allowed(request)
+        allowed = await self._admitted(request)
         try:
             done = await self._inner.create(allowed)
         except ProviderError as error:
@@ -101,6 +105,19 @@ class MeteredProvider:
         await self._inner.aclose()
 
     # ------------------------------------------------------------ the budget
+
+    async def _admitted(self, request: ModelRequest) -> ModelRequest:
+        """The request as `_allowed` bounds it, once the rate limit lets it pass.
+
+        Raises:
+            ProviderError: With the code `budget`: there is none for it, or not enough time for the wait.
+        """
+        allowed = self._allowed(request)
+        if self._pace is None:
+            return allowed
+        if (problem := await self._pace.admit()) is not None:
+            raise ProviderError(problem, code="budget")
+        return self._allowed(request)
 
     def _allowed(self, request: ModelRequest) -> ModelRequest:
         """The request, bounded by the time that is left, and its answer by the tokens and the money.

@@ -32,6 +32,7 @@ TABLE: Final[Mapping[str, tuple[Standing, str]]] = {
     "rules": ("trust", "`deny` and `ask` are free: they only tighten; an `allow` covers the list as it stands"),
     "prices": ("trust", "only with `--max-cost`, which is counted with them; else free"),
     "budget": ("free", "a limit; the command line's is over it"),
+    "rate": ("free", "a limit"),
     "context_window": ("free", "a limit"),
     "headless": ("free", "`park` and `fail` give no answer; what `default` answers is `default_answers`"),
     "default_answers.clarify": ("free", "text for the model"),

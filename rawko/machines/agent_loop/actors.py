@@ -6,7 +6,7 @@ Each is a thin adapter between a port and the machine: JSON in, JSON out, a port
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -64,6 +64,7 @@ class AgentLoopPorts:
         max_tokens: Bound of one answer, in tokens.
         context_window: Tokens of a model's window, where that is known.
         out_of_time: Why no tool may be begun any more, or None.
+        pace: Waits until the rate limit lets a tool call pass; why it cannot, or None.
     """
 
     provider: Provider
@@ -77,6 +78,7 @@ class AgentLoopPorts:
     max_tokens: int = 8192
     context_window: Callable[[str], int | None] = field(default=lambda _: None)
     out_of_time: Callable[[], str | None] = field(default=lambda: None)
+    pace: Callable[[], Awaitable[str | None]] | None = None
 
 
 def actors(ports: AgentLoopPorts) -> Bindings:
@@ -230,10 +232,12 @@ def _config(ports: AgentLoopPorts, name: str) -> AgentConfig:
 
 
 async def _check_gate(ports: AgentLoopPorts, input: Mapping[str, Any]) -> dict[str, Any]:
-    """The gate's verdict on the call; none where the run's time is used up."""
+    """The gate's verdict on the call, once the rate limit lets it pass; none where the run's time is used up."""
     if (problem := ports.out_of_time()) is not None:
         raise ActorFailed(ErrorContext(message=problem, category="timeout", code="budget"))
     verdict = ports.toolbox.check(input["agent"], _call(input))
+    if verdict.decision != "deny" and ports.pace is not None and (problem := await ports.pace()) is not None:
+        raise ActorFailed(ErrorContext(message=problem, category="timeout", code="budget"))
     return {"decision": verdict.decision, "rule": verdict.rule, "reason": verdict.reason}
 
 

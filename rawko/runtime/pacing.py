@@ -1,0 +1,89 @@
+"""A rate limit: how long the next one has to wait so that no 60 seconds hold more than so many.
+
+Times are those of the machine's calendar clock, since they outlive the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+WINDOW_S: Final = 60.0
+
+
+def _unbounded() -> int | None:
+    return None
+
+
+class Pace:
+    """Lets so many pass in a minute; the others wait, in the order in which they came.
+
+    Args:
+        what: What is counted, in words: "tool calls".
+        per_minute: How many; None: no limit.
+        left_ms: What is left of the run's time; None where that is not bounded.
+        tell: Told of each wait, in words, before it begins.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        per_minute: int | None,
+        *,
+        left_ms: Callable[[], int | None] = _unbounded,
+        tell: Callable[[str], None] | None = None,
+        now: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._what = what
+        self._most = per_minute
+        self._left_ms = left_ms
+        self._tell = tell
+        self._now = now
+        self._sleep = sleep
+        self._times: list[float] = []
+
+    async def admit(self) -> str | None:
+        """Wait until the next one may pass, and count it. Cancelling ends the wait and counts nothing.
+
+        Returns:
+            Why it cannot pass: the wait does not fit into the run's time, and was not begun. None: it may.
+        """
+        if self._most is None:
+            return None
+        now = self._now()
+        self._times = self._times[-self._most :]
+        due = max(now, self._times[0] + WINDOW_S) if len(self._times) == self._most else now
+        wait, left = due - now, self._left_ms()
+        limit = f"the rate limit is {self._most} {self._what} a minute"
+        if wait > 0 and left is not None and wait * 1000 >= left:
+            told = f"the next one would be due in {wait:.1f} s, and the budget leaves {max(left, 0) / 1000:.1f} s"
+            return f"The budget is used up: {limit}; {told}."
+        self._times.append(due)
+        if wait > 0:
+            try:
+                if self._tell is not None:
+                    self._tell(f"waiting {wait:.1f} s: {limit}")
+                await self._sleep(wait)
+            except BaseException:
+                if due in self._times:
+                    self._times.remove(due)
+                raise
+        return None
+
+    def notes(self) -> list[float]:
+        """When the last ones passed, in seconds since 1970: what has to be known to go on counting."""
+        return [] if self._most is None else self._times[-self._most :]
+
+    def take_up(self, noted: Mapping[str, Any], name: str, *, is_unsure: bool = False) -> None:
+        """Go on from what an earlier process has noted under a name.
+
+        Args:
+            is_unsure: One more may have passed since the notes were made: it counts as of now.
+        """
+        now = self._now()
+        self._times = sorted(min(float(at), now) for at in noted.get(name) or ())  # the clock may have been set back
+        if is_unsure:
+            self._times.append(now)
