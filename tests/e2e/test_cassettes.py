@@ -52,7 +52,7 @@ def conversation(typed: Typed, folder: Path, run: str) -> str:
     """Every message of a run, in order, but for the folder's name, times, and what is secret."""
     steps = [json.loads(line) for line in typed("log", run, "--all", "--json", cwd=folder).out.splitlines()]
     text = json.dumps([u["item"] for step in steps for u in step["updates"] if u.get("append") == "messages"])
-    for varying, name in ((str(folder), "HERE"), (SECRET, "{rawko:secret DEPLOY_TOKEN}")):
+    for varying, name in ((str(folder), "HERE"), ("[masked DEPLOY_TOKEN]", "{rawko:secret DEPLOY_TOKEN}")):
         text = text.replace(varying, name)
     return re.sub(r"\d{4}-\d\d-\d\d [\d:.]+", "TIME", text)
 
@@ -62,12 +62,13 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def agent_run(llmock: Any, folder: Path) -> None:
-    """A rate limit, then three turns that use tools, two of them naming the folder."""
+    """A rate limit, then turns that use tools: two name the folder, two echo a secret."""
     llmock.rate_limit(retry_after=0.05)
     write = {"file_path": "hello.py", "content": 'print("Grüße, 🌍")\n'}
     llmock.add(Reply(text="I write it, and look.", tool_calls=(MockCall("write", write),)))
     seen = {"command": f"cd {folder} && python3 hello.py; pwd; echo $DEPLOY_TOKEN; ls -l --full-time hello.py"}
     llmock.add(Reply(tool_calls=(MockCall("bash", seen), MockCall("grep", {"pattern": "print"}))))
+    llmock.add(Reply(text=f"The token is {SECRET}.", tool_calls=(MockCall("grep", {"pattern": "Grüße"}),)))
     said = f"It is written in {folder}/hello.py; the token was {SECRET}."
     llmock.add(Reply(tool_calls=(MockCall("complete", {"summary": said}),)))
 
@@ -81,14 +82,14 @@ def test_a_run_over_http_plays_back_without_its_server_in_another_folder(
     agent_run(llmock, rawko.folder)
     first = typed(*ALONE, "--record", str(tape), env=env)
     assert first.code == 0, first.text
-    assert len(llmock.requests) == 4
+    assert len(llmock.requests) == 5
     text = tape.read_text("utf-8")
     for secret in (KEY, SECRET, str(rawko.folder), str(rawko.home), "x-api-key", "authorization"):
         assert secret not in text, secret
     cassette = read_cassette(tape)
-    assert (cassette.header.provider, cassette.header.level, len(cassette.exchanges)) == ("anthropic", "wire", 4)
+    assert (cassette.header.provider, cassette.header.level, len(cassette.exchanges)) == ("anthropic", "wire", 5)
     answers = [exchange.answer for exchange in cassette.exchanges]
-    assert [answer["status"] for answer in answers] == [429, 200, 200, 200]
+    assert [answer["status"] for answer in answers] == [429, 200, 200, 200, 200]
     assert answers[1]["says"][0] == {"text": "I write it, and look."}
 
     elsewhere = tmp_path / "elsewhere"
@@ -104,7 +105,7 @@ def test_a_run_over_http_plays_back_without_its_server_in_another_folder(
         second.report["summary"]
         == f"It is written in {elsewhere}/hello.py; the token was {{rawko:secret DEPLOY_TOKEN}}."
     )
-    assert len(llmock.requests) == 4, "no network was touched"
+    assert len(llmock.requests) == 5, "no network was touched"
 
 
 def test_the_shipped_scenario_plays_back_from_its_cassette(

@@ -55,6 +55,9 @@ def secrets_of(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 _LONG_CHARS = 500
+_MASKED: Final = r"\[masked (?P<masked>[A-Za-z_]\w*)\]"
+"""A secret that was masked before it came here. It gets the secret's own placeholder, so that a conversation that plays
+the cassette finds the requests which quote it."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class Cleaner:
         below = "|".join(map(re.escape, paths)) or "(?!)"
         # `\n/home/u` in a piece of JSON is a path behind a line break, `x/home/u` is another path.
         path = rf"(?:(?<![\w.-])|(?<=\\[nrt]))(?P<path>{below})(?![\w-])(?!\.\w)"
-        return re.compile(f"{path}|{self._secret.pattern}")
+        return re.compile(f"{path}|{_MASKED}|{self._secret.pattern}")
 
     @cached_property
     def _secret(self) -> re.Pattern[str]:
@@ -126,6 +129,8 @@ class Cleaner:
 
     def _placeholder(self, match: re.Match[str]) -> str:
         kind = str(match.lastgroup)
+        if kind == "masked":
+            return f"{MARK}secret {match['masked']}}}"
         if kind == "path":
             return f"{MARK}{self._names[match['path']]}}}"
         name = self.secrets[match["known"]] if kind == "known" else list(SECRET_PATTERNS)[int(kind[1:])]
