@@ -597,6 +597,21 @@ Feature: The orchestrator: an arbiter chooses agents until the task is done
     Then state "selecting" is active
     And actor "select_agent" is started
 
+  Scenario: A wait for which there is no time left is not waited; with a larger budget the arbiter is asked
+    Given state "backing_off" is active
+    Then actor "check_wait" is started
+    When actor "check_wait" fails with code "budget"
+    Then state "out_of_budget" is active
+    And event OUT_OF_BUDGET is emitted
+    When I send event RESUME
+    Then state "selecting" is active
+    And actor "select_agent" is started
+
+  Scenario: A wait for which there is time left is waited
+    Given state "backing_off" is active
+    When actor "check_wait" returns {}
+    Then state "backing_off" is active
+
   Scenario: A judgement for which there is no budget is made up for
     Given state "evaluating" is active
     And context field "history" is [{"agent": "developer", "iteration": 1, "started_at": 0, "result": "success"}]

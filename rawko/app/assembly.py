@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rawko.app.parts import Machine, agent_machines, check_machines, templates_of
@@ -30,6 +30,7 @@ class Parts:
 
     Attributes:
         out_of_time: Why no tool may be begun any more, or None.
+        no_time_for: Why a wait of so many milliseconds does not fit into the run's time, or None.
         pace: Waits until the rate limit lets a tool call pass; why it cannot, or None.
     """
 
@@ -39,6 +40,7 @@ class Parts:
     toolbox: Any = None
     workspace: Any = None
     pace: Callable[[], Awaitable[str | None]] | None = None
+    no_time_for: Callable[[int], str | None] = field(default=lambda _: None)
 
 
 def model_of(settings: Settings) -> str:
@@ -86,7 +88,9 @@ def assemble(
         config = settings.agents[agent]
         alone = _agent_alone(config, machines[config.chart], settings.max_iterations, prompt, seed)
         return (*alone[:2], {**alone[2], "is_interactive": is_interactive})
-    arbiter = orchestrator_actors.OrchestratorPorts(parts.provider, model, arbiter_prompts, machines.__getitem__)
+    arbiter = orchestrator_actors.OrchestratorPorts(
+        parts.provider, model, arbiter_prompts, machines.__getitem__, no_time_for=parts.no_time_for
+    )
     return _orchestrator(settings, run, arbiter, seed)
 
 

@@ -202,7 +202,7 @@ class Run:
         people = UntimedPeople(self.people, self._stopwatch)
         tools = self._paces.get("tools")
         pace = None if tools is None else tools.admit
-        parts = Parts(people, self._out_of_time, provider, toolbox, workspace, pace)
+        parts = Parts(people, self._out_of_time, provider, toolbox, workspace, pace, self._no_time_for)
         return assemble(self.settings, self.id, self.agent, prompt, parts, is_interactive=self.is_interactive)
 
     def cancel(self, who: str = "") -> None:
@@ -405,6 +405,9 @@ class Run:
                 raise ConfigError(f"run {self.id!r} cannot be resumed: {error}") from error
         self._resumed_from = snapshot
         return Actor(chart, bindings, input=given, session=session, snapshot=snapshot)
+
+    def _no_time_for(self, wait_ms: int) -> str | None:
+        return None if self._meter is None else self._meter.no_time_for(wait_ms)
 
     def _pace_notes(self) -> dict[str, Any]:
         """When the last calls passed, by their rate limits; nothing where there are none."""

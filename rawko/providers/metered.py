@@ -169,10 +169,17 @@ class MeteredProvider:
             return
         self._failures += 1
         own = min(BACKOFF_CAP_MS, _BACKOFF_BASE_MS << min(self._failures - 1, 16))
-        wait, left = max(own, min(error.retry_after_ms or 0, RETRY_AFTER_CAP_MS)), most - self._bounds.elapsed_ms()
-        if wait >= left:
-            told = f"the next try would be due in {wait / 1000:g} s, and the budget leaves {max(left, 0) / 1000:.1f} s"
-            raise ProviderError(f"{error.message}; {told} of {most / 1000:g} s.", code="budget") from error
+        wait = max(own, min(error.retry_after_ms or 0, RETRY_AFTER_CAP_MS))
+        if (problem := self.no_time_for(wait)) is not None:
+            raise ProviderError(f"{error.message}; {problem}", code="budget") from error
+
+    def no_time_for(self, wait_ms: int) -> str | None:
+        """That a wait before the next try outlasts the time that is left, in words; None where it does not."""
+        most = self._bounds.budget.time_ms
+        if most is None or wait_ms < (left := most - self._bounds.elapsed_ms()):
+            return None
+        told = f"the next try would be due in {wait_ms / 1000:g} s"
+        return f"{told}, and the budget leaves {max(left, 0) / 1000:.1f} s of {most / 1000:g} s."
 
     def _used_up(self) -> str:
         budget, told = self._bounds.budget, []

@@ -1,6 +1,6 @@
 """The orchestrator: which agent works, for how long, and what its work is worth. Chart `statecharts/orchestrator.yaml`.
 
-`bindings` holds everything that is pure; the three actors need the world and come from `actors.actors(ports)`.
+`bindings` holds everything that is pure; the four actors need the world and come from `actors.actors(ports)`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from rawko.interpreter.bindings import Bindings
 from rawko.machines.orchestrator import actions, delays, failing, guards, inputs, recording
 from rawko.machines.orchestrator.context import OrchestratorContext
 
-ACTORS = ("arbiter_select_agent", "arbiter_evaluate", "agent_executor")
+ACTORS = ("arbiter_select_agent", "arbiter_evaluate", "agent_executor", "check_wait")
 """Bound by `actors.actors(ports)`."""
 
 bindings: Bindings = (

@@ -5,8 +5,9 @@ Here the machine meets the world, through the provider; all else in this package
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Literal
 
 from rawko.interpreter.bindings import Bindings
@@ -25,6 +26,7 @@ from rawko.machines.orchestrator.executor import FindMachine, agent_executor
 from rawko.machines.prompts import Prompts
 from rawko.runtime.logic import ActorFailed, Scope
 from rawko.runtime.ports import ModelRequest, Provider, ProviderError, TurnDone
+from rawko.vocabulary.errors import ErrorContext
 from rawko.vocabulary.messages import Message, user_text
 from rawko.vocabulary.usage import Usage
 
@@ -44,6 +46,7 @@ class OrchestratorPorts:
         prompts: The templates of prompts/orchestrator.
         machine: Chart and bindings of agents, by the name of the chart in their files.
         timeout_ms: Bound of one model call; None for the provider's default.
+        no_time_for: Why a wait of so many milliseconds does not fit into the run's time, or None.
     """
 
     provider: Provider
@@ -51,16 +54,29 @@ class OrchestratorPorts:
     prompts: Prompts
     machine: FindMachine
     timeout_ms: int | None = None
+    no_time_for: Callable[[int], str | None] = field(default=lambda _: None)
 
 
 def actors(ports: OrchestratorPorts) -> Bindings:
-    """The three actors of the chart, bound to the world."""
+    """The four actors of the chart, bound to the world."""
     bound = Bindings()
     arbiter = _Arbiter(ports)
     bound.add("actor", "arbiter_select_agent", arbiter.select_agent)
     bound.add("actor", "arbiter_evaluate", arbiter.evaluate)
     bound.add("actor", "agent_executor", agent_executor(ports.machine, ports.prompts))
+    bound.add("actor", "check_wait", partial(_check_wait, ports))
     return bound
+
+
+async def _check_wait(ports: OrchestratorPorts, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Refuse a wait that outlasts the run's time: it would end in a refusal anyway.
+
+    Raises:
+        ActorFailed: With the code `budget`.
+    """
+    if (problem := ports.no_time_for(given["wait_ms"])) is not None:
+        raise ActorFailed(ErrorContext(message=problem, category="timeout", code="budget"))
+    return {}
 
 
 # ---------------------------------------------------------------- the arbiter

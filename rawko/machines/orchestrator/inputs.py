@@ -16,6 +16,7 @@ from rawko.machines.orchestrator.arbiter.inputs import (
     construct_select_agent_input,
 )
 from rawko.machines.orchestrator.conversation import how_to_start, new_changes, new_task, tail, told_task
+from rawko.machines.orchestrator.delays import retry_delay
 
 bindings = Bindings()
 
@@ -30,6 +31,12 @@ def select_agent_input(context: Record, event: Event) -> dict[str, Any]:
 def evaluate_progress_input(context: Record, event: Event) -> dict[str, Any]:
     """S6-080."""
     return construct_evaluate_progress_input(context, now_ms=event.at_ms).to_json()
+
+
+@bindings.input
+def check_wait_input(context: Record, event: Event) -> dict[str, Any]:
+    """How long the machine is about to wait, in milliseconds."""
+    return {"wait_ms": retry_delay(context, event)}
 
 
 @bindings.input
