@@ -30,6 +30,8 @@ _MAX_PACKS = 8
 
 _LOOSE_PER_FOLDER = 8
 """About 2,000 loose objects in all: packing them takes some tenths of a second."""
+_LOOSE_BYTES = 4 * 1024 * 1024
+"""What may lie loose on top of what the packs take."""
 _AUTO_PER_FOLDER = 27
 """As git's gc.auto: ids are even, so 27 objects in one of 256 folders mean about 6,900 in all."""
 
@@ -90,14 +92,18 @@ def clean_if_many(state_dir: Path, repository: pygit2.Repository) -> None:
         pass
 
 
-def pack_if_many(state_dir: Path, repository: pygit2.Repository) -> bool:
+def pack_if_many(state_dir: Path, repository: pygit2.Repository, *, is_weighed: bool = False) -> bool:
     """Pack what lies loose, and nothing else, if it is much and nobody is at work in the store; whether that was done.
 
     It costs what the loose objects cost, however large the store is: nothing is searched for, and nothing dropped. A
     run calls it as it grows, so that it never holds much more than what its packed state would.
+
+    Args:
+        is_weighed: Much are also few objects that take more than all packs and 4 MiB: versions of one large file.
     """
     try:
-        if len(os.listdir(Path(repository.path, "objects", "17"))) < _LOOSE_PER_FOLDER:  # noqa: PTH208 - only counted
+        objects = Path(repository.path, "objects")
+        if not _is_many(objects) and not (is_weighed and _is_heavy(objects)):
             return False
         with FileLock(state_dir / "store.lock").alone_or_not() as is_held:
             if not is_held:
@@ -110,6 +116,24 @@ def pack_if_many(state_dir: Path, repository: pygit2.Repository) -> bool:
         return True
     except (OSError, WorkspaceError, pygit2.GitError):
         return False
+
+
+def _is_many(objects: Path) -> bool:
+    try:
+        return len(os.listdir(objects / "17")) >= _LOOSE_PER_FOLDER  # noqa: PTH208 - only counted
+    except FileNotFoundError:
+        return False
+
+
+def _is_heavy(objects: Path) -> bool:
+    """Whether loose objects take more bytes than the packs and what may lie loose on top."""
+    packed, loose = 0, 0
+    for folder in os.scandir(objects):
+        if folder.name == "pack" or (len(folder.name) == 2 and _HEX.issuperset(folder.name)):
+            with os.scandir(folder) as listing:
+                size = sum(one.stat(follow_symlinks=False).st_size for one in listing)
+            packed, loose = (packed + size, loose) if folder.name == "pack" else (packed, loose + size)
+    return loose > packed + _LOOSE_BYTES
 
 
 def _clean(repository: pygit2.Repository) -> Cleaned:

@@ -46,10 +46,15 @@ class Unreadable(Exception):
 
 
 class Objects:
-    """The object database of one repository."""
+    """The object database of one repository.
+
+    Attributes:
+        written: Bytes that were given to it to store, before they were compressed.
+    """
 
     def __init__(self, repository: pygit2.Repository) -> None:
         self._folder = Path(repository.path) / "objects"
+        self.written = 0
         self._stores = [(folder, Packs(folder)) for folder in (self._folder, *_alternates(self._folder))]
         self.use(repository)
 
@@ -91,6 +96,7 @@ class Objects:
 
     def _write_loose(self, header: bytes, descriptor: int, size: int) -> bytes | None:
         temporary: Path | None = None
+        self.written += size
         try:
             handle, name = tempfile.mkstemp(prefix="tmp_obj_", dir=self._folder)
             temporary = Path(name)
@@ -110,6 +116,7 @@ class Objects:
                 temporary.unlink(missing_ok=True)
 
     def _write(self, kind: ObjectType, data: bytes) -> bytes:
+        self.written += len(data)
         try:
             return bytes(self._odb.write(kind, data).raw)
         except (pygit2.GitError, OSError) as error:

@@ -34,6 +34,7 @@ class Restorer:
         self._objects = objects
         self._modes = modes
         self._second = 0
+        self._umask = 0o077
 
     def apply(self, steps: Sequence[Step], done: Callable[[Step, File | None], None]) -> None:
         """Carry out a checked plan, in order.
@@ -45,6 +46,7 @@ class Restorer:
             WorkspaceError: The system refuses, or a folder was swapped meanwhile; steps before are done.
         """
         self._second = max(self._second, int(time.time())) + 1
+        self._umask = _umask()  # asked once: it is a file to read
         for step in steps:
             try:
                 if step.after is None:
@@ -95,7 +97,7 @@ class Restorer:
 
     def _permissions_of(self, parts: Parts, mode: int, before: int | None) -> int:
         """What a file may be, from what stands in its place; a new one as far as the umask lets it."""
-        kept = 0o666 & ~_umask() if before is None else before & 0o777
+        kept = 0o666 & ~self._umask if before is None else before & 0o777
         return self._modes.narrowed(b"/".join(parts), _permissions(mode, kept))
 
     def _fill(self, folder: int, name: bytes, data: bytes, permissions: int, replaced: int | None) -> None:
@@ -150,7 +152,7 @@ def _discard(folder: int, name: bytes) -> None:
 def _umask() -> int:
     """Of this process: as Linux tells it; elsewhere only setting it tells it, to the narrowest meanwhile."""
     try:
-        with open("/proc/self/status", "rb") as status:  # noqa: PTH123 - once per file
+        with open("/proc/self/status", "rb") as status:  # noqa: PTH123 - no path object is needed
             return int(next(line for line in status if line.startswith(b"Umask:")).split()[1], 8)
     except (OSError, StopIteration, ValueError, IndexError):
         pass

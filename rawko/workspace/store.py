@@ -32,6 +32,8 @@ from rawko.workspace.restore import Restorer
 from rawko.workspace.touch import Toucher
 
 DEFAULT_MAX_FILE_BYTES = 100 * 1024 * 1024
+_WEIGHED_EVERY = 1024 * 1024
+"""Bytes written until what lies loose is weighed again, which takes a look at each loose object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class SnapshotStore:
             self._mirror: Mirror | None = None
             self._is_doubtful = True
             self._is_open = True
+            self._weighed_at = 0
             self._finish_restore()
         except BaseException:
             self._run_lock.release()
@@ -262,7 +265,12 @@ class SnapshotStore:
 
     def pack_if_many(self) -> bool:
         """Pack what lies loose in the store if it is much; whether that was done. See `cleaning.pack_if_many`."""
-        return self._is_open and pack_if_many(self._state, self._repository)
+        if not self._is_open:
+            return False
+        is_weighed = self._objects.written - self._weighed_at >= _WEIGHED_EVERY
+        if is_weighed:
+            self._weighed_at = self._objects.written
+        return pack_if_many(self._state, self._repository, is_weighed=is_weighed)
 
     def close(self, *, is_cleaning: bool = True) -> None:
         """Give the run back. Safe to call twice.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -229,3 +230,27 @@ def test_a_run_that_grows_packs_what_lies_loose(tmp_path: Path) -> None:
     clean(state)
     with Archive(state) as archive:
         assert len(archive.snapshots("run")) >= 900
+
+
+def test_many_versions_of_one_large_file_are_packed_long_before_there_are_many_objects(tmp_path: Path) -> None:
+    work, state = tmp_path / "work", tmp_path / "state"
+    work.mkdir()
+    lines = [f"{random.Random(number).random()}\n" for number in range(12_000)]
+    objects = state / "snapshots.git" / "objects"
+    most, count = 0, 0
+    with SnapshotStore.open(work, state, run="run") as store:
+        for number in range(250):
+            lines[number * 40] = f"changed {number}\n"
+            (work / "large.csv").write_text("".join(lines))
+            store.capture(["large.csv"])
+            store.pack_if_many()
+            loose = [path.stat().st_size for path in objects.glob("??/*")]
+            packed = sum(path.stat().st_size for path in objects.glob("pack/*"))
+            count = max(count, len(loose))
+            most = max(most, sum(loose) - packed)
+        assert most < 6 * 1024 * 1024, "4 MiB more than the packs, 1 MiB until it is weighed again, one version"
+        assert count < 400, "so few that their number alone has not packed them"
+        assert len(store.log()) == 250
+    clean(state)
+    with Archive(state) as archive:
+        assert all(not archive.missing(snapshot) for snapshot in archive.snapshots("run")[::50])
