@@ -16,6 +16,7 @@ from rawko.interpreter.errors import ContextError, NotJsonError, shown
 from rawko.interpreter.values import (
     MAX_DEPTH,
     TOO_LONG,
+    TOO_LOW,
     Record,
     Vector,
     checked_by,
@@ -25,6 +26,7 @@ from rawko.interpreter.values import (
 )
 
 _PLAIN = frozenset({str, bool, type(None)})
+_HARMLESS = frozenset({str, bool, type(None), int})
 _TEXTS = frozenset({str})
 _MANY = (list, tuple, set, frozenset)
 
@@ -108,7 +110,7 @@ class ContextModel:
             try:
                 taken = validate(value if kind in _PLAIN or kind is int else thaw(value))
                 kind = type(taken)
-                if kind in _PLAIN or (kind is int and -TOO_LONG < taken < TOO_LONG):  # as JSON it is what it is
+                if kind in _PLAIN or (kind is int and TOO_LOW < taken < TOO_LONG):  # as JSON it is what it is
                     return taken
                 dumped = dump(taken, mode="json")
                 lost = non_finite(dump(taken)) if has_none(dumped) else None
@@ -186,11 +188,14 @@ def _item_type(annotation: Any) -> Any:
 
 def has_none(dumped: Any) -> bool:
     """Whether there is a null somewhere in what pydantic gave as JSON."""
-    if isinstance(dumped, dict):
-        return any(map(has_none, dumped.values()))
-    if isinstance(dumped, list):
-        return any(map(has_none, dumped))
-    return dumped is None
+    if dumped is None:
+        return True
+    if not isinstance(dumped, (dict, list)):
+        return False
+    parts = dumped.values() if isinstance(dumped, dict) else dumped
+    if None in parts:
+        return True
+    return any(has_none(part) for part in parts if type(part) not in _PLAIN)
 
 
 def non_finite(value: Any) -> float | None:
@@ -198,7 +203,11 @@ def non_finite(value: Any) -> float | None:
     if isinstance(value, float):
         return None if isfinite(value) else value
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, _MANY) else ()
-    return next((found for found in map(non_finite, parts) if found is not None), None)
+    for part in parts:
+        kind = type(part)
+        if kind not in _HARMLESS and (found := non_finite(part)) is not None:
+            return found
+    return None
 
 
 def _first_line(error: ValueError) -> str:

@@ -81,19 +81,6 @@ class InvocationEvent(Event):
         self.name, self.data, self.at_ms, self.id, self.number, self.is_end = state
 
 
-def own_event(name: str, data: dict[str, Any]) -> Event:
-    """An event that keeps this very dictionary: nobody else may.
-
-    Raises:
-        NotJsonError: The name is no text.
-    """
-    event = Event.__new__(Event)
-    event.name = name if name.__class__ is str else exact_text(name, "event")
-    event.data = data
-    event.at_ms = 0
-    return event
-
-
 def make_event(name: str, data: Mapping[str, Any], kind: type[Event] = Event) -> Event:
     """An event with any payload, also with fields that are called `name` or `data`.
 

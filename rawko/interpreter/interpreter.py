@@ -24,13 +24,13 @@ from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.bounds.limits import MAX_MACROSTEPS, MAX_MICROSTEPS
 from rawko.interpreter.core import invocation_event
 from rawko.interpreter.errors import MacrostepLimitError, NotJsonError, NotRunningError
-from rawko.interpreter.events import Event, InternalEvent, make_event, own_event
+from rawko.interpreter.events import Event, InternalEvent, make_event
 from rawko.interpreter.explain import Refusal, can, why_not
 from rawko.interpreter.macrostep import Macrosteps
 from rawko.interpreter.observed import BoundListener, Observation, property_listener
 from rawko.interpreter.snapshots import release, restore_into, take_snapshot
 from rawko.interpreter.steps import Receipt, Step
-from rawko.interpreter.values import Record, exact_text, freeze_fields
+from rawko.interpreter.values import Record, exact_text, freeze_fields, freeze_own_fields
 from rawko.interpreter.work import Invocation
 
 NOT_KEPT = frozenset(
@@ -38,6 +38,7 @@ NOT_KEPT = frozenset(
 )
 """What a checkpoint leaves out: it does not change, or keeps itself."""
 NO_DATA: Mapping[str, Any] = {}
+_new_event = Event.__new__
 
 
 class Interpreter(Macrosteps):
@@ -230,9 +231,12 @@ class Interpreter(Macrosteps):
             EventlessCycleError, MacrostepLimitError: The machine does not come to rest.
             InterpreterError: Called in mid-step; `queue` is what guards, actions, listeners and subscribers may call.
         """
-        fields = self._payload(name, data) if data else data
-        event = own_event(name, fields)
-        name = event.name
+        if name.__class__ is not str:
+            name = exact_text(name, "event")
+        event = _new_event(Event)
+        event.name = name
+        event.data = self._own_payload(name, data) if data else data
+        event.at_ms = 0
         node, agenda, observation = self._node, self._agenda, self._observation
         if node is None or agenda._queue or agenda._heap or self._internal or self._is_busy or self._is_done:
             return self._send_queued(event)
@@ -314,6 +318,12 @@ class Interpreter(Macrosteps):
         if not data or (self._observation is not None and self._observation.has_evaluator):
             return dict(data)
         return freeze_fields(data, name)
+
+    def _own_payload(self, name: str, data: dict[str, Any]) -> dict[str, Any]:
+        """The same, of a dictionary that is the machine's alone."""
+        if self._observation is not None and self._observation.has_evaluator:
+            return data
+        return freeze_own_fields(data, name)
 
     def queue(  # type: ignore[override]  # sismic's own, but for parameters that may have any name
         self, event_or_name: str | SismicEvent, /, *event_or_names: str | SismicEvent, **parameters: Any

@@ -44,9 +44,11 @@ from rawko.interpreter.updates import (
     assigned,
 )
 from rawko.interpreter.values import (
+    DEEP,
     FROZEN,
     MAX_DEPTH,
     TOO_LONG,
+    TOO_LOW,
     Record,
     Vector,
     depth_of,
@@ -206,6 +208,8 @@ class Operations(Core):
             for part in update:
                 if part is not None:
                     self._apply(part, work)
+        elif kind is Append:
+            self._append(update, work)
         elif kind is Log:
             self._log(update, work)
         elif kind is Emit:
@@ -225,7 +229,7 @@ class Operations(Core):
         changed: dict[str, Any] = {}
         for name, value in update.fields.items():
             kind = value.__class__
-            if not (is_free and (kind in FROZEN or (kind is int and -TOO_LONG < value < TOO_LONG))):
+            if not (is_free and (kind in FROZEN or (kind is int and TOO_LOW < value < TOO_LONG))):
                 value = model.field(name, value)
             changed[name] = value
             work.undo.append((name, fields.get(name, MISSING)))
@@ -234,18 +238,8 @@ class Operations(Core):
 
     def _apply_other(self, update: Update, work: Work) -> None:
         match update:
-            case Append(name, item):
-                old = self._fields.get(name)
-                if not isinstance(old, Vector):
-                    raise ContextError(
-                        f"context field {name!r} is not a list: cannot append to {shown(old, 60)}", field=name
-                    )
-                item = self._model.item(name, item)
-                if depth_of(item) >= MAX_DEPTH:
-                    raise NotJsonError(f"{name}[]", ..., f"at most {MAX_DEPTH} levels of nesting")
-                work.undo.append((name, old))
-                self._fields[name] = old.appended(item)
-                work.updates.append(Append(name, item))
+            case Append():
+                self._append(update, work)
             case Raise(event, data):
                 if data and (self._observation is None or not self._observation.has_evaluator):
                     data = freeze_fields(data, exact_text(event, "raise"))
@@ -271,9 +265,22 @@ class Operations(Core):
             case _:
                 assert_never(update)
 
+    def _append(self, update: Append, work: Work) -> None:
+        name = update.field
+        old = self._fields.get(name)
+        if not isinstance(old, Vector):
+            raise ContextError(f"context field {name!r} is not a list: cannot append to {shown(old, 60)}", field=name)
+        item = self._model.item(name, update.item)
+        if type(item) in DEEP and depth_of(item) >= MAX_DEPTH:
+            raise NotJsonError(f"{name}[]", ..., f"at most {MAX_DEPTH} levels of nesting")
+        work.undo.append((name, old))
+        self._fields[name] = old.appended(item)
+        work.updates.append(Append(name, item))
+
     def _log(self, update: Log, work: Work) -> None:
         message = update.message if update.message.__class__ is str else exact_text(update.message, "log")
-        work.effects.append(log_line(message, exact_text(update.level, "log"), freeze(update.data, "log")))
+        level = update.level if update.level.__class__ is str else exact_text(update.level, "log")
+        work.effects.append(log_line(message, level, freeze(update.data, "log")))
 
     def _send(self, update: Send, work: Work) -> None:
         if not 0 <= update.delay_ms < inf:

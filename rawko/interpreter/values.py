@@ -6,7 +6,7 @@ could not give back: numbers too long to be written, and nesting beyond MAX_DEPT
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from math import isfinite
 from types import MethodType
@@ -217,7 +217,8 @@ FROZEN = frozenset({str, bool, type(None), Record, Vector})
 """Classes of values that `freeze` gives back as they are; whole numbers are, too, where they are not too long."""
 _FLAT = frozenset({str, int, bool, type(None), float})
 _SHALLOW = frozenset({str, bool, type(None)})
-_NUMBERS = frozenset({int})
+DEEP: frozenset[Any] = frozenset({Record, Vector})
+"""Classes of frozen values that hold others: they have a depth."""
 _TEXT = frozenset({str})
 MAX_DEPTH = 200
 """Levels of lists and mappings in a value that is accepted."""
@@ -227,6 +228,8 @@ _MANY = 8
 """Items above which it pays to look whether all of them are scalar before looking at each."""
 TOO_LONG: Final = 10**4300
 """Whole numbers from here on (and below its negative) have more digits than Python and others read or write."""
+TOO_LOW: Final = -TOO_LONG
+"""That negative, worked out once: to negate so long a number takes longer than all else that is asked of a value."""
 _ACCEPTED = "None, bool, int, float, str, list or mapping"
 
 
@@ -235,15 +238,18 @@ def depth_of(value: Any) -> int:
     kind = type(value)
     if kind is Vector:
         if not value._depth:
-            value._depth = 1 + max(map(depth_of, value), default=0)
+            items = value._buffer[: value._length]
+            value._depth = 1 if _FLAT.issuperset(map(type, items)) else 1 + max(map(depth_of, items))
         found: int = value._depth
         return found
     if kind is not Record:
         return 0
+    if _FLAT.issuperset(map(type, value.__dict__.values())):
+        return 1  # sooner seen than remembered
     try:
         found = _depth_slot.__get__(value)
     except AttributeError:
-        found = 1 + max(map(depth_of, value.__dict__.values()), default=0)
+        found = 1 + max([depth_of(part) for part in value.__dict__.values() if type(part) in DEEP], default=0)
         _depth_slot.__set__(value, found)
     return found
 
@@ -271,9 +277,14 @@ def freeze(value: Any, where: str = "value", *, was_kept: bool = False) -> Any:
     Raises:
         NotJsonError: Something in it is not JSON; says where and what.
     """
-    if type(value) in FROZEN:
+    kind = type(value)
+    if kind in FROZEN or (kind is int and TOO_LOW < value < TOO_LONG):
         return value
     try:
+        if kind is dict:
+            record = _new(Record)
+            _set_fields(record, _frozen_fields(value, _KEPT if was_kept else 0))
+            return record
         return _frozen(value, _KEPT if was_kept else 0)
     except _NotJson as error:
         raise NotJsonError(where + error.path, error.found, error.accepted) from error.__cause__
@@ -295,6 +306,31 @@ def freeze_fields(data: Mapping[str, Any], where: str) -> dict[str, Any]:
         raise NotJsonError(where, ..., f"at most {MAX_DEPTH} levels of nesting, and room on the stack") from None
 
 
+def freeze_own_fields(data: dict[str, Any], where: str) -> dict[str, Any]:
+    """As `freeze_fields`, for a dictionary that the caller gives away: its values are frozen in place, without a copy.
+
+    Raises:
+        NotJsonError: As `freeze`; then the dictionary is half done.
+    """
+    try:
+        for key, item in data.items():
+            if type(key) is not str:
+                return _frozen_fields(data, 0)
+            kind = type(item)
+            if kind in _SHALLOW or (kind is int and TOO_LOW < item < TOO_LONG):
+                continue
+            try:
+                data[key] = _part(item, 0) if kind in DEEP else _frozen(item, 1)
+            except _NotJson as error:
+                error.path = f".{key}{error.path}"
+                raise
+    except _NotJson as error:
+        raise NotJsonError(where + error.path, error.found, error.accepted) from error.__cause__
+    except RecursionError:
+        raise NotJsonError(where, ..., f"at most {MAX_DEPTH} levels of nesting, and room on the stack") from None
+    return data
+
+
 def exact_text(value: Any, what: str) -> str:
     """A name as the plain text that it is: that of an enumeration's member is its value.
 
@@ -308,10 +344,6 @@ def exact_text(value: Any, what: str) -> str:
 
 def _frozen(value: Any, depth: int) -> Any:
     kind = type(value)
-    if kind is int:
-        if -TOO_LONG < value < TOO_LONG:
-            return value
-        raise _NotJson(value, "a whole number of at most 4300 digits")
     if kind is dict:
         record = _new(Record)
         _set_fields(record, _frozen_fields(value, depth))
@@ -322,6 +354,10 @@ def _frozen(value: Any, depth: int) -> Any:
         if isfinite(value):
             return value
         raise _NotJson(value, "a finite number")
+    if kind is int:
+        if TOO_LOW < value < TOO_LONG:
+            return value
+        raise _NotJson(value, "a whole number of at most 4300 digits")
     if kind in FROZEN:
         return value
     if isinstance(value, Mapping):
@@ -348,12 +384,16 @@ def _too_deep() -> _NotJson:
 def _frozen_items(values: Sequence[Any], depth: int) -> list[Any]:
     if depth >= MAX_DEPTH:
         raise _too_deep()
-    if len(values) > _MANY and _are_shallow(values):
+    if len(values) > _MANY and _SHALLOW.issuperset(map(type, values)):
         return list(values)
     items: list[Any] = []
     try:
         for item in values:
-            items.append(_part(item, depth))
+            kind = type(item)
+            if kind in _SHALLOW or (kind is int and TOO_LOW < item < TOO_LONG):
+                items.append(item)
+            else:
+                items.append(_part(item, depth) if kind in DEEP else _frozen(item, depth + 1))
     except _NotJson as error:
         error.path = f"[{len(items)}]{error.path}"
         raise
@@ -363,18 +403,18 @@ def _frozen_items(values: Sequence[Any], depth: int) -> list[Any]:
 def _frozen_fields(values: Mapping[str, Any], depth: int) -> dict[str, Any]:
     if depth >= MAX_DEPTH:
         raise _too_deep()
-    if len(values) > _MANY and _TEXT.issuperset(map(type, values)) and _are_shallow(values.values()):
+    if len(values) > _MANY and _SHALLOW.issuperset(map(type, values.values())) and _TEXT.issuperset(map(type, values)):
         return dict(values)
     fields: dict[str, Any] = {}
     for key, item in values.items():
         if type(key) is not str:
             key = _key(key, fields)
         kind = type(item)
-        if kind in _SHALLOW or (kind is int and -TOO_LONG < item < TOO_LONG):
+        if kind in _SHALLOW or (kind is int and TOO_LOW < item < TOO_LONG):
             fields[key] = item
             continue
         try:
-            fields[key] = _part(item, depth)
+            fields[key] = _part(item, depth) if kind in DEEP else _frozen(item, depth + 1)
         except _NotJson as error:
             error.path = f".{key}{error.path}"
             raise
@@ -382,21 +422,10 @@ def _frozen_fields(values: Mapping[str, Any], depth: int) -> dict[str, Any]:
 
 
 def _part(item: Any, depth: int) -> Any:
-    """What stands in a list or a mapping; what is frozen already brings its own depth."""
-    kind = type(item)
-    if kind in _SHALLOW:
-        return item
-    if kind is Record or kind is Vector:
-        if depth + 1 + depth_of(item) > MAX_DEPTH:
-            raise _too_deep()
-        return item
-    return _frozen(item, depth + 1)
-
-
-def _are_shallow(values: Collection[Any]) -> bool:
-    """Whether all are scalars that are kept as they are, found out without looking at each."""
-    kinds = set(map(type, values))
-    return kinds <= _SHALLOW or (kinds == _NUMBERS and min(values) > -TOO_LONG and max(values) < TOO_LONG)
+    """A record or vector that stands in a list or a mapping: it brings its own depth."""
+    if depth + 1 + depth_of(item) > MAX_DEPTH:
+        raise _too_deep()
+    return item
 
 
 def _key(key: Any, fields: Mapping[str, Any]) -> str:
