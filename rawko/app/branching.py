@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +23,7 @@ from rawko.app.rewinding import finish_rewind
 from rawko.config import ConfigError, Settings, project_of
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import Snapshot
+from rawko.workspace.mirror import File
 
 _GITLINK: Final = b"160000"
 _SUBJECT_CHARS: Final = 72
@@ -159,21 +161,33 @@ def _files(repository: Repository, base: str | None, commit: str) -> tuple[str, 
 
 
 def _tree(past: Past, repository: Repository, workspace: Path, files: Snapshot, base: str | None) -> str:
-    """What git would commit if the work tree were the snapshot, and nothing else had ever been staged."""
+    """What git would commit if the work tree were the snapshot, and nothing else had ever been staged.
+
+    Files that are as in the base are not written: git takes them from the index (`skip-worktree`), with the ignore
+    rules and attributes in them, and so it does with what lies outside of the workspace.
+    """
     with tempfile.TemporaryDirectory(dir=past.record.folder, prefix="branch-") as made:
         index, root = Path(made, "index"), Path(made, "tree")
         place = root / repository.prefix
         place.mkdir(parents=True)
-        past.archive.write_out(files, place)
         git = _in(repository, root, index)
+        prefix = repository.prefix.encode("utf-8", "surrogateescape")
+        entries = {} if base is None else _entries(repository, base)
+        held = past.archive.files(files)
+        embedded = _embedded(workspace, held)
+        inner = {path for path in held if not embedded.isdisjoint(_above(path))}
+        same = {path for path, file in held.items() if entries.get(prefix + path) == (b"%06o" % file.mode, _hex(file))}
+        past.archive.write_out(files, place, without=same | inner)
         if base is None:
             git("read-tree", "--empty")
         else:
             git("read-tree", base)
-        kept = _kept(repository, files, base)
-        for folder in _embedded(workspace, place):
-            shutil.rmtree(folder, ignore_errors=True)
-        git("add", "--all", "--", f":(top,literal){repository.prefix}" if repository.prefix else ".")
+        kept = _kept(repository, files, entries)
+        unseen = [prefix + path for path in same - inner]
+        unseen += [path for path in entries if not path.startswith(prefix)]
+        if unseen:
+            git("update-index", "-z", "--skip-worktree", "--stdin", given=b"\0".join(unseen) + b"\0")
+        git("add", "--all")
         if kept:
             git("update-index", "-z", "--index-info", given=kept)
         return str(git("write-tree").decode().strip())
@@ -186,23 +200,45 @@ def _in(repository: Repository, root: Path, index: Path) -> Any:
     return git
 
 
-def _kept(repository: Repository, files: Snapshot, base: str | None) -> bytes:
+def _entries(repository: Repository, base: str) -> dict[bytes, tuple[bytes, bytes]]:
+    """Mode and id of everything in a commit, by path."""
+    found = {}
+    for entry in repository.git("ls-tree", "-r", "-z", "--full-tree", base).split(b"\0"):
+        if entry:
+            head, _, path = entry.partition(b"\t")
+            mode, _, oid = head.split()
+            found[path] = mode, oid
+    return found
+
+
+def _hex(file: File) -> bytes:
+    return file.oid.hex().encode()
+
+
+def _kept(repository: Repository, files: Snapshot, entries: Mapping[bytes, tuple[bytes, bytes]]) -> bytes:
     """Entries of the base that the snapshot does not speak of: submodules, what is not checked out, what it skipped."""
-    if base is None:
+    if not entries:
         return b""
     told = repository.git("ls-files", "-z", "-t")  # of the user's index: only read
     unseen = {entry[2:] for entry in told.split(b"\0") if entry.startswith(b"S ")}
     unseen |= {(repository.prefix + path).encode("utf-8", "surrogateescape") for path in files.skipped}
-    found = []
-    for entry in repository.git("ls-tree", "-r", "-z", "--full-tree", base).split(b"\0"):
-        head, _, path = entry.partition(b"\t")
-        if entry and (head.startswith(_GITLINK) or path in unseen):
-            mode, _, oid = head.split()
-            found.append(b"%s %s\t%s\0" % (mode, oid, path))
-    return b"".join(found)
+    lines = (
+        b"%s %s\t%s\0" % (mode, oid, path)
+        for path, (mode, oid) in entries.items()
+        if mode == _GITLINK or path in unseen
+    )
+    return b"".join(lines)
 
 
-def _embedded(workspace: Path, place: Path) -> list[Path]:
+def _embedded(workspace: Path, paths: Iterable[bytes]) -> set[bytes]:
     """Folders that are repositories of their own in the workspace: the user's git does not look into them."""
-    folders = (Path(above, name) for above, names, _ in os.walk(place) for name in names)
-    return [folder for folder in folders if (workspace / folder.relative_to(place) / ".git").exists()]
+    folders = {folder for path in paths for folder in _above(path)}
+    return {folder for folder in folders if (workspace / os.fsdecode(folder) / ".git").exists()}
+
+
+def _above(path: bytes) -> Iterator[bytes]:
+    """The folders that a path lies in."""
+    end = path.find(b"/")
+    while end >= 0:
+        yield path[:end]
+        end = path.find(b"/", end + 1)

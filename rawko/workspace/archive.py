@@ -8,7 +8,7 @@ are `store`'s.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.workspace import diff
 from rawko.workspace.history import History, Link, link_of, newest, read_commit, snapshot_of
 from rawko.workspace.locks import FileLock
-from rawko.workspace.mirror import Folder, Mirror
+from rawko.workspace.mirror import File, Folder, Mirror
 from rawko.workspace.modes import Modes
 from rawko.workspace.names import check_run, to_text
 from rawko.workspace.objects import MODE_FOLDER, Objects
@@ -147,14 +147,31 @@ class Archive:
 
     # ------------------------------------------------------------ into other folders
 
-    def write_out(self, snapshot: Snapshot, folder: Path) -> None:
+    def files(self, snapshot: Snapshot) -> dict[bytes, File]:
+        """The files and links of a snapshot by their paths; their contents are not looked at.
+
+        Raises:
+            WorkspaceError: A tree is missing.
+        """
+        with self._held():
+            try:
+                return dict(Mirror.load(self._objects, bytes.fromhex(snapshot.tree)))
+            except KeyError as error:
+                raise WorkspaceError(f"snapshot {snapshot.commit[:12]} is damaged: {error}") from error
+
+    def write_out(self, snapshot: Snapshot, folder: Path, *, without: Collection[bytes] = ()) -> None:
         """Fill an empty folder with the files of a snapshot.
+
+        Args:
+            without: Paths that are left out.
 
         Raises:
             WorkspaceError: A part of the snapshot is missing (nothing is written), or the folder cannot be written.
         """
         with self._held():
             steps = plan(self._objects, Folder(), bytes.fromhex(snapshot.tree)).steps
+            if without:
+                steps = tuple(step for step in steps if step.path not in without)
             Restorer(folder, self._objects, Modes(known=self._state.glob("*.modes"))).apply(
                 steps, lambda step, file: None
             )

@@ -286,6 +286,39 @@ def test_a_branch_from_a_subfolder_and_in_a_linked_worktree(rawko: Shell, typed:
     assert "is checked out" in elsewhere.err
 
 
+def test_a_branch_differs_only_in_what_the_run_changed(rawko: Shell, typed: Typed) -> None:
+    """Rules of the folders above hold, too; what becomes a folder, a file or a program is that in the branch."""
+    repository(rawko.folder)
+    folder = rawko.folder / "pkg"
+    (folder / "deep").mkdir(parents=True)
+    for name, text in {
+        "same": "s\n",
+        "file": "f\n",
+        "tool": "t\n",
+        "deep/one": "1\n",
+        "deep/.gitignore": "*.o\n",
+    }.items():
+        (folder / name).write_text(text)
+    (rawko.folder / ".gitignore").write_text("*.log\n")
+    (rawko.folder / ".gitattributes").write_text("*.txt text eol=crlf\n")
+    git(rawko.folder, "add", "-A")
+    git(rawko.folder, "commit", "-q", "-m", "second")
+    written = "echo l > a.log; echo o > deep/a.o; printf 'a\\r\\n' > lines.txt"
+    line = f"{written}; chmod +x tool; rm file; mkdir file; echo i > file/in"
+    scenario = rawko.scenario(REPLIES[0], says("developer", call("bash", command=line)), REPLIES[3])
+    words = ("run", TASK, "--agent", "developer", "--scenario", str(scenario), "--yes", "--json", "-q")
+    travel = typed(*words, cwd=folder).report["run"]
+    snapshots = [json.loads(row) for row in typed("log", travel, "--json", cwd=folder).out.splitlines()]
+    began = next(row["seq"] for row in snapshots if row["event"] and row["event"]["name"] == "done.invoke.execute_tool")
+    assert typed("branch", f"{travel}@last", "b", cwd=folder).code == 0
+    told = git(rawko.folder, "diff", "--no-renames", "--name-status", "main", "b")
+    expected = ["A\tpkg/a.txt", "D\tpkg/file", "A\tpkg/file/in", "A\tpkg/lines.txt", "M\tpkg/tool"]
+    assert told.splitlines() == expected
+    assert git(rawko.folder, "show", "b:pkg/lines.txt") == "a\n"
+    assert git(rawko.folder, "ls-tree", "b", "pkg/tool").startswith("100755")
+    assert typed("branch", f"{travel}@{began - 2}", "none", "--json", cwd=folder).report["files"] == []
+
+
 def test_a_submodule_and_filters_are_gits_business(rawko: Shell, typed: Typed, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
