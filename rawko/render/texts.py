@@ -66,8 +66,8 @@ class Line:
 
 
 def block_size(lines: Sequence[Line]) -> tuple[float, float]:
-    """Width and height of lines under each other."""
-    return max((line.width for line in lines), default=0.0), sum(line.height for line in lines)
+    """Width and height of lines under each other; where there is any line, it has some width, as engines demand."""
+    return max((max(line.width, 1.0) for line in lines), default=0.0), sum(line.height for line in lines)
 
 
 def visible(text: str) -> str:

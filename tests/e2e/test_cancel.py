@@ -98,12 +98,12 @@ def test_a_run_that_waits_is_cancelled_without_a_model_or_a_key(
 
 
 def test_a_killed_run_is_cancelled_and_its_tool_is_ended(rawko: Shell, typed: Typed) -> None:
-    """The command that outlived its rawko is killed and not begun again; what it did stays, captured."""
+    """A command ends with its rawko and is not begun again; what it did stays, captured."""
     started = rawko.start("run", "Work", "--agent", "developer", "--scenario", str(rawko.scenario(WORK)), "--yes")
     started.wait_until(lambda: (rawko.folder / "a.txt").exists())
+    assert rawko.processes_of(MARK)
     os.kill(started.process.pid, signal.SIGKILL)
     started.process.wait()
-    assert rawko.processes_of(MARK)
     done = typed("cancel", run_of(typed), "--json")
     assert (done.code, done.report["outcome"]) == (0, "cancelled"), done.text
     assert not rawko.processes_of(MARK)

@@ -17,6 +17,8 @@ IGNORED = "for number in (1, 2, 3, 10, 13, 15, 17, 20): signal.signal(number, si
 BLOCKED = "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2, signal.SIGALRM, signal.SIGTERM])"
 SHOWN = "grep -E '^Sig(Ign|Blk)' /proc/self/status"
 CLEAN = {"SigIgn": 0, "SigBlk": 0}
+SETTABLE = sum(1 << (number - 1) for number in signal.valid_signals())
+"""The C library keeps the signals 32 and 33 to itself: whoever starts the tests may have them ignored for ever."""
 
 STARTS = {
     "a command": """
@@ -77,7 +79,7 @@ print(json.dumps(told))
     )
     assert done.returncode == 0, done.stderr
     told = dict(line.split(":") for line in json.loads(done.stdout).splitlines() if line.startswith("Sig"))
-    assert {name: int(value, 16) for name, value in told.items()} == CLEAN
+    assert {name: int(value, 16) & SETTABLE for name, value in told.items()} == CLEAN
 
 
 def test_nothing_is_put_between_where_there_is_nothing_to_restore() -> None:

@@ -113,7 +113,9 @@ def test_texts_hold_them_too(suffix: str) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(
-    st.sampled_from(['"]; evil [', "</text><b>", "x\\", "👩\u200d💻", "-->", "[*]", "&lt;", "\x85", " ", "\u2028"])
+    st.sampled_from(
+        ['"]; evil [', "</text><b>", "x\\", "👩\u200d💻", "-->", "[*]", "&lt;", "\x85", " ", "\u2028", "\ufe00"]
+    )
     | st.text(min_size=1, max_size=20)
 )
 def test_no_agent_s_name_adds_anything(name: str) -> None:
