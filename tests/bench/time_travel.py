@@ -106,7 +106,8 @@ def measure(root: Path, files: int, steps: int) -> None:
         return timed(["cp", "-r", *parts, str(target)], folder, environ)[0]
 
     given = ["--scenario", str(root / "scenario.json"), "--agents", str(root / "agents"), "--agent", "developer"]
-    cost, said = rawko("run", "Change them", *given, "--yes", "--quiet", "--json")
+    given += ["--yes", "--quiet", "--json", "--max-iterations", str(steps + 10)]
+    cost, said = rawko("run", "Change them", *given)
     run = json.loads(said.splitlines()[-1])["run"]
     tell("run", cost)
     rows = [json.loads(line) for line in rawko("log", run, "--json")[1].splitlines()]
