@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, Field
 
 from rawko.processes.private import make_private, touch_private
-from rawko.tools.environment import check_extra
+from rawko.tools.commands.environment import check_extra
 from rawko.trust.charts import chart_items
 from rawko.trust.confined import ProjectFiles
 from rawko.trust.errors import ConfigError as ConfigError

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from rawko.processes.keys import protect
-from rawko.tools.environment import is_public
+from rawko.tools.commands.environment import is_public
 
 CANNOT_WRITE = 1
 READER_GONE = 141

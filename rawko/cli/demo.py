@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from rawko.processes.keys import protect
-from rawko.tools.environment import is_public
+from rawko.tools.commands.environment import is_public
 
 TASK = "Write a fizzbuzz program with a unit test, check its output, and have it reviewed."
 _README = "# A small project\n\nIt has no program yet.\n"

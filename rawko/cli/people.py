@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from rawko.cli.output import Painter, exact, exact_line, visible, visible_line
-from rawko.machines.agent_loop.failures import FILE_TEXTS, SHOWN_LINES
+from rawko.machines.agent_loop.error_contexts import FILE_TEXTS, SHOWN_LINES
 from rawko.runtime.ports import Answer, Question
 from rawko.vocabulary.messages import ToolCall
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from rawko.app import Report, Run
-from rawko.app.continuing import check_followed
-from rawko.app.headless import Headless
-from rawko.app.past import run_of
-from rawko.app.record import read_record
+from rawko.app.records.record import read_record
 from rawko.app.repeating import differences
+from rawko.app.run.follow_up import check_followed
+from rawko.app.run.headless import Headless
+from rawko.app.time_travel.recorded_run import run_of
 from rawko.cli.interrupts import KILLED, Interrupts
 from rawko.cli.live import LiveOutput
 from rawko.cli.logs import RunLog

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-from rawko.app.report import Report
+from rawko.app.run.report import Report
 from rawko.cli.output import Painter, exact, visible, visible_json, visible_line
 
 MAX_DIFF_LINES = 400

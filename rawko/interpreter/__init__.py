@@ -3,7 +3,22 @@
 from __future__ import annotations
 
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.effects import Effect, EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
+from rawko.interpreter.data.effects import Effect, EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
+from rawko.interpreter.data.events import Event, InternalEvent
+from rawko.interpreter.data.steps import MicroStep, Receipt, Step
+from rawko.interpreter.data.updates import (
+    Updates,
+    append,
+    assign,
+    cancel,
+    emit,
+    log,
+    raise_,
+    send,
+    spawn,
+    stop,
+)
+from rawko.interpreter.data.values import Record, Vector, freeze, thaw
 from rawko.interpreter.errors import (
     ActionError,
     BindingError,
@@ -19,23 +34,8 @@ from rawko.interpreter.errors import (
     SnapshotError,
     UntrustedCodeError,
 )
-from rawko.interpreter.events import Event, InternalEvent
-from rawko.interpreter.explain import Refusal
-from rawko.interpreter.interpreter import Interpreter
-from rawko.interpreter.steps import MicroStep, Receipt, Step
-from rawko.interpreter.updates import (
-    Updates,
-    append,
-    assign,
-    cancel,
-    emit,
-    log,
-    raise_,
-    send,
-    spawn,
-    stop,
-)
-from rawko.interpreter.values import Record, Vector, freeze, thaw
+from rawko.interpreter.running.explain import Refusal
+from rawko.interpreter.running.interpreter import Interpreter
 
 __all__ = [
     "ActionError",

@@ -60,7 +60,7 @@ class Bindings:
     """A registry of guards, actions, actors, delays, inputs, outputs and context models, by name.
 
     - guard: (context, event, **arguments) -> bool; pure. Contract conditions may also take `old`.
-    - action: (context, event, **arguments) -> updates (see `rawko.interpreter.updates`); pure.
+    - action: (context, event, **arguments) -> updates (see `rawko.interpreter.data.updates`); pure.
     - delay: (context, event) -> milliseconds.
     - input, output: (context, event) -> JSON.
     - actor: an async function or async generator function of (input) or (input, scope); or a factory of a child

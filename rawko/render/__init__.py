@@ -12,7 +12,7 @@ from rawko.render.errors import (
     UnknownFormatError,
     UnknownStateError,
 )
-from rawko.render.mermaid import to_mermaid
+from rawko.render.formats.mermaid import to_mermaid
 
 __all__ = [
     "DEFAULT",

@@ -10,19 +10,19 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rawko.chart.definition import Chart
-from rawko.render.dot import to_dot
 from rawko.render.errors import TangledError, TooLargeError, UnknownFormatError
 from rawko.render.expand import Child, with_children
 from rawko.render.extract import extract
+from rawko.render.formats.dot import to_dot
+from rawko.render.formats.mermaid import to_mermaid
+from rawko.render.formats.plantuml import to_plantuml
+from rawko.render.formats.png import to_png
+from rawko.render.formats.svg import to_svg
+from rawko.render.formats.themes import Theme
 from rawko.render.graph import Diagram
-from rawko.render.layout import Direction
-from rawko.render.mermaid import to_mermaid
 from rawko.render.outline import few_lines, no_lines, pack
-from rawko.render.plantuml import to_plantuml
-from rawko.render.png import to_png
-from rawko.render.scene import Scene, compose
-from rawko.render.svg import to_svg
-from rawko.render.themes import Theme
+from rawko.render.placing.layout import Direction
+from rawko.render.placing.scene import Scene, compose
 
 MAX_PARTS = 1600
 """States and arrows that are laid out at most: above it the answer takes long, and nobody can read it."""

@@ -11,9 +11,9 @@ from dataclasses import replace
 from itertools import chain
 from math import sqrt
 
-from rawko.render.engine import CONTAINER_PADDING, NODE_GAP
 from rawko.render.graph import Arrow, Box, Diagram, Entry
-from rawko.render.layout import Direction, Layout, Link, Node, Rect
+from rawko.render.placing.engine import CONTAINER_PADDING, NODE_GAP
+from rawko.render.placing.layout import Direction, Layout, Link, Node, Rect
 
 SHAPE = 1.5
 """How much wider than high a container's contents become, about."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rawko.runtime.actor import Actor
+from rawko.runtime.actor_kinds import ActorFailed, ChildMachine, Done, Scope, child_machine, immediate
 from rawko.runtime.errors import (
     ActorCrashed,
     ActorStopped,
@@ -12,9 +13,8 @@ from rawko.runtime.errors import (
     RuntimeFault,
     WaitTimeout,
 )
+from rawko.runtime.find_bindings import bound_names, find_bindings
 from rawko.runtime.journal import Journal, MemoryJournal, StepRecord
-from rawko.runtime.locate import bound_names, find_bindings
-from rawko.runtime.logic import ActorFailed, ChildMachine, Done, Scope, child_machine, immediate
 from rawko.runtime.session import Session
 
 __all__ = [

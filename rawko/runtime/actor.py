@@ -15,20 +15,20 @@ from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.bounds.limits import MAX_MICROSTEPS
 from rawko.interpreter.clocks import Clock, SimulatedClock, WallClock
-from rawko.interpreter.effects import StartInvocation
+from rawko.interpreter.data.effects import StartInvocation
+from rawko.interpreter.data.events import make_event
+from rawko.interpreter.data.steps import Step
+from rawko.interpreter.data.values import freeze, thaw
 from rawko.interpreter.errors import SnapshotError
-from rawko.interpreter.events import make_event
-from rawko.interpreter.interpreter import Interpreter
-from rawko.interpreter.steps import Step
-from rawko.interpreter.values import freeze, thaw
+from rawko.interpreter.running.interpreter import Interpreter
 from rawko.runtime import simulated
+from rawko.runtime.actor_kinds import ChildMachine
 from rawko.runtime.effects import Effects, Parent
 from rawko.runtime.errors import ActorCrashed, ActorStopped, WaitTimeout
 from rawko.runtime.inbox import Inbox
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.invocations import Invocations
 from rawko.runtime.journal import Journal
-from rawko.runtime.logic import ChildMachine
 from rawko.runtime.observers import Observers
 from rawko.runtime.session import LogWriter, Session
 from rawko.runtime.waiting import Condition, Waiters, condition_of

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, assert_never
 
-from rawko.interpreter.effects import Effect, EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
-from rawko.interpreter.events import ENVELOPE
-from rawko.interpreter.structure import descriptor_matches
-from rawko.interpreter.values import freeze
+from rawko.interpreter.compiled.structure import descriptor_matches
+from rawko.interpreter.data.effects import Effect, EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
+from rawko.interpreter.data.events import ENVELOPE
+from rawko.interpreter.data.values import freeze
 from rawko.runtime.errors import InboxFull, RuntimeFault
 
 if TYPE_CHECKING:
     from rawko.runtime.actor import Actor
-    from rawko.runtime.http_events import HttpEvents
     from rawko.runtime.invocations import Invocations
+    from rawko.runtime.scxml.http_events import HttpEvents
 
 UNDELIVERED = "error.communication"
 """What a machine is told of a message that reached nobody, if it handles that."""

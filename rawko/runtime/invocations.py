@@ -12,13 +12,13 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rawko.interpreter.effects import StartInvocation
+from rawko.interpreter.data.effects import StartInvocation
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.values import FROZEN, freeze
 from rawko.interpreter.errors import BindingError, InvocationError, NotJsonError
-from rawko.interpreter.events import Event
 from rawko.interpreter.monitors import MonitorViolated
-from rawko.interpreter.values import FROZEN, freeze
+from rawko.runtime.actor_kinds import ActorFailed, ChildFactory, ChildMachine, Done, Immediate
 from rawko.runtime.errors import ActorCrashed, JournalError
-from rawko.runtime.logic import ActorFailed, ChildFactory, ChildMachine, Done, Immediate
 
 if TYPE_CHECKING:
     from rawko.runtime.actor import Actor
@@ -55,7 +55,7 @@ class Way:
 
 
 class ActorScope:
-    """What an invoked function may do besides returning; see `rawko.runtime.logic.Scope`."""
+    """What an invoked function may do besides returning; see `rawko.runtime.actor_kinds.Scope`."""
 
     def __init__(self, owner: Actor, effect: StartInvocation) -> None:
         self._owner = owner

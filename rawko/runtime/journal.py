@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from rawko.interpreter.effects import Effect, EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
-from rawko.interpreter.steps import Step
-from rawko.interpreter.updates import Append, Assign, Update
-from rawko.interpreter.values import thaw
+from rawko.interpreter.data.effects import Effect, EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
+from rawko.interpreter.data.steps import Step
+from rawko.interpreter.data.updates import Append, Assign, Update
+from rawko.interpreter.data.values import thaw
 from rawko.runtime.errors import JournalError
 
 

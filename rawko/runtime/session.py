@@ -10,18 +10,18 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
-from rawko.interpreter.effects import EmitEvent, LogLine
+from rawko.interpreter.data.effects import EmitEvent, LogLine
+from rawko.interpreter.data.steps import Step
+from rawko.interpreter.data.values import fields_of
 from rawko.interpreter.monitors import Monitor, watch
-from rawko.interpreter.steps import Step
-from rawko.interpreter.values import fields_of
 from rawko.runtime.errors import JournalError
 from rawko.runtime.inspection import KEPT, InspectionStream
 from rawko.runtime.journal import Journal, MemoryJournal, StepRecord, record_of
-from rawko.runtime.recorded import Recorded
+from rawko.runtime.replay.recorded import Recorded
 
 if TYPE_CHECKING:
     from rawko.runtime.actor import Actor
-    from rawko.runtime.http_events import HttpEvents
+    from rawko.runtime.scxml.http_events import HttpEvents
 
 _COMMIT_RETRIES_S = (0.05, 0.2, 1.0, 2.0, 4.0, 8.0)
 """A commit is tried again before a model call would have to be repeated; a database may take that long to restart."""
@@ -57,7 +57,7 @@ class Session:
         turn: Held by the one actor that steps; see `rawko.runtime.actor`.
         stream: What happens in the tree; it is closed when the last actor has ended.
         steps: Taken by all actors of the tree so far.
-        http: Carries events by HTTP; None: nothing does (see `rawko.runtime.http_events`).
+        http: Carries events by HTTP; None: nothing does (see `rawko.runtime.scxml.http_events`).
     """
 
     def __init__(

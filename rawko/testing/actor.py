@@ -16,9 +16,9 @@ from rawko.chart.definition import Chart
 from rawko.chart.parse import load_chart
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.clocks import SimulatedClock
-from rawko.interpreter.events import Event, make_event
-from rawko.interpreter.explain import Refusal
-from rawko.interpreter.steps import Receipt, Step
+from rawko.interpreter.data.events import Event, make_event
+from rawko.interpreter.data.steps import Receipt, Step
+from rawko.interpreter.running.explain import Refusal
 from rawko.testing.coverage import Coverage
 from rawko.testing.doubles import Call, Doubles
 from rawko.testing.errors import ContractMistake
@@ -148,8 +148,8 @@ class TestActor:
 
     def set_context(self, name: str, value: Any) -> None:
         """Change a context field behind the machine's back, through a snapshot."""
-        from rawko.interpreter.core import model_of
-        from rawko.interpreter.values import thaw
+        from rawko.interpreter.data.values import thaw
+        from rawko.interpreter.running.core import model_of
 
         snapshot = self.interpreter.snapshot()
         snapshot["context"][name] = thaw(model_of(self.chart, self.doubles.bindings).field(name, value))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from rawko.chart.definition import Chart, GuardCall, State, Transition
 from rawko.chart.expressions import format_guard
 from rawko.chart.lint.walk import leaves
-from rawko.interpreter.steps import Step
+from rawko.interpreter.data.steps import Step
 
 
 class Share(NamedTuple):

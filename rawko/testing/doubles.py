@@ -15,9 +15,9 @@ from typing import Any
 from rawko.chart.definition import Chart
 from rawko.chart.lint import needed_names
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.events import Event
-from rawko.interpreter.values import thaw
-from rawko.runtime.logic import Done
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.values import thaw
+from rawko.runtime.actor_kinds import Done
 from rawko.testing.errors import ContractMistake
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from rawko.interpreter.values import Vector
+from rawko.interpreter.data.values import Vector
 from rawko.testing.errors import ContractMistake
 
 _DECODER = json.JSONDecoder()
@@ -109,7 +109,7 @@ def contains(found: Any, expected: Any) -> bool:
 
 def shown(value: Any) -> str:
     """A value for a message: JSON, cut."""
-    from rawko.interpreter.values import thaw
+    from rawko.interpreter.data.values import thaw
 
     text = json.dumps(thaw(value), ensure_ascii=False, default=repr)
     return text if len(text) <= 300 else text[:297] + "..."

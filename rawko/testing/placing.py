@@ -12,10 +12,10 @@ from typing import Any
 from rawko.chart.definition import Chart, Invoke
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.clocks import Clock, SimulatedClock
-from rawko.interpreter.code import compile_delay, compile_value
-from rawko.interpreter.core import init_event, model_of
-from rawko.interpreter.interpreter import Interpreter
-from rawko.interpreter.values import freeze, thaw
+from rawko.interpreter.compiled.functions import compile_delay, compile_value
+from rawko.interpreter.data.values import freeze, thaw
+from rawko.interpreter.running.core import init_event, model_of
+from rawko.interpreter.running.interpreter import Interpreter
 from rawko.testing.errors import ContractMistake
 
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rawko.interpreter.effects import EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
-from rawko.interpreter.events import InternalEvent
-from rawko.interpreter.steps import Receipt, Step
-from rawko.interpreter.values import thaw
+from rawko.interpreter.data.effects import EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
+from rawko.interpreter.data.events import InternalEvent
+from rawko.interpreter.data.steps import Receipt, Step
+from rawko.interpreter.data.values import thaw
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from typing import Any
 from rawko.chart.definition import Chart
 from rawko.chart.errors import hint
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.context_model import ContextModel
-from rawko.interpreter.core import model_of
+from rawko.interpreter.data.context_model import ContextModel
+from rawko.interpreter.data.steps import Receipt
+from rawko.interpreter.data.values import Vector
 from rawko.interpreter.errors import InterpreterError
-from rawko.interpreter.steps import Receipt
-from rawko.interpreter.values import Vector
+from rawko.interpreter.running.core import model_of
 from rawko.testing.actor import TestActor
 from rawko.testing.coverage import Coverage
 from rawko.testing.doubles import Call, Doubles

@@ -10,10 +10,10 @@ from typing import Any
 
 from rawko.chart.definition import NOWHERE
 from rawko.chart.expressions import ExpressionError, parse_guard
-from rawko.interpreter.contracts import compile_condition
+from rawko.interpreter.compiled.contracts import compile_condition
+from rawko.interpreter.data.events import make_event
+from rawko.interpreter.data.steps import Receipt
 from rawko.interpreter.errors import BindingError, ContextError
-from rawko.interpreter.events import make_event
-from rawko.interpreter.steps import Receipt
 from rawko.testing.errors import ContractMistake
 from rawko.testing.matching import contains, difference, is_equal, shown
 from rawko.testing.phrases import PhraseBook

@@ -12,28 +12,28 @@ from typing import Any
 
 from rawko.runtime.ports import ApprovalScope, GateVerdict, ToolOutcome, ToolSpec
 from rawko.runtime.shortage import Shortage, shortage_of
-from rawko.tools.approvals import Approvals
 from rawko.tools.base import Arguments, Run, Subject, Tool, ToolFailure
-from rawko.tools.bash import Bash, BashSettings
-from rawko.tools.edit import Edit
-from rawko.tools.environment import command_environment
-from rawko.tools.gate import Gate
-from rawko.tools.glob import Glob
-from rawko.tools.grep import Grep
-from rawko.tools.leftovers import Leftovers
+from rawko.tools.commands.bash import Bash, BashSettings
+from rawko.tools.commands.environment import command_environment
+from rawko.tools.commands.leftovers import Leftovers
+from rawko.tools.files.edit import Edit
+from rawko.tools.files.glob import Glob
+from rawko.tools.files.grep import Grep
+from rawko.tools.files.paths import Folder
+from rawko.tools.files.read import Read
+from rawko.tools.files.write import Write
+from rawko.tools.gate.approvals import Approvals
+from rawko.tools.gate.gate import Gate
+from rawko.tools.gate.rules import parse_rules
 from rawko.tools.lookups.changes import Changes
 from rawko.tools.lookups.output import Output
 from rawko.tools.lookups.port import RunLookups
-from rawko.tools.paths import Folder
-from rawko.tools.read import Read
-from rawko.tools.rules import parse_rules
 from rawko.tools.sandbox import find_sandbox
 from rawko.tools.sandbox.baseline import user_places
 from rawko.tools.sandbox.bubblewrap import PRIVATE
 from rawko.tools.sandbox.stand_ins import StandInMaker
 from rawko.tools.schema import InputCheck
 from rawko.tools.text import visible
-from rawko.tools.write import Write
 from rawko.vocabulary.agent import ToolAccess
 from rawko.vocabulary.messages import ToolCall
 
@@ -68,7 +68,7 @@ def build_toolbox(
         running: Where running commands are noted; `running/` in the state folder if None. Runs that are at work at the
             same time each need their own, since whoever resumes one ends what is noted there.
         agents: Every agent of the session and its tools.
-        rules: See `rawko.tools.rules`, in order.
+        rules: See `rawko.tools.gate.rules`, in order.
         assume_yes: Nobody is asked: "ask" counts as "allow".
         approvals: A session's memory, to share it; a new one if None.
         search_timeout_ms: Bound of a glob or grep.

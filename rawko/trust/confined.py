@@ -13,7 +13,7 @@ from typing import Final
 from rawko.chart.errors import ChartError
 from rawko.chart.yaml_nodes import decode
 from rawko.tools.base import ToolFailure
-from rawko.tools.paths import Folder
+from rawko.tools.files.paths import Folder
 from rawko.trust.errors import ConfinedError
 
 MAX_BYTES: Final = 4_000_000

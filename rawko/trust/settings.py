@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from rawko.tools.rules import RuleError, parse_rule
+from rawko.tools.gate.rules import RuleError, parse_rule
 from rawko.trust.confined import ProjectFiles
 from rawko.trust.items import Item, hash_of
 from rawko.vocabulary.documents import Document

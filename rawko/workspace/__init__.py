@@ -7,7 +7,7 @@ in memory), `look`, `touch` and `reader` (the disk), `ignore` and `userindex` (w
 `plan`, `check`, `restore` and `pending` (going back), `locks`.
 """
 
-from rawko.workspace.cleaning import Cleaned, clean
+from rawko.workspace.repository.packing import Cleaned, clean
 from rawko.workspace.store import Restoration, SnapshotStore
 from rawko.workspace.workspace import SnapshotWorkspace
 

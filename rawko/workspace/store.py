@@ -14,22 +14,22 @@ from types import TracebackType
 
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange, Snapshot
-from rawko.workspace import diff
-from rawko.workspace.check import Checker
-from rawko.workspace.cleaning import clean_if_many, pack_if_many
-from rawko.workspace.history import History, Link, newest
-from rawko.workspace.locks import FileLock
-from rawko.workspace.look import Looker
-from rawko.workspace.mirror import File, Mirror
+from rawko.workspace.capture.full_scan import Looker
+from rawko.workspace.capture.hinted_scan import Toucher
+from rawko.workspace.capture.mirror import File, Mirror
+from rawko.workspace.capture.reader import Counters
 from rawko.workspace.modes import Modes
 from rawko.workspace.names import Parts, check_run, to_parts, to_text
-from rawko.workspace.objects import Objects
-from rawko.workspace.pending import PendingRestore
-from rawko.workspace.plan import Step, plan
-from rawko.workspace.reader import Counters
-from rawko.workspace.repository import cleanings, open_repository, prepare, reopened
-from rawko.workspace.restore import Restorer
-from rawko.workspace.touch import Toucher
+from rawko.workspace.repository import diff
+from rawko.workspace.repository.history import History, Link, newest
+from rawko.workspace.repository.locks import FileLock
+from rawko.workspace.repository.objects import Objects
+from rawko.workspace.repository.packing import clean_if_many, pack_if_many
+from rawko.workspace.repository.repository import cleanings, open_repository, prepare, reopened
+from rawko.workspace.restore.check import Checker
+from rawko.workspace.restore.pending import PendingRestore
+from rawko.workspace.restore.plan import Step, plan
+from rawko.workspace.restore.restore import Restorer
 
 DEFAULT_MAX_FILE_BYTES = 100 * 1024 * 1024
 _WEIGHED_EVERY = 1024 * 1024

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange, Snapshot
-from rawko.workspace.history import Link
+from rawko.workspace.repository.history import Link
 from rawko.workspace.store import DEFAULT_MAX_FILE_BYTES, Restoration, SnapshotStore
 
 Result = TypeVar("Result")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rawko.app.exploration_record import ExplorationPlan, ExplorationRecord
+from rawko.app.exploration.record import ExplorationPlan, ExplorationRecord
 from rawko.config import ConfigError
 from rawko.machines.node_engine import RunState
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rawko.app.spending import Stopwatch, UntimedPeople, check_prices
+from rawko.app.run.budget import Stopwatch, UntimedPeople, check_prices
 from rawko.config import ConfigError, Flags, load_settings
 from rawko.providers.metered import Bounds, MeteredProvider
 from rawko.providers.scenario_file import parse_scenario

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rawko.app import Run
-from rawko.app.spending import Stopwatch
+from rawko.app.run.budget import Stopwatch
 from rawko.config import Flags, load_settings
 from rawko.providers.anthropic_api import AnthropicProvider
 from rawko.providers.endpoint import Endpoint

@@ -11,15 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rawko.app import Report, Run, travel
-from rawko.app.past import Address, Past, open_past
-from rawko.app.record import Parent, list_records, read_record
-from rawko.app.resuming import plan_resume, prepare
-from rawko.app.rewinding import finish_rewind, notes_after
-from rawko.app.rows import Line
+from rawko.app import Report, Run
+from rawko.app.records.record import Parent, list_records, read_record
+from rawko.app.records.rows import Line
+from rawko.app.run.resume import plan_resume, prepare
+from rawko.app.time_travel import travel
+from rawko.app.time_travel.recorded_run import Address, Past, open_past
+from rawko.app.time_travel.rewind import finish_rewind, notes_after
 from rawko.config import ConfigError, Flags, Settings, load_settings
 from rawko.runtime.journal import StepRecord
-from rawko.runtime.jumps import moved_in_time
+from rawko.runtime.replay.rewind_records import moved_in_time
 from tests.cli.shell import call, says
 
 REPLIES = (
@@ -55,7 +56,7 @@ def place(tmp_path: Path) -> Place:
 
 
 async def resumed(run: str, settings: Settings) -> Report:
-    from rawko.app.past import run_of
+    from rawko.app.time_travel.recorded_run import run_of
 
     return await run_of(await prepare(run, settings)).execute()
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from rawko.chart import find_chart, load_chart
-from rawko.interpreter.interpreter import Interpreter
+from rawko.interpreter.running.interpreter import Interpreter
 from rawko.journal import SqlJournal
 from rawko.machines.node_engine import (
     Budgets,
@@ -34,11 +34,11 @@ from rawko.machines.node_engine import (
     failed,
     succeeded,
 )
-from rawko.machines.node_engine.drivers import DRIVERS, DriverName, make_driver
+from rawko.machines.node_engine.drivers.choice import DRIVERS, DriverName, make_driver
+from rawko.machines.node_engine.drivers.plain_loop import AgentRunner
+from rawko.machines.node_engine.drivers.setup import RunSetup, set_up
+from rawko.machines.node_engine.drivers.statechart import StatechartDriver
 from rawko.machines.node_engine.ports import Callbacks, NoCallbacks
-from rawko.machines.node_engine.runner import AgentRunner
-from rawko.machines.node_engine.setup import RunSetup, set_up
-from rawko.machines.node_engine.statechart import StatechartDriver
 from rawko.runtime.journal import StepRecord
 from tests.formats.xstate_node import NoXState, installed_xstate
 

@@ -11,7 +11,7 @@ import psutil
 import pygit2
 import pytest
 
-from rawko.workspace.locks import FileLock
+from rawko.workspace.repository.locks import FileLock
 from tests.cli.conftest import Typed
 from tests.cli.shell import Shell, call, says
 

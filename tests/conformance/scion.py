@@ -18,7 +18,7 @@ from typing import Any
 from rawko.chart import ChartError
 from rawko.chart.formats.scxml import import_scxml
 from rawko.interpreter import Interpreter
-from rawko.interpreter.events import ENVELOPE
+from rawko.interpreter.data.events import ENVELOPE
 from tests.conformance.fetch import scion_folder
 from tests.conformance.javascript import respelled
 

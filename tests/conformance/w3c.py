@@ -17,8 +17,8 @@ from rawko.chart.formats.scxml import import_scxml
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.runtime import Actor
 from rawko.runtime.errors import RuntimeFault
-from rawko.runtime.http_events import HttpEvents
-from rawko.runtime.scxml import scxml_actors
+from rawko.runtime.scxml.http_events import HttpEvents
+from rawko.runtime.scxml.invoked_documents import scxml_actors
 from rawko.runtime.session import Session
 from tests.conformance.fetch import NotFetched, w3c_folder
 

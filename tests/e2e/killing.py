@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from rawko.app import Run
-from rawko.app.journals import open_journal
-from rawko.app.record import RunRecord, read_record
+from rawko.app.records.journal import open_journal
+from rawko.app.records.record import RunRecord, read_record
 from rawko.config import Flags, load_settings
-from rawko.runtime.replay import replay
+from rawko.runtime.replay.replay import replay
 from tests.cli.shell import call, says
 from tests.e2e.nursery import Fate, Nursery, Order
 

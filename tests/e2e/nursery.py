@@ -169,7 +169,7 @@ def _play(order: Order, moments: _Moments) -> int:
     from sqlalchemy import Engine, event
 
     from rawko.app import Run
-    from rawko.app.record import read_record
+    from rawko.app.records.record import read_record
     from rawko.cli.logs import RunLog
     from rawko.config import Flags, load_settings
 
@@ -224,12 +224,12 @@ def _bear(order: Order) -> Fate:
 
 
 _WARM = (
-    "rawko.app.run",
+    "rawko.app.run.run",
     "rawko.cli.run",
     "rawko.journal",
     "rawko.providers.scenario_file",
     "rawko.providers.scripted",
-    "rawko.tools.bash",
+    "rawko.tools.commands.bash",
     "rawko.tools.toolbox",
     "rawko.workspace",
     "sqlalchemy.dialects.postgresql",

@@ -129,7 +129,7 @@ def test_a_run_that_was_killed_before_its_first_step_begins(rawko: Shell, typed:
 
 
 def _first_commit(state: Path, run: str) -> str:
-    from rawko.workspace.archive import Archive
+    from rawko.workspace.repository.archive import Archive
 
     with Archive(state / "snapshots") as archive:
         return archive.snapshots(run)[0].commit

@@ -10,7 +10,7 @@ from typing import Any
 import pygit2
 import pytest
 
-from rawko.workspace.archive import Archive
+from rawko.workspace.repository.archive import Archive
 from tests.cli.conftest import Typed
 from tests.cli.shell import Shell, call, says
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from rawko.app.pruning import prune
+from rawko.app.time_travel.prune import prune
 from rawko.config import ConfigError, Flags, load_settings
 from tests.cli.shell import Ended, Shell
 from tests.e2e.exploring import CAT, Here, attempts_of, explore, resume

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rawko.app.exploration_guests import program_environment
+from rawko.app.exploration.callbacks import program_environment
 from rawko.config import Flags, load_settings
 from tests.cli.shell import Shell, call, says
 from tests.processes.test_keys import KEYS, THIEF

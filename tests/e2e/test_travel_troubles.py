@@ -43,9 +43,9 @@ def digest_of(*folders: Path) -> str:
 _KILLED = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from rawko.app.past import Address
-from rawko.app.journals import open_journal
-from rawko.app.rewinding import rewind
+from rawko.app.time_travel.recorded_run import Address
+from rawko.app.records.journal import open_journal
+from rawko.app.time_travel.rewind import rewind
 from rawko.config import Flags, load_settings
 
 class Dying:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rawko.chart import find_chart, load_chart
-from rawko.cli.charts import export_command
-from rawko.cli.formats import import_command
+from rawko.cli.authoring.charts import export_command
+from rawko.cli.authoring.formats import import_command
 from tests.formats.machines import FETCH
 
 

@@ -14,7 +14,7 @@ from rawko.chart import ChartError, parse_chart
 from rawko.chart.formats.scxml import export_scxml, import_scxml
 from rawko.chart.formats.xstate import export_xstate, import_xstate
 from rawko.interpreter import EventlessCycleError, Interpreter
-from rawko.runtime.scxml import scxml_actors
+from rawko.runtime.scxml.invoked_documents import scxml_actors
 from tests.chart.test_parse import FULL
 from tests.formats.machines import MACHINES
 from tests.formats.test_scxml import NAMESPACE, WHOLE

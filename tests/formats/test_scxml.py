@@ -25,7 +25,7 @@ from rawko.chart.definition import (
 from rawko.chart.formats.exchange import Imported
 from rawko.chart.formats.scxml import export_scxml, import_scxml
 from rawko.interpreter import Interpreter
-from rawko.interpreter.effects import LogLine
+from rawko.interpreter.data.effects import LogLine
 from tests.chart.test_parse import DEFAULTS, FULL
 from tests.conformance import scion
 from tests.conformance.fetch import NotFetched, scion_folder

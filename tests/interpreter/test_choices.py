@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from rawko import Bindings, Event, assign, parse_chart
-from rawko.interpreter.choices import Choice, Choosing, choices_of
 from rawko.interpreter.clocks import SimulatedClock
+from rawko.interpreter.running.choices import Choice, Choosing, choices_of
 
 CHART = parse_chart(
     """

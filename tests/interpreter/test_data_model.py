@@ -9,7 +9,7 @@ import pytest
 
 from rawko.chart import Chart, ChartDefinitionError, parse_chart
 from rawko.interpreter import Interpreter, Receipt, SnapshotError, UntrustedCodeError
-from rawko.interpreter.data_values import DataModelError, ProcessorType, milliseconds, revived, xml_value
+from rawko.interpreter.foreign.scxml_values import DataModelError, ProcessorType, milliseconds, revived, xml_value
 
 
 def chart_of(inside: str, preamble: str = "x = 0", *, errors: str = "scxml") -> Chart:

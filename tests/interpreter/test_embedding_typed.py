@@ -110,5 +110,5 @@ def test_the_wheel_says_that_it_is_typed(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     (wheel,) = tmp_path.glob("rawko-*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert {"rawko/py.typed", "rawko/interpreter/interpreter.py", "rawko/statecharts/agent_loop.yaml"} <= names
+    assert {"rawko/py.typed", "rawko/interpreter/running/interpreter.py", "rawko/statecharts/agent_loop.yaml"} <= names
     assert not any(name.startswith(("tests/", "stubs/")) for name in names)

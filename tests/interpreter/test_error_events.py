@@ -8,7 +8,7 @@ import pytest
 
 from rawko.chart import ChartDefinitionError, parse_chart
 from rawko.interpreter import ActionError, Bindings, EventlessCycleError, Interpreter, assign
-from rawko.interpreter.effects import LogLine, SendTo
+from rawko.interpreter.data.effects import LogLine, SendTo
 
 BINDINGS = Bindings()
 

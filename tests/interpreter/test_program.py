@@ -9,7 +9,7 @@ from typing import Any
 
 from rawko.chart import parse_chart
 from rawko.interpreter import Bindings, Interpreter, assign
-from rawko.interpreter.tables import Node
+from rawko.interpreter.compiled.tables import Node
 from tests.interpreter.tables import chart_of
 
 RING = "name: r\ninitial: s0\nstates:\n" + "".join(

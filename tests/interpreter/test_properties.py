@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from rawko.chart.assemble import sealed
 from rawko.chart.definition import Chart, Contract, GuardCall
 from rawko.interpreter import ActionError, Bindings, EventlessCycleError, Interpreter, InvocationError, Step
-from rawko.interpreter.program import program_of
+from rawko.interpreter.compiled.program import program_of
 from tests.interpreter.strategies import Move, chart_bindings, charts, interpreter_of, is_legal, moves
 
 fast = settings(

@@ -18,9 +18,9 @@ from rawko.chart import parse_chart
 from rawko.chart.definition import GuardCall, Reference
 from rawko.chart.errors import ChartError
 from rawko.interpreter import BindingError, Bindings, Event, Interpreter, assign
-from rawko.interpreter.code import bind_arguments, resolve
-from rawko.interpreter.contracts import compile_condition
-from rawko.interpreter.values import Record, freeze, thaw
+from rawko.interpreter.compiled.contracts import compile_condition
+from rawko.interpreter.compiled.functions import bind_arguments, resolve
+from rawko.interpreter.data.values import Record, freeze, thaw
 
 
 class Model(BaseModel):

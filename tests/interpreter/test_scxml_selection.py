@@ -18,8 +18,8 @@ from rawko.chart.formats.yaml_writer import write_chart
 from rawko.chart.lint.selection import asked_per_leaf
 from rawko.chart.lowering import losses
 from rawko.interpreter import Bindings, EventlessCycleError, Interpreter, Step
-from rawko.interpreter.choices import Choosing, choices_of
-from rawko.interpreter.structure import descriptor_matches
+from rawko.interpreter.compiled.structure import descriptor_matches
+from rawko.interpreter.running.choices import Choosing, choices_of
 
 CHARTS = int(os.environ.get("RAWKO_FUZZ", "300"))
 """More for a long run by hand."""
@@ -182,7 +182,7 @@ def test_random_charts_take_what_the_reference_takes(part: int) -> None:
 
 
 def test_the_tables_hold_what_they_hold_when_they_are_thrown_away_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    import rawko.interpreter.program as program
+    import rawko.interpreter.compiled.program as program
 
     monkeypatch.setattr(program, "MAX_NODES", 1)
     for seed in range(40):

@@ -15,7 +15,7 @@ from sismic.model import MetaEvent
 from rawko.chart.assemble import sealed
 from rawko.chart.definition import Chart, Constant
 from rawko.interpreter import Bindings, Event, Interpreter, InterpreterError, Receipt, Step, raise_, send
-from rawko.interpreter.meta import EventConsumed, FixedMetaEvent, StepStarted, TransitionProcessed
+from rawko.interpreter.foreign.meta_events import EventConsumed, FixedMetaEvent, StepStarted, TransitionProcessed
 from tests.interpreter.strategies import EVENTS, Move, charts, interpreter_of, moves
 from tests.interpreter.tables import chart_of
 

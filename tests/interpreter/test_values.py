@@ -28,8 +28,8 @@ from rawko.interpreter import (
     freeze,
     thaw,
 )
-from rawko.interpreter.context_model import checked, context_model
-from rawko.interpreter.values import checked_by, was_checked_by
+from rawko.interpreter.data.context_model import checked, context_model
+from rawko.interpreter.data.values import checked_by, was_checked_by
 from tests.interpreter.tables import chart_of
 
 json_values = st.recursive(

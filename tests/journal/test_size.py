@@ -12,7 +12,7 @@ import pytest
 from rawko import Actor, Bindings, append, parse_chart
 from rawko.journal import SqlJournal
 from rawko.runtime.journal import StepRecord
-from rawko.runtime.replay import replay
+from rawko.runtime.replay.replay import replay
 
 STEPS = 400
 CHART = parse_chart("""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rawko.processes.keys import is_secret
-from rawko.tools.environment import check_extra, command_environment, is_public
+from rawko.tools.commands.environment import check_extra, command_environment, is_public
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
 KEYS = {
@@ -62,7 +62,7 @@ print("FOUND", found)
 RAWKO = """
 import os, sys
 from rawko.processes.keys import environment, protect
-from rawko.tools.environment import is_public
+from rawko.tools.commands.environment import is_public
 if sys.argv[2] == "protected":
     protect(is_public)
 import asyncio, json

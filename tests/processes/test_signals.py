@@ -42,7 +42,7 @@ async def explored():
 told = asyncio.run(explored())
 """,
     "git": """
-from rawko.app.git import Repository
+from rawko.app.time_travel.user_git import Repository
 from pathlib import Path
 subprocess = __import__("subprocess")
 subprocess.run(["git", "init", "-q", folder], check=True)

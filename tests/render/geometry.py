@@ -8,8 +8,8 @@ from itertools import combinations, pairwise
 from math import hypot
 
 from rawko.chart import Chart
-from rawko.render.layout import Point, Rect
-from rawko.render.scene import PlacedArrow, PlacedBox, Scene
+from rawko.render.placing.layout import Point, Rect
+from rawko.render.placing.scene import PlacedArrow, PlacedBox, Scene
 
 CLOSE = 0.6
 ROUND = ("initial", "shallow history", "deep history")

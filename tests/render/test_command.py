@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rawko.cli.diagrams import Drawing, diagram_command
+from rawko.cli.authoring.diagrams import Drawing, diagram_command
 
 NESTED = Path(__file__).with_name("nested.yaml")
 

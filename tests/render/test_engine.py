@@ -7,9 +7,9 @@ from typing import Any
 import graphlay
 import pytest
 
-from rawko.render.engine import OPTIONS, PACKED, lay_out
-from rawko.render.layout import Link, Node
-from rawko.render.tidy import meeting_circle, straightened, tidied
+from rawko.render.placing.engine import OPTIONS, PACKED, lay_out
+from rawko.render.placing.layout import Link, Node
+from rawko.render.placing.tidy import meeting_circle, straightened, tidied
 
 
 @pytest.mark.parametrize("options", [OPTIONS, *PACKED, {"direction": "x", "effort": "x", "seed": 0}])

@@ -21,8 +21,8 @@ from rawko.render.errors import (
     UnknownStateError,
 )
 from rawko.render.extract import extract
-from rawko.render.mermaid import to_mermaid
-from rawko.render.scene import Scene
+from rawko.render.formats.mermaid import to_mermaid
+from rawko.render.placing.scene import Scene
 
 HOSTILE = [
     '"]; evil [',

@@ -16,9 +16,9 @@ from rawko.chart import Chart, parse_chart
 from rawko.render.draw import Options, draw_scene
 from rawko.render.extract import extract
 from rawko.render.graph import Diagram
-from rawko.render.layout import Direction, Rect
 from rawko.render.outline import few_lines, no_lines, pack
-from rawko.render.scene import PlacedArrow, Scene, compose
+from rawko.render.placing.layout import Direction, Rect
+from rawko.render.placing.scene import PlacedArrow, Scene, compose
 
 DIRECTIONS: tuple[Direction, ...] = ("down", "right")
 

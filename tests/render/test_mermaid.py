@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rawko.chart import Chart, parse_chart
 from rawko.render import to_mermaid
 from rawko.render.draw import draw
-from rawko.render.mermaid import escaped
+from rawko.render.formats.mermaid import escaped
 from rawko.vocabulary.visible import visible_line
 
 CHART = """\

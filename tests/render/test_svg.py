@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from rawko.chart import Chart, parse_chart
 from rawko.render.draw import Options, draw, draw_scene
-from rawko.render.svg import state_id, to_svg
-from rawko.render.themes import DARK, LIGHT, Theme
+from rawko.render.formats.svg import state_id, to_svg
+from rawko.render.formats.themes import DARK, LIGHT, Theme
 
 SVG = "{http://www.w3.org/2000/svg}"
 

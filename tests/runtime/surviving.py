@@ -13,9 +13,9 @@ from typing import Any
 
 from rawko import Actor, Bindings, ChildMachine, append, child_machine, parse_chart
 from rawko.journal import SqlJournal
-from rawko.runtime.logic import Scope
-from rawko.runtime.recorded import read_recorded
-from rawko.runtime.replay import replay
+from rawko.runtime.actor_kinds import Scope
+from rawko.runtime.replay.recorded import read_recorded
+from rawko.runtime.replay.replay import replay
 from rawko.runtime.session import Session
 
 DELAY_S = 1.5

@@ -12,9 +12,9 @@ from rawko.chart import parse_chart
 from rawko.interpreter import Bindings, SnapshotError
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.runtime import Actor, ActorCrashed, ChildMachine, JournalError, MemoryJournal, StepRecord, child_machine
-from rawko.runtime.logic import immediate
-from rawko.runtime.recorded import read_recorded
-from rawko.runtime.replay import replay
+from rawko.runtime.actor_kinds import immediate
+from rawko.runtime.replay.recorded import read_recorded
+from rawko.runtime.replay.replay import replay
 from rawko.runtime.session import CHECKPOINT_EVERY, Session
 
 CHART = parse_chart("""

@@ -12,7 +12,7 @@ import pytest
 from rawko.chart.formats.scxml import import_scxml
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.runtime import Actor
-from rawko.runtime.http_events import MAX_BODY, HttpEvents
+from rawko.runtime.scxml.http_events import MAX_BODY, HttpEvents
 from rawko.runtime.session import Session
 
 BODY = """

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from rawko import Actor, Bindings, ChildMachine, Event, append, assign, child_machine, parse_chart, send
 from rawko.interpreter.clocks import SimulatedClock
+from rawko.runtime.actor_kinds import ActorFailed
 from rawko.runtime.journal import MemoryJournal, StepRecord
-from rawko.runtime.jumps import Jump, jump_of, jump_record, moved_in_time
-from rawko.runtime.logic import ActorFailed
-from rawko.runtime.replay import ReplayError, replay
+from rawko.runtime.replay.replay import ReplayError, replay
+from rawko.runtime.replay.rewind_records import Jump, jump_of, jump_record, moved_in_time
 from rawko.runtime.session import Session
 
 KID = parse_chart(

@@ -15,8 +15,8 @@ from rawko.chart.formats.scxml import import_scxml
 from rawko.interpreter import UntrustedCodeError
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.runtime import Actor
-from rawko.runtime.logic import ActorFailed, ChildFactory
-from rawko.runtime.scxml import scxml_actors
+from rawko.runtime.actor_kinds import ActorFailed, ChildFactory
+from rawko.runtime.scxml.invoked_documents import scxml_actors
 
 NAMESPACE = 'xmlns="http://www.w3.org/2005/07/scxml"'
 CHILD = """

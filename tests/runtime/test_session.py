@@ -10,8 +10,8 @@ import pytest
 from rawko import Actor, Bindings, append, assign, parse_chart
 from rawko.runtime.errors import ActorCrashed
 from rawko.runtime.journal import MemoryJournal
-from rawko.runtime.recorded import Recorded, read_recorded
-from rawko.runtime.replay import replay
+from rawko.runtime.replay.recorded import Recorded, read_recorded
+from rawko.runtime.replay.replay import replay
 from rawko.runtime.session import CHECKPOINT_EVERY, CHECKPOINT_SHARE, Session
 
 CHART = parse_chart("""

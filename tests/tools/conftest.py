@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rawko.runtime.ports import Toolbox, ToolOutcome
-from rawko.tools.bash import BashSettings
+from rawko.tools.commands.bash import BashSettings
 from rawko.tools.toolbox import build_toolbox
 from rawko.vocabulary.agent import ToolAccess
 from rawko.vocabulary.messages import ToolCall

@@ -10,7 +10,7 @@ import pytest
 from rawko.app.lookups.running import RunningLookups
 from rawko.runtime.ports import Toolbox
 from rawko.testing.conformance.tools import TOOLBOX_CONTRACTS, Bench, Contract
-from rawko.tools.bash import BashSettings
+from rawko.tools.commands.bash import BashSettings
 from rawko.tools.toolbox import build_toolbox
 from rawko.vocabulary.agent import ToolAccess
 

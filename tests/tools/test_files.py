@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rawko.tools.base import ToolFailure
-from rawko.tools.paths import Folder
+from rawko.tools.files.paths import Folder
 from tests.tools.conftest import Use
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from rawko.runtime.ports import ApprovalScope, GateVerdict, ToolOutcome, ToolSpec
-from rawko.tools.approvals import Approvals
 from rawko.tools.base import Arguments, Run, Tool, object_schema
-from rawko.tools.rules import RuleError
+from rawko.tools.gate.approvals import Approvals
+from rawko.tools.gate.rules import RuleError
 from rawko.tools.toolbox import Tools, build_toolbox
 from rawko.vocabulary.agent import ToolAccess
 from rawko.vocabulary.messages import ToolCall

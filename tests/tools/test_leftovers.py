@@ -15,8 +15,8 @@ import pytest
 
 from rawko.processes.family import has_living_member
 from rawko.tools.base import Run
-from rawko.tools.bash import Bash, BashSettings
-from rawko.tools.leftovers import Leftovers
+from rawko.tools.commands.bash import Bash, BashSettings
+from rawko.tools.commands.leftovers import Leftovers
 from rawko.tools.toolbox import build_toolbox
 from rawko.vocabulary.agent import ToolAccess
 from rawko.vocabulary.messages import ToolCall
@@ -131,10 +131,10 @@ _KILLED_BEFORE_THE_NOTE = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from rawko.tools.base import Run
-from rawko.tools.bash import Bash, BashSettings
+from rawko.tools.commands.bash import Bash, BashSettings
 from rawko.tools.base import Run
-from rawko.tools.bash import Bash, BashSettings
-from rawko.tools.leftovers import Leftovers
+from rawko.tools.commands.bash import Bash, BashSettings
+from rawko.tools.commands.leftovers import Leftovers
 
 class Killed(Leftovers):
     def note(self, group, mark):
@@ -174,8 +174,8 @@ _KILLED_AT_WORK = """
 import asyncio, os, sys
 from pathlib import Path
 from rawko.tools.base import Run
-from rawko.tools.bash import Bash, BashSettings
-from rawko.tools.leftovers import Leftovers
+from rawko.tools.commands.bash import Bash, BashSettings
+from rawko.tools.commands.leftovers import Leftovers
 
 base = Path(sys.argv[1])
 settings = BashSettings(grace_ms=int(sys.argv[2]))

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from rawko.runtime.ports import ToolOutcome
-from rawko.tools.environment import command_environment
+from rawko.tools.commands.environment import command_environment
 from rawko.tools.mcp import McpError, McpServer, McpServers, McpTool, refuse_twins
 from rawko.tools.toolbox import Tools, build_toolbox
 from rawko.vocabulary.agent import ToolAccess

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rawko.patterns.globs import PatternError, glob_regex, rule_regex
-from rawko.tools.rules import DECISIONS, Rule, RuleError, parse_rule, parse_rules
+from rawko.tools.gate.rules import DECISIONS, Rule, RuleError, parse_rule, parse_rules
 
 TOOLS = {"read": "path", "write": "path", "bash": "command", "mcp__x__y": "none"}
 

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from rawko.runtime.ports import ToolOutcome
-from rawko.tools.bash import BashSettings
+from rawko.tools.commands.bash import BashSettings
 from rawko.tools.sandbox import SandboxError, find_sandbox
 from rawko.tools.toolbox import Tools, build_toolbox
 from rawko.vocabulary.agent import ToolAccess

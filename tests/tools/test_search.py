@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from rawko.runtime.ports import Toolbox
-from rawko.tools import search
+from rawko.tools.files import search
 from rawko.tools.toolbox import build_toolbox
 from rawko.vocabulary.agent import ToolAccess
 from rawko.vocabulary.messages import ToolCall

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from rawko.runtime.ports import ToolOutcome
-from rawko.tools.bash import BashSettings
-from rawko.tools.rules import Rule, parse_rule
+from rawko.tools.commands.bash import BashSettings
+from rawko.tools.gate.rules import Rule, parse_rule
 from rawko.tools.sandbox import SandboxError, find_sandbox
 from rawko.tools.sandbox.bubblewrap import PRIVATE
 from rawko.tools.sandbox.stand_ins import StandInMaker

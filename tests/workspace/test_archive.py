@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rawko.runtime.ports import WorkspaceError
-from rawko.workspace.archive import Archive, user_of
+from rawko.workspace.repository.archive import Archive, user_of
 from rawko.workspace.store import SnapshotStore
 
 

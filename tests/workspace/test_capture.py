@@ -18,9 +18,9 @@ import pytest
 
 from rawko.runtime.ports import WorkspaceError
 from rawko.workspace import SnapshotStore
+from rawko.workspace.capture.reader import RACY_NS
 from rawko.workspace.names import MAX_DEPTH, to_text
-from rawko.workspace.objects import STREAM_FROM_BYTES
-from rawko.workspace.reader import RACY_NS
+from rawko.workspace.repository.objects import STREAM_FROM_BYTES
 
 Place = Any
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"

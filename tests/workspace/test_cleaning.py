@@ -15,8 +15,8 @@ import pytest
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import Snapshot
 from rawko.workspace import SnapshotStore, clean
-from rawko.workspace.archive import Archive
-from rawko.workspace.objects import STREAM_FROM_BYTES
+from rawko.workspace.repository.archive import Archive
+from rawko.workspace.repository.objects import STREAM_FROM_BYTES
 from tests.workspace.conftest import Place
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from rawko.runtime.ports import WorkspaceError
 from rawko.workspace import SnapshotStore, clean
-from rawko.workspace.archive import Archive
+from rawko.workspace.repository.archive import Archive
 
 RUN = "run"
 TRIES = int(os.environ.get("RAWKO_DAMAGES", "60"))

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from rawko.patterns.ignorefile import Level, level
 from rawko.workspace import SnapshotStore
-from rawko.workspace.ignore import Repositories
-from rawko.workspace.userindex import UserIndex
+from rawko.workspace.capture.ignore import Repositories
+from rawko.workspace.capture.user_index import UserIndex
 
 Place = Any
 Git = Callable[..., bytes]

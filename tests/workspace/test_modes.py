@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rawko.workspace import SnapshotStore
-from rawko.workspace.archive import Archive
+from rawko.workspace.repository.archive import Archive
 
 
 @contextmanager

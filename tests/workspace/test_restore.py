@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.workspace import SnapshotStore
-from rawko.workspace.pending import PendingRestore
-from rawko.workspace.restore import TEMPORARY
+from rawko.workspace.restore.pending import PendingRestore
+from rawko.workspace.restore.restore import TEMPORARY
 
 Place = Any
 

@@ -15,7 +15,7 @@ import pytest
 from rawko.runtime.ports import Workspace, WorkspaceError
 from rawko.testing.conformance.workspace import WORKSPACE_CONTRACTS, Contract
 from rawko.workspace import SnapshotStore, SnapshotWorkspace
-from rawko.workspace.locks import FileLock
+from rawko.workspace.repository.locks import FileLock
 
 Place = Any
 

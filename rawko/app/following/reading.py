@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Final
 
 from rawko.app.following.channel import LOCK, TEXTS
-from rawko.app.history import PAGE
-from rawko.app.journals import open_journal
-from rawko.app.mail import is_at_work
-from rawko.app.record import RunRecord
+from rawko.app.records.history import PAGE
+from rawko.app.records.journal import open_journal
+from rawko.app.records.record import RunRecord
+from rawko.app.run.inbox import is_at_work
 from rawko.config import ConfigError
 from rawko.runtime.errors import JournalError
 from rawko.runtime.journal import Journal, StepRecord

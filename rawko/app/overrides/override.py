@@ -11,8 +11,8 @@ from typing import Any, Final, Literal, get_args
 from uuid import uuid4
 
 from rawko.config import ConfigError
-from rawko.interpreter.interpreter import Interpreter
-from rawko.interpreter.steps import Receipt
+from rawko.interpreter.data.steps import Receipt
+from rawko.interpreter.running.interpreter import Interpreter
 from rawko.vocabulary.documents import accepted
 
 Kind = Literal["force", "skip", "retry", "tell"]

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rawko.app.overrides.override import ENDED, Override, Reply, why_refused
-from rawko.interpreter.interpreter import Interpreter
-from rawko.interpreter.steps import Receipt
+from rawko.interpreter.data.steps import Receipt
+from rawko.interpreter.running.interpreter import Interpreter
 from rawko.runtime.actor import Actor
 from rawko.runtime.errors import ActorCrashed, ActorStopped
 from rawko.runtime.journal import Journal

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from rawko.app.meanwhile import named
-from rawko.app.record import RunRecord, change_record
-from rawko.app.recovery.begun import write_begun
-from rawko.app.recovery.fit import Lost
+from rawko.app.records.record import RunRecord, change_record
+from rawko.app.recovery.consistency import Lost
+from rawko.app.recovery.last_tool import write_begun
+from rawko.app.run.external_edits import named
 from rawko.config import ConfigError
 from rawko.vocabulary.snapshot import FileChange
 

@@ -12,7 +12,7 @@ from rawko.cli.commands.options import BindingsOption, Charts, OneChart, Output,
 
 def check(charts: Charts, bindings: BindingsOption = None, trust_code: TrustCode = False) -> None:
     """Lint charts: file:line:col: code: message. Exit 1 if there are errors."""
-    from rawko.cli.charts import check_command
+    from rawko.cli.authoring.charts import check_command
 
     raise typer.Exit(check_command(charts, bindings=bindings, trusted=trust_code))
 
@@ -29,7 +29,7 @@ def test(
     trust: Trust = False,
 ) -> None:
     """Run the .feature contracts beside the charts; a coverage table at the end."""
-    from rawko.cli.contracts import test_command
+    from rawko.cli.authoring.contracts import test_command
 
     raise typer.Exit(
         test_command(charts, bindings=bindings, scenario=scenario, as_json=json, is_verbose=verbose, is_trusted=trust)
@@ -63,7 +63,7 @@ def diagram(
     bindings: BindingsOption = None,
 ) -> None:
     """Draw a chart; the file's ending says how: .svg, .png, .mmd (Mermaid), .dot (Graphviz), .puml (PlantUML)."""
-    from rawko.cli.diagrams import Drawing, diagram_command
+    from rawko.cli.authoring.diagrams import Drawing, diagram_command
 
     drawing = Drawing(theme, direction, focus, depth, tuple(configuration or ()), run, agents, expand, bindings)
     raise typer.Exit(diagram_command(chart, output, drawing, trusted=trust_code))
@@ -79,7 +79,7 @@ def export(
     trust_code: TrustCode = False,
 ) -> None:
     """Write a chart in another format."""
-    from rawko.cli.charts import export_command
+    from rawko.cli.authoring.charts import export_command
 
     raise typer.Exit(export_command(chart, to, output, trusted=trust_code))
 
@@ -108,7 +108,7 @@ def import_(
     ] = False,
 ) -> None:
     """Write a machine of another format as a chart in YAML; what is lost is told."""
-    from rawko.cli.formats import import_command
+    from rawko.cli.authoring.formats import import_command
 
     raise typer.Exit(import_command(source, kind, output, trusted=trust_code, data_model=data_model, lenient=lenient))
 
@@ -118,6 +118,6 @@ def schema(
     output: Output = None,
 ) -> None:
     """Print the JSON Schema of a kind of file, for editors."""
-    from rawko.cli.charts import schema_command
+    from rawko.cli.authoring.charts import schema_command
 
     raise typer.Exit(schema_command(name, output))

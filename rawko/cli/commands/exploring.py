@@ -61,7 +61,7 @@ def explore(
     trust: Trust = False,
 ) -> None:
     """Explore a program on a terminal of its own: by a policy's rules, or by a model's choice. Options stand first."""
-    from rawko.cli.explore import ExploreOptions, explore_command
+    from rawko.cli.explore.explore import ExploreOptions, explore_command
 
     options = ExploreOptions(
         tuple(command or ()),

@@ -17,7 +17,7 @@ def runs(
     """List the runs and explorations of the current folder, oldest first; `rawko runs prune` removes old runs."""
     if context.invoked_subcommand is not None:
         return
-    from rawko.cli.history import runs_command
+    from rawko.cli.runs.history import runs_command
 
     raise typer.Exit(runs_command(as_json=json))
 
@@ -37,7 +37,7 @@ def runs_prune(
     json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> None:
     """Remove runs for good: journal rows, snapshots and records. Runs at work, and those that a fork needs, stay."""
-    from rawko.cli.prune import PruneOptions, prune_command
+    from rawko.cli.runs.prune import PruneOptions, prune_command
 
     raise typer.Exit(prune_command(PruneOptions(older_than, tuple(outcome or ()), keep, dry_run, yes, json)))
 
@@ -59,7 +59,7 @@ def log(
         from rawko.cli.following.log import follow_command
 
         raise typer.Exit(follow_command(run, as_json=json))
-    from rawko.cli.history import log_command
+    from rawko.cli.runs.history import log_command
 
     raise typer.Exit(log_command(run, is_whole=whole, as_json=json, last=last))
 
@@ -80,7 +80,7 @@ def show(
         from rawko.cli.lookups.text import show_text_command
 
         raise typer.Exit(show_text_command(address, output, as_json=json, bindings=bindings))
-    from rawko.cli.history import show_command
+    from rawko.cli.runs.history import show_command
 
     raise typer.Exit(show_command(address, as_json=json, bindings=bindings))
 
@@ -98,7 +98,7 @@ def diff(
     bindings: BindingsOption = None,
 ) -> None:
     """Compare two steps, of one run (`diff RUN A B`) or of two (`diff RUN1@A RUN2@B`): files, conversation, machine."""
-    from rawko.cli.travel import diff_command
+    from rawko.cli.runs.travel import diff_command
 
     asked = {"files": files, "conversation": conversation, "machine": machine}
     parts = [name for name, is_asked in asked.items() if is_asked]
@@ -112,7 +112,7 @@ def rewind(
     trust: Trust = False,
 ) -> None:
     """Set a run back to a step: machine, conversation and files. Later steps stay, and edits are kept."""
-    from rawko.cli.travel import rewind_command
+    from rawko.cli.runs.travel import rewind_command
 
     raise typer.Exit(rewind_command(address, files_only=files, as_json=json, is_trusted=trust))
 
@@ -130,7 +130,7 @@ def fork(
     trust: Trust = False,
 ) -> None:
     """Make a run of its own from a step, in a folder of its own; the original stays as it is."""
-    from rawko.cli.travel import fork_command
+    from rawko.cli.runs.travel import fork_command
 
     raise typer.Exit(fork_command(address, task, agent, model, into, as_json=json, is_trusted=trust))
 
@@ -147,7 +147,7 @@ def branch(
     trust: Trust = False,
 ) -> None:
     """Write the files of a step as a branch of your git repository: one commit; your work tree is not touched."""
-    from rawko.cli.travel import branch_command
+    from rawko.cli.runs.travel import branch_command
 
     raise typer.Exit(branch_command(address, name, message, is_forced=force, as_json=json, is_trusted=trust))
 
@@ -158,7 +158,7 @@ def replay(
     trust: Trust = False,
 ) -> None:
     """Step through a recorded run once more, with no model and no tool, and check that it comes out as recorded."""
-    from rawko.cli.travel import replay_command
+    from rawko.cli.runs.travel import replay_command
 
     raise typer.Exit(replay_command(address, as_json=json, is_trusted=trust))
 
@@ -177,6 +177,6 @@ def pin(
     trust: Trust = False,
 ) -> None:
     """Tell a recorded step as a scenario of a contract, which `rawko test` runs."""
-    from rawko.cli.pin import pin_command
+    from rawko.cli.runs.pin import pin_command
 
     raise typer.Exit(pin_command(step, output=output, gives_guards=guards, is_trusted=trust))

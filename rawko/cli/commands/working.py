@@ -116,10 +116,10 @@ def resume(
 ) -> None:
     """Go on with a run that was interrupted or killed, waits for a person, or has reached a limit."""
     from rawko.cli.run import Bounds
-    from rawko.cli.sessions import resume_command
+    from rawko.cli.runs.sessions import resume_command
 
     if dry_run:
-        from rawko.cli.travel import dry_run_command
+        from rawko.cli.runs.travel import dry_run_command
 
         raise typer.Exit(dry_run_command(run, workspace, as_json=json, is_trusted=trust))
     code = resume_command(
@@ -142,7 +142,7 @@ def cancel(
     trust: Trust = False,
 ) -> None:
     """End a run or an exploration, wherever it stands: at work in another process, waiting, interrupted."""
-    from rawko.cli.cancelling import cancel_command
+    from rawko.cli.runs.cancel import cancel_command
 
     raise typer.Exit(cancel_command(run, as_json=json, is_trusted=trust))
 
@@ -154,7 +154,7 @@ def answer(
     trust: Trust = False,
 ) -> None:
     """Answer the question of a run, and go on with it."""
-    from rawko.cli.sessions import WORDS, answer_command
+    from rawko.cli.runs.sessions import WORDS, answer_command
 
     raise typer.Exit(answer_command(run, text, WORDS, as_json=json, is_trusted=trust))
 
@@ -166,7 +166,7 @@ def approve(
     trust: Trust = False,
 ) -> None:
     """Allow the tool call that a run asks about, and go on with it."""
-    from rawko.cli.sessions import approve_command
+    from rawko.cli.runs.sessions import approve_command
 
     raise typer.Exit(approve_command(run, scope, as_json=json, is_trusted=trust))
 
@@ -178,7 +178,7 @@ def deny(
     trust: Trust = False,
 ) -> None:
     """Refuse the tool call that a run asks about, and go on with it."""
-    from rawko.cli.sessions import APPROVAL, answer_command
+    from rawko.cli.runs.sessions import APPROVAL, answer_command
 
     raise typer.Exit(answer_command(run, reason or "deny", APPROVAL, as_json=json, is_trusted=trust))
 
@@ -187,7 +187,7 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
 ) -> None:
     """Write the built-in agents, a configuration and their JSON Schemas into .rawko/."""
-    from rawko.cli.init import init_command
+    from rawko.cli.authoring.init import init_command
 
     raise typer.Exit(init_command(Path.cwd(), force=force))
 

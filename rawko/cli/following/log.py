@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from rawko.app.exploration_record import is_exploration
+from rawko.app.exploration.record import is_exploration
 from rawko.app.following.reading import Piece, follow
-from rawko.app.record import read_record
-from rawko.app.rows import Line
-from rawko.cli.history import row_line, without_machines
+from rawko.app.records.record import read_record
+from rawko.app.records.rows import Line
 from rawko.cli.output import complain, nobody_reads, visible_json
+from rawko.cli.runs.history import row_line, without_machines
 from rawko.cli.settings import settings_here
 from rawko.config import ConfigError
 from rawko.runtime.journal import StepRecord

@@ -6,7 +6,7 @@ import asyncio
 import json
 
 from rawko.app.lookups.texts import find_text, text_ids
-from rawko.app.past import Address, open_past
+from rawko.app.time_travel.recorded_run import Address, open_past
 from rawko.cli.output import complain, visible, write_out
 from rawko.cli.settings import settings_here
 from rawko.config import ConfigError, Settings

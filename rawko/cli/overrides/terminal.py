@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from rawko.app import Run
 from rawko.app.overrides.override import Override, Reply
 from rawko.cli.output import Painter, visible
-from rawko.cli.overrides.telling import told
+from rawko.cli.overrides.outcome_text import told
 from rawko.cli.overrides.typed import TypedError, TypedLines, parse
 from rawko.cli.people import user
 from rawko.config import ConfigError

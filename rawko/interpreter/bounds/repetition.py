@@ -16,8 +16,8 @@ from rawko.interpreter.errors import MAX_SHOWN, EventlessCycleError, LoopStep
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rawko.interpreter.events import Event
-    from rawko.interpreter.macrostep import Macrosteps
+    from rawko.interpreter.data.events import Event
+    from rawko.interpreter.running.macrostep import Macrosteps
 
 
 class Repetition:

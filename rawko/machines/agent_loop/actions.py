@@ -6,11 +6,9 @@ In the order of a run: start, the turn, its calls, the ends. People are asked in
 from __future__ import annotations
 
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.events import Event
-from rawko.interpreter.updates import Updates, append, assign, log
-from rawko.interpreter.values import thaw
-from rawko.machines.agent_loop import texts
-from rawko.machines.agent_loop.calls import ending_text, immediate_answer
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.updates import Updates, append, assign, log
+from rawko.interpreter.data.values import thaw
 from rawko.machines.agent_loop.context import (
     AgentLoopContext,
     PendingCall,
@@ -19,16 +17,8 @@ from rawko.machines.agent_loop.context import (
     ToolEntry,
 )
 from rawko.machines.agent_loop.control import MODELS
-from rawko.machines.agent_loop.conversation import (
-    WireMessage,
-    calls_of,
-    ends_in_call,
-    last_words,
-    text_of,
-    unanswered,
-    user_message,
-)
-from rawko.machines.agent_loop.turns import (
+from rawko.machines.agent_loop.conversation import texts
+from rawko.machines.agent_loop.conversation.closing import (
     answered,
     close_turn,
     limit_text,
@@ -37,6 +27,16 @@ from rawko.machines.agent_loop.turns import (
     spent,
     tell,
     tell_observers,
+)
+from rawko.machines.agent_loop.conversation.own_answers import ending_text, immediate_answer
+from rawko.machines.agent_loop.conversation.rules import (
+    WireMessage,
+    calls_of,
+    ends_in_call,
+    last_words,
+    text_of,
+    unanswered,
+    user_message,
 )
 from rawko.vocabulary.messages import ToolResult
 from rawko.vocabulary.plan import Plan, diff_plans

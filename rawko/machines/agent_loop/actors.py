@@ -13,12 +13,12 @@ from functools import partial
 from typing import Any, Final
 
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.events import Event
-from rawko.interpreter.values import thaw
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.values import thaw
 from rawko.machines.agent_loop.control import control_specs
-from rawko.machines.agent_loop.conversation import as_sent
+from rawko.machines.agent_loop.conversation.rules import as_sent
 from rawko.machines.prompts import Prompts
-from rawko.runtime.logic import ActorFailed, Done, Scope
+from rawko.runtime.actor_kinds import ActorFailed, Done, Scope
 from rawko.runtime.ports import (
     ModelRequest,
     People,

@@ -7,10 +7,10 @@ The budget is the whole run's and is counted where models are asked; the machine
 from __future__ import annotations
 
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.events import Event
-from rawko.interpreter.updates import Updates, assign, log
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.updates import Updates, assign, log
 from rawko.machines.agent_loop.context import AgentLoopContext, Question
-from rawko.machines.agent_loop.turns import tell, tell_observers
+from rawko.machines.agent_loop.conversation.closing import tell, tell_observers
 
 bindings = Bindings()
 

@@ -11,12 +11,12 @@ import json
 from typing import Any
 
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.events import Event
-from rawko.interpreter.updates import Updates, assign
-from rawko.interpreter.values import thaw
-from rawko.machines.agent_loop import texts
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.updates import Updates, assign
+from rawko.interpreter.data.values import thaw
 from rawko.machines.agent_loop.context import AgentLoopContext, ErrorStreak, Question, Repetition, ToolEntry
-from rawko.machines.agent_loop.failures import abridged, describe_call
+from rawko.machines.agent_loop.conversation import texts
+from rawko.machines.agent_loop.error_contexts import abridged, describe_call
 from rawko.vocabulary.messages import ToolCall
 
 bindings = Bindings()

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.events import Event
-from rawko.machines.agent_loop.calls import immediate_answer
+from rawko.interpreter.data.events import Event
 from rawko.machines.agent_loop.context import CANCELLED_LABEL, AgentLoopContext
 from rawko.machines.agent_loop.control import MODELS
-from rawko.machines.agent_loop.conversation import unanswered
+from rawko.machines.agent_loop.conversation.own_answers import immediate_answer
+from rawko.machines.agent_loop.conversation.rules import unanswered
 from rawko.vocabulary.errors import RETRYABLE_CODES
 
 bindings = Bindings()

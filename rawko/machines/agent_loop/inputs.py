@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.events import Event
+from rawko.interpreter.data.events import Event
 from rawko.machines.agent_loop.backoff import backoff_ms
-from rawko.machines.agent_loop.compacting import view_of
-from rawko.machines.agent_loop.compaction import sent_view
 from rawko.machines.agent_loop.context import CANCELLED_LABEL, START_LABEL, AgentLoopContext
+from rawko.machines.agent_loop.conversation.compaction import view_of
+from rawko.machines.agent_loop.conversation.shortening import sent_view
 from rawko.vocabulary.agent import AgentConfig, AgentDescription
 from rawko.vocabulary.plan import Plan
 

@@ -12,11 +12,11 @@ from pydantic import Field
 
 from rawko.chart import load_chart, shipped_path
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.events import Event
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.updates import Updates, assign
+from rawko.interpreter.data.values import Record
 from rawko.interpreter.monitors import Monitor
-from rawko.interpreter.updates import Updates, assign
-from rawko.interpreter.values import Record
-from rawko.machines.agent_loop.conversation import unanswered
+from rawko.machines.agent_loop.conversation.rules import unanswered
 from rawko.vocabulary.base import Data
 
 bindings = Bindings()

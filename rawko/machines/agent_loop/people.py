@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.events import Event
-from rawko.interpreter.updates import Updates, append, assign, raise_
-from rawko.machines.agent_loop import texts
-from rawko.machines.agent_loop.calls import ending_text
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.updates import Updates, append, assign, raise_
 from rawko.machines.agent_loop.context import AgentLoopContext, Question, ToolEntry
 from rawko.machines.agent_loop.convergence import forget_repetition, repetition_question
-from rawko.machines.agent_loop.conversation import last_words, user_message
-from rawko.machines.agent_loop.failures import whole_call
-from rawko.machines.agent_loop.turns import (
+from rawko.machines.agent_loop.conversation import texts
+from rawko.machines.agent_loop.conversation.closing import (
     answered,
     close_turn,
     granted,
@@ -25,6 +22,9 @@ from rawko.machines.agent_loop.turns import (
     tell,
     tell_observers,
 )
+from rawko.machines.agent_loop.conversation.own_answers import ending_text
+from rawko.machines.agent_loop.conversation.rules import last_words, user_message
+from rawko.machines.agent_loop.error_contexts import whole_call
 from rawko.vocabulary.messages import ToolResult
 
 bindings = Bindings()

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any, cast
 
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.events import Event
-from rawko.interpreter.updates import Update, Updates, assign, assigned, emitted, log, logged
-from rawko.interpreter.values import Record, changed
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.updates import Update, Updates, assign, assigned, emitted, log, logged
+from rawko.interpreter.data.values import Record, changed
 from rawko.machines.node_engine import notes, walk
 from rawko.machines.node_engine.context import OUT_OF_TIME, REQUESTED, Ending, FailureReason, NodeEngineContext
 from rawko.machines.node_engine.decide import is_way_back, planned_delay_ms, target_of

@@ -10,11 +10,11 @@ from functools import partial
 from typing import Any
 
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.values import fields_of, thaw
+from rawko.interpreter.data.values import fields_of, thaw
 from rawko.machines.node_engine import ports as calls
 from rawko.machines.node_engine.context import EngineResult, RunState
 from rawko.machines.node_engine.ports import NodeEnginePorts, never_stop
-from rawko.runtime.logic import immediate
+from rawko.runtime.actor_kinds import immediate
 
 
 def actors(ports: NodeEnginePorts) -> Bindings:

@@ -6,7 +6,7 @@ Those of the state `deciding` are the questions of `decide`.
 from __future__ import annotations
 
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.events import Event
+from rawko.interpreter.data.events import Event
 from rawko.machines.node_engine import walk
 from rawko.machines.node_engine.context import CallbackName, NodeEngineContext
 from rawko.machines.node_engine.decide import TABLE, Question

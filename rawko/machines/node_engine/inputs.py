@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.events import Event
+from rawko.interpreter.data.events import Event
 from rawko.machines.node_engine import notes, walk
 from rawko.machines.node_engine.context import NodeEngineContext, state_of
 from rawko.machines.node_engine.decide import planned_delay_ms

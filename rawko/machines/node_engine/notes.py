@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from rawko.interpreter.values import Record, thaw
+from rawko.interpreter.data.values import Record, thaw
 from rawko.machines.node_engine.context import FailureReason, NodeEngineContext
 from rawko.machines.node_engine.walk import missing_input
 from rawko.vocabulary.errors import ErrorContext

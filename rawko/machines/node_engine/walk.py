@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rawko.interpreter.values import fields_of
+from rawko.interpreter.data.values import fields_of
 from rawko.machines.node_engine.context import PATH_LIMIT, BudgetReason, NodeEngineContext
 
 Changes = Mapping[str, Any]

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from rawko.interpreter.bindings import Bindings
-from rawko.machines.orchestrator import actions, delays, failing, guards, inputs, recording
+from rawko.machines.orchestrator import actions, delays, guards, inputs, recording
+from rawko.machines.orchestrator import failure_actions as failing
 from rawko.machines.orchestrator.context import OrchestratorContext
 
 ACTORS = ("arbiter_select_agent", "arbiter_evaluate", "agent_executor", "check_wait")

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.events import Event
-from rawko.interpreter.updates import Updates, append, assign, emit, log
-from rawko.interpreter.values import Record, thaw
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.updates import Updates, append, assign, emit, log
+from rawko.interpreter.data.values import Record, thaw
 from rawko.machines.orchestrator.arbiter.decision import ArbiterDecision
 from rawko.machines.orchestrator.context import EarlierTask, Outcome, UserMessage, fresh_run
 from rawko.machines.orchestrator.conversation import how_to_start
@@ -244,6 +244,7 @@ def log_cancellation(context: Record, event: Event) -> Updates:
 
 @bindings.action
 def cleanup_session(context: Record, event: Event) -> Updates:
-    """Ask whoever runs the machine to close the session, which is provider and tools; `rawko.app.driving` awaits that,
+    """Ask whoever runs the machine to close the session, which is provider and tools; `rawko.app.run.driving` awaits
+    that,
     with a deadline, before the run is reported done (S3-054, C-30)."""
     return emit("SESSION_CLEANUP", session_id=context.session_id)

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.values import thaw
+from rawko.interpreter.data.values import thaw
 from rawko.machines.orchestrator.arbiter.decision import (
     REPEATS,
     ArbiterDecision,
@@ -24,7 +24,7 @@ from rawko.machines.orchestrator.arbiter.errors import ARBITER
 from rawko.machines.orchestrator.arbiter.prompt import evaluate_data, select_data
 from rawko.machines.orchestrator.executor import FindMachine, agent_executor
 from rawko.machines.prompts import Prompts
-from rawko.runtime.logic import ActorFailed, Scope
+from rawko.runtime.actor_kinds import ActorFailed, Scope
 from rawko.runtime.ports import ModelRequest, Provider, ProviderError, TurnDone
 from rawko.vocabulary.errors import ErrorContext
 from rawko.vocabulary.messages import Message, user_text

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from rawko.interpreter.values import Record
+from rawko.interpreter.data.values import Record
 from rawko.vocabulary.messages import unpaired_calls
 
 Start = Literal["fresh", "resume", "inherit"]

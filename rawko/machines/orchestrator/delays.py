@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.events import Event
-from rawko.interpreter.values import Record
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.values import Record
 from rawko.machines.agent_loop.backoff import backoff_ms
 from rawko.vocabulary.errors import BACKOFF_CAP_MS
 

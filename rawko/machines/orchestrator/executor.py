@@ -10,12 +10,12 @@ from pydantic import ValidationError
 
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.values import thaw
+from rawko.interpreter.data.values import thaw
 from rawko.machines.agent_loop.inputs import agent_loop_input
 from rawko.machines.orchestrator.arbiter.prompt import error_data, plan_data, run_data
 from rawko.machines.orchestrator.context import MAX_CHANGES, Outcome
 from rawko.machines.prompts import Prompts
-from rawko.runtime.logic import ActorFailed, ChildFactory, ChildMachine, child_machine
+from rawko.runtime.actor_kinds import ActorFailed, ChildFactory, ChildMachine, child_machine
 from rawko.vocabulary.agent import AgentDescription
 from rawko.vocabulary.base import Data
 from rawko.vocabulary.messages import Message

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.events import Event
-from rawko.interpreter.values import Record, thaw
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.values import Record, thaw
 from rawko.machines.orchestrator.arbiter.decision import REPEATS
 from rawko.machines.orchestrator.arbiter.errors import is_recoverable
 from rawko.machines.orchestrator.arbiter.errors import needs_fallback as only_fallback_helps

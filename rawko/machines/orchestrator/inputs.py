@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.events import Event
-from rawko.interpreter.values import Record
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.values import Record
 from rawko.machines.orchestrator.arbiter.history import build_execution_history
 from rawko.machines.orchestrator.arbiter.inputs import (
     construct_evaluate_progress_input,

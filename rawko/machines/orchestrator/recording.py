@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.events import Event
-from rawko.interpreter.updates import Assign, Updates, append, assign, emit, log
-from rawko.interpreter.values import Record, thaw
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.updates import Assign, Updates, append, assign, emit, log
+from rawko.interpreter.data.values import Record, thaw
 from rawko.machines.orchestrator.context import ExecutionEntry, ExecutionResult
 from rawko.machines.orchestrator.guards import current_step, merged_plan, output_of
 from rawko.vocabulary.plan import Plan

@@ -8,8 +8,8 @@ from typing import Final
 
 from rawko.runtime.ports import ToolOutcome, ToolSpec, WorkspaceError
 from rawko.tools.base import Arguments, PathSubject, Run, Tool, ToolFailure, object_schema
+from rawko.tools.files.paths import Folder
 from rawko.tools.lookups.port import Place, RunLookups
-from rawko.tools.paths import Folder
 from rawko.tools.text import counted, cut_line, shown_name, visible
 from rawko.vocabulary.snapshot import FileChange
 

@@ -24,7 +24,7 @@ from typing import Final
 
 from rawko.patterns.commands import command_regex
 from rawko.processes.private import make_private
-from rawko.tools.rules import Rule
+from rawko.tools.gate.rules import Rule
 
 STANDARD: Final = (
     *("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/games", "/usr/libexec"),

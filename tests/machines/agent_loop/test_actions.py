@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from rawko.interpreter import freeze, thaw
-from rawko.interpreter.events import make_event
-from rawko.interpreter.updates import Append, Assign, Emit, Log, Raise, Send, Update, Updates
-from rawko.machines.agent_loop import AgentLoopContext, actions, budgets, compacting, failing, people, texts
+from rawko.interpreter.data.events import make_event
+from rawko.interpreter.data.updates import Append, Assign, Emit, Log, Raise, Send, Update, Updates
+from rawko.machines.agent_loop import AgentLoopContext, actions, budgets, people
+from rawko.machines.agent_loop import failure_actions as failing
+from rawko.machines.agent_loop.conversation import compaction as compacting
+from rawko.machines.agent_loop.conversation import texts
 
 CALL = {"id": "c1", "name": "bash", "input": {"command": "make"}}
 OPEN = {"call": CALL, "is_truncated": False}

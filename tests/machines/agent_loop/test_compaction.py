@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rawko.machines.agent_loop.compaction import (
+from rawko.machines.agent_loop.context import View
+from rawko.machines.agent_loop.conversation.shortening import (
     first_text,
     is_worth_pointers,
     keep_from,
@@ -20,7 +21,6 @@ from rawko.machines.agent_loop.compaction import (
     size_of,
     transcript,
 )
-from rawko.machines.agent_loop.context import View
 from rawko.vocabulary.messages import unpaired_calls
 
 Message = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from rawko.interpreter import Record, freeze
-from rawko.interpreter.updates import Assign
+from rawko.interpreter.data.updates import Assign
 from rawko.machines.agent_loop import AgentLoopContext
 from rawko.machines.agent_loop.context import ToolEntry
 from rawko.machines.agent_loop.convergence import forget_repetition, repetition_question, watched

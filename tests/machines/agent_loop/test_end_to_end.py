@@ -24,7 +24,7 @@ from rawko.providers.scenario_file import load_scenario, parse_scenario
 from rawko.providers.scripted import ScriptedProvider
 from rawko.runtime import Actor, ActorFailed, ChildMachine, child_machine
 from rawko.runtime.ports import Answer, ModelRequest, Question, StreamEvent, TextDelta, TurnDone
-from rawko.tools.bash import BashSettings
+from rawko.tools.commands.bash import BashSettings
 from rawko.tools.toolbox import build_toolbox
 from rawko.vocabulary.agent import AgentConfig, ToolAccess
 from rawko.vocabulary.messages import unpaired_calls

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from rawko.interpreter import Event, Record, freeze
-from rawko.machines.agent_loop import AgentLoopContext, budgets, compacting, convergence, guards
+from rawko.machines.agent_loop import AgentLoopContext, budgets, convergence, guards
+from rawko.machines.agent_loop.conversation import compaction as compacting
 
 CALL = {"call": {"id": "c1", "name": "bash", "input": {"command": "x"}}, "is_truncated": False}
 CONTROL = {"call": {"id": "c1", "name": "pause", "input": {"reason": "r"}}, "is_truncated": False}

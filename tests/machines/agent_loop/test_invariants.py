@@ -13,8 +13,8 @@ from rawko.chart import parse_chart, shipped_path
 from rawko.interpreter import Interpreter, thaw
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.clocks import SimulatedClock
+from rawko.interpreter.data.updates import append, assign
 from rawko.interpreter.monitors import MonitorViolated, watch
-from rawko.interpreter.updates import append, assign
 from rawko.machines.agent_loop import bindings
 from rawko.machines.agent_loop.invariants import monitors
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rawko.interpreter import Record, freeze, thaw
 from rawko.machines.agent_loop import AgentLoopContext, agent_loop_input
 from rawko.machines.agent_loop.backoff import backoff_ms
-from rawko.machines.agent_loop.conversation import (
+from rawko.machines.agent_loop.conversation.rules import (
     as_sent,
     calls_of,
     ends_in_call,
@@ -20,7 +20,7 @@ from rawko.machines.agent_loop.conversation import (
     unanswered,
     user_message,
 )
-from rawko.machines.agent_loop.failures import (
+from rawko.machines.agent_loop.error_contexts import (
     MESSAGE_CHARS,
     abridged,
     describe_call,

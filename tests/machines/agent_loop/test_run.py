@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from rawko.chart import Chart, find_chart, load_chart
 from rawko.interpreter import EmitEvent, Interpreter, LogLine, SendTo, StartInvocation, Step, StopInvocation, thaw
 from rawko.interpreter.monitors import watch
-from rawko.machines.agent_loop import bindings, texts
+from rawko.machines.agent_loop import bindings
+from rawko.machines.agent_loop.conversation import texts
 from rawko.machines.agent_loop.invariants import monitors
 from rawko.vocabulary.messages import unpaired_calls
 

@@ -31,13 +31,13 @@ from rawko.machines.node_engine import (
     succeeded,
 )
 from rawko.machines.node_engine.context import context_from
-from rawko.machines.node_engine.drivers import DRIVERS, DriverName, driver_name, make_driver
+from rawko.machines.node_engine.drivers.choice import DRIVERS, DriverName, driver_name, make_driver
+from rawko.machines.node_engine.drivers.plain_loop import AgentRunner
+from rawko.machines.node_engine.drivers.setup import RunSetup, set_up
+from rawko.machines.node_engine.drivers.statechart import StatechartDriver
 from rawko.machines.node_engine.errors import UnknownDriver
-from rawko.machines.node_engine.runner import AgentRunner
-from rawko.machines.node_engine.setup import RunSetup, set_up
-from rawko.machines.node_engine.statechart import StatechartDriver
 from rawko.runtime import MemoryJournal
-from rawko.runtime.replay import ReplayError
+from rawko.runtime.replay.replay import ReplayError
 
 
 class Keeper:

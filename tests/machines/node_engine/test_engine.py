@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rawko.chart import find_chart, load_chart
-from rawko.interpreter.interpreter import Interpreter
+from rawko.interpreter.running.interpreter import Interpreter
 from rawko.machines.node_engine import (
     Adapters,
     EngineResult,
@@ -30,12 +30,12 @@ from rawko.machines.node_engine import (
     parse_policies,
     succeeded,
 )
-from rawko.machines.node_engine.drivers import DRIVERS, DriverName, make_driver
+from rawko.machines.node_engine.drivers.choice import DRIVERS, DriverName, make_driver
+from rawko.machines.node_engine.drivers.setup import RunSetup, set_up
 from rawko.machines.node_engine.engine import NodeEngine
 from rawko.machines.node_engine.errors import DuplicateNode, MissingInput, MissingPort, UnknownNode
 from rawko.machines.node_engine.policies import applied, backoff_delay_ms
 from rawko.machines.node_engine.ports import NodeEnginePorts
-from rawko.machines.node_engine.setup import RunSetup, set_up
 from rawko.testing.actor import create_test_actor
 from rawko.vocabulary.documents import DocumentError
 

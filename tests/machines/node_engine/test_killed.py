@@ -24,11 +24,11 @@ from rawko.machines.node_engine import (
     failed,
     succeeded,
 )
+from rawko.machines.node_engine.drivers.setup import RunSetup, set_up
+from rawko.machines.node_engine.drivers.worker import Worker
 from rawko.machines.node_engine.errors import LeaseTaken
 from rawko.machines.node_engine.leases import JournalLeases
 from rawko.machines.node_engine.ports import NoCallbacks
-from rawko.machines.node_engine.setup import RunSetup, set_up
-from rawko.machines.node_engine.worker import Worker
 
 TTL_MS = 500
 POLICIES = Policies(default=NodePolicy(retry=RetryPolicy(base_ms=800, cap_ms=800)))

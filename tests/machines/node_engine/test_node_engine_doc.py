@@ -19,7 +19,7 @@ from rawko.machines.node_engine import (
     parse_policies,
 )
 from rawko.machines.node_engine.context import PATH_LIMIT, BudgetReason, FailureReason
-from rawko.machines.node_engine.drivers import DEFAULT, DRIVERS, FLAG
+from rawko.machines.node_engine.drivers.choice import DEFAULT, DRIVERS, FLAG
 
 DOC = Path(__file__).parents[3] / "docs" / "machines" / "node_engine.md"
 TEXT = DOC.read_text(encoding="utf-8")

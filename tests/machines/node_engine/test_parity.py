@@ -31,11 +31,11 @@ from rawko.machines.node_engine import (
     succeeded,
 )
 from rawko.machines.node_engine.context import CALLBACKS, CallbackName
+from rawko.machines.node_engine.drivers.plain_loop import AgentRunner
+from rawko.machines.node_engine.drivers.setup import Driver, RunSetup, set_up
+from rawko.machines.node_engine.drivers.statechart import StatechartDriver
 from rawko.machines.node_engine.nodes import Node
 from rawko.machines.node_engine.ports import Engine, NodeEnginePorts
-from rawko.machines.node_engine.runner import AgentRunner
-from rawko.machines.node_engine.setup import Driver, RunSetup, set_up
-from rawko.machines.node_engine.statechart import StatechartDriver
 
 DRIVERS: tuple[Literal["statechart", "runner"], ...] = ("statechart", "runner")
 START_S = 1_700_000_000.0

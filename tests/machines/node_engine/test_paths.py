@@ -28,8 +28,8 @@ from rawko.machines.node_engine import (
     parse_policies,
     succeeded,
 )
-from rawko.machines.node_engine.drivers import DriverName, make_driver
-from rawko.machines.node_engine.setup import set_up
+from rawko.machines.node_engine.drivers.choice import DriverName, make_driver
+from rawko.machines.node_engine.drivers.setup import set_up
 
 PROGRAM = """
 import pathlib, sys, time

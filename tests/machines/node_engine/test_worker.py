@@ -25,12 +25,12 @@ from rawko.machines.node_engine import (
     failed,
     succeeded,
 )
-from rawko.machines.node_engine.drivers import DRIVERS, DriverName
+from rawko.machines.node_engine.drivers.choice import DRIVERS, DriverName
+from rawko.machines.node_engine.drivers.setup import RunSetup, set_up
+from rawko.machines.node_engine.drivers.worker import LEASE_LOST, Worker, is_at_work, worker_name
 from rawko.machines.node_engine.errors import LeaseLost, LeaseTaken
 from rawko.machines.node_engine.leases import JournalLeases, Lease
 from rawko.machines.node_engine.ports import NoCallbacks
-from rawko.machines.node_engine.setup import RunSetup, set_up
-from rawko.machines.node_engine.worker import LEASE_LOST, Worker, is_at_work, worker_name
 from rawko.runtime import JournalError, MemoryJournal, StepRecord
 from rawko.runtime.session import LogWriter
 

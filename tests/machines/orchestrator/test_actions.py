@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from rawko.interpreter.events import Event
-from rawko.interpreter.updates import Append, Assign, Emit, Log, Updates
-from rawko.interpreter.values import Record, thaw
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.updates import Append, Assign, Emit, Log, Updates
+from rawko.interpreter.data.values import Record, thaw
 from rawko.machines.orchestrator import bindings
 
 MakeContext = Callable[..., Record]

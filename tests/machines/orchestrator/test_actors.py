@@ -11,8 +11,8 @@ import pytest
 
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.events import Event
-from rawko.interpreter.values import Record, freeze, thaw
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.values import Record, freeze, thaw
 from rawko.machines import orchestrator
 from rawko.machines.orchestrator.actors import OrchestratorPorts, actors
 from rawko.machines.orchestrator.arbiter.decision import decision_schema
@@ -22,7 +22,7 @@ from rawko.machines.orchestrator.inputs import evaluate_progress_input, execute_
 from rawko.machines.prompts import Prompts
 from rawko.providers.scenario_file import parse_scenario
 from rawko.providers.scripted import ScriptedProvider
-from rawko.runtime.logic import ActorFailed, ChildFactory
+from rawko.runtime.actor_kinds import ActorFailed, ChildFactory
 from rawko.runtime.ports import ModelRequest, StreamEvent, TurnDone
 from rawko.vocabulary.snapshot import FileChange
 

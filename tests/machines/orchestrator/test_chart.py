@@ -11,10 +11,10 @@ import pytest
 from rawko.chart import load_chart, shipped_path
 from rawko.chart.lint import lint_bindings, lint_chart
 from rawko.interpreter.clocks import SimulatedClock
-from rawko.interpreter.effects import EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
-from rawko.interpreter.interpreter import Interpreter
-from rawko.interpreter.steps import Receipt, Step
-from rawko.interpreter.values import thaw
+from rawko.interpreter.data.effects import EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
+from rawko.interpreter.data.steps import Receipt, Step
+from rawko.interpreter.data.values import thaw
+from rawko.interpreter.running.interpreter import Interpreter
 from rawko.machines.orchestrator import bindings
 from rawko.runtime import bound_names
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rawko.interpreter.events import Event
-from rawko.interpreter.values import Record, freeze
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.values import Record, freeze
 from rawko.machines.orchestrator.context import OrchestratorContext
 from rawko.machines.orchestrator.delays import retry_delay
 from rawko.vocabulary.errors import BACKOFF_CAP_MS as CAP_MS

@@ -28,7 +28,7 @@ from rawko.providers.scenario_file import load_scenario, parse_scenario
 from rawko.providers.scripted import ScriptedProvider
 from rawko.runtime import Actor
 from rawko.runtime.ports import Answer, Question
-from rawko.tools.bash import BashSettings
+from rawko.tools.commands.bash import BashSettings
 from rawko.tools.toolbox import build_toolbox
 from rawko.vocabulary.agent import AgentConfig, describe
 from rawko.workspace import SnapshotWorkspace

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from rawko.interpreter.values import Record
+from rawko.interpreter.data.values import Record
 from rawko.machines.orchestrator.arbiter.errors import build_error_context
 from rawko.machines.orchestrator.arbiter.inputs import (
     construct_evaluate_progress_input,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from rawko.interpreter.events import Event
-from rawko.interpreter.values import Record
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.values import Record
 from rawko.machines.orchestrator import bindings
 
 PLAN = {"steps": [{"index": 1, "description": "a"}]}

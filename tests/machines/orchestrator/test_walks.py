@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from rawko.chart import load_chart, shipped_path
 from rawko.interpreter.clocks import SimulatedClock
-from rawko.interpreter.interpreter import Interpreter
-from rawko.interpreter.values import thaw
+from rawko.interpreter.data.values import thaw
+from rawko.interpreter.running.interpreter import Interpreter
 from rawko.machines.orchestrator import bindings
 
 CHART = load_chart(shipped_path("statecharts") / "orchestrator.yaml")

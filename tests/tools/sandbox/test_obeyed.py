@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from rawko.runtime.ports import ToolOutcome
-from rawko.tools.bash import BashSettings
+from rawko.tools.commands.bash import BashSettings
 from rawko.tools.sandbox import SandboxError, find_sandbox
 from rawko.tools.sandbox.obeyed import OBEYED
 from rawko.tools.toolbox import build_toolbox

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from rawko.runtime.ports import ToolOutcome
-from rawko.tools.bash import BashSettings
+from rawko.tools.commands.bash import BashSettings
 from rawko.tools.sandbox.baseline import MAX_GUARDED
 from rawko.tools.toolbox import Tools, build_toolbox
 from rawko.vocabulary.agent import ToolAccess

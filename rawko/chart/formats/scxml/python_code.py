@@ -1,4 +1,5 @@
-"""Executable content of SCXML's Python data model as Python statements, in the words of `rawko.interpreter.data_model`.
+"""Executable content of SCXML's Python data model as Python statements, in the words of
+`rawko.interpreter.foreign.scxml_data_model`.
 
     <assign location="n" expr="n + 1"/>     assign('n', n + 1)
     <if cond="n > 2">...                    if holds(lambda: n > 2): ...

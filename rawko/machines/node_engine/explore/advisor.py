@@ -17,7 +17,7 @@ from rawko.machines.node_engine.explore.keynames import KEY_NAMES
 from rawko.machines.node_engine.explore.ports import Advice
 from rawko.machines.node_engine.explore.screen import MAX_HIGHLIGHTS
 from rawko.machines.prompts import Prompts
-from rawko.runtime.logic import ActorFailed
+from rawko.runtime.actor_kinds import ActorFailed
 from rawko.runtime.ports import ModelRequest, Provider, ProviderError, TurnDone
 from rawko.vocabulary.errors import RETRYABLE_CODES
 from rawko.vocabulary.messages import Message, user_text

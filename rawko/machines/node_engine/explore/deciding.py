@@ -20,7 +20,7 @@ from rawko.machines.node_engine.explore.ports import (
 )
 from rawko.machines.node_engine.explore.screen import changed_lines
 from rawko.machines.node_engine.nodes import NodeCall, NodeOutcome, failed, succeeded
-from rawko.runtime.logic import ActorFailed
+from rawko.runtime.actor_kinds import ActorFailed
 from rawko.vocabulary.base import Data
 
 SHOWN_DECISIONS: Final = 12

@@ -10,7 +10,7 @@ from typing import Any, Final, get_args
 
 from pydantic import ValidationError
 
-from rawko.interpreter.values import thaw
+from rawko.interpreter.data.values import thaw
 from rawko.machines.orchestrator.arbiter.times import iso
 from rawko.vocabulary.errors import (
     RETRYABLE_CODES,

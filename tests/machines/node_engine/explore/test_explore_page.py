@@ -10,9 +10,9 @@ import jsonschema
 import pytest
 import yaml
 
-from rawko.app.exploration_list import Listed
-from rawko.app.exploration_record import ExplorationPlan
-from rawko.app.exploration_report import ExplorationReport
+from rawko.app.exploration.listing import Listed
+from rawko.app.exploration.record import ExplorationPlan
+from rawko.app.exploration.report import ExplorationReport
 from rawko.machines.node_engine.context import Budgets
 from rawko.machines.node_engine.explore import explore_nodes, parse_policy
 from rawko.machines.node_engine.explore.advisor import PURPOSE

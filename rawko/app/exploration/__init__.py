@@ -1,0 +1,1 @@
+"""Explorations of terminal programs: opened, driven, bounded, recorded, reported, removed."""

@@ -1,0 +1,361 @@
+"""One exploration of a program on a terminal: parts opened, node engine driven under a lease, program ended, reported.
+
+After kill -9 the program is gone with its terminal. An exploration that is gone on with, whatever ended it, begins at
+the state that was kept last, in a journal run of its own, launches the program anew, and makes the decisions again
+that were recorded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from rawko.app.exploration.callbacks import OneLease, Tell, Telling, program_environment
+from rawko.app.exploration.cancel import forget_cancel, listen
+from rawko.app.exploration.endings import CANCELLED, unfailed, why_it_goes_on
+from rawko.app.exploration.limits import COST, Limits, Used, is_over_cost, why_no_room
+from rawko.app.exploration.record import Continuation, ExplorationPlan, ExplorationRecord, explorations_folder
+from rawko.app.exploration.report import CUT_OFF, ExplorationReport, report_of
+from rawko.app.records.journal import begin_journal
+from rawko.app.records.run_names import new_id
+from rawko.app.run.budget import default_price, require_prices
+from rawko.app.run.parts import NO_MODEL, open_provider, templates_of
+from rawko.app.secrecy.prompt_key import prompt_key
+from rawko.config import ConfigError, Settings
+from rawko.machines.node_engine import Adapters, NodeEngineContext
+from rawko.machines.node_engine.context import RunReport, RunState, StopCheck, context_from
+from rawko.machines.node_engine.drivers.setup import RunSetup, set_up
+from rawko.machines.node_engine.drivers.worker import Worker, is_at_work
+from rawko.machines.node_engine.errors import LeaseTaken
+from rawko.machines.node_engine.explore import ADVISOR, PATTERNS, TERMINAL, TRAIL, explore_nodes, policies_of
+from rawko.machines.node_engine.explore.advisor import PLACEHOLDERS, ModelAdvisor, NoAdvisor
+from rawko.machines.node_engine.explore.deciding import Memory
+from rawko.machines.node_engine.explore.nodes import LAUNCH
+from rawko.machines.node_engine.explore.ports import Advisor
+from rawko.machines.node_engine.leases import JournalLeases
+from rawko.machines.prompts import PromptError, Prompts
+from rawko.processes.private import make_private
+from rawko.providers.metered import MeteredProvider
+from rawko.providers.models import resolve_model
+from rawko.runtime.errors import ActorCrashed, JournalError
+from rawko.runtime.ports import WorkspaceError
+from rawko.runtime.replay.replay import ReplayError
+from rawko.runtime.session import LogWriter
+from rawko.terminal import KillableSearch, PtyTerminal
+from rawko.terminal.adapter import find_program
+from rawko.tools.commands.leftovers import Leftovers
+from rawko.vocabulary.errors import ErrorContext
+from rawko.vocabulary.usage import Usage
+from rawko.workspace.repository.locks import FileLock
+
+RULES: Final = """
+  4. rules:       rawko explore --policy FILE COMMAND
+                  (they say what is typed at which screen)"""
+LEASE_MS: Final = 10_000
+"""So long after a kill -9 a resume has to wait at most."""
+CLEANUP_DEADLINE_S: Final = 5.0
+
+
+@dataclass(slots=True)
+class Exploration:
+    """One exploration, from its plan to its report.
+
+    Args:
+        is_resumed: Go on with the exploration `id`; the plan is then the recorded one.
+        limits: Over those of the plan; for one that is gone on with.
+        begun: Told once it is at work.
+        tell: Told what the nodes do, as it is kept.
+        log: Where the machine's log lines go.
+    """
+
+    settings: Settings
+    plan: ExplorationPlan
+    id: str = field(default_factory=new_id)
+    is_resumed: bool = False
+    limits: Limits = field(default_factory=Limits)
+    begun: Callable[[], None] = lambda: None
+    tell: Tell = lambda node, events: None
+    log: LogWriter | None = None
+    _worker: Worker | None = None
+    _terminal: PtyTerminal | None = None
+    _meter: MeteredProvider | None = None
+    _stop_reason: str | None = None
+    _notes: list[str] = field(default_factory=list)
+
+    @property
+    def folder(self) -> Path:
+        """Where its own files are."""
+        return explorations_folder(self.settings.state_dir) / self.id
+
+    def check(self) -> None:
+        """What can be told without starting anything.
+
+        Raises:
+            ConfigError: No such program, or one that cannot be executed; a variable that is to be typed and is not set;
+                a bound on a cost that is not known.
+        """
+        problem = find_program(self.plan.command[0], self.settings.environ, self.plan.cwd)
+        if problem is not None:
+            raise ConfigError(problem)
+        unset = [name for name in self.plan.policy.variables if not self.settings.environ.get(name)]
+        if unset:
+            raise ConfigError(f"the policy has the value of {unset[0]} typed, which the environment does not hold")
+        most = self.limits.over(self.plan).max_cost_usd
+        if most is not None and self.plan.uses_model:
+            require_prices(self.settings, [self.settings.model], most)
+
+    async def execute(self) -> ExplorationReport:
+        """Explore to the end, or on from where it stands.
+
+        Raises:
+            ConfigError: See `check`; also no way to a model, an unusable scenario or template, a journal or record
+                that cannot be used, an exploration that has ended or has no room left within its limits, or another
+                process has it at work. Nothing was begun.
+        """
+        self.check()
+        lock = FileLock(self.folder.with_name(f"{self.id}.lock"))
+        try:
+            return await self._execute(lock)
+        finally:
+            lock.release()
+
+    async def _execute(self, lock: FileLock) -> ExplorationReport:
+        started = time.monotonic()
+        async with AsyncExitStack() as stack:
+            if self.is_resumed:  # held before it is read: nobody adds to it any more
+                self._hold(lock)
+                forget_cancel(self.folder)
+            record = self._open_record()
+            stack.callback(record.close)
+            advisor = await self._open_advisor(stack, record)
+            if self.is_resumed:
+                self.plan = self._plan_to_go_on(record)
+            journal, told = begin_journal(self.settings)  # of a stretch of its own: it needs no rows of before
+            stack.push_async_callback(self._close, journal.aclose, "journal")
+            self._notes += [told] if told else []
+            if not self.is_resumed:
+                self._hold(lock)
+            terminal = self._open_terminal()
+            stack.push_async_callback(self._close, terminal.close, "program")
+            listening = asyncio.create_task(listen(self.folder, self.cancel))
+            stack.callback(listening.cancel)
+            ended = await self._drive(record, self._setup(record, terminal, advisor), journal)
+        return self._report(ended, record, int((time.monotonic() - started) * 1000))
+
+    def _report(self, ended: RunReport, record: ExplorationRecord, ms: int) -> ExplorationReport:
+        """What is told, and kept if it is the exploration's own end: it can be gone on with otherwise."""
+        if ended.reason in CUT_OFF:
+            self._notes.append(
+                f"nothing that was kept is lost; when that is mended, go on with: rawko explore --resume {self.id}"
+            )
+        usage, cost = self.usage()
+        report = report_of(self.id, self.plan, ended, record, usage, cost, tuple(self._notes))
+        report = replace(report, duration_ms=self.plan.worked_ms + ms)
+        if report.is_final:
+            record.write_report(report.to_json())
+        return report
+
+    # ------------------------------------------------------------ parts
+
+    def _hold(self, lock: FileLock) -> None:
+        """Keep every other process away from the exploration, until we end or die."""
+        try:
+            make_private(self.settings.state_dir)
+            make_private(self.folder.parent)
+            lock.acquire(f"exploration {self.id!r}")
+        except OSError as error:
+            raise ConfigError(f"{self.folder.parent}: cannot be written: {error.strerror}") from error
+        except WorkspaceError as error:
+            raise ConfigError(error.message) from error
+
+    def _open_record(self) -> ExplorationRecord:
+        if not self.is_resumed:
+            return ExplorationRecord(self.folder)
+        self.plan, record = ExplorationRecord.read(self.folder)
+        report = record.report()
+        if report is not None and why_it_goes_on(report, record.last_state) is None:
+            raise ConfigError(
+                f"exploration {self.id!r} has ended ({report['outcome']}): there is nothing to go on with"
+            )
+        return record
+
+    def _plan_to_go_on(self, record: ExplorationRecord) -> ExplorationPlan:
+        """The recorded plan, with the limits that are asked for, and that it is gone on with.
+
+        Raises:
+            ConfigError: It had reached a limit, and one of them leaves nothing to go on with.
+        """
+        plan, report = self.limits.over(self.plan), record.report()
+        worked_ms = max(self.plan.worked_ms, record.attempts[-1].worked_ms if record.attempts else 0)
+        if report is not None:
+            worked_ms = int(report["duration_ms"])
+        if report is not None and report["outcome"] == "limit":
+            problem = why_no_room(self.id, plan, Used.of(record.last_state, worked_ms, self.usage()[1]))
+            if problem is not None:
+                raise ConfigError(problem)
+        why = "interrupted" if report is None else why_it_goes_on(report, record.last_state)
+        assert why is not None
+        gone_on = Continuation(at_ms=int(time.time() * 1000), after=len(record.attempts), why=why, worked_ms=worked_ms)
+        return plan.model_copy(update={"continued": (*plan.continued, gone_on)})
+
+    def _open_terminal(self) -> PtyTerminal:
+        # Of this exploration alone, and ended only at a launch: then it is ours, since its lease is.
+        leftovers = Leftovers(self.folder / "running")
+        self._terminal = PtyTerminal(
+            self.plan.command,
+            cwd=self.plan.cwd,
+            env=program_environment(self.settings, is_models_choice=self.plan.uses_model),
+            size=self.plan.size,
+            secrets={name: self.settings.environ[name] for name in self.plan.policy.variables},
+            mark=self.id,
+            on_group=lambda group, is_there: (leftovers.note if is_there else leftovers.forget)(group),
+            before_launch=leftovers.end_all,
+        )
+        return self._terminal
+
+    async def _open_advisor(self, stack: AsyncExitStack, record: ExplorationRecord) -> Advisor:
+        if not self.plan.uses_model:
+            return NoAdvisor()
+        state = record.last_state
+        noted = None if state is None else Memory.model_validate(state.data).notes
+        try:
+            provider = open_provider(self.settings, noted["position"] if noted else None)
+        except ConfigError as error:
+            raise ConfigError(f"{error}{RULES if str(error) == NO_MODEL else ''}") from error
+        stack.push_async_callback(self._close, provider.aclose, "provider")
+        self._meter = meter = MeteredProvider(provider)
+        if noted:
+            meter.take_up(noted)
+        try:
+            key = prompt_key(self.settings.state_dir, self.id)
+            prompts = Prompts.load("node_engine", PLACEHOLDERS, override=templates_of(self.settings), key=key)
+            model = "scripted" if self.settings.provider == "scripted" else resolve_model(self.settings.model)
+            return ModelAdvisor(meter, model, prompts, timeout_ms=self.settings.timeout_ms, notes=meter.notes)
+        except PromptError as error:
+            raise ConfigError(str(error)) from error
+
+    def _setup(self, record: ExplorationRecord, terminal: PtyTerminal, advisor: Advisor) -> RunSetup:
+        adapters = (
+            Adapters()
+            .bound(TERMINAL, terminal)
+            .bound(TRAIL, record)
+            .bound(ADVISOR, advisor)
+            .bound(PATTERNS, KillableSearch())
+        )
+        callbacks = Telling(record, self.tell)
+        setup = set_up(
+            explore_nodes, self._context(record), adapters=adapters, callbacks=callbacks, log=self._write_log
+        )
+        return replace(setup, ports=replace(setup.ports, should_stop=self._should_stop(setup)))
+
+    def _context(self, record: ExplorationRecord) -> NodeEngineContext:
+        """The run's input: the state that was kept last. Its time counts as if it had been at work all along."""
+        state = record.last_state or RunState(node_name=LAUNCH)
+        if self.is_resumed:
+            state = unfailed(state, LAUNCH)
+            state = state.model_copy(update={"started_at_ms": int(time.time() * 1000) - self.plan.worked_ms})
+        stretch = len(self.plan.continued) + 1
+        settings: dict[str, Any] = {
+            "run_id": self.id if stretch == 1 else f"{self.id}.{stretch}",
+            "policy": "chart",
+            "policies": policies_of(self.plan.policy),
+            "budgets": self.plan.budgets,
+            "ctx": {"policy": self.plan.policy.to_json()},
+        }
+        return context_from(state, seed=self.id, **settings)
+
+    def _write_log(self, level: str, message: str, data: Mapping[str, Any]) -> None:
+        """A line of the log, in which every stretch has the name of the exploration. A log that cannot be written is
+        noted, and ends nothing."""
+        if self.log is None:
+            return
+        try:
+            self.log(level, message, {**data, "run_id": self.id})
+        except OSError as error:
+            self.log = None
+            self._notes.append(f"the log is not complete: {error.strerror}")
+
+    # ------------------------------------------------------------ driving
+
+    async def _drive(self, record: ExplorationRecord, setup: RunSetup, journal: Any) -> RunReport:
+        def begin() -> None:
+            record.begin(self.plan)
+            self.begun()
+
+        leases = OneLease(self.id, JournalLeases(journal, ttl_ms=LEASE_MS), begin)
+        self._worker = worker = Worker(
+            leases, driver=self.plan.driver, journal=journal, ttl_ms=LEASE_MS, log=self._write_log
+        )
+        try:
+            return await self._under_lease(worker, setup)
+        except (LeaseTaken, ReplayError, JournalError) as error:
+            what = "gone on with" if self.is_resumed else "begun"
+            raise ConfigError(f"exploration {self.id!r} cannot be {what}: {error}") from error
+        except ActorCrashed as error:
+            return self._broken_off(record, error)
+
+    def _broken_off(self, record: ExplorationRecord, crash: ActorCrashed) -> RunReport:
+        """The machine cannot go on, most likely because its journal cannot be written: what was kept stands."""
+        error = ErrorContext(message=str(crash.error), category="unknown")
+        state = record.last_state or RunState(node_name=LAUNCH)
+        return RunReport(run_id=self.id, outcome="failed", reason="journal_failed", error=error, state=state)
+
+    async def _under_lease(self, worker: Worker, setup: RunSetup) -> RunReport:
+        """Run it. A lease that a killed process of this machine has left behind is taken over at once, another's when
+        it has run out."""
+        until = time.monotonic() + 2 * LEASE_MS / 1000
+        dead: str | None = None
+        while True:
+            try:
+                return await worker.run(setup, dead=dead)
+            except LeaseTaken as taken:
+                is_alive = is_at_work(taken.owner)
+                if not self.is_resumed or is_alive or self._stop_reason is not None or time.monotonic() > until:
+                    raise
+                if is_alive is None:
+                    await asyncio.sleep(LEASE_MS / 20_000)
+                else:
+                    dead = taken.owner
+
+    def _should_stop(self, setup: RunSetup) -> Callable[[], Any]:
+        asked = setup.ports.should_stop
+
+        async def should_stop() -> Any:
+            if self._stop_reason is not None:
+                return StopCheck(stop=True, reason=self._stop_reason)
+            if is_over_cost(self.plan, self.usage()[1]):
+                return StopCheck(stop=True, reason=COST)
+            return await asked()
+
+        return should_stop
+
+    def cancel(self) -> None:
+        """Stop it, wherever it is; the program is ended, and what was found out is reported."""
+        self._stop_reason = CANCELLED
+        if self._worker is not None:
+            self._worker.stop(self.id, CANCELLED)
+
+    async def kill_tools(self) -> None:
+        """Kill the program at once; for somebody who cannot wait for `cancel`."""
+        if self._terminal is not None:
+            self._terminal.kill()
+
+    def usage(self) -> tuple[Usage, float | None]:
+        """Tokens so far and what they cost, in US dollars (None: unknown)."""
+        if self._meter is None:
+            return Usage(), 0.0
+        cost = self._meter.cost_usd(self.settings.prices, default=default_price(self.settings))
+        return self._meter.total, cost
+
+    async def _close(self, close: Callable[[], Any], what: str) -> None:
+        """Close a part within the deadline; a failure is noted, and never masks the verdict (C-30)."""
+        try:
+            async with asyncio.timeout(CLEANUP_DEADLINE_S):
+                await close()
+        except Exception as error:  # noqa: BLE001 - whatever an adapter raises while closing
+            self._notes.append(f"closing the {what} failed: {str(error) or type(error).__name__}")

@@ -1,0 +1,1 @@
+"""What a workspace keeps of its runs besides their journals' rows: records, reports, names, places."""

@@ -1,0 +1,340 @@
+"""What a run is remembered by besides its journal: its task and settings at the start, its report at the end.
+
+A resumed run has the agents, rules and limits that it was started with, whatever the project's files say by then;
+keys and addresses are never written, they come from the environment of whoever resumes it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rawko.app.records.json_files import read_file, write_file
+from rawko.app.records.record_file import FORMAT, SettingsFile, read_begin_file, read_record_file, read_report_file
+from rawko.chart.errors import nearest
+from rawko.config import ConfigError, Settings
+from rawko.providers.models import resolve_model
+
+MAX_NAME_BYTES = 255
+"""Longer names no file system takes."""
+_RUN, _REPORT, _BEGIN = "run.json", "report.json", "begin.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """The step of another run from which a run was forked."""
+
+    run: str
+    step: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {"run": self.run, "step": self.step}
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run of a workspace.
+
+    Attributes:
+        report: As `Report.to_json`; None while it runs, and of one that was interrupted.
+        parent: Of a fork.
+        head: Commit that HEAD of the user's repository was at when the run began; None outside of one.
+        charts: Hash of each chart by its name, and `tools` the names of each agent's tools, when the run began.
+        continues: The run that has ended whose conversation it has taken over.
+        rewinds: Rows of the journal in which the run was set back, each with the step that it went to.
+        is_interactive: It is a conversation with one agent.
+        first_event: What its agent is told once it is ready, of a fork in which one alone begins with a task.
+    """
+
+    run: str
+    task: str
+    agent: str | None
+    settings: Settings
+    report: Mapping[str, Any] | None
+    parent: Parent | None = None
+    head: str | None = None
+    charts: Mapping[str, str] = field(default_factory=dict)
+    tools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rewinds: tuple[tuple[int, int], ...] = ()
+    continues: str | None = None
+    first_event: tuple[str, Mapping[str, Any]] | None = None
+    is_interactive: bool = False
+
+    @property
+    def folder(self) -> Path:
+        """Where the run's own files are."""
+        return runs_folder(self.settings.state_dir) / self.run
+
+    @property
+    def outcome(self) -> str:
+        """Of the report; "interrupted" without one."""
+        return "interrupted" if self.report is None else str(self.report["outcome"])
+
+
+def runs_folder(state_dir: Path) -> Path:
+    return state_dir / "runs"
+
+
+def write_record(
+    settings: Settings,
+    run: str,
+    task: str,
+    agent: str | None,
+    *,
+    parent: Parent | None = None,
+    head: str | None = None,
+    charts: Mapping[str, str] | None = None,
+    tools: Mapping[str, Sequence[str]] | None = None,
+    continues: str | None = None,
+    is_interactive: bool = False,
+) -> None:
+    """Remember how a run was started; the model by the name that is really asked, so that a resume asks the same.
+
+    Args:
+        parent, head, charts, tools, continues, is_interactive: See `RunRecord`.
+
+    Raises:
+        ConfigError: It cannot be written.
+
+    Source: C-23.
+    """
+    data = {
+        "format": FORMAT,
+        "run": run,
+        "task": task,
+        "agent": agent,
+        "continues": continues,
+        "is_interactive": is_interactive,
+        "parent": None if parent is None else parent.to_json(),
+        "head": head,
+        "charts": dict(charts or {}),
+        "tools": {name: list(found) for name, found in (tools or {}).items()},
+        "rewinds": [],
+        "settings": {
+            "workspace": str(settings.workspace),
+            "provider": settings.provider,
+            "model": settings.model if settings.provider == "scripted" else resolve_model(settings.model),
+            "scenario": _place_of(settings.scenario),
+            "agents": [config.to_json() for config in settings.agents.values()],
+            "max_iterations": settings.max_iterations,
+            "max_consecutive_failures": settings.max_consecutive_failures,
+            "max_tokens": settings.max_tokens,
+            "timeout_ms": settings.timeout_ms,
+            "rules": list(settings.rules),
+            "prices": {model: price.to_json() for model, price in settings.prices.items()},
+            "bash": settings.bash.to_json(),
+            "prompts_dir": None if settings.prompts_dir is None else str(settings.prompts_dir),
+            "assume_yes": settings.assume_yes,
+            "project_instructions": settings.project_instructions,
+            "budget": settings.budget.to_json(),
+            "context_window": settings.context_window,
+            "headless": settings.headless,
+            "default_answers": settings.default_answers.to_json(),
+            "cassette": None if settings.cassette is None else str(settings.cassette),
+            "record": None if settings.record is None else str(settings.record),
+            "sandbox": settings.sandbox,
+            "mcp": {name: server.to_json() for name, server in settings.mcp.items()},
+        },
+    }
+    write_file(runs_folder(settings.state_dir) / run / _RUN, data)
+
+
+def _place_of(scenario: str | None) -> str | None:
+    """A scenario that is a file by its whole path: the run may go on from another folder."""
+    return str(Path(scenario).absolute()) if scenario and Path(scenario).is_file() else scenario
+
+
+def change_budget(settings: Settings, run: str) -> None:
+    """Remember the budget that a run goes on with, which may be larger than the one it was started with.
+
+    Raises:
+        ConfigError: The record cannot be read or written.
+    """
+    path = runs_folder(settings.state_dir) / run / _RUN
+    data = read_file(path)
+    budget = settings.budget.to_json()
+    if data["settings"].get("budget") != budget:
+        data["settings"]["budget"] = budget
+        write_file(path, data)
+
+
+def write_report(settings: Settings, run: str, report: Mapping[str, Any]) -> None:
+    """Remember what became of a run.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    write_file(runs_folder(settings.state_dir) / run / _REPORT, report)
+
+
+def read_record(run: str, current: Settings) -> RunRecord:
+    """A run with the settings that it was started with, in the environment of `current`.
+
+    Raises:
+        ConfigError: There is no such run in this workspace, or its record cannot be read.
+    """
+    folder = runs_folder(current.state_dir) / run
+    if not is_name(run) or not (folder / _RUN).is_file():
+        raise _not_found(run, current)
+    found = read_record_file(folder / _RUN)
+    if found.run not in (None, run):
+        raise ConfigError(f"{folder / _RUN}: damaged: it is the record of another run, {found.run!r}")
+    begun = read_begin_file(folder / _BEGIN)
+    return RunRecord(
+        run,
+        found.task,
+        found.agent,
+        _settings(found.settings, current),
+        read_report_file(folder / _REPORT),
+        parent=None if found.parent is None else Parent(found.parent.run, found.parent.step),
+        head=found.head,
+        charts=found.charts,
+        tools=found.tools,
+        rewinds=found.rewinds,
+        first_event=None if begun is None else (begun.event, begun.data),
+        continues=found.continues,
+        is_interactive=found.is_interactive,
+    )
+
+
+def write_first_event(settings: Settings, run: str, name: str, data: Mapping[str, Any]) -> None:
+    """Remember what the agent of a run is told once it is ready.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    write_file(runs_folder(settings.state_dir) / run / _BEGIN, {"event": name, "data": dict(data)})
+
+
+def is_name(run: str) -> bool:
+    """Whether a text can be a run's id: it names a folder of its own."""
+    is_one = bool(run) and os.sep not in run and "\0" not in run and run not in (".", "..")
+    return is_one and len(os.fsencode(run)) <= MAX_NAME_BYTES
+
+
+def elsewhere(run: str, current: Settings) -> Path | None:
+    """The state folder of another workspace that holds the run, if one does."""
+    if not is_name(run):
+        return None
+    for folder in sorted(current.state_dir.parent.glob("*/runs")):
+        if (folder / run / _RUN).is_file() and folder.parent != current.state_dir:
+            return folder.parent
+    return None
+
+
+def workspace_of(state_dir: Path, run: str) -> Path:
+    """The folder that a run of a state folder works in.
+
+    Raises:
+        ConfigError: Its record cannot be read.
+    """
+    path = runs_folder(state_dir) / run / _RUN
+    return read_record_file(path).settings.workspace
+
+
+def _not_found(run: str, current: Settings) -> ConfigError:
+    """Where the run is instead, else the nearest name, else the latest runs."""
+    other = elsewhere(run, current)
+    if other is not None:
+        place = workspace_of(other, run)
+        if place.is_dir():
+            return ConfigError(f"run {run!r} belongs to the workspace {str(place)!r}, not to this one: work there")
+        return ConfigError(
+            f"run {run!r} belongs to the workspace {str(place)!r}, which is not there any more; if this is where it "
+            f"has moved to: rawko resume {run} --workspace ."
+        )
+    if is_name(run) and (current.state_dir / "explorations" / run / "plan.json").is_file():
+        return ConfigError(
+            f"run {run!r} is an exploration: `rawko show {run}` and `rawko log {run}` tell what happened in it; "
+            f"to go on with it: rawko explore --resume {run}"
+        )
+    known = _names(current)
+    near = nearest(run, known)
+    if near is not None:
+        return ConfigError(f"there is no run {run!r} of this workspace; did you mean {near!r}?")
+    return ConfigError(f"there is no run {run!r} of this workspace; the latest: {', '.join(known[-5:]) or 'none'}")
+
+
+def note_rewind(record: RunRecord, row: int, step: int) -> None:
+    """Remember that a run was set back; noting it twice does nothing.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    if (row, step) not in record.rewinds:
+        change_record(record.settings.state_dir, record.run, rewinds=[*map(list, record.rewinds), [row, step]])
+
+
+def change_record(state_dir: Path, run: str, *, workspace: Path | None = None, **fields: Any) -> None:
+    """Change fields of a run's record.
+
+    Raises:
+        ConfigError: It cannot be read or written.
+    """
+    path = runs_folder(state_dir) / run / _RUN
+    data = {**read_file(path), **fields}
+    if workspace is not None:
+        data["settings"] = {**data["settings"], "workspace": str(workspace)}
+    write_file(path, data)
+
+
+def list_records(current: Settings, damaged: list[str] | None = None) -> list[RunRecord]:
+    """All runs of the workspace that can be read, oldest first.
+
+    Args:
+        damaged: Gets what is wrong with each of the others, which must not hide those.
+    """
+    found: list[RunRecord] = []
+    for name in _names(current):
+        try:
+            found.append(read_record(name, current))
+        except ConfigError as error:
+            if damaged is not None:
+                damaged.append(str(error))
+    return found
+
+
+def _names(current: Settings) -> list[str]:
+    """Ids of all runs of the workspace, oldest first."""
+    return sorted(path.parent.name for path in runs_folder(current.state_dir).glob(f"*/{_RUN}") if path.is_file())
+
+
+def has_record(settings: Settings, run: str) -> bool:
+    """Whether a run is remembered."""
+    return (runs_folder(settings.state_dir) / run / _RUN).is_file()
+
+
+def has_report(settings: Settings, run: str) -> bool:
+    """Whether a run came to an end, or to a question: then its journal has rows."""
+    return (runs_folder(settings.state_dir) / run / _REPORT).is_file()
+
+
+def forget_report(settings: Settings, run: str) -> None:
+    """A run goes on: what became of it is open again.
+
+    Raises:
+        ConfigError: The report cannot be removed.
+    """
+    folder = runs_folder(settings.state_dir) / run
+    try:
+        (folder / _REPORT).unlink(missing_ok=True)
+        for half in folder.glob(f".{_REPORT}.*"):  # of a process that was killed while it wrote
+            half.unlink(missing_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{folder / _REPORT}: cannot be removed: {error.strerror}") from error
+
+
+def forget_record(settings: Settings, run: str) -> None:
+    """A run that has not begun after all: it is no run any more."""
+    (runs_folder(settings.state_dir) / run / _RUN).unlink(missing_ok=True)
+
+
+def _settings(found: SettingsFile, current: Settings) -> Settings:
+    taken = {name: getattr(found, name) for name in SettingsFile.model_fields}
+    taken["agents"] = {agent.name: agent for agent in found.agents}
+    taken["of_project"] = frozenset()  # what was played is content that the run has begun with
+    taken["assume_yes"] = found.assume_yes or current.assume_yes
+    return replace(current, **taken)

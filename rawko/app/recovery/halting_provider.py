@@ -1,0 +1,58 @@
+"""A model that cannot be asked because this process has run out of something stops the run where it stands.
+
+The machine is not told of it, as with a workspace that cannot be recorded (`rawko.app.recovery.halting_workspace`):
+the call waits until
+the run is stopped, and a resume makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from rawko.app.recovery.halting_workspace import halted
+from rawko.runtime.ports import ModelRequest, Provider, ProviderError, StreamEvent, TurnDone
+from rawko.runtime.shortage import shortage_of
+
+
+class HaltingProvider:
+    """A provider as the machines see it.
+
+    Args:
+        halt: Told why the run has to stop.
+    """
+
+    def __init__(self, provider: Provider, halt: Callable[[str], None]) -> None:
+        self._provider = provider
+        self._halt = halt
+
+    @property
+    def name(self) -> str:
+        return self._provider.name
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+        try:
+            async for item in self._provider.stream(request):
+                yield item
+        except ProviderError as error:
+            await self._or_halt(error)
+            raise
+
+    async def create(self, request: ModelRequest) -> TurnDone:
+        try:
+            return await self._provider.create(request)
+        except ProviderError as error:
+            await self._or_halt(error)
+            raise
+
+    async def aclose(self) -> None:
+        """It is closed by whoever opened it."""
+
+    async def _or_halt(self, error: ProviderError) -> None:
+        what = shortage_of(error)
+        if what is not None:
+            self._halt(f"the model cannot be asked: {what}")
+            await halted()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._provider, name)

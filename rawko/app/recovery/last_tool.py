@@ -1,0 +1,90 @@
+"""How far a run has come, kept beside its journal: the row after which a tool was begun last.
+
+A journal that has lost its last rows (a power loss, an older copy put back) does not know what was begun in them. This
+mark does: it is written before each tool that may write, by one write of twenty bytes in place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from rawko.app.records.record import runs_folder
+from rawko.app.recovery.halting_workspace import halted
+from rawko.config import Settings
+from rawko.runtime.ports import ApprovalScope, GateVerdict, Toolbox, ToolOutcome, ToolSpec
+from rawko.runtime.shortage import Shortage
+from rawko.vocabulary.messages import ToolCall
+
+_MARK: Final = "begun"
+_MODE: Final = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+def _file(settings: Settings, run: str) -> Path:
+    return runs_folder(settings.state_dir) / run / _MARK
+
+
+def read_begun(settings: Settings, run: str) -> int:
+    """The row after which a tool was begun last; 0 where none was, or where the mark cannot be read."""
+    try:
+        return int(_file(settings, run).read_bytes()[:20])
+    except (OSError, ValueError):
+        return 0
+
+
+def write_begun(settings: Settings, run: str, row: int) -> None:
+    """Note that a tool is about to be begun after a row.
+
+    Raises:
+        OSError: It cannot be noted.
+    """
+    descriptor = os.open(_file(settings, run), _MODE, 0o600)
+    try:
+        os.pwrite(descriptor, b"%019d\n" % row, 0)
+    finally:
+        os.close(descriptor)
+
+
+class MarkingToolbox:
+    """A toolbox that notes, before each tool that may write, how far the run has come.
+
+    Args:
+        row: The latest committed row.
+        halt: Told why the run has to stop: no mark can be written, so that what is begun would be forgotten; or the
+            process has run out of what every tool needs.
+    """
+
+    def __init__(
+        self, toolbox: Toolbox, *, settings: Settings, run: str, row: Callable[[], int], halt: Callable[[str], None]
+    ) -> None:
+        self._toolbox = toolbox
+        self._settings, self._run_id = settings, run
+        self._row = row
+        self._halt = halt
+
+    def specs(self, agent: str) -> Sequence[ToolSpec]:
+        return self._toolbox.specs(agent)
+
+    def check(self, agent: str, call: ToolCall) -> GateVerdict:
+        return self._toolbox.check(agent, call)
+
+    def approve(self, agent: str, call: ToolCall, scope: ApprovalScope) -> None:
+        self._toolbox.approve(agent, call, scope)
+
+    async def run(self, agent: str, call: ToolCall) -> ToolOutcome:
+        if not any(spec.is_read_only for spec in self.specs(agent) if spec.name == call.name):
+            try:
+                write_begun(self._settings, self._run_id, self._row())
+            except OSError as error:
+                self._halt(f"the state folder {str(self._settings.state_dir)!r} cannot be written: {error.strerror}")
+                await halted()
+        try:
+            return await self._toolbox.run(agent, call)
+        except Shortage as error:
+            self._halt(str(error))
+            return await halted()
+
+    async def aclose(self) -> None:
+        """It is closed by whoever opened it."""

@@ -1,0 +1,122 @@
+"""Reading what is kept of a run, so that it can be judged whether it belongs together; nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rawko.app.records.journal import nothing_left, open_journal
+from rawko.app.records.record import RunRecord, has_report, read_record
+from rawko.app.recovery.consistency import NO_SNAPSHOTS, Fit, Kept, Lost, judge
+from rawko.app.recovery.last_tool import read_begun
+from rawko.app.run.follow_up import ENDED, is_parked
+from rawko.app.run.inbox import is_at_work
+from rawko.config import ConfigError, Settings
+from rawko.runtime.errors import JournalError
+from rawko.runtime.journal import Journal
+from rawko.runtime.ports import WorkspaceError
+from rawko.runtime.replay.recorded import Recorded, read_recorded
+from rawko.workspace.repository.archive import Archive
+from rawko.workspace.repository.history import Link
+from rawko.workspace.repository.repository import store_folder
+
+DAMAGED = "damaged"
+"""What a run is that has not ended and cannot go on, because what is kept of it does not belong together."""
+
+
+def known_snapshot(recorded: Recorded) -> str | None:
+    """Commit of the latest snapshot that a run's journal names."""
+    commit = (recorded.notes or {}).get("snapshot")
+    return commit if isinstance(commit, str) else None
+
+
+def fit_of(record: RunRecord, recorded: Recorded, chain: Sequence[Link]) -> Fit:
+    """Whether what is kept of a run belongs together."""
+    settings, run = record.settings, record.run
+    return judge(
+        Kept(
+            last=recorded.last_seq,
+            known=known_snapshot(recorded),
+            chain=chain,
+            begun=read_begun(settings, run),
+            has_report=has_report(settings, run),
+            rewinds=tuple(row for row, _ in record.rewinds),
+        )
+    )
+
+
+def check_store(settings: Settings, run: str) -> None:
+    """Make sure that there are snapshots at all, before an empty store is made in their place.
+
+    Raises:
+        ConfigError: There are none.
+    """
+    if not store_folder(settings.state_dir / "snapshots").is_dir():
+        raise refusal(settings, run, Fit(NO_SNAPSHOTS))
+
+
+async def find(record: RunRecord, journal: Journal, archive: Archive) -> Fit:
+    """As `fit_of`, read from the stores.
+
+    Raises:
+        JournalError: The journal cannot be read.
+        WorkspaceError: A snapshot that is needed cannot be.
+    """
+    recorded = await read_recorded(journal, record.run)
+    return fit_of(record, recorded, archive.chain(record.run, known_snapshot(recorded)))
+
+
+def refusal(settings: Settings, run: str, fit: Fit) -> ConfigError:
+    """What is told of a run that nobody can go on with."""
+    assert fit.problem is not None
+    told = nothing_left(settings, run, fit.problem)
+    remedy = "put the whole state folder back from one and the same copy"
+    return ConfigError(f"{told}; nothing was run or changed. To go on, {remedy}; `rawko log {run}` tells what is left")
+
+
+def is_open(record: RunRecord) -> bool:
+    """Whether a run has not ended: it was interrupted, waits, or has only used up its budget."""
+    return record.outcome not in ENDED or is_parked(record)
+
+
+async def lost_by(run: str, settings: Settings) -> Lost | None:
+    """What the journal of a run that another one continues has lost: then its conversation is older than its files."""
+    record = read_record(run, settings)
+    journal = open_journal(settings)
+    try:
+        return (await _find(record, journal)).lost
+    finally:
+        await journal.aclose()
+
+
+async def _find(record: RunRecord, journal: Journal) -> Fit:
+    """As `find`; what cannot be read is a problem, too."""
+    place = record.settings.state_dir / "snapshots"
+    if not store_folder(place).is_dir():
+        return Fit(NO_SNAPSHOTS)
+    try:
+        with Archive(place) as archive:
+            return await find(record, journal, archive)
+    except WorkspaceError as error:
+        return Fit(error.message)
+    except JournalError as error:
+        return Fit(str(error))
+
+
+async def problems(records: Sequence[RunRecord], current: Settings) -> dict[str, str]:
+    """Runs that have not ended and that nobody can go on with, with why; what cannot be looked at is left out."""
+    open_ones = [record for record in records if is_open(record) and not is_at_work(current, record.run)]
+    if not open_ones:
+        return {}
+    found: dict[str, str] = {}
+    try:
+        journal = open_journal(current)
+    except ConfigError:
+        return {}
+    try:
+        for record in open_ones:
+            fit = await _find(record, journal)
+            if fit.problem is not None:
+                found[record.run] = fit.problem
+    finally:
+        await journal.aclose()
+    return found

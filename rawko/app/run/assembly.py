@@ -1,0 +1,119 @@
+"""The machine of a run: chart, bindings and input, from its settings and whatever parts there are."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from rawko.app.run.parts import Machine, agent_machines, check_machines, templates_of
+from rawko.app.secrecy.prompt_key import prompt_key
+from rawko.chart import Chart, find_chart, load_chart
+from rawko.config import ConfigError, Settings
+from rawko.interpreter.bindings import Bindings
+from rawko.machines import agent_loop, orchestrator
+from rawko.machines.agent_loop import actors as agent_loop_actors
+from rawko.machines.orchestrator import actors as orchestrator_actors
+from rawko.machines.orchestrator.arbiter.prompt import PLACEHOLDERS as ORCHESTRATOR_PROMPTS
+from rawko.machines.prompts import PromptError, Prompts
+from rawko.providers.models import context_window, resolve_model
+from rawko.runtime.ports import People
+from rawko.vocabulary.agent import AgentConfig, describe
+
+Prepared = tuple[Chart, Bindings, dict[str, Any]]
+"""Chart, bindings and input of the machine to run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a machine works with; without provider, toolbox and workspace it can be looked at and replayed.
+
+    Attributes:
+        out_of_time: Why no tool may be begun any more, or None.
+        no_time_for: Why a wait of so many milliseconds does not fit into the run's time, or None.
+        pace: Waits until the rate limit lets a tool call pass; why it cannot, or None.
+    """
+
+    people: People
+    out_of_time: Callable[[], str | None]
+    provider: Any = None
+    toolbox: Any = None
+    workspace: Any = None
+    pace: Callable[[], Awaitable[str | None]] | None = None
+    no_time_for: Callable[[int], str | None] = field(default=lambda _: None)
+
+
+def model_of(settings: Settings) -> str:
+    """The model that is asked where an agent names none of its own."""
+    return "scripted" if settings.provider == "scripted" else resolve_model(settings.model)
+
+
+def assemble(
+    settings: Settings, run: str, agent: str | None, prompt: str, parts: Parts, *, is_interactive: bool = False
+) -> Prepared:
+    """The machine that a run drives: one agent's, or the orchestrator's, which is told its task later.
+
+    Args:
+        prompt: What the agent is to do; empty where it, too, is told later.
+        is_interactive: The agent is talked with (C-20).
+
+    Raises:
+        ConfigError: A template or a chart that cannot be used.
+    """
+    try:
+        own, key = templates_of(settings), prompt_key(settings.state_dir, run)
+        loop_prompts = Prompts.load("agent_loop", agent_loop_actors.PLACEHOLDERS, override=own, key=key)
+        arbiter_prompts = Prompts.load("orchestrator", ORCHESTRATOR_PROMPTS, override=own, key=key)
+    except PromptError as error:
+        raise ConfigError(str(error)) from error
+    model = model_of(settings)
+    ports = agent_loop_actors.AgentLoopPorts(
+        provider=parts.provider,
+        toolbox=parts.toolbox,
+        workspace=parts.workspace,
+        people=parts.people,
+        prompts=loop_prompts,
+        agents=settings.agents,
+        model=model,
+        project_instructions=settings.project_instructions,
+        max_tokens=settings.max_tokens,
+        context_window=lambda model: settings.context_window or context_window(model),
+        out_of_time=parts.out_of_time,
+        pace=parts.pace,
+    )
+    machines = agent_machines(settings, agent_loop.bindings | agent_loop_actors.actors(ports))
+    check_machines(settings, machines)
+    seed = _seed(run)
+    if agent is not None:
+        config = settings.agents[agent]
+        alone = _agent_alone(config, machines[config.chart], settings.max_iterations, prompt, seed)
+        return (*alone[:2], {**alone[2], "is_interactive": is_interactive})
+    arbiter = orchestrator_actors.OrchestratorPorts(
+        parts.provider, model, arbiter_prompts, machines.__getitem__, no_time_for=parts.no_time_for
+    )
+    return _orchestrator(settings, run, arbiter, seed)
+
+
+def _agent_alone(config: AgentConfig, machine: Machine, max_iterations: int, prompt: str, seed: int) -> Prepared:
+    """One agent without an arbiter: the bound of the iterations bounds its turns, too."""
+    turns = min(config.limits.turns, max_iterations)
+    limited = config.model_copy(update={"limits": config.limits.model_copy(update={"turns": turns})})
+    return *machine, agent_loop.agent_loop_input(limited, prompt, seed=seed)
+
+
+def _orchestrator(settings: Settings, run: str, ports: orchestrator_actors.OrchestratorPorts, seed: int) -> Prepared:
+    given = {
+        "agents": {name: describe(config).to_json() for name, config in settings.agents.items()},
+        "max_iterations": settings.max_iterations,
+        "max_consecutive_failures": settings.max_consecutive_failures,
+        "provider_name": settings.provider,
+        "session_id": run,
+        "seed": seed,
+    }
+    bindings = orchestrator.bindings | orchestrator_actors.actors(ports)
+    return load_chart(find_chart("orchestrator")), bindings, given
+
+
+def _seed(run: str) -> int:
+    """From the run's id, so that the record of a run says all that its ids and waits depend on."""
+    return int.from_bytes(run.encode(), "big") % 2**31

@@ -1,0 +1,108 @@
+"""What became of a workspace while nobody was at work in it: edits since the last snapshot, looked for and kept."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from rawko.config import Settings
+from rawko.vocabulary.snapshot import FileChange, Snapshot
+from rawko.workspace.repository.archive import Archive
+from rawko.workspace.repository.repository import open_repository, store_folder
+from rawko.workspace.store import SnapshotStore
+
+RESET: Final = "reset workspace"
+"""The policy of an invocation that is run again on the files as they were before it."""
+CAPTURE: Final = "capture_snapshot"
+"""The actor whose result is a snapshot of the workspace."""
+MAX_NAMED: Final = 5
+
+
+def edits_since(settings: Settings, snapshot: Snapshot, folder: Path | None = None) -> tuple[FileChange, ...]:
+    """Paths in a folder (the workspace by default) that differ from a snapshot, found without writing anything.
+
+    What has to be stored to be compared goes to a store that is thrown away afterwards.
+
+    Raises:
+        WorkspaceError: The folder or the snapshot cannot be read.
+    """
+    real = store_folder(settings.state_dir / "snapshots")
+    with tempfile.TemporaryDirectory(prefix="rawko-look-") as made:
+        own = Path(made, "store")
+        own.mkdir()
+        open_repository(own).free()
+        (store_folder(own) / "objects" / "info").mkdir(exist_ok=True)
+        alternates = store_folder(own) / "objects" / "info" / "alternates"
+        alternates.write_bytes(bytes(real / "objects") + b"\n")
+        with Archive(own) as archive:
+            archive.begin("look", snapshot, "then")  # names in it count as tracked, whatever .gitignore says
+        place = folder or settings.workspace
+        with SnapshotStore.open(place, own, run="look", exclude=hidden_folders(settings)) as store:
+            return store.changes(snapshot.tree, store.capture(label="now").tree)
+
+
+def hidden_folders(settings: Settings) -> tuple[Path, ...]:
+    """What is never captured, should it lie in the workspace."""
+    return (settings.state_dir, *filter(None, (settings.record, settings.cassette)))
+
+
+async def keep_edits(workspace: Any, *, is_reset: bool) -> list[str]:
+    """Keep what was edited since the last snapshot as a snapshot of its own, before a run goes on; notes on it.
+
+    Args:
+        is_reset: A tool was interrupted: the files go back to what they were before it.
+
+    Raises:
+        WorkspaceError: The workspace cannot be read, or not be set back.
+    """
+    last = workspace.latest
+    if last is None:
+        return []
+    if is_reset:
+        done = await workspace.restore(last, allow_skipped=True)
+        if not done.changes:
+            return []
+        what = named(tuple(change.path for change in done.changes))
+        kept = f"what was there is kept as snapshot {done.safety.commit[:12]}"
+        return [f"a tool was interrupted: {what} set back to what it was before; {kept}"]
+    found = await workspace.capture("edited meanwhile")
+    if found.tree == last.tree:
+        return []
+    changes = await workspace.changes(last.tree, found.tree)
+    what = named(tuple(change.path for change in changes))
+    return [f"edited meanwhile: {what}; the run goes on with it (snapshot {found.commit[:12]})"]
+
+
+def needs_reset(snapshot: Mapping[str, Any], read_only: Collection[str]) -> bool:
+    """Whether machines that go on from a snapshot will run an interrupted tool again that may have written."""
+    return any(
+        invocation["policy"] == RESET and not is_read_only(invocation["input"], read_only)
+        for machine in machines_in(snapshot)
+        for invocation in machine["invocations"]
+    )
+
+
+def is_capturing(snapshot: Mapping[str, Any]) -> bool:
+    """Whether machines that go on from a snapshot capture the workspace first, with all that is in it."""
+    return any(i["src"] == CAPTURE for machine in machines_in(snapshot) for i in machine["invocations"])
+
+
+def is_read_only(given: Any, read_only: Collection[str]) -> bool:
+    """Whether what an invocation was given is the call of a tool that only reads."""
+    call = given.get("call") if isinstance(given, Mapping) else None
+    return isinstance(call, Mapping) and call.get("name") in read_only
+
+
+def machines_in(snapshot: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The snapshot of each machine of a tree."""
+    yield snapshot
+    for child in snapshot["children"].values():
+        yield from machines_in(child)
+
+
+def named(paths: tuple[str, ...]) -> str:
+    """Some paths in a sentence."""
+    more = f" and {len(paths) - MAX_NAMED} more" if len(paths) > MAX_NAMED else ""
+    return ", ".join(paths[:MAX_NAMED]) + more

@@ -1,0 +1,232 @@
+"""A run that goes on where another has ended: what the new one takes over, as the data of the event FOLLOW_UP.
+
+The event carries all of it, so that the new run's journal says what it followed and needs the other one no more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from rawko.app.records.journal import open_journal
+from rawko.app.records.record import RunRecord, read_record
+from rawko.app.run.parts import templates_of
+from rawko.config import ConfigError, Settings
+from rawko.interpreter.data.values import freeze
+from rawko.machines.agent_loop.actors import PLACEHOLDERS
+from rawko.machines.agent_loop.context import View
+from rawko.machines.agent_loop.conversation.shortening import sent_view
+from rawko.machines.prompts import PromptError, Prompts
+from rawko.runtime.errors import JournalError
+from rawko.runtime.ports import Workspace
+from rawko.runtime.replay.replay import ReplayError, replay
+from rawko.vocabulary.snapshot import ChangedFiles, FileChange, Snapshot
+from rawko.workspace.repository.archive import Archive
+
+if TYPE_CHECKING:
+    from rawko.app.run.run import Run
+
+EVENT: Final = "FOLLOW_UP"
+ENDED: Final = ("success", "failure", "limit", "cancelled")
+"""Outcomes of runs that can be followed; a run that waits is answered or cancelled first."""
+
+MAX_TOLD_CHANGES: Final = 50
+"""Paths that an agent is told by name."""
+MAX_PATH_CHARS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Legacy:
+    """What a run leaves behind.
+
+    Attributes:
+        agent: Whose conversation `messages` is: the last one that worked.
+        messages: As wire messages, oldest first.
+        history: The orchestrator's executions; empty of an agent that ran alone.
+        plan: None where there is none, or nothing left of it to do.
+    """
+
+    record: RunRecord
+    agent: str
+    messages: list[dict[str, Any]]
+    history: list[dict[str, Any]]
+    plan: dict[str, Any] | None
+
+    @property
+    def summary(self) -> str:
+        return str((self.record.report or {}).get("summary") or "")
+
+    def told_to_arbiter(self, task: str, changes: ChangedFiles | None = None) -> dict[str, Any]:
+        """The payload for the orchestrator; the same task keeps its plan and history.
+
+        Args:
+            changes: Files that others have changed since.
+        """
+        is_same = task == self.record.task
+        return {
+            "task": task,
+            "run": self.record.run,
+            "earlier_task": self.record.task,
+            "outcome": self.record.outcome,
+            "summary": self.summary,
+            "agent": self.agent,
+            "messages": [{"agent": self.agent, "iteration": 0, "message": message} for message in self.messages],
+            "history": self.history if is_same else [],
+            "plan": self.plan if is_same else None,
+            "changes": None if changes is None else changes.to_json(),
+        }
+
+    def told_to_agent(
+        self, agent: str, task: str, settings: Settings, changes: ChangedFiles | None = None
+    ) -> dict[str, Any]:
+        """The payload for one agent alone; another agent is told in words what was done.
+
+        Args:
+            settings: Of the run that goes on; they name the templates.
+            changes: Files that others have changed since.
+        """
+        is_same_task, is_same_agent = task == self.record.task, agent == self.agent
+        earlier = {"task": self.record.task, "outcome": self.record.outcome, "summary": self.summary}
+        content = _prompts(settings).render(
+            "follow_up",
+            task=None if is_same_task and is_same_agent else task,
+            earlier=None if is_same_agent else earlier,
+            changes=None if changes is None else changes.to_json(),
+        )
+        return {
+            "run": self.record.run,
+            "content": content.strip(),
+            "messages": self.messages if is_same_agent else [],
+            "plan": self.plan if is_same_task else None,
+        }
+
+
+def check_followed(settings: Settings, run: str) -> RunRecord:
+    """The record of a run that is to be followed.
+
+    Raises:
+        ConfigError: There is none, or it has not ended.
+    """
+    record = read_record(run, settings)
+    if record.outcome in ENDED and not is_parked(record):
+        return record
+    if record.outcome == "limit":
+        raise ConfigError(f"run {run!r} has only used up its budget; go on with: rawko resume {run} --max-cost ...")
+    remedy = f"go on with: rawko resume {run}; or end it with: rawko cancel {run}"
+    raise ConfigError(f"run {run!r} has not ended ({record.outcome}); {remedy}")
+
+
+def is_parked(record: RunRecord) -> bool:
+    """Whether a run's machine waits in its journal, whatever its outcome says so far."""
+    return record.outcome == "needs_person" or (record.report or {}).get("state") == "out_of_budget"
+
+
+def _prompts(settings: Settings) -> Prompts:
+    try:
+        return Prompts.load("agent_loop", PLACEHOLDERS, override=templates_of(settings))
+    except PromptError as error:
+        raise ConfigError(str(error)) from error
+
+
+async def changes_since(
+    run: str, settings: Settings, workspace: Workspace, tree: str, known: str | None = None
+) -> ChangedFiles | None:
+    """Files that have been changed since a run's last snapshot; None where there are none, or nobody can tell.
+
+    Args:
+        workspace: Of the run that goes on; it has the snapshots of both.
+        tree: The files as they are now.
+        known: Tree of the latest snapshot that the run's journal knows, where that is not its last one.
+
+    Raises:
+        WorkspaceError: The snapshots cannot be read.
+    """
+
+    def last() -> Snapshot | None:
+        with Archive(settings.state_dir / "snapshots") as archive:
+            return archive.last(run)
+
+    before = await asyncio.to_thread(last)
+    then = known or (None if before is None else before.tree)
+    changes = () if then is None else await workspace.changes(then, tree)
+    return _told(changes) if changes else None
+
+
+def _told(changes: Sequence[FileChange]) -> ChangedFiles:
+    """The first of them by name; the prompt escapes what cannot be seen in one."""
+    named = changes[:MAX_TOLD_CHANGES]
+
+    def of(kind: str) -> tuple[str, ...]:
+        return tuple(_cut(change.path) for change in named if change.kind == kind)
+
+    more = len(changes) - len(named)
+    return ChangedFiles(added=of("added"), modified=of("modified"), deleted=of("deleted"), more=more)
+
+
+def _cut(path: str) -> str:
+    return path if len(path) <= MAX_PATH_CHARS else f"{path[:MAX_PATH_CHARS]}..."
+
+
+async def legacy_of(followed: Run, record: RunRecord) -> Legacy:
+    """What a run leaves behind, from its journal.
+
+    Raises:
+        ConfigError: Its journal cannot be read, or holds nothing of it.
+    """
+    snapshot = await last_snapshot(followed)
+    if snapshot is None:
+        raise ConfigError(f"run {followed.id!r} cannot be continued: its journal holds nothing of it")
+    return legacy_at(record, snapshot)
+
+
+def legacy_at(record: RunRecord, snapshot: Mapping[str, Any], at_work: Mapping[str, Any] | None = None) -> Legacy:
+    """What a run would leave behind at some step.
+
+    Args:
+        snapshot: Of its machines at that step.
+        at_work: Context of the agent that the orchestrator had at work then, whose conversation is the latest.
+    """
+    context = snapshot["context"]
+    if record.agent is not None:
+        return _of_agent(record, context)
+    found = _of_orchestrator(record, context)
+    if at_work is None:
+        return found
+    return replace(_of_agent(record, at_work), agent=str(at_work.get("agent") or ""), history=found.history)
+
+
+async def last_snapshot(run: Run) -> dict[str, Any] | None:
+    """The tree of machines as a run's journal knows it last; None where nothing was committed. Nothing is started.
+
+    Raises:
+        ConfigError: Its journal cannot be read.
+    """
+    chart, bindings, given = run.machine()
+    journal = open_journal(run.settings)
+    try:
+        return (await replay(journal, run.id, chart, bindings, input=given)).snapshot
+    except (ReplayError, JournalError) as error:
+        raise ConfigError(f"run {run.id!r} cannot be read: {error}") from error
+    finally:
+        await journal.aclose()
+
+
+def _of_agent(record: RunRecord, context: Mapping[str, Any]) -> Legacy:
+    view = View.model_validate(context.get("view") or {})
+    messages = [dict(message) for message in context.get("messages") or ()]
+    if view.head:
+        messages = [dict(message) for message in sent_view(messages, view)]
+    return Legacy(record, record.agent or "", messages, [], _open(context.get("plan")))
+
+
+def _of_orchestrator(record: RunRecord, context: Mapping[str, Any]) -> Legacy:
+    history = list(context["history"])
+    agent = history[-1]["agent"] if history else str(context.get("carried_agent") or "")
+    messages = [dict(entry["message"]) for entry in context["messages"][context["conversation_start"] :]]
+    return Legacy(record, agent, messages, history, _open(context["plan"]))
+
+
+def _open(plan: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if plan is None or plan["is_complete"] else dict(freeze(plan, "plan"))

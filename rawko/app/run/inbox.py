@@ -1,0 +1,142 @@
+"""The inbox of a run: what one process tells another that has the run at work.
+
+A message is a file in the run's folder, written whole, read in order and removed once the machine has taken it. So
+no process needs to know or to signal another, which may be in another container or have ended and left its id to
+others. What became of an override is a file beside it, which the sender reads and removes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+from rawko.app.overrides.override import EVENTS, Override, Reply
+from rawko.app.records.record import RunRecord, runs_folder
+from rawko.config import ConfigError, Settings
+from rawko.processes.private import make_private
+from rawko.workspace.repository.archive import user_of
+
+POLL_S: Final = 0.2
+"""How often the owner of a run looks for mail: one look at a folder that mostly is not there."""
+_FOLDER: Final = "mail"
+_REPLY: Final = ".reply"
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One message: `kind` is "cancel", "answer", or the kind of an override."""
+
+    kind: str
+    who: str
+    text: str
+    path: Path
+
+    @property
+    def override(self) -> Override | None:
+        """The override that it is; None of a cancel or an answer."""
+        if self.kind not in EVENTS:
+            return None
+        return Override(self.kind, self.text, self.who, self.path.stem)  # type: ignore[arg-type]  # a key of EVENTS
+
+    def reply(self, reply: Reply) -> None:
+        """Tell the sender what became of it; one that has gone away needs no reply."""
+        try:
+            _write(self.path.with_suffix(_REPLY), reply.to_json())
+        except OSError:
+            pass
+
+    def burn(self) -> None:
+        """It has been taken."""
+        self.path.unlink(missing_ok=True)
+
+
+def is_at_work(settings: Settings, run: str) -> bool:
+    """Whether some process has the run at work right now; the system forgets those that have died."""
+    return user_of(settings.state_dir / "snapshots", run) is not None
+
+
+def outcome_now(record: RunRecord) -> str:
+    """What became of a run; "running" while some process has it at work."""
+    is_open = record.outcome == "interrupted"
+    return "running" if is_open and is_at_work(record.settings, record.run) else record.outcome
+
+
+def leave(settings: Settings, run: str, kind: str, *, who: str, text: str = "") -> Letter:
+    """Leave a message for the process that has the run at work, or that will go on with it.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    folder = _folder(settings, run)
+    path = folder / f"{time.time_ns():020}-{uuid4().hex[:8]}.json"
+    try:
+        make_private(folder)
+        _write(path, {"kind": kind, "who": who, "text": text})
+    except OSError as error:
+        raise ConfigError(f"{folder}: cannot be written: {error.strerror}") from error
+    return Letter(kind, who, text, path)
+
+
+def reply_to(letter: Letter) -> Reply | None:
+    """What became of an override, once that is known; read once."""
+    path = letter.path.with_suffix(_REPLY)
+    try:
+        reply = Reply.of_json(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    path.unlink(missing_ok=True)
+    return reply
+
+
+def _write(path: Path, data: Mapping[str, Any]) -> None:
+    """A file that is there whole or not at all, for its owner alone."""
+    hidden = path.with_name(f".{path.name}")
+    with os.fdopen(os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        json.dump(data, file)
+    hidden.rename(path)
+
+
+def waiting(settings: Settings, run: str) -> Iterator[Letter]:
+    """The messages for a run, oldest first; what is none is removed."""
+    folder = _folder(settings, run)
+    try:
+        paths = sorted(path for path in folder.iterdir() if path.suffix == ".json")
+    except OSError:
+        return
+    for path in paths:
+        letter = _read(path)
+        if letter is None:
+            path.unlink(missing_ok=True)
+        else:
+            yield letter
+
+
+def discard(settings: Settings, run: str) -> None:
+    """Drop cancels and answers that were left for a process which has ended: they belong to that moment. Overrides
+    stay until a machine has taken them."""
+    for letter in waiting(settings, run):
+        if letter.override is None:
+            letter.burn()
+
+
+def overrides_waiting(settings: Settings, run: str) -> list[Letter]:
+    """The overrides that no process is known to have taken, oldest first."""
+    return [letter for letter in waiting(settings, run) if letter.override is not None]
+
+
+def _folder(settings: Settings, run: str) -> Path:
+    return runs_folder(settings.state_dir) / run / _FOLDER
+
+
+def _read(path: Path) -> Letter | None:
+    try:
+        data: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return Letter(str(data["kind"]), str(data["who"]), str(data["text"]), path)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,154 @@
+"""What became of a run: verdict, cost, files changed, exit code. How it is printed is not known here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, get_args
+
+from rawko.interpreter.data.values import thaw
+from rawko.runtime.actor import Actor
+from rawko.vocabulary.usage import Usage
+
+Outcome = Literal["success", "failure", "limit", "cancelled", "needs_person", "interrupted"]
+EXIT_CODES: Final[Mapping[str, int]] = {
+    "success": 0,
+    "failure": 1,
+    "limit": 3,
+    "needs_person": 4,
+    "interrupted": 5,
+    "cancelled": 130,
+}
+BAD_INPUT: Final = 2
+NEVER_STARTED: Final = frozenset({"authentication", "not_found", "permission", "billing"})
+"""Provider codes that are the settings' fault, if nothing was done yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What became of a run.
+
+    Attributes:
+        state: Final state of the machine, or where it waits.
+        iterations: Agent runs; model turns where one agent ran alone.
+        files_changed: From the trees before and after the run, never from prose (C-48).
+        diff: Unified diff between these trees.
+        error: ErrorContext of a failure.
+        question: What a person has to answer, where the outcome is needs_person.
+        is_bad_input: The settings are at fault, and nothing was done.
+    """
+
+    run: str
+    state: str
+    outcome: Outcome
+    iterations: int
+    usage: Usage
+    cost_usd: float | None
+    files_changed: tuple[str, ...]
+    summary: str = ""
+    error: Mapping[str, Any] | None = None
+    question: Mapping[str, Any] | None = None
+    diff: str = ""
+    duration_ms: int = 0
+    notes: tuple[str, ...] = ()
+    is_bad_input: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        return BAD_INPUT if self.is_bad_input else EXIT_CODES[self.outcome]
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as the last line of `rawko run --json`; the diff is left out."""
+        return {
+            "run": self.run,
+            "state": self.state,
+            "outcome": self.outcome,
+            "iterations": self.iterations,
+            "usage": self.usage.to_json(),
+            "cost_usd": self.cost_usd,
+            "files_changed": list(self.files_changed),
+            "summary": self.summary,
+            "error": None if self.error is None else dict(self.error),
+            "question": None if self.question is None else dict(self.question),
+            "duration_ms": self.duration_ms,
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the machine itself says of its run."""
+
+    state: str
+    outcome: Outcome
+    iterations: int
+    summary: str
+    error: Mapping[str, Any] | None
+    is_bad_input: bool
+
+
+def verdict_of(
+    actor: Actor, *, question: Mapping[str, Any] | None, is_cancelled: bool, problem: str | None = None
+) -> Verdict:
+    """Read the verdict from a machine that has ended, or that was left where it stood.
+
+    Args:
+        question: What it waits for: a person who is not there, or a larger budget, which is a limit.
+        is_cancelled: Somebody wanted it stopped.
+        problem: Why it had to stop where it stood, and is no end.
+    """
+    output = _output(actor)
+    error = output.get("error")
+    if actor.interpreter.final:
+        outcome, problem = _outcome(output)
+    elif problem is not None:
+        outcome = "interrupted"
+    elif question is not None or is_cancelled:
+        outcome, problem = _stopped(question), None
+    else:
+        outcome, problem = "failure", str(actor.error or "the machine stopped before its end")
+    if problem is not None:
+        error = {"category": "unknown", "message": problem}
+    summary = str(output.get("summary") or "")
+    if outcome == "limit" and question is not None and not actor.interpreter.final:
+        summary = str(question.get("text") or "")
+    if outcome in ("failure", "interrupted") and not summary and error:
+        summary = str(error.get("message", ""))
+    is_untouched = not actor.context.get("history") and not output.get("tool_steps")
+    return Verdict(
+        state=actor.configuration[-1] if actor.configuration else "",
+        outcome=outcome,
+        iterations=_iterations(actor, output),
+        summary=summary,
+        error=error,
+        is_bad_input=bool(outcome == "failure" and is_untouched and error and error.get("code") in NEVER_STARTED),
+    )
+
+
+def _stopped(question: Mapping[str, Any] | None) -> Outcome:
+    """The outcome of a machine that was left where it stood."""
+    if question is None:
+        return "cancelled"
+    return "limit" if question.get("kind") == "budget" else "needs_person"
+
+
+def _output(actor: Actor) -> Mapping[str, Any]:
+    """The machine's output; a chart of one's own may give none, or a text."""
+    output = thaw(actor.output)
+    if isinstance(output, Mapping):
+        return output
+    return {} if output is None else {"summary": output if isinstance(output, str) else repr(output)}
+
+
+def _outcome(output: Mapping[str, Any]) -> tuple[Outcome, str | None]:
+    """The outcome that the output names, and what is wrong with it; a machine that names none has succeeded."""
+    found = output.get("outcome", "success")
+    if found in EXIT_CODES and found != "interrupted":
+        return found, None
+    known = ", ".join(repr(one) for one in get_args(Outcome) if one != "interrupted")
+    return "failure", f"the machine's output names the outcome {found!r}; accepted: {known}"
+
+
+def _iterations(actor: Actor, output: Mapping[str, Any]) -> int:
+    counts = (output.get("iterations"), output.get("turns"), *map(actor.context.get, ("iteration_count", "turns")))
+    return next((count for count in counts if isinstance(count, int)), 0)

@@ -1,0 +1,214 @@
+"""Going on with a recorded run: what is checked before, and what would happen.
+
+Everything that can stand in the way is looked at before anything is touched: the outcome, the workspace, the charts,
+the tools, the journal. `plan_resume` says what a resume would do and leaves everything as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from rawko.app.records.moved_workspace import attach, check_attachable
+from rawko.app.records.record import RunRecord, read_record
+from rawko.app.recovery.consistency import Fit, Lost
+from rawko.app.recovery.reading import DAMAGED, refusal
+from rawko.app.run import follow_up as continuing
+from rawko.app.run.external_edits import RESET, edits_since, is_read_only, machines_in
+from rawko.app.run.requirements import charts_of, read_only_tools, tools_of
+from rawko.app.time_travel.recorded_run import Past, check_workspace, open_past
+from rawko.app.time_travel.rewind import finish_rewind, question_of
+from rawko.config import ConfigError, Settings
+from rawko.runtime.ports import WorkspaceError
+from rawko.runtime.replay.replay import ReplayTree
+from rawko.vocabulary.snapshot import FileChange
+from rawko.workspace.repository.archive import user_of
+
+_POLICIES: Final[Mapping[str, str]] = {
+    "resume": "goes on where it was",
+    "ask": "waits until it is released",
+    "fail": "is reported as lost",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """Something that was at work, and what becomes of it."""
+
+    actor: str
+    id: str
+    src: str
+    attempt: int
+    what: str
+    resets_workspace: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class ResumePlan:
+    """What a resume would do.
+
+    Attributes:
+        step: The one that it would go on from; `state` is where the machine stands then.
+        problems: Why it would be refused; empty where it would not.
+        restarts: What was at work.
+        edits: Files that differ from the last snapshot; `is_reset`: they would be set back (and kept as a snapshot),
+            else the run would go on with them.
+        lost: The journal has lost its last rows: the files would be set back to its latest step.
+        question: What a person is asked.
+    """
+
+    run: str
+    step: int
+    state: tuple[str, ...]
+    outcome: str
+    problems: tuple[str, ...] = ()
+    charts: Mapping[str, str] | None = None
+    tools: Mapping[str, Sequence[str]] | None = None
+    restarts: tuple[Restart, ...] = ()
+    edits: tuple[FileChange, ...] = ()
+    is_reset: bool = False
+    question: Mapping[str, Any] | None = None
+    lost: Lost | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "run": self.run,
+            "step": self.step,
+            "state": list(self.state),
+            "outcome": self.outcome,
+            "can_resume": not self.problems,
+            "problems": list(self.problems),
+            "charts": dict(self.charts or {}),
+            "tools": {agent: list(names) for agent, names in (self.tools or {}).items()},
+            "restarts": [restart.to_json() for restart in self.restarts],
+            "edits": [change.to_json() for change in self.edits],
+            "is_reset": self.is_reset,
+            "question": None if self.question is None else dict(self.question),
+            "lost": None if self.lost is None else {"step": self.lost.last, "snapshot": self.lost.target.commit},
+        }
+
+
+# ---------------------------------------------------------------- going on
+
+
+async def prepare(run: str, current: Settings, *, workspace: Path | None = None) -> RunRecord:
+    """A recorded run that may go on, as far as its workspace, its charts and its tools are concerned.
+
+    Args:
+        workspace: Where its workspace has moved to.
+
+    Raises:
+        ConfigError: It cannot go on; nothing was changed (but that a rewind that was interrupted is finished).
+    """
+    if workspace is not None:
+        current = attach(run, workspace, current)
+    await finish_rewind(run, current)
+    record = read_record(run, current)
+    check_workspace(record)
+    for problem in changed_since(record):
+        raise ConfigError(problem)
+    return record
+
+
+def _has_ended(record: RunRecord) -> str:
+    if record.outcome not in continuing.ENDED or continuing.is_parked(record):
+        return ""
+    return f"run {record.run!r} has ended ({record.outcome}); go back in it with: rawko rewind {record.run}@K"
+
+
+def changed_since(record: RunRecord) -> Iterator[str]:
+    """What a run needs that is not as it was when it began: charts, tools."""
+    now = charts_of(record.settings, record.agent)
+    for name, found in record.charts.items():
+        if name in now and now[name] != found:
+            yield (
+                f"run {record.run!r} cannot be resumed: the chart {name!r} has changed since it began; bring the old "
+                f"one back, or begin anew on its files: rawko fork {record.run}@last --task ..."
+            )
+    have = tools_of(record.settings)
+    for agent, names in record.tools.items():
+        gone = [name for name in names if name not in have.get(agent, ())]
+        if gone:
+            yield (
+                f"run {record.run!r} cannot be resumed: agent {agent!r} had tools that are gone "
+                f"({', '.join(gone)}): use the version of rawko that it began with"
+            )
+
+
+# ---------------------------------------------------------------- what would happen
+
+
+async def plan_resume(run: str, current: Settings, *, workspace: Path | None = None) -> ResumePlan:
+    """What a resume would do; nothing is touched.
+
+    Raises:
+        ConfigError: There is no such run, or it cannot be read.
+    """
+    place = None
+    if workspace is not None:
+        current = check_attachable(run, workspace, current).settings
+        place = current.workspace
+    async with open_past(run, current, workspace=place) as past:
+        record = past.record
+        problems = [problem for problem in (_has_ended(record), _at_work(record)) if problem]
+        fit = Fit() if problems else await past.fit()
+        step = past.last
+        base = ResumePlan(run, step, (), record.outcome if fit.problem is None else DAMAGED, lost=fit.lost)
+        if fit.problem is not None:
+            return replace(base, problems=(*problems, str(refusal(record.settings, run, fit))))
+        try:
+            check_workspace(record)
+        except ConfigError as error:
+            return replace(base, problems=(*problems, str(error)))
+        problems += changed_since(record)
+        if not step:  # it was killed before its first step, and begins
+            return replace(base, problems=tuple(problems))
+        try:
+            tree = await past.machines_at(step)
+        except ConfigError as error:
+            return replace(base, problems=(*problems, str(error)))
+        return replace(base, problems=tuple(problems), **_would(past, tree, fit.lost))
+
+
+def _at_work(record: RunRecord) -> str:
+    process = user_of(record.settings.state_dir / "snapshots", record.run)
+    if process is None:
+        return ""
+    return f"run {record.run!r} is at work in process {process or 'unknown'}; wait for it to end, or stop it"
+
+
+def _would(past: Past, tree: ReplayTree, lost: Lost | None) -> dict[str, Any]:
+    settings = past.record.settings
+    snapshot = tree.root.snapshot()
+    restarts = tuple(_restarts(tree, read_only_tools(settings)))
+    last = past.archive.last(past.record.run) if lost is None else lost.target
+    try:
+        edits = () if last is None else edits_since(settings, last)
+    except WorkspaceError as error:
+        raise ConfigError(f"the workspace cannot be looked at: {error.message}") from error
+    charts = {machine["chart"]["name"]: machine["chart"]["hash"] for machine in machines_in(snapshot)}
+    return {
+        "state": tuple(tree.root.interpreter.configuration),
+        "charts": charts,
+        "tools": tools_of(settings),
+        "restarts": restarts,
+        "edits": edits,
+        "is_reset": lost is not None or any(restart.resets_workspace for restart in restarts),
+        "question": question_of(tree),
+    }
+
+
+def _restarts(tree: ReplayTree, read_only: frozenset[str]) -> Iterator[Restart]:
+    for path, machine in tree.root.walk():
+        for invocation in machine.interpreter.invocations.values():
+            resets = invocation.policy == RESET and not is_read_only(invocation.input, read_only)
+            what = _POLICIES.get(invocation.policy, "is begun again")
+            if resets:
+                what = "is run again, on the files as they were before it"
+            attempt = invocation.attempt + (invocation.policy not in _POLICIES)
+            yield Restart(path, invocation.id, invocation.src, attempt, what, resets)

@@ -1,0 +1,575 @@
+"""One task under a machine: parts opened, machine driven, parts closed, report written."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from rawko.app.following.channel import TextChannel
+from rawko.app.lookups.running import RunningLookups
+from rawko.app.overrides.override import Override, Reply, check_override
+from rawko.app.overrides.steering import journalled
+from rawko.app.records.journal import begin_journal, open_journal
+from rawko.app.records.record import (
+    change_budget,
+    forget_record,
+    forget_report,
+    has_record,
+    read_record,
+    runs_folder,
+    write_record,
+    write_report,
+)
+from rawko.app.records.run_names import new_id
+from rawko.app.recovery.consistency import Lost
+from rawko.app.recovery.halting_provider import HaltingProvider
+from rawko.app.recovery.halting_workspace import HaltingWorkspace
+from rawko.app.recovery.last_tool import MarkingToolbox
+from rawko.app.recovery.reading import check_store, fit_of, known_snapshot, lost_by, refusal
+from rawko.app.recovery.setback import lost_note, set_back
+from rawko.app.run import follow_up as continuing
+from rawko.app.run import inbox as mail
+from rawko.app.run.assembly import Parts, Prepared, assemble, model_of
+from rawko.app.run.budget import Stopwatch, UntimedPeople, bounds_of, check_prices, default_price, left_ms
+from rawko.app.run.driving import Driver, FirstWords, OverrideListener
+from rawko.app.run.external_edits import is_capturing, keep_edits, needs_reset
+from rawko.app.run.null_ports import StillProvider, StillToolbox, StillWorkspace
+from rawko.app.run.parts import (
+    agent_machines,
+    open_provider,
+    open_toolbox,
+    open_workspace,
+    require_grants,
+    running_folder,
+    take_up_tools,
+    tool_notes,
+)
+from rawko.app.run.report import Report, Verdict, verdict_of
+from rawko.app.run.requirements import charts_of, read_only_tools, tools_of
+from rawko.app.run.workspace_report import Witness
+from rawko.app.time_travel.user_git import head_of
+from rawko.config import ConfigError, Settings
+from rawko.interpreter.data.steps import Receipt
+from rawko.machines import agent_loop
+from rawko.machines.agent_loop.invariants import monitors as agent_loop_monitors
+from rawko.providers.metered import MeteredProvider
+from rawko.runtime.actor import Actor
+from rawko.runtime.errors import JournalError
+from rawko.runtime.inspection import InspectionEvent
+from rawko.runtime.journal import Journal
+from rawko.runtime.pacing import Pace
+from rawko.runtime.ports import Answer, People, Provider, Question, Toolbox, WorkspaceError
+from rawko.runtime.replay.recorded import Recorded, read_recorded
+from rawko.runtime.replay.replay import ReplayError, replay
+from rawko.runtime.session import LogWriter, Session, write_structlog
+from rawko.runtime.shortage import shortage_of
+from rawko.tools.commands.leftovers import Leftovers
+from rawko.vocabulary.documents import accepted
+from rawko.vocabulary.snapshot import ChangedFiles
+from rawko.vocabulary.usage import Usage
+
+CLEANUP_DEADLINE_S: Final = 5.0
+"""How long a provider, a toolbox or a workspace may take to close before the run is reported done (C-30)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Where a run is kept: its files' snapshots and its journal; and what that holds, or has lost, of a run that goes
+    on."""
+
+    workspace: Any
+    journal: Journal
+    recorded: Recorded | None = None
+    lost: Lost | None = None
+
+
+class Nobody:
+    """No person is there: questions stay open (C-20: never a made-up answer)."""
+
+    async def ask(self, question: Question) -> Answer | None:
+        return None
+
+
+def _files_noted(workspace: Any) -> dict[str, Any]:
+    """The snapshot that holds the files as they are known to be, by its commit."""
+    latest = workspace.latest
+    return {} if latest is None else {"snapshot": latest.commit}
+
+
+def _breakdown(error: BaseException | None) -> str | None:
+    """Why a machine had to stop where it stood, if nothing of its own is at fault: its journal, or what has run out."""
+    is_one = isinstance(error, JournalError) or (error is not None and shortage_of(error, is_own=True) is not None)
+    return str(error) if is_one else None
+
+
+@dataclass(slots=True)
+class Run:
+    """One task under a machine, from settings to report.
+
+    Args:
+        agent: Run this agent's loop alone, without an arbiter.
+        observe: Called with every event of the inspection stream.
+        is_resumed: Go on with the run `id`, from its journal.
+        continues: Id of a run that has ended, whose conversation and plan this one takes over.
+        first_event: What a fresh machine is told once it is idle, instead of the task.
+        is_cancel: Take the run up only to end it: no model is asked, no tool is run.
+        log: Where the machine's log lines go.
+        is_interactive: A conversation with one agent: when it is done, the user says what comes next.
+        on_override: Told of every override that another process has left, and of what became of it.
+    """
+
+    settings: Settings
+    task: str
+    agent: str | None = None
+    people: People = field(default_factory=Nobody)
+    observe: Callable[[InspectionEvent], None] | None = None
+    log: LogWriter | None = None
+    on_override: OverrideListener | None = None
+    is_resumed: bool = False
+    continues: str | None = None
+    first_event: tuple[str, Mapping[str, Any]] | None = None
+    is_cancel: bool = False
+    is_interactive: bool = False
+    id: str = field(default_factory=new_id)
+    _driver: Driver | None = None
+    _cancelled_by: str | None = None
+    _meter: MeteredProvider | None = None
+    _toolbox: Toolbox | None = None
+    _channel: TextChannel | None = None
+    _lookups: RunningLookups = field(default_factory=lambda: RunningLookups(tuple))
+    _stopwatch: Stopwatch = field(default_factory=Stopwatch)
+    _paces: Mapping[str, Pace] = field(default_factory=dict)
+    _legacy: continuing.Legacy | None = None
+    _changes: ChangedFiles | None = None
+    _resumed_from: Mapping[str, Any] | None = None
+    _notes: list[str] = field(default_factory=list)
+
+    @property
+    def model(self) -> str:
+        """The model that is asked where an agent names none of its own."""
+        return model_of(self.settings)
+
+    def check(self) -> None:
+        """What can be told without opening anything.
+
+        Raises:
+            ConfigError: Empty task, unknown agent, or a chart that cannot be used.
+        """
+        if not self.task.strip() and (not self.is_interactive or self.continues is not None):
+            raise ConfigError('the task is empty; say what is to be done: rawko run "Add a --version option"')
+        if self.agent is not None and self.agent not in self.settings.agents:
+            raise ConfigError(f"there is no agent {self.agent!r}{accepted(self.settings.agents, found=self.agent)}")
+        require_grants(self.settings)
+        machines = agent_machines(self.settings)
+        check_prices(self.settings, self.agent)
+        chart = None if self.agent is None else machines[self.settings.agents[self.agent].chart][0]
+        if self.is_interactive:
+            if chart is None:
+                raise ConfigError("a conversation is with one agent: name it (--agent NAME)")
+            if not {"END", "STOP_TURN"} <= set(chart.events):
+                raise ConfigError(f"the chart of agent {self.agent!r} does not take the events END and STOP_TURN")
+        if self.continues is not None:
+            continuing.check_followed(self.settings, self.continues)
+            if chart is not None and continuing.EVENT not in chart.events:
+                raise ConfigError(f"the chart of agent {self.agent!r} does not take the event {continuing.EVENT}")
+
+    def reset(self) -> Run:
+        """The same task once more, from the start: a new run with a new id; this one stays as it is.
+
+        Source: C-12.
+        """
+        return Run(
+            self.settings,
+            self.task,
+            self.agent,
+            self.people,
+            self.observe,
+            self.log,
+            continues=self.continues,
+            is_interactive=self.is_interactive,
+        )
+
+    def machine(self, provider: Any = None, toolbox: Any = None, workspace: Any = None) -> Prepared:
+        """Chart, bindings and input of the run's machine; without the parts it can be looked at and replayed.
+
+        Raises:
+            ConfigError: A template or a chart that cannot be used.
+        """
+        prompt = self.task if self._has_task_as_input else ""
+        people = UntimedPeople(self.people, self._stopwatch)
+        tools = self._paces.get("tools")
+        pace = None if tools is None else tools.admit
+        parts = Parts(people, self._out_of_time, provider, toolbox, workspace, pace, self._no_time_for)
+        return assemble(self.settings, self.id, self.agent, prompt, parts, is_interactive=self.is_interactive)
+
+    def cancel(self, who: str = "") -> None:
+        """Stop through the machine: tools are stopped, the workspace captured, the run recorded as cancelled."""
+        self._cancelled_by = who
+        if self._driver is not None:
+            self._driver.cancel(who)
+
+    async def override(self, kind: str, text: str = "", who: str = "") -> Reply:
+        """Force an agent, skip a step, retry at once, or tell the arbiter something, while the run is at work.
+
+        Args:
+            kind: "force" (`text` is the agent's name), "skip", "retry" or "tell" (`text` is the message).
+
+        Raises:
+            ConfigError: No state of this run could take it; says what would be accepted.
+
+        Source: S3-024, C-28.
+        """
+        checked = check_override(kind, text, run=self.id, agent=self.agent, agents=self.settings.agents)
+        if self._driver is None:
+            raise ConfigError(f"run {self.id!r} has not begun")
+        return await self._driver.override(Override.new(checked, text, who))
+
+    def stop_turn(self, who: str = "") -> bool:
+        """Stop what the agent of a conversation does, and let the user go on; False where it does nothing."""
+        return self._driver is not None and self._driver.stop_turn(who)
+
+    async def kill_tools(self) -> None:
+        """Kill every process of a tool at once; for somebody who cannot wait for `cancel`."""
+        if self._toolbox is not None:
+            await self._toolbox.aclose()
+
+    def usage(self) -> tuple[Usage, float | None]:
+        """Tokens so far and what they cost, in US dollars (None: unknown)."""
+        if self._meter is None:
+            return Usage(), None
+        default = default_price(self.settings)
+        return self._meter.total, self._meter.cost_usd(self.settings.prices, default=default)
+
+    async def execute(self) -> Report:
+        """Run the task to its end.
+
+        Raises:
+            ConfigError: See `check`; also no way to a model, and a scenario, rule, template or workspace that cannot
+                be used. No task was started.
+        """
+        self.check()
+        started = time.monotonic()
+        self._driver = driver = self._new_driver()
+        self._lookups.contexts = driver.contexts
+        async with AsyncExitStack() as stack:
+            # What the machine's SESSION_CLEANUP closes (C-30); without it, what is left is closed here.
+            parts = await stack.enter_async_context(AsyncExitStack())
+            driver.on_cleanup = parts.aclose
+            # A run that goes on is taken hold of before it is read: nobody adds to it any more.
+            stores = await self._open_stores(stack) if self.is_resumed else None
+            noted = None if stores is None or stores.recorded is None else stores.recorded.notes
+            provider = self._open_provider(noted["position"] if noted else None)
+            parts.push_async_callback(self._close, provider.aclose, "provider")
+            self._paces = self._new_paces(noted)
+            bounds = bounds_of(self.settings, self._stopwatch)
+            self._meter = meter = MeteredProvider(provider, bounds=bounds, pace=self._paces["calls"])
+            if noted:
+                meter.take_up(noted)
+                self._stopwatch.take_up(noted)
+            # In a thread: servers of further tools may take seconds to start, and Ctrl-C is listened to meanwhile.
+            self._toolbox = toolbox = await asyncio.to_thread(self._open_toolbox, driver)
+            take_up_tools(toolbox, noted)
+            parts.push_async_callback(self._close, toolbox.aclose, "tools")
+            stores = stores or await self._open_stores(stack)
+            self._lookups.workspace = stores.workspace
+            witness = Witness(stores.workspace, self._notes)
+            actor = await self._make_actor(meter, toolbox, stores, driver)
+            if self.is_resumed:  # only now: a run that cannot be resumed is left as it was found
+                await self._take_up(stores, toolbox)
+            else:
+                await self._write_record(toolbox)
+            await self._begin(witness)
+            driver.first_words = self._first_words()
+            await driver.drive(actor)
+            files, diff = await witness.end(is_halted=driver.halted is not None)
+        if self._channel is not None:
+            self._channel.close()
+        self._note_unused(actor, provider)
+        problem = driver.halted or _breakdown(actor.error)
+        if problem is not None:  # what was committed stands: it can go on from there
+            self._notes.append(self._how_to_go_on())
+        verdict = verdict_of(actor, question=driver.question, is_cancelled=driver.is_cancelled, problem=problem)
+        if problem is not None and not has_record(self.settings, self.id):
+            verdict = replace(verdict, outcome="failure")  # there is nothing left to go on with
+        question = driver.question if verdict.outcome == "needs_person" else None
+        report = self._report(verdict, question, files, diff, int((time.monotonic() - started) * 1000))
+        return report if problem is not None else self._kept(report)
+
+    # ------------------------------------------------------------ opening
+
+    def _new_driver(self) -> Driver:
+        driver = Driver(
+            self.settings,
+            self.id,
+            self.people,
+            self._stopwatch,
+            told_in="task" if self.agent is None else "messages",
+            is_resumed=self.is_resumed and not self.is_cancel,
+            is_interactive=self.is_interactive and not self.is_cancel,
+            on_override=self.on_override,
+        )
+        if self.is_cancel or self._cancelled_by is not None:
+            driver.cancel(self._cancelled_by or "")
+        return driver
+
+    def _new_paces(self, noted: Mapping[str, Any] | None) -> Mapping[str, Pace]:
+        """The rate limits, with what an earlier process has counted; its last model call may not be among that."""
+        rate, wrote = self.settings.rate, self.log or write_structlog
+        most = {"tools": ("tool calls", rate.tools_per_minute), "calls": ("model calls", rate.calls_per_minute)}
+        paces = {}
+        for name, (what, per_minute) in most.items():
+            paces[name] = pace = Pace(
+                what,
+                per_minute,
+                left_ms=lambda: left_ms(self.settings, self._stopwatch),
+                tell=lambda text: wrote("info", f"[rawko] {text}", {}),
+            )
+            if noted:
+                pace.take_up(noted.get("paces") or {}, name, is_unsure=name == "calls")
+        return paces
+
+    def _open_provider(self, position: Mapping[str, Any] | None) -> Provider:
+        if self.is_cancel:
+            return StillProvider()
+        return open_provider(self.settings, position, is_resumed=self.is_resumed)
+
+    def _open_toolbox(self, driver: Driver) -> Toolbox:
+        return (
+            StillToolbox()
+            if self.is_cancel
+            else open_toolbox(self.settings, driver.active_states, self.id, self._lookups)
+        )
+
+    async def _open_stores(self, stack: AsyncExitStack) -> Stores:
+        if self.is_resumed:
+            check_store(self.settings, self.id)
+        workspace = await open_workspace(self.settings, self.id)
+        stack.push_async_callback(self._close, workspace.aclose, "workspace")
+        if self.is_resumed:
+            journal, told = open_journal(self.settings, is_written=True), None
+        else:
+            journal, told = begin_journal(self.settings)
+        stack.push_async_callback(self._close, journal.aclose, "journal")
+        if told:
+            self._notes.append(told)
+        workspace.row = 0
+        if not self.is_resumed:
+            return Stores(workspace, journal)
+        try:
+            recorded = await read_recorded(journal, self.id)
+            workspace.row = recorded.last_seq
+            chain = await workspace.chain(known_snapshot(recorded))
+        except (JournalError, WorkspaceError) as error:
+            raise ConfigError(f"run {self.id!r} cannot be resumed: {error}") from error
+        fit = fit_of(read_record(self.id, self.settings), recorded, chain)
+        if fit.problem is not None:
+            raise refusal(self.settings, self.id, fit)
+        return Stores(workspace, journal, recorded, fit.lost)
+
+    async def _make_actor(self, meter: MeteredProvider, toolbox: Toolbox, stores: Stores, driver: Driver) -> Actor:
+        real = stores.workspace
+        workspace = StillWorkspace(real) if self.is_cancel else HaltingWorkspace(real, driver.halt)
+
+        def see_row(event: InspectionEvent) -> None:
+            if event["type"] == "step" and event["row"] is not None:
+                real.row = event["row"]
+
+        marking = MarkingToolbox(
+            toolbox, settings=self.settings, run=self.id, row=lambda: real.row or 0, halt=driver.halt
+        )
+        provider = HaltingProvider(meter, driver.halt)
+        chart, bindings, given = self.machine(provider, marking, workspace)
+        session = Session(
+            run=self.id,
+            log=self.log,
+            journal=stores.journal,
+            notes=lambda: {**meter.notes(), **tool_notes(toolbox), **_files_noted(real), **self._pace_notes()},
+            transient=agent_loop.TRANSIENT_EVENTS,
+            recorded=stores.recorded or Recorded(self.id, None, ()),  # a new run finds none of its name
+            monitors=agent_loop_monitors(),
+        )
+        session.stream.subscribe(see_row)
+        session.stream.subscribe(driver.see)
+        self._channel = TextChannel(runs_folder(self.settings.state_dir) / self.id)
+        session.stream.subscribe(self._channel)
+        if self.observe is not None:
+            session.stream.subscribe(self.observe)
+        snapshot = None
+        if stores.recorded is not None:
+            try:
+                snapshot = (await replay(stores.recorded, self.id, chart, bindings, input=given)).snapshot
+            except ReplayError as error:
+                raise ConfigError(f"run {self.id!r} cannot be resumed: {error}") from error
+        self._resumed_from = snapshot
+        return Actor(chart, bindings, input=given, session=session, snapshot=snapshot)
+
+    def _no_time_for(self, wait_ms: int) -> str | None:
+        return None if self._meter is None else self._meter.no_time_for(wait_ms)
+
+    def _pace_notes(self) -> dict[str, Any]:
+        """When the last calls passed, by their rate limits; nothing where there are none."""
+        noted = {name: times for name, pace in self._paces.items() if (times := pace.notes())}
+        return {"paces": noted} if noted else {}
+
+    def _out_of_time(self) -> str | None:
+        return None if self._meter is None else self._meter.out_of_time()
+
+    # ------------------------------------------------------------ beginning
+
+    async def _write_record(self, toolbox: Toolbox) -> None:
+        """What the run is remembered by; what the run that it follows leaves is read before, and what is wrong told."""
+        if self.continues is not None:
+            self._legacy = await self._legacy_of(self.continues)
+        write_record(
+            self.settings,
+            self.id,
+            self.task,
+            self.agent,
+            continues=self.continues,
+            is_interactive=self.is_interactive,
+            head=await asyncio.to_thread(head_of, self.settings.workspace, self.settings.environ),
+            charts=charts_of(self.settings, self.agent),
+            tools=tools_of(self.settings, toolbox),
+        )
+
+    async def _take_up(self, stores: Stores, toolbox: Toolbox) -> None:
+        """What was left running is ended, and what was edited since the last snapshot kept, before anything goes on."""
+        await asyncio.to_thread(Leftovers(running_folder(self.settings, self.id)).end_all)
+        at_work = self._resumed_from
+        try:
+            if stores.lost is not None and not self.is_cancel:
+                self._notes += await set_back(stores.workspace, read_record(self.id, self.settings), stores.lost)
+            elif at_work is not None and not self.is_cancel and not is_capturing(at_work):
+                is_reset = needs_reset(at_work, read_only_tools(self.settings, toolbox))
+                self._notes += await keep_edits(stores.workspace, is_reset=is_reset)
+        except WorkspaceError as error:
+            raise ConfigError(f"run {self.id!r} cannot be resumed: {error.message}") from error
+        forget_report(self.settings, self.id)
+        change_budget(self.settings, self.id)
+        mail.discard(self.settings, self.id)
+        if letters := mail.overrides_waiting(self.settings, self.id):
+            taken = await journalled(stores.journal, self.id, at_work)
+            for letter in letters:
+                if letter.path.stem in taken:  # the process was killed before it could remove it
+                    letter.reply(Reply(Receipt.TAKEN.value))
+                    letter.burn()
+
+    async def _begin(self, witness: Witness) -> None:
+        """Look at the files as they are before the run; without that nothing of it could be undone.
+
+        Raises:
+            ConfigError: They cannot be captured. A new run has not begun, and is not remembered.
+        """
+        try:
+            await witness.begin(is_resumed=self.is_resumed)
+        except WorkspaceError as error:
+            if self.is_resumed:
+                raise ConfigError(f"run {self.id!r} cannot be resumed: {error.message}") from error
+            forget_record(self.settings, self.id)
+            raise ConfigError(f"the workspace cannot be recorded, so nothing was begun: {error.message}") from error
+        if self.continues is not None and witness.before is not None:
+            self._changes = await self._changed_since(self.continues, witness.workspace, witness.before)
+
+    async def _changed_since(self, run: str, workspace: Any, tree: str) -> ChangedFiles | None:
+        try:
+            lost = await lost_by(run, self.settings)
+            if lost is not None:
+                self._notes.append(f"{lost_note(run, lost)}; what it did after that is in the files alone")
+            known = None if lost is None else lost.target.tree
+            return await continuing.changes_since(run, self.settings, workspace, tree, known)
+        except WorkspaceError as error:
+            self._notes.append(f"what was changed since run {run} cannot be told: {error.message}")
+            return None
+
+    # ------------------------------------------------------------ what the machine is told
+
+    @property
+    def _has_task_as_input(self) -> bool:
+        return self.agent is not None and self.continues is None and self.first_event is None
+
+    def _first_words(self) -> FirstWords | None:
+        """None where the machine knows its task, or where it waits in its own queue already."""
+        is_waiting = self._resumed_from is not None and bool(self._resumed_from["external"])
+        return None if self._has_task_as_input or is_waiting else self._told
+
+    async def _told(self) -> tuple[str, Mapping[str, Any]]:
+        if self.first_event is not None:
+            return self.first_event
+        if self.continues is None:
+            return "START_TASK", {"task": self.task}
+        legacy = self._legacy or await self._legacy_of(self.continues)
+        if self.agent is None:
+            return continuing.EVENT, legacy.told_to_arbiter(self.task, self._changes)
+        return continuing.EVENT, legacy.told_to_agent(self.agent, self.task, self.settings, self._changes)
+
+    async def _legacy_of(self, run: str) -> continuing.Legacy:
+        """What the run that this one continues leaves to it."""
+        record = continuing.check_followed(self.settings, run)
+        followed = Run(
+            record.settings,
+            record.task,
+            record.agent,
+            id=run,
+            is_resumed=True,
+            continues=record.continues,
+            is_interactive=record.is_interactive,
+        )
+        return await continuing.legacy_of(followed, record)
+
+    # ------------------------------------------------------------ closing and reporting
+
+    async def _close(self, close: Callable[[], Awaitable[None]], what: str) -> None:
+        """Close a part within the deadline; a failure is noted and never masks the verdict (C-30)."""
+        try:
+            async with asyncio.timeout(CLEANUP_DEADLINE_S):
+                await close()
+        except Exception as error:  # noqa: BLE001 - whatever an adapter raises while closing
+            self._notes.append(f"closing the {what} failed: {str(error) or type(error).__name__}")
+
+    def _how_to_go_on(self) -> str:
+        if not has_record(self.settings, self.id):
+            return f"the state folder {str(self.settings.state_dir)!r} is gone, and the run with it"
+        return f"nothing that was done is lost; when that is mended, go on with: rawko resume {self.id}"
+
+    def _note_unused(self, actor: Actor, provider: Provider) -> None:
+        unused = getattr(provider, "unused", None)
+        if actor.interpreter.final and unused is not None and (left := unused()):
+            what = "cassette" if self.settings.provider == "cassette" else "scenario"
+            self._notes.append(f"the {what} has {len(left)} replies that nobody asked for, the first: {left[0]}")
+
+    def _report(
+        self, verdict: Verdict, question: Mapping[str, Any] | None, files: tuple[str, ...], diff: str, duration_ms: int
+    ) -> Report:
+        usage, cost = self.usage()
+        return Report(
+            run=self.id,
+            state=verdict.state,
+            outcome=verdict.outcome,
+            iterations=verdict.iterations,
+            usage=usage,
+            cost_usd=cost,
+            files_changed=files,
+            summary=verdict.summary,
+            error=verdict.error,
+            question=question,
+            diff=diff,
+            duration_ms=duration_ms,
+            notes=tuple(self._notes),
+            is_bad_input=verdict.is_bad_input and not files,
+        )
+
+    def _kept(self, report: Report) -> Report:
+        """The report, once it is on disk; one that cannot be written is still shown."""
+        try:
+            write_report(self.settings, self.id, report.to_json())
+        except ConfigError as error:
+            note = (
+                f"the run has ended, but its report is not kept: {error}; once that is mended: rawko resume {self.id}"
+            )
+            error_told = {"category": "unknown", "message": f"the report cannot be kept: {error}"}
+            return replace(report, outcome="interrupted", error=error_told, notes=(*report.notes, note))
+        return report

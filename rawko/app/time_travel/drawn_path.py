@@ -1,0 +1,78 @@
+"""The way that a run took through one of its charts: what a drawing of that chart highlights.
+
+The run is stepped through again from its first row, as a resume would do it; nothing is started and nothing written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rawko.app.records.rows import Line
+from rawko.app.time_travel.recorded_run import Address, Past, open_past
+from rawko.chart.definition import Chart
+from rawko.config import ConfigError, Settings
+from rawko.runtime.errors import JournalError
+from rawko.runtime.replay.replay import ReplayError
+from rawko.runtime.replay.rewind_records import jump_of
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Where a machine of the run stands, and how it came there.
+
+    Attributes:
+        configuration: Names of the active states.
+        taken: Indices of the transitions that the machine has taken since it was started.
+        step: Number of the run's step that this is about.
+    """
+
+    configuration: tuple[str, ...]
+    taken: frozenset[int]
+    step: int
+
+
+async def way_through(chart: Chart, address: str, current: Settings) -> Way:
+    """The latest machine of this chart in a run, or as of a step (`RUN@K`).
+
+    Raises:
+        ConfigError: There is no such run or step, none of its machines has this chart, or it cannot be stepped
+            through any more.
+    """
+    place = Address.parse(address)
+    async with open_past(place.run, current) as past:
+        step = past.step(place.place)
+        try:
+            return await _follow(past, chart, step)
+        except (ReplayError, JournalError) as error:
+            raise ConfigError(f"run {place.run!r} cannot be stepped through: {error}") from error
+
+
+async def _follow(past: Past, chart: Chart, last: int) -> Way:
+    rewinds = [
+        (record.seq, jump.step)
+        async for record in past.rows(0, last)
+        if (jump := jump_of(record)) is not None and jump.kind == "rewind"
+    ]
+    line, tree = Line(rewinds), past.fresh()
+    charts: dict[str, None] = {}
+    configuration: tuple[str, ...] | None = None
+    taken: set[int] = set()
+    async for record in past.rows(0, last):
+        machine = None if jump_of(record) else tree.machine_of(record).interpreter
+        if machine is None:
+            tree.step(record)
+            continue
+        charts[machine.chart.name] = None
+        begins = not machine.is_started
+        step = tree.step(record)
+        if machine.chart.hash != chart.hash or step is None or line.leaves_behind(record.seq):
+            continue
+        if begins:
+            taken = set()
+        taken.update(index for micro in step.steps for index in micro.indexes)
+        configuration = step.configuration
+    if configuration is None:
+        near = ", ".join(map(repr, charts))
+        known = "in another version" if chart.name in charts else f"its machines: {near}"
+        raise ConfigError(f"run {past.record.run!r} has no machine of chart {chart.name!r} until step {last} ({known})")
+    return Way(configuration, frozenset(taken), last)

@@ -1,0 +1,267 @@
+"""Everything about one recorded step: what it was about, why it went where it went, what it changed and cost.
+
+The machine is brought to the moment before the step and takes it once more, noting how it chooses; nothing is asked
+and nothing is run. Where the chart has changed since, what the row itself says is still told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
+
+from rawko.app.records.rows import cause_of
+from rawko.app.time_travel.recorded_run import Past
+from rawko.config import ConfigError
+from rawko.interpreter.data.values import thaw
+from rawko.interpreter.running.choices import Choice, Choosing, choices_of
+from rawko.runtime.journal import StepRecord
+from rawko.runtime.ports import WorkspaceError
+from rawko.runtime.replay.replay import ReplayError, ReplayTree
+from rawko.runtime.replay.rewind_records import Jump, jump_of
+from rawko.vocabulary.snapshot import FileChange, Snapshot
+
+_ENDS: Final = ("done.invoke.", "error.invoke.")
+MAX_SEEN_ITEMS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ContextChange:
+    """One field of a machine's context that a step changed: set from `before` to `after`, or grown by `appended`."""
+
+    name: str
+    before: Any = None
+    after: Any = None
+    appended: tuple[Any, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        if self.appended:
+            return {"field": self.name, "appended": list(self.appended)}
+        return {"field": self.name, "before": self.before, "after": self.after}
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The actor whose end a step is about: a call of the model, of a tool, of the arbiter, of an agent.
+
+    Attributes:
+        id, src: Of the invocation; `attempt` is 1, or more after a crash.
+        input: What it was given. `call`: the tool call that was open, of a tool.
+        output: What it gave; `error` instead of a failure.
+    """
+
+    id: str
+    src: str
+    attempt: int
+    input: Any
+    output: Any = None
+    error: Any = None
+    call: Any = None
+
+    @property
+    def usage(self) -> Any:
+        """Tokens of the call, where it was one of a model."""
+        told = self.output if self.error is None else self.error
+        return told.get("usage") if isinstance(told, Mapping) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One step.
+
+    Attributes:
+        before, after: Active states of the machine that took it.
+        choices: How it chose; empty where that cannot be told any more (`problem` says why).
+        usage: Tokens by model that the whole run had used by then.
+        files: The workspace after the step; `changes` are those against the step before.
+        jump: Where the run went, of a row that is no step of a machine.
+    """
+
+    record: StepRecord
+    cause: str
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    context: tuple[ContextChange, ...] = ()
+    ended: Ended | None = None
+    started: tuple[dict[str, Any], ...] = ()
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    files: Snapshot | None = None
+    changes: tuple[FileChange, ...] = ()
+    jump: Jump | None = None
+    problem: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, as `rawko show RUN@K --json` prints it."""
+        record = self.record
+        return {
+            "run": record.run,
+            "step": record.seq,
+            "time": record.time,
+            "actor": record.actor,
+            "cause": self.cause,
+            "event": record.event,
+            "receipt": record.receipt,
+            "before": list(self.before),
+            "after": list(self.after),
+            "choices": [_choice_json(choice) for choice in self.choices],
+            "context": [change.to_json() for change in self.context],
+            "effects": [*self.started, *(e for e in record.effects if e["type"] != "start")],
+            "ended": None if self.ended is None else {**asdict(self.ended), "usage": self.ended.usage},
+            "usage": dict(self.usage),
+            "snapshot": None if self.files is None else self.files.to_json(),
+            "files": [change.to_json() for change in self.changes],
+            "problem": self.problem,
+        }
+
+
+def _choice_json(choice: Choice) -> dict[str, Any]:
+    candidates = [
+        {
+            **asdict(replace(candidate, reads={})),
+            "reads": {name: _seen(value) for name, value in candidate.reads.items()},
+        }
+        for candidate in choice.candidates
+    ]
+    return {"event": choice.event, "configuration": list(choice.configuration), "candidates": candidates}
+
+
+def _seen(value: Any) -> Any:
+    """What a guard read; of a long list its length and its end, since a guard may read the whole conversation."""
+    told = thaw(value)
+    if isinstance(told, list) and len(told) > MAX_SEEN_ITEMS:
+        return {"items": len(told), "last": told[-1]}
+    return told
+
+
+async def explain(past: Past, step: int) -> Explanation:
+    """Everything about a step of a run.
+
+    Raises:
+        ConfigError: The journal cannot be read.
+    """
+    record = await past.row(step)
+    jump = jump_of(record)
+    if jump is not None:
+        return await _explain_jump(past, record, jump)
+    try:
+        tree = await past.machines_at(step - 1, _choosing)
+    except ConfigError as error:
+        return _told_by_row(record, str(error))
+    files_before = await _files(past, step - 1, tree) if step > 1 else None
+    try:
+        explanation = _take_again(tree, record)
+    except ReplayError as error:
+        return _told_by_row(record, str(error))
+    files = await _files(past, step, tree)
+    changes = _changes(past, files_before, files)
+    return replace(explanation, usage=(tree.notes or {}).get("usage") or {}, files=files, changes=changes)
+
+
+def _choosing(chart: Any, bindings: Any, input: Any, clock: Any) -> Choosing:
+    return Choosing(chart, bindings, input=input, clock=clock)
+
+
+def _take_again(tree: ReplayTree, record: StepRecord) -> Explanation:
+    machine = tree.machine_of(record)
+    before = machine.interpreter
+    assert isinstance(before, Choosing)
+    configuration = tuple(before.configuration)
+    fields = dict(before.context)
+    ended = _ended(before, record, fields)
+    before.choices = []
+    step = tree.step(record)
+    assert step is not None, "a jump is told otherwise"
+    after = machine.interpreter
+    choices = choices_of(before, step) if after is before else ()
+    before.choices = None
+    return Explanation(
+        record,
+        cause_of(record),
+        before=configuration,
+        after=tuple(after.configuration),
+        choices=choices,
+        context=tuple(_context_changes(record, fields)),
+        ended=ended,
+        started=tuple(_started(record, step.effects)),
+    )
+
+
+def _ended(machine: Choosing, record: StepRecord, fields: Mapping[str, Any]) -> Ended | None:
+    if record.event is None:
+        return None
+    name, data = record.event["name"], record.event["data"]
+    for prefix in _ENDS:
+        invocation = machine.invocations.get(name.removeprefix(prefix)) if name.startswith(prefix) else None
+        if invocation is not None:
+            given = thaw(invocation.input)
+            call = given.get("call") if isinstance(given, Mapping) else None
+            return Ended(
+                invocation.id, invocation.src, invocation.attempt, given, data.get("output"), data.get("error"), call
+            )
+    return None
+
+
+def _context_changes(record: StepRecord, before: Mapping[str, Any]) -> list[ContextChange]:
+    """The updates of a row by field: the value before all of them, and after; what was appended."""
+    found: dict[str, ContextChange] = {}
+    for update in record.updates:
+        if "append" in update:
+            name = update["append"]
+            known = found.get(name)
+            if known is None or known.appended:
+                items = (() if known is None else known.appended) + (update["item"],)
+                found[name] = ContextChange(name, appended=items)
+            else:
+                found[name] = ContextChange(name, known.before, [*(known.after or []), update["item"]])
+        for name, value in update.get("assign", {}).items():
+            known = found.get(name)
+            old = thaw(before.get(name)) if known is None or known.appended else known.before
+            found[name] = ContextChange(name, old, value)
+    return [change for change in found.values() if change.appended or change.before != change.after]
+
+
+def _started(record: StepRecord, effects: Any) -> list[dict[str, Any]]:
+    """The invocations that a step starts, with their inputs, which rows leave out."""
+    inputs = {(e.id, e.number): thaw(e.input) for e in effects if hasattr(e, "src")}
+    starts = [effect for effect in record.effects if effect["type"] == "start"]
+    return [{**effect, "input": inputs.get((effect["id"], effect["number"]))} for effect in starts]
+
+
+async def _files(past: Past, step: int, tree: ReplayTree) -> Snapshot | None:
+    try:
+        return await past.files_at(step, tree)
+    except ConfigError:  # the step can be told without its files
+        return None
+
+
+def _changes(past: Past, before: Snapshot | None, after: Snapshot | None) -> tuple[FileChange, ...]:
+    if before is None or after is None or before.tree == after.tree:
+        return ()
+    try:
+        return past.archive.changes(before.tree, after.tree)
+    except WorkspaceError:  # a snapshot that is damaged: the step can be told without it
+        return ()
+
+
+async def _explain_jump(past: Past, record: StepRecord, jump: Jump) -> Explanation:
+    files = None
+    if jump.files is not None:
+        try:
+            files = past.snapshot(jump.files)
+        except ConfigError:
+            files = None
+    return Explanation(record, cause_of(record), after=tuple(record.configuration), jump=jump, files=files)
+
+
+def _told_by_row(record: StepRecord, problem: str) -> Explanation:
+    """What the row says by itself."""
+    starts = tuple(effect for effect in record.effects if effect["type"] == "start")
+    return Explanation(
+        record,
+        cause_of(record),
+        after=tuple(record.configuration),
+        context=tuple(_context_changes(record, {})),
+        started=starts,
+        problem=problem,
+    )

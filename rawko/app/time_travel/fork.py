@@ -1,0 +1,293 @@
+"""A run of its own from a step of another one: its files in a folder of its own, its machines, its journal.
+
+The original is only read, also while it is at work. The contents of files and of the journal are shared, so a fork
+costs what its folder costs. The folder is filled beside its place and then moved there whole; the fork is a run once
+its record is written, which comes last. What its orchestrator is told first waits in the machine's own queue, which
+the first row of the journal holds: all of it is there, whenever a process is killed.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import time
+from collections.abc import Mapping
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from rawko.app.records.record import Parent, RunRecord, forget_record, write_first_event, write_record, write_report
+from rawko.app.run import follow_up as continuing
+from rawko.app.run.run import Run
+from rawko.app.time_travel.conversation import agent_at_work
+from rawko.app.time_travel.recorded_run import Address, Past, open_past
+from rawko.app.time_travel.rewind import finish_rewind, notes_after, question_of
+from rawko.config import ConfigError, Settings, share_state
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.running.interpreter import Interpreter
+from rawko.interpreter.running.replay import ReplayClock
+from rawko.runtime.errors import JournalError
+from rawko.runtime.ports import WorkspaceError
+from rawko.runtime.replay.replay import Machine, ReplayTree
+from rawko.runtime.replay.rewind_records import Jump, jump_record, moved_in_time
+from rawko.trust.store import Decisions
+from rawko.vocabulary.documents import accepted
+from rawko.vocabulary.snapshot import Snapshot
+
+FORCE: Final = "FORCE_AGENT"
+FORKED: Final = "forked"
+"""Outcome of a fork that has not gone on yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What is to be different in a fork; None where it is as in the original.
+
+    Attributes:
+        task: A new task, on the files and with the conversation of the step.
+        agent: Under the arbiter, who works next; of an agent that ran alone, who takes over.
+        model: Asked from there on by every agent and the arbiter.
+    """
+
+    task: str | None = None
+    agent: str | None = None
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Forked:
+    """A fork that was made.
+
+    Attributes:
+        state: Active states that it goes on from; empty where an agent begins with a task.
+    """
+
+    run: str
+    parent: Parent
+    folder: Path
+    task: str
+    state: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "run": self.run,
+            "parent": self.parent.to_json(),
+            "workspace": str(self.folder),
+            "task": self.task,
+            "state": list(self.state),
+        }
+
+
+async def fork(
+    address: Address, current: Settings, changes: Changes | None = None, *, into: Path | None = None
+) -> Forked:
+    """Make a run of its own from a step; `rawko resume` goes on with it.
+
+    Args:
+        into: A folder that is not there or empty; one beside the workspace by default.
+
+    Raises:
+        ConfigError: There is no such run, step or agent, nothing would be left to do, the folder cannot be used, or a
+            part of the files is missing. Nothing was made.
+    """
+    await finish_rewind(address.run, current)
+    changes = changes or Changes()
+    async with AsyncExitStack() as stack:
+        past = await stack.enter_async_context(open_past(address.run, current))
+        if address.is_snapshot:
+            raise ConfigError(f"{address.place!r} is a snapshot, which holds files alone; a fork begins at a step")
+        _check(past.record, changes)
+        step = past.step(address.place)
+        tree = await past.machines_at(step)
+        files = await past.files_at(step, tree)
+        past.check_whole(files)
+        settings = _settings(past.record.settings, changes)
+        made = Run(
+            settings,
+            changes.task or past.record.task,
+            _agent(past.record, changes),
+            is_interactive=past.record.is_interactive,
+        )
+        folder = _folder(past.record, made.id, into)
+        plan = _plan(past.record, made, tree, changes)
+        _fill(past, files, folder)
+        return await _begin(past, made, folder, tree, files, plan)
+
+
+# ---------------------------------------------------------------- what it is
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How a fork begins.
+
+    Attributes:
+        snapshot: The machines that it goes on from; None for a fresh agent, which looks at the workspace first.
+        event: What such an agent is told once it is ready.
+    """
+
+    snapshot: dict[str, Any] | None
+    notes: dict[str, Any]
+    event: tuple[str, Mapping[str, Any]] | None = None
+
+
+def _check(record: RunRecord, changes: Changes) -> None:
+    if changes.agent is not None and changes.agent not in record.settings.agents:
+        known = accepted(record.settings.agents, found=changes.agent)
+        raise ConfigError(f"run {record.run!r} has no agent {changes.agent!r}{known}")
+    if changes.task is not None and not changes.task.strip():
+        raise ConfigError("--task: the task is empty; say what is to be done")
+    if changes.model is not None and not changes.model.strip():
+        raise ConfigError("--model: the model's name is empty")
+
+
+def _agent(record: RunRecord, changes: Changes) -> str | None:
+    """The agent that runs alone; under an arbiter there is none."""
+    return None if record.agent is None else changes.agent or record.agent
+
+
+def _settings(settings: Settings, changes: Changes) -> Settings:
+    """The original's; what it records is its own, and a model that is asked for is asked by everybody."""
+    settings = replace(settings, record=None)
+    if changes.model is None:
+        return settings
+    agents = {name: config.model_copy(update={"model": None}) for name, config in settings.agents.items()}
+    return replace(settings, model=changes.model, agents=agents)
+
+
+def _plan(record: RunRecord, made: Run, tree: ReplayTree, changes: Changes) -> _Plan:
+    notes = notes_after(tree.notes, None)
+    is_other = record.agent is not None and changes.agent not in (None, record.agent)
+    if changes.task is not None or is_other:
+        return _anew(record, made, tree, changes, notes)
+    machine = tree.root.interpreter
+    if machine.final:
+        state = machine.configuration[-1]
+        raise ConfigError(
+            f"run {record.run!r} has ended at this step ({state}), nothing is left to do: give the fork a --task, or "
+            "choose an earlier step"
+        )
+    snapshot = moved_in_time(tree.root.snapshot(), time.time())
+    if record.agent is None and changes.agent is not None:
+        snapshot = _forced(record, tree, snapshot, changes.agent)
+    return _Plan(snapshot, notes)
+
+
+def _anew(record: RunRecord, made: Run, tree: ReplayTree, changes: Changes, notes: dict[str, Any]) -> _Plan:
+    """A new task begins with what there is of conversation, plan and history."""
+    chart = tree.root.interpreter.chart
+    if continuing.EVENT not in chart.events:
+        raise ConfigError(f"the chart {chart.name!r} does not take the event {continuing.EVENT}: it takes no new task")
+    legacy = continuing.legacy_at(record, tree.root.snapshot(), agent_at_work(tree))
+    if made.agent is not None:
+        return _Plan(None, notes, (continuing.EVENT, legacy.told_to_agent(made.agent, made.task, made.settings)))
+    told = Event(continuing.EVENT, **legacy.told_to_arbiter(made.task))
+    forced = () if changes.agent is None else (Event(FORCE, agent_name=changes.agent),)
+    return _Plan(_waiting(made, told, *forced), notes)
+
+
+def _waiting(made: Run, *events: Event) -> dict[str, Any]:
+    """The orchestrator when it has begun and done nothing yet, with what it is told waiting in order."""
+    chart, bindings, given = made.machine()
+    machine = Interpreter(chart, bindings, input=given, clock=ReplayClock(time.time()))
+    machine.start()
+    machine.queue(*events)
+    return Machine(machine).snapshot()
+
+
+def _forced(record: RunRecord, tree: ReplayTree, snapshot: dict[str, Any], agent: str) -> dict[str, Any]:
+    """The machine with one more event waiting: a person wants this agent to work next."""
+    machine = tree.root.interpreter
+    if not machine.can(FORCE, agent_name=agent):
+        raise ConfigError(
+            f"at this step run {record.run!r} (in {machine.configuration[-1]}) takes no other agent: choose another "
+            "step, or give the fork a --task as well"
+        )
+    seq = int(snapshot["seq"]) + 1
+    waiting = [*snapshot["external"], [snapshot["now"], seq, "event", FORCE, {"agent_name": agent}]]
+    return {**snapshot, "external": waiting, "seq": seq}
+
+
+# ---------------------------------------------------------------- its folder
+
+
+def _folder(record: RunRecord, run: str, into: Path | None) -> Path:
+    """The folder that a fork is to have, checked.
+
+    Raises:
+        ConfigError: It holds something, or lies where it would be in the way.
+    """
+    workspace = record.settings.workspace
+    folder = workspace.with_name(f"{workspace.name}-{run[-6:]}") if into is None else into.absolute()
+    folder = folder.parent.resolve() / folder.name
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise ConfigError(f"{str(folder)!r} is no folder; a fork needs one that is not there yet, or empty")
+    try:
+        if folder.is_dir() and any(folder.iterdir()):
+            raise ConfigError(f"the folder {str(folder)!r} is not empty; a fork needs one that is not there, or empty")
+    except OSError as error:
+        raise ConfigError(f"the folder {str(folder)!r} cannot be read: {error.strerror}") from error
+    for other in (workspace.resolve(), record.settings.state_dir.resolve()):
+        if folder.is_relative_to(other) or other.is_relative_to(folder):
+            raise ConfigError(f"the folder {str(folder)!r} overlaps {str(other)!r}; a fork needs a folder of its own")
+    return folder
+
+
+def _fill(past: Past, files: Snapshot, folder: Path) -> None:
+    """The files of the fork: all of them or none."""
+    beside = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
+    try:
+        beside.mkdir(parents=True)
+        past.archive.write_out(files, beside)
+        beside.rename(folder)
+    except BaseException as error:  # an interrupt among them
+        shutil.rmtree(beside, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise ConfigError(f"the folder {str(folder)!r} cannot be made: {error.strerror}; see --into") from error
+        if isinstance(error, WorkspaceError):
+            raise ConfigError(f"the folder {str(folder)!r} cannot be filled: {error.message}") from error
+        raise
+
+
+def _keep_trust(origin: Path, folder: Path) -> None:
+    """The user's decisions about the origin hold for the same content in its fork, too."""
+    with suppress(ConfigError):
+        if items := Decisions(origin).load():
+            Decisions(folder).save(items)
+
+
+async def _begin(past: Past, made: Run, folder: Path, tree: ReplayTree, files: Snapshot, plan: _Plan) -> Forked:
+    record, step = past.record, tree.seq
+    settings = replace(made.settings, workspace=folder)
+    parent = Parent(record.run, step)
+    try:
+        begun = past.archive.begin(made.id, files, f"fork of {record.run}@{step}")
+        epoch = await past.journal.begin(made.id)
+        jump = Jump("fork", record.run, step, plan.snapshot, begun.commit)
+        notes = {**plan.notes, "snapshot": begun.commit}
+        await past.journal.append(jump_record(jump, run=made.id, seq=1, epoch=epoch, time=time.time(), notes=notes))
+        share_state(folder, settings.state_dir, settings.environ)
+        _keep_trust(record.settings.workspace, folder)
+        if plan.event is not None:
+            write_first_event(settings, made.id, *plan.event)
+        write_record(
+            settings,
+            made.id,
+            made.task,
+            made.agent,
+            parent=parent,
+            head=record.head,
+            is_interactive=made.is_interactive,
+            charts=record.charts,
+            tools=record.tools,
+        )
+        write_report(settings, made.id, {"run": made.id, "outcome": FORKED, "question": question_of(tree)})
+    except BaseException as error:  # an interrupt among them
+        shutil.rmtree(folder, ignore_errors=True)
+        forget_record(settings, made.id)
+        if isinstance(error, (WorkspaceError, JournalError, ConfigError)):
+            raise ConfigError(f"run {record.run!r} cannot be forked: {error}") from error
+        raise
+    state = () if plan.snapshot is None else tuple(plan.snapshot["configuration"])
+    return Forked(made.id, parent, folder, made.task, state)

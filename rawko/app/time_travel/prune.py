@@ -1,0 +1,243 @@
+"""Runs and explorations that nobody needs any more, removed whole: record, journal rows and snapshots, and their room.
+
+A run is taken out of the list first, so that nobody can go on with it; then what it holds is removed. Whoever is
+killed meanwhile leaves nothing half there: the next prune finishes the work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from rawko.app.exploration import prune as explorations
+from rawko.app.exploration.listing import Listed, list_explorations
+from rawko.app.exploration.record import is_exploration
+from rawko.app.records.journal import open_journal
+from rawko.app.records.record import RunRecord, list_records, runs_folder
+from rawko.app.recovery.reading import DAMAGED
+from rawko.app.run import inbox as mail
+from rawko.app.run.parts import outputs_folder, running_folder
+from rawko.config import ConfigError, Settings
+from rawko.runtime.errors import JournalError
+from rawko.runtime.ports import WorkspaceError
+from rawko.workspace.repository.locks import FileLock
+
+ENDED: Final = ("success", "failure", "limit", "cancelled")
+"""Outcomes that nobody goes on from; others are pruned only where they are named."""
+_DOOMED: Final = "pruned"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which runs to remove: all conditions must hold.
+
+    Attributes:
+        older_than_s: Since something last happened in the run.
+        outcomes: Of the run.
+        keep: So many of the latest runs stay, whatever else holds.
+    """
+
+    older_than_s: float | None = None
+    outcomes: tuple[str, ...] = ENDED
+    keep: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A run that was chosen, and stays."""
+
+    run: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a prune would remove, oldest first, and what it leaves though it was chosen."""
+
+    doomed: tuple[RunRecord | Listed, ...]
+    kept: tuple[Kept, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """What was removed. Bytes are those of the state folder's files on disk.
+
+    Attributes:
+        output_bytes: Of the outputs of commands, which are among `bytes_freed`.
+    """
+
+    runs: tuple[str, ...]
+    rows: int
+    texts: int
+    objects: int
+    bytes_freed: int
+    output_bytes: int = 0
+
+
+def plan_prune(settings: Settings, choice: Choice, *, now: float | None = None, damaged: Collection[str] = ()) -> Plan:
+    """What is to be removed. A run at work stays, and so does one that a run which stays was made from.
+
+    Args:
+        damaged: Runs that nobody can go on with; they count as "damaged", whatever their outcome.
+    """
+    runs = list_records(settings)
+    records: list[RunRecord | Listed] = sorted([*runs, *list_explorations(settings)], key=_last_change)
+    latest = {record.run for record in records[len(records) - choice.keep :]} if choice.keep else set()
+    until = None if choice.older_than_s is None else (time.time() if now is None else now) - choice.older_than_s
+    chosen = {
+        record.run
+        for record in records
+        if record.run not in latest
+        and (DAMAGED if record.run in damaged else record.outcome) in choice.outcomes
+        and (until is None or _last_change(record) <= until)
+    }
+    kept = [Kept(run, "it is at work") for run in sorted(chosen) if mail.is_at_work(settings, run)]
+    chosen -= {one.run for one in kept}
+    for needed, by in _needed(runs, chosen):
+        chosen.discard(needed)
+        kept.append(Kept(needed, f"run {by} was made from it"))
+    return Plan(tuple(record for record in records if record.run in chosen), tuple(kept))
+
+
+def _needed(records: Sequence[RunRecord], chosen: Collection[str]) -> Iterable[tuple[str, str]]:
+    """Chosen runs that others need which stay, with one that does; to the roots, since what is needed stays itself."""
+    doomed = set(chosen)
+    staying = [record for record in records if record.run not in doomed]
+    by_name = {record.run: record for record in records}
+    while staying:
+        record = staying.pop()
+        for origin in (None if record.parent is None else record.parent.run, record.continues):
+            if origin in doomed:
+                doomed.discard(origin)
+                staying.append(by_name[origin])
+                yield origin, record.run
+
+
+def _last_change(record: RunRecord | Listed) -> float:
+    return max((path.stat().st_mtime for path in record.folder.iterdir()), default=0.0)
+
+
+async def prune(settings: Settings, runs: Collection[str], *, is_shrinking: bool = True) -> Pruning:
+    """Remove runs; a prune that was killed before is finished, too.
+
+    Raises:
+        ConfigError: A run is at work now, or the snapshots cannot be given up: then the runs are in the list again. Or
+            the journal cannot be written: then the next prune goes on.
+    """
+    try:
+        with FileLock(settings.state_dir / "prune.lock").alone():  # what one takes out no other puts back
+            return await _prune(settings, runs, is_shrinking=is_shrinking)
+    except WorkspaceError as error:
+        raise ConfigError(f"nothing was pruned: {error}") from error
+
+
+async def _prune(settings: Settings, runs: Collection[str], *, is_shrinking: bool) -> Pruning:
+    before = _bytes_in(settings.state_dir)
+    journal = open_journal(settings)
+    try:
+        _take_out(settings, runs)
+        doomed = _taken_out(settings)
+        try:
+            cleaned = await asyncio.to_thread(_forget_snapshots, settings, doomed)
+        except WorkspaceError as error:
+            _put_back(settings, doomed)
+            raise ConfigError(f"nothing was pruned: {error}") from error
+        try:
+            pruned = await journal.prune([name for run in doomed for name in _in_journal(settings, run)])
+        except JournalError as error:
+            raise ConfigError(f"the prune is not complete: {error}; the next one goes on with it") from error
+        outputs = sum(_bytes_in(outputs_folder(settings, run)) for run in doomed)
+        _remove_folders(settings, doomed)
+        if is_shrinking:
+            await _shrink(journal)
+    finally:
+        await journal.aclose()
+    freed = before - _bytes_in(settings.state_dir)
+    return Pruning(doomed, pruned.steps, pruned.blobs, cleaned, freed, outputs)
+
+
+def _take_out(settings: Settings, runs: Collection[str]) -> None:
+    place = settings.state_dir / _DOOMED
+    taken: list[str] = []
+    try:
+        place.mkdir(exist_ok=True)
+        for run in runs:
+            with suppress(FileNotFoundError):  # another prune was first
+                if is_exploration(settings.state_dir, run):
+                    explorations.take_out(settings, run, place / run)
+                else:
+                    (runs_folder(settings.state_dir) / run).rename(place / run)
+                taken.append(run)
+    except ConfigError as error:
+        _put_back(settings, taken)
+        raise ConfigError(f"nothing was pruned: {error}") from error
+    except OSError as error:
+        _put_back(settings, taken)
+        raise ConfigError(f"nothing was pruned: {error.filename}: {error.strerror}") from error
+
+
+def _put_back(settings: Settings, runs: Iterable[str]) -> None:
+    for run in runs:
+        place = settings.state_dir / _DOOMED / run
+        if explorations.is_exploration_at(place):
+            explorations.put_back(settings, run, place)
+        else:
+            place.rename(runs_folder(settings.state_dir) / run)
+
+
+def _in_journal(settings: Settings, run: str) -> tuple[str, ...]:
+    place = settings.state_dir / _DOOMED / run
+    return explorations.journal_names(place) if explorations.is_exploration_at(place) else (run,)
+
+
+def _taken_out(settings: Settings) -> tuple[str, ...]:
+    folder = settings.state_dir / _DOOMED
+    return tuple(sorted(path.name for path in folder.iterdir())) if folder.is_dir() else ()
+
+
+def is_unfinished(settings: Settings) -> bool:
+    """Whether a prune was killed before it had removed all that it was to remove."""
+    return bool(_taken_out(settings))
+
+
+def _forget_snapshots(settings: Settings, runs: Collection[str]) -> int:
+    """Give up the runs' snapshots; how many objects nobody needed any more."""
+    from rawko.workspace.repository.packing import clean
+
+    folder = settings.state_dir / "snapshots"
+    return clean(folder, forget=runs).dropped if folder.is_dir() else 0
+
+
+def _remove_folders(settings: Settings, runs: Collection[str]) -> None:
+    """The record goes last: until then the next prune knows what is to be finished."""
+    for run in runs:
+        shutil.rmtree(running_folder(settings, run), ignore_errors=True)
+        shutil.rmtree(outputs_folder(settings, run), ignore_errors=True)
+        shutil.rmtree(settings.state_dir / "quarantine" / run, ignore_errors=True)
+        for ending in (".restore", ".restore.tmp", ".modes", ".lock"):
+            (settings.state_dir / "snapshots" / f"{run}{ending}").unlink(missing_ok=True)
+        explorations.forget_lock(settings, run)
+        shutil.rmtree(settings.state_dir / _DOOMED / run, ignore_errors=True)
+
+
+async def _shrink(journal: Any) -> None:
+    try:
+        await journal.shrink()
+    except JournalError:  # somebody else is at work in it; the room is used again, or given back the next time
+        return
+
+
+def _bytes_in(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.lstat().st_blocks * 512
+        except FileNotFoundError:  # others may be at work
+            continue
+    return total

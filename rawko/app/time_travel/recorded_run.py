@@ -1,0 +1,350 @@
+"""A recorded run, opened to be looked at: its rows, its machines as of any step, its files as of any step.
+
+Nothing here changes anything, and a run at work may be looked at. Going back is `rewinding`'s, going elsewhere is
+`forking`'s and `branching`'s.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from rawko.app.records.journal import open_journal
+from rawko.app.records.record import RunRecord, read_record
+from rawko.app.recovery.consistency import Fit
+from rawko.app.recovery.reading import check_store, find
+from rawko.app.run.assembly import Prepared
+from rawko.app.run.external_edits import CAPTURE
+from rawko.app.run.run import Run
+from rawko.config import ConfigError, Settings
+from rawko.runtime.errors import JournalError
+from rawko.runtime.journal import Journal, StepRecord
+from rawko.runtime.ports import WorkspaceError
+from rawko.runtime.replay.replay import MachineMaker, ReplayError, ReplayTree
+from rawko.runtime.replay.rewind_records import jump_of
+from rawko.vocabulary.snapshot import Snapshot
+from rawko.workspace.repository.archive import MIN_PREFIX, Archive
+
+Result = TypeVar("Result")
+
+LAST: Final = "last"
+LOOK_AHEAD: Final = 200
+"""Rows after a tool's end among which its snapshot is."""
+PAGE: Final = 500
+"""Rows that are read at once."""
+_SNAPSHOT = re.compile(rf"(?=[0-9]*[a-fA-F])[0-9a-fA-F]{{{MIN_PREFIX},40}}|[0-9a-fA-F]{{40}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """`RUN@K`: a run and a place in it, as people write it.
+
+    Attributes:
+        place: A step's number, "last", or the id of a snapshot; None where there is no `@`.
+    """
+
+    run: str
+    place: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        """An address as it was typed.
+
+        Raises:
+            ConfigError: Nothing stands before or after the `@`.
+        """
+        run, at, place = text.strip().partition("@")
+        if not run or (at and not place):
+            raise ConfigError(f"{text!r} names no step of a run; accepted: RUN@K, such as 20260131-120000-abc123@42")
+        return cls(run, place if at else None)
+
+    @property
+    def is_snapshot(self) -> bool:
+        """Whether the place is a snapshot's id: one with a letter, or all 40 digits."""
+        return self.place is not None and _SNAPSHOT.fullmatch(self.place) is not None
+
+
+class Past:
+    """A run as its journal and its snapshots know it; made by `open_past`.
+
+    Attributes:
+        last: Number of the latest step.
+    """
+
+    def __init__(self, record: RunRecord, journal: Journal, archive: Archive, last: int) -> None:
+        self.record = record
+        self.journal = journal
+        self.archive = archive
+        self.last = last
+        self._machine: Prepared | None = None
+
+    async def fit(self) -> Fit:
+        """Whether what is kept of the run belongs together.
+
+        Raises:
+            ConfigError: It cannot be read.
+        """
+        try:
+            return await find(self.record, self.journal, self.archive)
+        except JournalError as error:
+            raise ConfigError(str(error)) from error
+
+    # ------------------------------------------------------------ steps
+
+    def step(self, place: str | None) -> int:
+        """The number of the step that a place names; the latest for None.
+
+        Raises:
+            ConfigError: There is no such step; says which is nearest.
+        """
+        run = self.record.run
+        if not self.last:
+            raise ConfigError(f"run {run!r} has no steps: its journal holds nothing of it")
+        if place is None or place == LAST:
+            return self.last
+        if not (place.isascii() and place.isdigit()):
+            raise ConfigError(
+                f"{place!r} is no step of run {run!r}; accepted: 1 to {self.last} as `rawko log {run}` prints them, "
+                f"'{LAST}', or {MIN_PREFIX} or more digits of a snapshot's id (files only)"
+            )
+        number = int(place[:12])
+        if not 1 <= number <= self.last:
+            nearest = min(max(number, 1), self.last)
+            raise ConfigError(
+                f"run {run!r} has no step {place[:20]}; its steps are 1 to {self.last} (see `rawko log {run}`); the "
+                f"nearest: {run}@{nearest}"
+            )
+        return number
+
+    async def row(self, step: int) -> StepRecord:
+        """The row of a step."""
+        return (await self._rows(step - 1, step))[0]
+
+    async def rows(self, after: int = 0, until: int | None = None) -> AsyncIterator[StepRecord]:
+        """Rows in order, read page by page."""
+        end = self.last if until is None else until
+        while after < end:
+            found = await self._rows(after, min(after + PAGE, end))
+            for record in found:
+                yield record
+            if not found:
+                return
+            after = found[-1].seq
+
+    async def _rows(self, after: int, until: int) -> Sequence[StepRecord]:
+        try:
+            return await self.journal.rows(self.record.run, after, until)
+        except JournalError as error:
+            raise ConfigError(str(error)) from error
+
+    # ------------------------------------------------------------ machines
+
+    @property
+    def machine(self) -> Prepared:
+        """Chart, bindings and input of the run's machine.
+
+        Raises:
+            ConfigError: They cannot be loaded any more.
+        """
+        if self._machine is None:
+            self._machine = run_of(self.record).machine()
+        return self._machine
+
+    def fresh(self, make: MachineMaker | None = None, *, is_exact: bool = False) -> ReplayTree:
+        """The run's machines before the first step."""
+        chart, bindings, given = self.machine
+        options: dict[str, Any] = {} if make is None else {"make": make}
+        return ReplayTree(self.record.run, chart, bindings, given, is_exact=is_exact, **options)
+
+    async def machines_at(self, step: int, make: MachineMaker | None = None) -> ReplayTree:
+        """The run's machines after a step, from the checkpoint nearest to it; 0 is before the first.
+
+        Raises:
+            ConfigError: The chart or its functions have changed since, or the journal cannot be read.
+        """
+        tree = self.fresh(make)
+        if step:
+            try:
+                await tree.read(self.journal, step)
+            except ReplayError as error:
+                raise ConfigError(f"step {step} of run {self.record.run!r} cannot be brought back: {error}") from error
+            except JournalError as error:
+                raise ConfigError(str(error)) from error
+        return tree
+
+    # ------------------------------------------------------------ files
+
+    async def files_at(self, step: int, tree: ReplayTree) -> Snapshot:
+        """The files as of a step: the latest snapshot until then; right after a tool, the one that follows it.
+
+        Args:
+            tree: The run's machines at that step.
+
+        Raises:
+            ConfigError: The snapshot is not in the store.
+        """
+        waited = {
+            (path, f"done.invoke.{invocation.id}")
+            for path, machine in tree.root.walk()
+            for invocation in machine.interpreter.invocations.values()
+            if invocation.src == CAPTURE
+        }
+        return await self._files(await self._coming_snapshot(step, waited), tree.notes)
+
+    async def _files_by_rows(self, step: int) -> Snapshot:
+        """As `files_at`, from the rows alone: for charts that have changed since."""
+        row = await self.row(step)
+        starts = [effect for effect in row.effects if effect["type"] == "start" and effect["src"] == CAPTURE]
+        coming = await self._coming_snapshot(step, {(row.actor, f"done.invoke.{start['id']}") for start in starts})
+        notes, until = None, step
+        while notes is None and until > 0:
+            found = await self._rows(max(until - PAGE, 0), until)
+            notes = next((record.notes for record in reversed(found) if record.notes is not None), None)
+            until -= PAGE
+        return await self._files(coming, notes)
+
+    async def _files(self, coming: str | None, notes: Mapping[str, Any] | None) -> Snapshot:
+        commit = coming or (notes or {}).get("snapshot")
+        if commit is not None:
+            return self.snapshot(commit)
+        first = next(iter(self._archived(lambda: self.archive.snapshots(self.record.run))), None)
+        if first is None:
+            raise ConfigError(f"run {self.record.run!r} has no snapshots: its workspace was never captured")
+        return first
+
+    async def _coming_snapshot(self, step: int, waited: Collection[tuple[str, str]]) -> str | None:
+        """The snapshot that was being captured at a step: the tool is done, its files are what that one holds.
+
+        Args:
+            waited: Captures at work: actor, and the event that ends it.
+        """
+        if not waited:
+            return None
+        async for record in self.rows(step, min(step + LOOK_AHEAD, self.last)):
+            if jump_of(record) is not None:
+                return None
+            if record.event is not None and (record.actor, record.event["name"]) in waited:
+                return str(record.event["data"]["output"]["snapshot"]["commit"])
+        return None
+
+    def snapshot(self, name: str) -> Snapshot:
+        """A snapshot by its id, or the beginning of it.
+
+        Raises:
+            ConfigError: It is not in the store.
+        """
+        if len(name) == 40:
+            return self._archived(lambda: self.archive.snapshot(name.lower()))
+        found = self._archived(lambda: self.archive.find(self.record.run, name))
+        if found is None:
+            raise ConfigError(f"run {self.record.run!r} has no snapshot {name!r}; see `rawko log {self.record.run}`")
+        return found
+
+    def _archived(self, ask: Callable[[], Result]) -> Result:
+        try:
+            return ask()
+        except WorkspaceError as error:
+            raise ConfigError(f"the files of run {self.record.run!r}: {error.message}; nothing was changed") from error
+
+    async def files(self, place: str | None) -> Snapshot:
+        """The files that a place names: those of a step, or a snapshot.
+
+        Raises:
+            ConfigError: There is no such step or snapshot.
+        """
+        if place is not None and Address(self.record.run, place).is_snapshot:
+            return self.snapshot(place)
+        step = self.step(place)
+        try:
+            tree = await self.machines_at(step)
+        except ConfigError:  # files need no machine
+            return await self._files_by_rows(step)
+        return await self.files_at(step, tree)
+
+    def check_whole(self, snapshot: Snapshot) -> None:
+        """Make sure that everything of a snapshot is in the store.
+
+        Raises:
+            ConfigError: Says what is missing.
+        """
+        missing = self._archived(lambda: self.archive.missing(snapshot))
+        if missing:
+            more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+            raise ConfigError(
+                f"snapshot {snapshot.commit[:12]} is not whole: the contents of {', '.join(map(repr, missing[:5]))}"
+                f"{more} are missing from the store; nothing was changed"
+            )
+
+
+def check_workspace(record: RunRecord) -> None:
+    """Make sure that the folder of a run is there.
+
+    Raises:
+        ConfigError: It is not; says what to do if it has moved.
+    """
+    workspace = record.settings.workspace
+    if not workspace.is_dir():
+        raise ConfigError(
+            f"the workspace {str(workspace)!r} of run {record.run!r} is not there any more; if it has moved, say where "
+            f"to: rawko resume {record.run} --workspace DIR"
+        )
+
+
+def run_of(record: RunRecord, settings: Settings | None = None) -> Run:
+    """The recorded run, ready to go on, with its own settings or others."""
+    return Run(
+        settings or record.settings,
+        record.task,
+        agent=record.agent,
+        id=record.run,
+        is_resumed=True,
+        continues=record.continues,
+        first_event=record.first_event,
+        is_interactive=record.is_interactive,
+    )
+
+
+@asynccontextmanager
+async def open_past(run: str, current: Settings, *, workspace: Path | None = None) -> AsyncIterator[Past]:
+    """Open a run of the current folder to look at it.
+
+    Args:
+        workspace: Where its workspace is, if not where its record says.
+
+    Raises:
+        ConfigError: There is no such run, or its journal or its snapshots cannot be read.
+    """
+    record = read_record(run, current)
+    if workspace is not None:
+        record = replace(record, settings=replace(record.settings, workspace=workspace))
+    journal: Journal = open_journal(record.settings)
+    try:
+        check_store(record.settings, run)
+        archive = open_archive(record.settings)
+        try:
+            last = await journal.last_seq(run)
+            yield Past(record, journal, archive, last)
+        except JournalError as error:
+            raise ConfigError(str(error)) from error
+        except WorkspaceError as error:
+            raise ConfigError(f"the files of run {run!r}: {error.message}; nothing was changed") from error
+        finally:
+            archive.close()
+    finally:
+        await journal.aclose()  # type: ignore[attr-defined]
+
+
+def open_archive(settings: Settings) -> Archive:
+    """The snapshots of all runs of the state folder.
+
+    Raises:
+        ConfigError: There are none, or they cannot be read.
+    """
+    try:
+        return Archive(settings.state_dir / "snapshots")
+    except WorkspaceError as error:
+        raise ConfigError(error.message) from error

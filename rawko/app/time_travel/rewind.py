@@ -1,0 +1,357 @@
+"""Setting a run back to one of its steps: machine, conversation and files together, or the files alone.
+
+Nothing is destroyed: the journal gets one more row, which holds the machines as they were; the steps after the one
+that it goes to stay where they are, and going to one of them brings them back. Edits that nobody has captured are
+kept as a snapshot first. A process that is killed meanwhile leaves a note, and whoever opens the run next finishes
+the work: files first, then the row, which is when it has happened, then what the run is remembered by.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from rawko.app.records.json_files import write_file
+from rawko.app.records.record import RunRecord, list_records, note_rewind, read_record, write_report
+from rawko.app.recovery.setback import forget_lost
+from rawko.app.run.parts import open_workspace, running_folder
+from rawko.app.time_travel.recorded_run import Address, Past, check_workspace, open_past
+from rawko.config import ConfigError, Settings
+from rawko.interpreter.data.values import thaw
+from rawko.runtime.errors import JournalError
+from rawko.runtime.journal import Journal
+from rawko.runtime.ports import WorkspaceError
+from rawko.runtime.replay.recorded import read_recorded
+from rawko.runtime.replay.replay import ReplayTree
+from rawko.runtime.replay.rewind_records import Jump, JumpKind, jump_of, jump_record, moved_in_time
+from rawko.tools.commands.leftovers import Leftovers
+from rawko.vocabulary.snapshot import FileChange, Snapshot
+from rawko.workspace.repository.archive import user_of
+
+_NOTE: Final = "rewind.json"
+REWOUND: Final = "rewound"
+"""Outcome of a run that was set back and has not gone on since."""
+_NOTHING_SPENT: Final[Mapping[str, Any]] = {"usage": {}, "asked_as": {}, "elapsed_ms": 0}
+"""What the session notes of tokens and time; see `rawko.providers.metered`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewound:
+    """What a rewind did.
+
+    Attributes:
+        step: Where the run is now; None where files alone were restored from a snapshot.
+        came_from: The latest step before: going there brings everything back.
+        row: Of the journal, in which it is told.
+        state: Active states of the machine, outermost first; empty where the files alone were restored.
+        changes: Paths that changed on disk.
+        safety: Holds the workspace as it was before.
+        is_edited: Something in `safety` was in no snapshot before: edits that nobody had seen.
+        outcome: What the run is now, as `rawko runs` shows it.
+    """
+
+    run: str
+    step: int | None
+    came_from: int
+    row: int
+    state: tuple[str, ...]
+    changes: tuple[FileChange, ...]
+    safety: Snapshot
+    is_edited: bool
+    outcome: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "run": self.run,
+            "step": self.step,
+            "came_from": self.came_from,
+            "row": self.row,
+            "state": list(self.state),
+            "files_changed": [change.path for change in self.changes],
+            "safety": self.safety.commit,
+            "is_edited": self.is_edited,
+            "outcome": self.outcome,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Intent:
+    """A rewind as it is noted before anything is touched: all that is needed to finish it."""
+
+    kind: JumpKind
+    step: int | None
+    came_from: int
+    files: Snapshot
+    snapshot: Mapping[str, Any] | None
+    notes: Mapping[str, Any] | None
+    report: Mapping[str, Any] | None
+    time: float
+    safety: Snapshot | None = None
+    is_edited: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "format": 1,
+            "kind": self.kind,
+            "step": self.step,
+            "came_from": self.came_from,
+            "files": self.files.to_json(),
+            "snapshot": self.snapshot,
+            "notes": self.notes,
+            "report": self.report,
+            "time": self.time,
+            "safety": None if self.safety is None else self.safety.to_json(),
+            "is_edited": self.is_edited,
+        }
+
+    @classmethod
+    def read(cls, path: Path) -> _Intent | None:
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            files, safety = (Snapshot.model_validate(data[name]) for name in ("files", "safety"))
+            fields = ("kind", "step", "came_from", "snapshot", "notes", "report", "time", "is_edited")
+            return cls(files=files, safety=safety, **{name: data[name] for name in fields})
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            raise ConfigError(
+                f"the note {str(path)!r} of an unfinished rewind cannot be read: {error}; remove it to leave the run "
+                "as it is"
+            ) from error
+
+
+# ---------------------------------------------------------------- going back
+
+
+async def rewind(
+    address: Address, current: Settings, *, files_only: bool = False, journal: Journal | None = None
+) -> Rewound:
+    """Set a run back to a step; a snapshot as place restores the files alone.
+
+    Args:
+        journal: In the place of the workspace's own.
+
+    Raises:
+        ConfigError: There is no such run or step, the run is at work, a snapshot is not whole, the files cannot be
+            restored. Nothing was changed, or (the system refused half-way) the files are as they were again.
+    """
+    await finish_rewind(address.run, current)
+    async with AsyncExitStack() as stack:
+        past = await stack.enter_async_context(open_past(address.run, current))
+        check_workspace(past.record)
+        _check_nobody_works(past.record)
+        if not files_only and address.is_snapshot:
+            raise ConfigError(
+                f"{address.place!r} is a snapshot, which holds files alone: rawko rewind {address.run}@{address.place} "
+                "--files"
+            )
+        intent = await _intent(past, address.place, files_only=files_only)
+        past.check_whole(intent.files)
+        await asyncio.to_thread(Leftovers(running_folder(past.record.settings, past.record.run)).end_all)
+        return await _carry_out(past.record, intent, journal or past.journal)
+
+
+async def finish_rewind(run: str, current: Settings) -> Rewound | None:
+    """Finish a rewind of the run that a killed process has begun; None where there is none.
+
+    Raises:
+        ConfigError: There is no such run, or the rewind cannot be finished.
+    """
+    record = read_record(run, current)
+    if _Intent.read(record.folder / _NOTE) is None or user_of(record.settings.state_dir / "snapshots", run) is not None:
+        return None
+    async with open_past(run, current) as past:
+        intent = _Intent.read(record.folder / _NOTE)
+        if intent is None:
+            return None
+        if past.last > intent.came_from + 1 or (past.last > intent.came_from and not await _is_written(past, intent)):
+            (record.folder / _NOTE).unlink(missing_ok=True)  # it has gone on since, from wherever it was
+            return None
+        return await _carry_out(record, intent, past.journal)
+
+
+async def _is_written(past: Past, intent: _Intent) -> bool:
+    """Whether the latest row is that of this rewind."""
+    row = await past.row(past.last)
+    return jump_of(row) is not None and row.time == intent.time
+
+
+async def _intent(past: Past, place: str | None, *, files_only: bool) -> _Intent:
+    now = time.time()
+    came_from = past.step(None)
+    if files_only:
+        is_step = place is None or not Address(past.record.run, place).is_snapshot
+        files = await past.files(place)
+        step = past.step(place) if is_step else None
+        noted = (await read_recorded(past.journal, past.record.run)).notes
+        return _Intent("files", step, came_from, files, None, noted, None, now)
+    step = past.step(place)
+    tree = await past.machines_at(step)
+    files = await past.files_at(step, tree)
+    latest = tree if step == came_from else await past.machines_at(came_from)
+    _keep_report(past.record, came_from)
+    return _Intent(
+        "rewind",
+        step,
+        came_from,
+        files,
+        moved_in_time(tree.root.snapshot(), now),
+        notes_after(tree.notes, latest.notes),
+        _report(past.record, tree, step),
+        now,
+    )
+
+
+def notes_after(target: Mapping[str, Any] | None, latest: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What the session knows after it went to a step: everything as it was then; but what was spent stays spent.
+
+    Args:
+        target: Noted at that step; None before the first note.
+        latest: Noted last of all; None where nothing is spent.
+    """
+    spent = {**_NOTHING_SPENT, **{name: latest[name] for name in _NOTHING_SPENT if latest and name in latest}}
+    return {"position": None, **(target or {}), **spent}
+
+
+def _report(record: RunRecord, tree: ReplayTree, step: int) -> dict[str, Any]:
+    """What the run is remembered by now: the report of its end, if that is the step, else that it was set back."""
+    if (ended := _kept_report(record, step)) is not None:
+        return ended
+    return {
+        "run": record.run,
+        "outcome": REWOUND,
+        "step": step,
+        "state": tree.root.interpreter.configuration[-1] if tree.root.interpreter.configuration else "",
+        "question": question_of(tree),
+        "summary": "",
+    }
+
+
+def question_of(tree: ReplayTree) -> dict[str, Any] | None:
+    """What a person is asked at a step, if somebody is."""
+    for _, machine in tree.root.walk():
+        context = machine.interpreter.context
+        question = context.get("question") if "waiting" in machine.interpreter.configuration else None
+        if question is not None:
+            asked: dict[str, Any] = thaw(question)
+            return {**asked, "agent": context.get("agent", "")}
+    return None
+
+
+# ---------------------------------------------------------------- reports of ends that were left behind
+
+
+def _kept_report(record: RunRecord, step: int) -> dict[str, Any] | None:
+    try:
+        data = json.loads((record.folder / "reports" / f"{step}.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _keep_report(record: RunRecord, step: int) -> None:
+    """An end that the run is set back from: going there again brings its report back."""
+    if record.report is not None and record.outcome != REWOUND and record.report.get("step") in (None, step):
+        write_file(record.folder / "reports" / f"{step}.json", {**record.report, "step": step})
+
+
+# ---------------------------------------------------------------- carrying out
+
+
+async def _carry_out(record: RunRecord, intent: _Intent, journal: Journal) -> Rewound:
+    """Do what is noted, from wherever it was left."""
+    note = record.folder / _NOTE
+    try:
+        workspace = await open_workspace(record.settings, record.run)
+        workspace.row = intent.came_from
+    except ConfigError as error:
+        raise ConfigError(_in_use(record, str(error))) from error
+    try:
+        known = {one.tree for one in await workspace.log()}
+        plan = await workspace.restore(intent.files, dry_run=True, allow_skipped=True)
+        if intent.safety is None:
+            intent = replace(intent, safety=plan.safety, is_edited=plan.safety.tree not in known)
+            write_file(note, intent.to_json())
+        assert intent.safety is not None
+        try:
+            done = await workspace.restore(intent.files, allow_skipped=True, row=intent.came_from + 1)
+            row = await _append(record, intent, journal, done.now.commit)
+            forget_lost(record, intent.came_from)
+        except (WorkspaceError, JournalError):
+            await _undo(workspace, intent.safety)
+            note.unlink(missing_ok=True)
+            raise
+        if intent.kind == "rewind":
+            assert intent.step is not None and intent.report is not None
+            note_rewind(read_record(record.run, record.settings), row, intent.step)
+            write_report(record.settings, record.run, intent.report)
+        note.unlink(missing_ok=True)
+        changes = tuple(await workspace.changes(intent.safety.tree, done.now.tree))
+    except WorkspaceError as error:
+        raise ConfigError(f"run {record.run!r} cannot be set back: {error.message}") from error
+    except JournalError as error:
+        raise ConfigError(f"run {record.run!r} cannot be set back: {error}") from error
+    finally:
+        await workspace.aclose(is_cleaning=False)
+    return Rewound(
+        run=record.run,
+        step=intent.step,
+        came_from=intent.came_from,
+        row=row,
+        state=() if intent.snapshot is None else tuple(intent.snapshot["configuration"]),
+        changes=changes,
+        safety=intent.safety,
+        is_edited=intent.is_edited,
+        outcome=record.outcome if intent.report is None else str(intent.report["outcome"]),
+    )
+
+
+async def _undo(workspace: Any, safety: Snapshot) -> None:
+    """The files as they were; if that, too, is refused, the snapshot still holds them, as the message says."""
+    try:
+        await workspace.restore(safety, allow_skipped=True)
+    except WorkspaceError:
+        pass
+
+
+async def _append(record: RunRecord, intent: _Intent, journal: Journal, files: str) -> int:
+    """The row; from here on it has happened. One that a killed process has written is not written twice."""
+    last = await journal.last_seq(record.run)
+    if last > intent.came_from:  # `finish_rewind` has made sure that it is this row
+        return last
+    safety = None if intent.safety is None else intent.safety.commit
+    jump = Jump(intent.kind, record.run, intent.step or 0, intent.snapshot, files, safety)
+    epoch = await journal.begin(record.run)
+    notes = None if intent.notes is None else {**intent.notes, "snapshot": files}
+    made = jump_record(jump, run=record.run, seq=last + 1, epoch=epoch, time=intent.time, notes=notes)
+    await journal.append(made)
+    return made.seq
+
+
+def _check_nobody_works(record: RunRecord) -> None:
+    """Files are not changed under the hands of an agent: of this run, or of another one in the same folder.
+
+    Raises:
+        ConfigError: Says which run is at work, in which process.
+    """
+    for other in list_records(record.settings):
+        if other.settings.workspace == record.settings.workspace:
+            process = user_of(record.settings.state_dir / "snapshots", other.run)
+            if process is not None:
+                raise ConfigError(
+                    f"run {other.run!r} is at work in this workspace (process {process or 'unknown'}); wait for it to "
+                    "end, or stop it; nothing was changed"
+                )
+
+
+def _in_use(record: RunRecord, message: str) -> str:
+    process = user_of(record.settings.state_dir / "snapshots", record.run)
+    if process is None:
+        return message
+    return f"run {record.run!r} is at work in process {process or 'unknown'}; wait for it to end, or stop it"

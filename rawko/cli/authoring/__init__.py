@@ -1,0 +1,1 @@
+"""Commands on charts: check, test, diagram, import, export, and the files of `rawko init`."""

@@ -1,0 +1,153 @@
+"""`check`, `export`, `schema`: charts as files, in and out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rawko.chart import Chart, ChartError, load_chart
+from rawko.chart.check import check_chart
+from rawko.chart.errors import Diagnostic
+from rawko.chart.lint import has_errors
+from rawko.cli.authoring.formats import to_scxml, to_xstate
+from rawko.cli.output import complain, visible_line, write_out
+
+
+def check_command(paths: Sequence[Path], *, bindings: str | None, trusted: bool) -> int:
+    """Print every finding; 1 if one of them is an error."""
+    found: list[Diagnostic] = []
+    for path in paths:
+        try:
+            chart = load_chart(path, trusted=trusted)
+        except ChartError as error:
+            found += error.diagnostics
+            continue
+        try:
+            bound = _bound(chart, path, bindings)
+        except LookupError as error:
+            return complain(str(error))
+        if bound is None and (named := _named(chart)) is not None:
+            note = f"{path}: its names are not checked; the project's module does it: --bindings {named}"
+            print(visible_line(f"rawko: {note}"), file=sys.stderr)
+        found += check_chart(chart, bound)
+    for diagnostic in found:
+        print(visible_line(str(diagnostic)))
+    errors = sum(d.severity == "error" for d in found)
+    warnings = len(found) - errors
+    if not found:
+        print(f"{len(paths)} chart{'s' if len(paths) != 1 else ''}: no findings", file=sys.stderr)
+    else:
+        print(f"{errors} error(s), {warnings} warning(s)", file=sys.stderr)
+    return 1 if has_errors(found) else 0
+
+
+def _bound(chart: Chart, path: Path, module: str | None) -> Any:
+    """The names that are bound for a chart: by the module that the user names, or by rawko itself.
+
+    What a project's pyproject.toml names is not imported here: checking a chart runs nothing of its project.
+
+    Raises:
+        LookupError: The module cannot be used.
+    """
+    from rawko.runtime.errors import BindingsNotFound
+    from rawko.runtime.find_bindings import bound_names, find_bindings, load_bindings, shipped_bindings
+
+    try:
+        if module is not None:
+            bindings = find_bindings(chart, module=module, start=path.resolve().parent)
+        else:
+            shipped = shipped_bindings(chart)
+            bindings = None if shipped is None else load_bindings(shipped.module, shipped.folder, shipped.whose)
+    except BindingsNotFound as error:
+        raise LookupError(str(error)) from error
+    return None if bindings is None else bound_names(bindings)
+
+
+def _named(chart: Chart) -> str | None:
+    """The module that the project names for a chart; it is not imported."""
+    from rawko.config import ConfigError
+    from rawko.runtime.errors import BindingsNotFound
+    from rawko.trust.bindings import named_bindings
+    from rawko.trust.project import Project
+
+    try:
+        found = named_bindings(Project(Path(chart.file).absolute().parent), chart)
+    except (BindingsNotFound, ConfigError, OSError):
+        return None
+    return None if found is None else found.module
+
+
+def export_command(path: Path, to: str, output: Path | None, *, trusted: bool) -> int:
+    """Write a chart in another format; what that format cannot say is told on standard error."""
+    if to not in _EXPORTS:
+        return complain(f"--to {to!r} is not known; accepted: {', '.join(_EXPORTS)}")
+    return _converted(path, output, _EXPORTS[to], trusted=trusted)
+
+
+def _converted(path: Path, output: Path | None, convert: Callable[[Chart], str], *, trusted: bool) -> int:
+    try:
+        chart = load_chart(path, trusted=trusted)
+    except ChartError as error:
+        for diagnostic in error.diagnostics:
+            print(visible_line(str(diagnostic)), file=sys.stderr)
+        return 1
+    return write_out(convert(chart), output)
+
+
+def _sismic(chart: Chart) -> str:
+    from rawko.chart import losses
+    from rawko.chart.formats.sismic_yaml import to_sismic_yaml
+
+    for loss in losses(chart):
+        print(visible_line(str(loss)), file=sys.stderr)
+    return to_sismic_yaml(chart)
+
+
+_EXPORTS: Mapping[str, Callable[[Chart], str]] = {"sismic": _sismic, "xstate": to_xstate, "scxml": to_scxml}
+
+
+def schema_command(name: str, output: Path | None) -> int:
+    """Print a JSON Schema."""
+    found = _SCHEMAS.get(name)
+    if found is None:
+        return complain(f"there is no schema {name!r}; accepted: {', '.join(_SCHEMAS)}")
+    return write_out(json.dumps(found(), indent=2, ensure_ascii=False), output)
+
+
+def _chart_schema() -> Any:
+    from rawko.chart.schema import chart_schema
+
+    return chart_schema()
+
+
+def _settings_schema(name: str) -> Callable[[], Any]:
+    def find() -> Any:
+        from rawko.config import schemas
+
+        return schemas()[name]
+
+    return find
+
+
+def _scenario_schema() -> Any:
+    from rawko.providers.scenario import scenario_schema
+
+    return scenario_schema()
+
+
+def _policy_schema() -> Any:
+    from rawko.machines.node_engine.explore.policy import policy_schema
+
+    return policy_schema()
+
+
+_SCHEMAS: Mapping[str, Callable[[], Any]] = {
+    "chart": _chart_schema,
+    "agent": _settings_schema("agent"),
+    "config": _settings_schema("config"),
+    "scenario": _scenario_schema,
+    "policy": _policy_schema,
+}

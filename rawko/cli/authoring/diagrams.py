@@ -1,0 +1,166 @@
+"""`diagram`: a chart as a picture, or as a text that other programs draw; what a run made of it highlighted."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, cast, get_args
+
+from rawko.chart import Chart, ChartError, find_chart, load_chart, shipped_charts
+from rawko.cli.output import complain, visible_line, write_out
+
+if TYPE_CHECKING:
+    from rawko.config import Settings
+    from rawko.render.draw import Options
+    from rawko.render.expand import Child
+
+AGENTS = "agent_executor"
+"""The actor that stands for whichever agent is chosen at run time."""
+
+CHILD_DEPTH = 1
+"""How deep an agent's chart is drawn inside another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """What was asked for on the command line, unchecked.
+
+    Attributes:
+        configuration: Names of active states.
+        run: `RUN` or `RUN@K`: highlight where it stands, and the way that it took.
+        agents: Tell the agents' names where they are run.
+        expand: Draw their charts there, too.
+        bindings: The module that agents' own charts are stepped through with.
+    """
+
+    theme: str = "light"
+    direction: str = "down"
+    focus: str | None = None
+    depth: int | None = None
+    configuration: tuple[str, ...] = ()
+    run: str | None = None
+    agents: bool = False
+    expand: bool = False
+    bindings: str | None = None
+
+
+def diagram_command(path: Path, output: Path | None, drawing: Drawing, *, trusted: bool) -> int:
+    """Draw a chart in the format that the file's ending names; Mermaid on standard output."""
+    from rawko.config import ConfigError
+    from rawko.render.draw import FORMATS, draw
+    from rawko.render.errors import RenderError, UnknownFormatError
+    from rawko.render.formats.themes import Theme
+    from rawko.render.placing.layout import Direction
+
+    suffix = ".mmd" if output is None else output.suffix
+    if suffix not in FORMATS:
+        return complain(f"{output}: {UnknownFormatError(suffix, FORMATS)}")
+    for name, value, accepted in (
+        ("theme", drawing.theme, get_args(Theme)),
+        ("direction", drawing.direction, get_args(Direction)),
+    ):
+        if value not in accepted:
+            return complain(f"--{name} {value!r} is not known; accepted: {', '.join(accepted)}")
+    if drawing.run is not None and drawing.configuration:
+        return complain("--run says which states are active; give it or --configuration, not both")
+    if (drawing.agents or drawing.expand) and suffix == ".mmd":
+        return complain("Mermaid text holds one chart; --agents and --expand are for .svg, .png, .dot and .puml")
+    try:
+        chart = load_chart(_found(path), trusted=trusted)
+        drawn = draw(chart, suffix, _options(chart, drawing))
+    except ChartError as error:
+        for diagnostic in error.diagnostics:
+            print(visible_line(str(diagnostic)), file=sys.stderr)
+        return 1
+    except ConfigError as error:
+        return complain(str(error))
+    except RenderError as error:
+        return complain(f"{path}: {error}")
+    return write_out(drawn, output) if isinstance(drawn, str) else _write_bytes(drawn, output)
+
+
+def _found(path: Path) -> Path:
+    """A chart's file, or a shipped chart by its stem."""
+    name = str(path)
+    return find_chart(name) if name in shipped_charts() and not path.exists() else path
+
+
+def _options(chart: Chart, drawing: Drawing) -> Options:
+    from rawko.render.draw import Options
+    from rawko.render.errors import UnknownStateError
+    from rawko.render.formats.themes import Theme
+    from rawko.render.placing.layout import Direction
+
+    configuration: tuple[str, ...] = drawing.configuration
+    taken: frozenset[int] = frozenset()
+    for state in configuration:
+        if state not in chart:
+            raise UnknownStateError(state, tuple(get_close_matches(state, list(chart.states), n=3)))
+    if drawing.run is not None:
+        from rawko.app.time_travel.drawn_path import way_through
+
+        way = asyncio.run(way_through(chart, drawing.run, _settings(drawing.bindings)))
+        configuration, taken = way.configuration, way.taken
+    return Options(
+        direction=cast(Direction, drawing.direction),
+        theme=cast(Theme, drawing.theme),
+        focus=drawing.focus,
+        depth=drawing.depth,
+        configuration=_with_parents(chart, configuration),
+        taken=taken,
+        children=_children(chart, drawing) if drawing.agents or drawing.expand else {},
+    )
+
+
+def _with_parents(chart: Chart, states: tuple[str, ...]) -> tuple[str, ...]:
+    """The states, and those around them, which are active as well."""
+    return tuple(dict.fromkeys(name for state in states for name in (state, *chart.ancestors(state))))
+
+
+def _children(chart: Chart, drawing: Drawing) -> dict[str, list[Child]]:
+    """The agents of this folder, by the chart that they run on.
+
+    Raises:
+        ConfigError: The chart runs no agents, or an agent's file or chart has defects.
+    """
+    from rawko.config import ConfigError, project_of
+    from rawko.render.expand import Child
+    from rawko.trust.charts import project_chart
+
+    if not any(invoke.src == AGENTS for state in chart for invoke in state.invoke):
+        raise ConfigError(f"chart {chart.name!r} runs no agents: nothing in it invokes {AGENTS!r}")
+    settings = _settings()
+    by_chart: dict[str, list[str]] = {}
+    for agent in settings.agents.values():
+        by_chart.setdefault(agent.chart, []).append(agent.name)
+    found: list[Child] = []
+    for name, agents in by_chart.items():
+        child: Chart | None = None
+        if drawing.expand:
+            is_shipped = name in shipped_charts()
+            child = load_chart(find_chart(name)) if is_shipped else project_chart(project_of(settings), name)
+            if child is None:
+                raise ConfigError(f"agents {', '.join(agents)}: there is no chart {name!r}")
+        found.append(Child(tuple(agents), child, CHILD_DEPTH))
+    return {AGENTS: found}
+
+
+def _settings(bindings: str | None = None) -> Settings:
+    from rawko.cli.settings import settings_here
+
+    return settings_here(bindings=bindings)
+
+
+def _write_bytes(drawn: bytes, output: Path | None) -> int:
+    if output is None:
+        sys.stdout.buffer.write(drawn)
+        return 0
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_bytes(drawn)
+    except OSError as error:
+        return complain(f"{output}: cannot be written: {error.strerror}")
+    return 0

@@ -1,0 +1,1 @@
+"""`rawko explore` and explorations among the runs."""

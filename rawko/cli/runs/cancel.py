@@ -1,0 +1,73 @@
+"""`rawko cancel`: ends a run from outside, wherever it stands."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from rawko.app import Report, Run
+from rawko.app.exploration.record import is_exploration
+from rawko.app.records.record import RunRecord, read_record
+from rawko.app.run.follow_up import ENDED, is_parked
+from rawko.app.run.inbox import is_at_work, leave
+from rawko.cli.explore.cancel import cancel_exploration
+from rawko.cli.output import complain, visible_json, visible_line
+from rawko.cli.people import user
+from rawko.cli.settings import settings_here
+from rawko.cli.summary import print_report
+from rawko.cli.trust.question import judge
+from rawko.config import ConfigError, Settings
+
+PATIENCE_S = 60.0
+"""How long another process is waited for: its tools get TERM, then KILL, and the workspace is captured."""
+_POLL_S = 0.1
+
+
+def cancel_command(run: str, *, as_json: bool, is_trusted: bool = False) -> int:
+    """Cancel a run; the exit code is 0 once it is cancelled."""
+    try:
+        settings = settings_here(judge=judge(is_granted=is_trusted))
+        if is_exploration(settings.state_dir, run):
+            return cancel_exploration(settings, run, as_json=as_json, patience_s=PATIENCE_S)
+        record = read_record(run, settings)
+        if is_at_work(record.settings, run):
+            return _cancel_there(record, settings, as_json=as_json)
+        if record.outcome in ENDED and not is_parked(record):
+            return complain(f"run {run!r} has ended already ({record.outcome})")
+        return _cancel_here(record, as_json=as_json)
+    except ConfigError as error:
+        return complain(str(error))
+
+
+def _cancel_here(record: RunRecord, *, as_json: bool) -> int:
+    """Take the run up, only to end it: its leftover commands are ended, its files captured, its journal closed."""
+    going = Run(
+        record.settings,
+        record.task,
+        agent=record.agent,
+        id=record.run,
+        is_resumed=True,
+        is_cancel=True,
+        continues=record.continues,
+        is_interactive=record.is_interactive,
+    )
+    going.cancel(who=user())
+    report: Report = asyncio.run(going.execute())
+    print_report(report, as_json=as_json)
+    return 0 if report.outcome == "cancelled" else report.exit_code or 1
+
+
+def _cancel_there(record: RunRecord, settings: Settings, *, as_json: bool) -> int:
+    """Tell the process that has it at work, and wait until it has let go of it."""
+    leave(record.settings, record.run, "cancel", who=user())
+    until = time.monotonic() + PATIENCE_S
+    while is_at_work(record.settings, record.run):
+        if time.monotonic() > until:
+            return complain(f"run {record.run!r} was told to end {PATIENCE_S:g} s ago and is still at work")
+        time.sleep(_POLL_S)
+    ended = read_record(record.run, settings)
+    if as_json:
+        print(visible_json(ended.report))
+    else:
+        print(visible_line(f"run {record.run}: {ended.outcome}"))
+    return 0 if ended.outcome == "cancelled" else 1

@@ -1,0 +1,124 @@
+"""`rawko pin RUN@K`: a recorded step as a scenario of a contract, printed or put into a feature file."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from rawko.app.time_travel.pin import chart_at, pin
+from rawko.app.time_travel.recorded_run import Address, Past, open_past
+from rawko.app.time_travel.scenario_text import Scenario
+from rawko.app.time_travel.scenario_trial import Target
+from rawko.chart import Chart, ChartError, load_chart
+from rawko.cli.output import complain, visible, visible_line
+from rawko.cli.settings import settings_here
+from rawko.cli.trust.question import judge
+from rawko.config import ConfigError, Settings, project_of
+from rawko.runtime.errors import BindingsNotFound
+from rawko.trust.bindings import project_bindings
+from rawko.trust.project import Judge
+
+SUFFIX = ".feature"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A feature file and the chart beside it."""
+
+    feature: Path
+
+    @property
+    def chart(self) -> Path:
+        return self.feature.with_suffix(".yaml")
+
+    def has_chart(self) -> bool:
+        return self.chart.is_file()
+
+    def take(self, file: str) -> bool:
+        """Copy a chart beside the feature.
+
+        Raises:
+            ConfigError: It cannot be read or written.
+        """
+        try:
+            self.chart.parent.mkdir(parents=True, exist_ok=True)
+            self.chart.write_text(Path(file).read_text(encoding="utf-8"), encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"{self.chart}: {file} cannot be copied there: {error.strerror}") from error
+        return True
+
+
+def pin_command(address: str, *, output: Path | None, gives_guards: bool, is_trusted: bool = False) -> int:
+    """Tell a recorded step as a scenario; returns the exit code."""
+    try:
+        if output is not None and output.suffix != SUFFIX:
+            raise ConfigError(f"{output}: a contract is a *{SUFFIX} beside a chart of the same stem")
+        place = None if output is None else _Place(output)
+        return asyncio.run(_pin(Address.parse(address), place, gives_guards, judge(is_granted=is_trusted)))
+    except ConfigError as error:
+        return complain(str(error))
+
+
+async def _pin(address: Address, place: _Place | None, gives_guards: bool, decide: Judge) -> int:
+    async with open_past(address.run, settings_here(judge=decide)) as past:
+        if address.is_snapshot:
+            raise ConfigError(f"{address.place} is a snapshot; a step is pinned by its number: RUN@K")
+        step = past.step(address.place)
+        if place is None:
+            found = await pin(past, step, gives_guards=gives_guards)
+            print(visible(found.text()), end="")
+            return 0
+        made = await _put_beside(past, step, place)
+        found = await pin(past, step, _target(place.chart, past.record.settings), gives_guards=gives_guards)
+    return _write(place, found, made)
+
+
+async def _put_beside(past: Past, step: int, place: _Place) -> bool:
+    """Make sure that there is a chart beside the feature: the run's own, if there is none; whether it was put there."""
+    return not place.has_chart() and place.take((await chart_at(past, step)).file)
+
+
+def _target(path: Path, settings: Settings) -> Target:
+    try:
+        chart: Chart = load_chart(path)
+        return Target(chart, project_bindings(project_of(settings), chart))
+    except (ChartError, BindingsNotFound) as error:
+        raise ConfigError(str(error)) from error
+
+
+def _write(place: _Place, found: Scenario, made: bool) -> int:
+    """Append the scenario, and take it back if it does not pass where it stands."""
+    feature = place.feature
+    before = feature.read_text(encoding="utf-8") if feature.is_file() else ""
+    if f"Scenario: {found.title}\n" in before:
+        raise ConfigError(f"{feature}: this step is pinned there already: {found.title}")
+    head = before.rstrip("\n") + "\n" if before.strip() else f"Feature: Steps of recorded runs, {feature.stem}\n"
+    try:
+        feature.write_text(f"{head}\n{found.text()}", encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{feature}: cannot be written: {error.strerror}") from error
+    problem = _why_it_fails(place, found)
+    if problem:
+        feature.write_text(before, encoding="utf-8") if before else feature.unlink()
+        raise ConfigError(
+            f"{feature}: the scenario does not pass beside the others there; it was taken out:\n{problem}"
+        )
+    if made:
+        print(visible_line(f"rawko: the run's chart is now beside it: {place.chart}"), file=sys.stderr)
+    print(visible_line(f"{feature}: {found.title}"))
+    return 0
+
+
+def _why_it_fails(place: _Place, found: Scenario) -> str:
+    """What `rawko test` has against the scenario; nothing where it cannot be run here."""
+    from rawko.testing.errors import ContractsUnavailable
+    from rawko.testing.run import run_contracts
+
+    try:
+        result = run_contracts([place.chart], only=found.title)
+    except ContractsUnavailable as error:
+        print(visible(f"rawko: not tried: {error}"), file=sys.stderr)
+        return ""
+    return "\n".join([*result.errors, result.failures]).strip()

@@ -1,0 +1,123 @@
+"""`rawko runs prune`: remove runs that nobody needs any more."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from rawko.app.records.record import list_records
+from rawko.app.recovery.reading import DAMAGED, problems
+from rawko.app.time_travel.fork import FORKED
+from rawko.app.time_travel.prune import ENDED, Choice, Plan, Pruning, is_unfinished, plan_prune, prune
+from rawko.app.time_travel.rewind import REWOUND
+from rawko.cli.output import complain, visible_json, visible_line
+from rawko.cli.settings import settings_here
+from rawko.config import ConfigError, Settings
+from rawko.vocabulary.documents import accepted
+
+_AGE = re.compile(r"(\d+)([mhdw])")
+_SECONDS: Final = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_OUTCOMES: Final = (*ENDED, "needs_person", "interrupted", DAMAGED, FORKED, REWOUND)
+
+
+@dataclass(frozen=True, slots=True)
+class PruneOptions:
+    """The command's options as they were typed."""
+
+    older_than: str | None
+    outcomes: tuple[str, ...]
+    keep: int | None
+    is_dry: bool
+    yes: bool
+    as_json: bool
+
+
+def prune_command(options: PruneOptions) -> int:
+    """Remove what is chosen; returns the exit code."""
+    try:
+        choice = _choice(options)
+        settings = _settings()
+        damaged = asyncio.run(problems(list_records(settings), settings))
+        plan = plan_prune(settings, choice, damaged=damaged)
+        if options.is_dry or not (plan.doomed or is_unfinished(settings)):
+            return _show(plan, options)
+        if plan.doomed and not options.yes and not _is_agreed(plan):
+            return complain("nothing was pruned; --yes agrees beforehand, --dry-run only shows what would go")
+        done = asyncio.run(prune(settings, [record.run for record in plan.doomed]))
+    except ConfigError as error:
+        return complain(str(error))
+    return _tell(plan, done, options)
+
+
+def _settings() -> Settings:
+    return settings_here()
+
+
+def _choice(options: PruneOptions) -> Choice:
+    """What is chosen.
+
+    Raises:
+        ConfigError: An option cannot be read, or nothing says what is to go.
+    """
+    if options.older_than is None and not options.outcomes and options.keep is None:
+        raise ConfigError(
+            "say which runs are to go: --older-than 30d, --outcome success, --keep 20, or several of them"
+        )
+    for outcome in options.outcomes:
+        if outcome not in _OUTCOMES:
+            raise ConfigError(f"--outcome: {outcome!r}{accepted(_OUTCOMES, found=outcome)}")
+    return Choice(_seconds(options.older_than), options.outcomes or ENDED, options.keep or 0)
+
+
+def _seconds(age: str | None) -> float | None:
+    if age is None:
+        return None
+    found = _AGE.fullmatch(age.strip())
+    if found is None:
+        raise ConfigError(f"--older-than: {age!r}; accepted: 90m, 12h, 30d, 8w")
+    return int(found[1]) * _SECONDS[found[2]]
+
+
+def _is_agreed(plan: Plan) -> bool:
+    if not sys.stdin.isatty():
+        return False
+    for record in plan.doomed:
+        print(visible_line(f"{record.run}  {record.outcome}"))
+    return input(f"Remove {_count(len(plan.doomed), 'run')} for good? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _show(plan: Plan, options: PruneOptions) -> int:
+    if options.as_json:
+        told = {"would_remove": [r.run for r in plan.doomed], "kept": [asdict(one) for one in plan.kept]}
+        print(visible_json(told))
+        return 0
+    for record in plan.doomed:
+        print(visible_line(f"{record.run}  {record.outcome}"))
+    _show_kept(plan)
+    print(f"{_count(len(plan.doomed), 'run')} would be removed" if plan.doomed else "nothing to prune")
+    return 0
+
+
+def _tell(plan: Plan, done: Pruning, options: PruneOptions) -> int:
+    if options.as_json:
+        print(visible_json({**asdict(done), "kept": [asdict(one) for one in plan.kept]}))
+        return 0
+    _show_kept(plan)
+    print(
+        f"removed {_count(len(done.runs), 'run')}: {_count(done.rows, 'row')}, {_count(done.texts, 'text')} and "
+        f"{_count(done.objects, 'object')}; {max(done.bytes_freed, 0) / 1_000_000:.1f} MB freed"
+        f"{f', {done.output_bytes / 1_000_000:.1f} MB of it outputs of commands' if done.output_bytes else ''}"
+    )
+    return 0
+
+
+def _show_kept(plan: Plan) -> None:
+    for one in plan.kept:
+        print(visible_line(f"{one.run}  stays: {one.why}"))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

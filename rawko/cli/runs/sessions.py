@@ -1,0 +1,148 @@
+"""`resume`, `answer`, `approve`, `deny`: going on with runs that are there already."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+from rawko.app import Run
+from rawko.app.records.record import RunRecord
+from rawko.app.run.follow_up import ENDED, is_parked
+from rawko.app.run.headless import Headless
+from rawko.app.run.inbox import is_at_work, leave
+from rawko.app.run.questions import Asked, open_question
+from rawko.app.run.resume import prepare
+from rawko.app.time_travel.recorded_run import run_of
+from rawko.cli.output import complain, exact, visible, visible_line
+from rawko.cli.people import user
+from rawko.cli.run import NO_BOUNDS, Bounds, execute
+from rawko.cli.runs.history import tell_finished
+from rawko.cli.settings import settings_here
+from rawko.cli.summary import how_to_answer
+from rawko.cli.trust.question import judge
+from rawko.config import ConfigError, Settings, checked_headless
+from rawko.runtime.ports import Answer, People, Question
+from rawko.vocabulary.documents import accepted
+
+_SCOPES = ("once", "tool", "always")
+WORDS = ("clarify", "pause")
+APPROVAL = ("approval",)
+"""Kinds of questions: those that are answered in words, and those that want a yes or no."""
+
+
+class _OneAnswer:
+    """Somebody who has said one thing, and is not there for a second question: that is for the run's policy."""
+
+    def __init__(self, text: str, afterwards: People) -> None:
+        self._text: str | None = text
+        self._afterwards = afterwards
+
+    async def ask(self, question: Question) -> Answer | None:
+        text, self._text = self._text, None
+        return await self._afterwards.ask(question) if text is None else Answer(text, who=user())
+
+
+def resume_command(
+    run: str,
+    *,
+    yes: bool,
+    as_json: bool,
+    quiet: bool,
+    bounds: Bounds = NO_BOUNDS,
+    max_iterations: int | None = None,
+    headless: str | None = None,
+    workspace: Path | None = None,
+    is_trusted: bool = False,
+) -> int:
+    """Go on with a run that was interrupted, that waits, or that has reached a limit. Returns the exit code."""
+    try:
+        decide = judge(is_granted=is_trusted, is_headless=headless is not None)
+        record = _prepared(
+            run, settings_here(yes=yes, judge=decide, has_powers=True, budget=bounds.budget()), workspace
+        )
+        settings = _changed(record.settings, bounds, max_iterations, headless)
+    except ConfigError as error:
+        return complain(str(error))
+    if record.outcome == "limit" and not is_parked(record):
+        return execute(
+            Run(settings, record.task, agent=record.agent, continues=record.run),
+            as_json=as_json,
+            quiet=quiet,
+            is_headless=headless is not None,
+        )
+    if record.outcome in ENDED and not is_parked(record):
+        return complain(
+            f"run {run!r} has ended ({record.outcome}); go on from there with a new task: "
+            f'rawko run "..." --continue {run}'
+        )
+    going = run_of(record, settings)
+    return execute(going, as_json=as_json, quiet=quiet, is_headless=headless is not None)
+
+
+def answer_command(run: str, text: str, kinds: tuple[str, ...], *, as_json: bool, is_trusted: bool = False) -> int:
+    """Answer the question of a run, which is of one of these kinds, and go on with it.
+
+    A run that some process has at work right now gets the answer there.
+    """
+    if not text.strip():
+        return complain("the answer is empty")
+    try:
+        record = _prepared(run, settings_here(judge=judge(is_granted=is_trusted), has_powers=True))
+        going = run_of(record)
+        problem = _why_not(record, asyncio.run(open_question(going)), kinds)
+        if problem is None and is_at_work(record.settings, run):
+            leave(record.settings, run, "answer", who=user(), text=text)
+            print(visible_line(f"told the process that has run {run} at work"))
+            return 0
+    except ConfigError as error:
+        return complain(str(error))
+    if problem:
+        return complain(problem)
+    nobody = Headless(record.settings.headless, record.settings.default_answers)
+    return execute(going, as_json=as_json, quiet=False, people=_OneAnswer(text, nobody))
+
+
+def approve_command(run: str, scope: str, *, as_json: bool, is_trusted: bool = False) -> int:
+    """Say yes to the call that a run asks about."""
+    if scope not in _SCOPES:
+        return complain(f"--scope: {scope!r}{accepted(_SCOPES, found=scope)}")
+    return answer_command(run, scope, APPROVAL, as_json=as_json, is_trusted=is_trusted)
+
+
+def _prepared(run: str, current: Settings, workspace: Path | None = None) -> RunRecord:
+    """The record of a run that may go on; a rewind that was interrupted is finished first, and told."""
+    return asyncio.run(_finished_and_prepared(run, current, workspace))
+
+
+async def _finished_and_prepared(run: str, current: Settings, workspace: Path | None) -> RunRecord:
+    if workspace is None:
+        await tell_finished(run, current)
+    return await prepare(run, current, workspace=workspace)
+
+
+def _changed(settings: Settings, bounds: Bounds, max_iterations: int | None, headless: str | None) -> Settings:
+    """The settings that a run was started with, and what the command line changes of them.
+
+    Raises:
+        ConfigError: An option that cannot be used.
+    """
+    return replace(
+        settings,
+        budget=bounds.budget().over(settings.budget),
+        max_iterations=max_iterations or settings.max_iterations,
+        headless=settings.headless if headless is None else checked_headless("--headless", headless),
+    )
+
+
+def _why_not(record: RunRecord, asked: Asked | None, kinds: tuple[str, ...]) -> str | None:
+    """Why an answer of these kinds cannot be given."""
+    run = record.run
+    if record.outcome in ENDED and not is_parked(record):
+        return f"run {run!r} has ended ({record.outcome}); it asks nothing"
+    if asked is None:
+        return f"run {run!r} asks nothing; go on with: rawko resume {run}"
+    if asked.kind not in kinds:
+        text = exact(asked.text) if asked.kind == "approval" else visible(asked.text)
+        return f"run {run!r} waits for something else: {text}\n{how_to_answer(asked.kind, run)}"
+    return None

@@ -1,0 +1,245 @@
+"""How a step, or a run, is told to people."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, TextIO
+
+from rawko.app.records.overview import Overview
+from rawko.app.time_travel.conversation import text_of
+from rawko.app.time_travel.explain import ContextChange, Ended, Explanation
+from rawko.cli.output import Painter, visible, visible_line
+from rawko.interpreter.data.values import Record, Vector, thaw
+from rawko.interpreter.running.choices import Candidate, Choice
+from rawko.vocabulary.snapshot import FileChange
+from rawko.vocabulary.usage import Usage
+
+_VALUE_CHARS = 160
+_TEXT_LINES = 30
+_REASONS = {"guard": "no", "not asked": "not asked", "preempted": "preempted", "error": "error"}
+_SIGNS = {"added": "A", "modified": "M", "deleted": "D"}
+
+
+def print_explanation(told: Explanation, stream: TextIO) -> None:
+    """A step, section by section."""
+    paint = Painter(stream)
+    record = told.record
+    when = datetime.fromtimestamp(record.time).strftime("%Y-%m-%d %H:%M:%S")
+    print(paint(visible_line(f"step {record.seq} of run {record.run}"), "bold"), file=stream)
+    rows = [("when", when), ("machine", record.actor), ("event", told.cause)]
+    if record.receipt not in (None, "taken"):
+        rows.append(("receipt", str(record.receipt)))
+    if told.before:
+        rows.append(("from", " ".join(told.before[1:] or told.before)))
+    rows.append(("to", " ".join(told.after[1:] or told.after) or "-"))
+    for name, text in rows:
+        print(f"{paint(f'{name:<9}', 'dim')}{visible_line(text)}", file=stream)
+    for title, lines in _sections(told):
+        found = list(lines)
+        if found:
+            print(f"\n{paint(visible_line(title), 'bold')}", file=stream)
+            for line in found:
+                print(f"  {visible_line(line)}", file=stream)
+    if told.problem:
+        print(f"\n{paint('not told: how it was chosen', 'yellow')}\n  {visible(told.problem)}", file=stream)
+
+
+def _sections(told: Explanation) -> Iterator[tuple[str, Iterator[str]]]:
+    yield "why", _choices(told.choices)
+    if told.ended is not None:
+        yield f"{told.ended.src} ({told.ended.id}, attempt {told.ended.attempt})", _ended(told.ended)
+    elif told.record.event is not None and told.jump is None and told.record.event["data"]:
+        yield "event data", _mapping(told.record.event["data"])
+    if told.jump is not None:
+        yield "went to", _jump(told)
+    yield "context", (line for change in told.context for line in _change(change))
+    yield "effects", _effects(told)
+    yield "files", _files(told)
+    yield "used so far", (f"{model}: {_usage(Usage.model_validate(used))}" for model, used in told.usage.items())
+
+
+# ---------------------------------------------------------------- why
+
+
+def _choices(choices: tuple[Choice, ...]) -> Iterator[str]:
+    for choice in choices:
+        yield f"{choice.event or '(by itself)'} in {' '.join(choice.configuration[1:] or choice.configuration)}"
+        for candidate in choice.candidates:
+            yield from (f"  {line}" for line in _candidate(candidate))
+
+
+def _candidate(candidate: Candidate) -> Iterator[str]:
+    targets = " ".join(candidate.targets) or "(stays)"
+    mark = "✓" if candidate.verdict == "taken" else "✗" if candidate.verdict == "guard" else "·"
+    guard = f" [{candidate.guard}]" if candidate.guard else ""
+    note = f"  {_REASONS[candidate.verdict]}" if candidate.verdict in ("not asked", "preempted", "error") else ""
+    yield f"{mark} {candidate.source} → {targets}{guard}{note}"
+    if candidate.verdict == "guard":
+        values = ", ".join(f"{name} is {str(value).lower()}" for name, value in candidate.values.items())
+        seen = ", ".join(f"{name}={short(value, 60)}" for name, value in candidate.reads.items())
+        yield f"    {values}{f'  (saw {seen})' if seen else ''}"
+
+
+# ---------------------------------------------------------------- what
+
+
+def _ended(ended: Ended) -> Iterator[str]:
+    given = ended.input
+    if ended.call is not None:
+        yield f"call    {ended.call['name']} ({ended.call['id']})"
+        yield from (f"        {line}" for line in _mapping(ended.call.get("input") or {}))
+    elif isinstance(given, Mapping):
+        for name, value in given.items():
+            if name == "messages":
+                yield f"asked   with {len(value)} messages; the last:"
+                yield from (f"        {line}" for line in _lines(text_of(value[-1]) if value else ""))
+            elif value not in (None, "", [], {}):
+                yield f"given   {name}: {short(value)}"
+    yield from _result(ended)
+    if ended.usage:
+        yield f"usage   {_usage(Usage.model_validate(ended.usage))}"
+
+
+def _result(ended: Ended) -> Iterator[str]:
+    if ended.error is not None:
+        error = ended.error if isinstance(ended.error, Mapping) else {"message": ended.error}
+        code = error.get("code")
+        yield f"failed ({code})" if code else "failed"
+        yield from (f"        {line}" for line in _lines(str(error.get("message"))))
+        return
+    output = ended.output
+    if not isinstance(output, Mapping):
+        yield f"gave    {short(output)}"
+        return
+    if "message" in output and isinstance(output["message"], Mapping):
+        yield f"said    ({output.get('stop_reason')}, {output.get('model')})"
+        yield from (f"        {line}" for line in _lines(text_of(output["message"])))
+    elif "content" in output:
+        exit_code = output.get("exit_code")
+        failed = "  failed" if output.get("is_error") else ""
+        yield f"result{failed}" if exit_code is None else f"result  exit {exit_code}{failed}"
+        yield from (f"        {line}" for line in _lines(str(output["content"])))
+    else:
+        for name, value in output.items():
+            if name != "usage" and value not in (None, "", [], {}):
+                yield f"gave    {name}: {short(value)}"
+
+
+def _jump(told: Explanation) -> Iterator[str]:
+    jump = told.jump
+    assert jump is not None
+    yield f"step {jump.step} of run {jump.run}" if jump.step else f"snapshot {(jump.files or '')[:12]}"
+    if jump.kind == "files":
+        yield "the files alone"
+    if jump.safety:
+        yield f"the files as they were before: snapshot {jump.safety[:12]}"
+
+
+def _change(change: ContextChange) -> Iterator[str]:
+    if change.appended:
+        for item in change.appended:
+            yield f"{change.name} + {short(item)}"
+    else:
+        yield f"{change.name}: {short(change.before, 70)} → {short(change.after, 70)}"
+
+
+def _effects(told: Explanation) -> Iterator[str]:
+    for effect in told.record.effects:
+        match effect["type"]:
+            case "start":
+                again = f", attempt {effect['attempt']}" if effect["attempt"] > 1 else ""
+                yield f"start {effect['src']} ({effect['id']}{again})"
+            case "stop":
+                yield f"stop {effect['id']}"
+            case "send":
+                yield f"send {effect['event']} to {effect['to']}"
+            case "emit":
+                yield f"emit {effect['event']} {short(effect['data'], 100)}"
+            case "log":
+                yield f"log {effect['level']}: {effect['message']}"
+
+
+def _files(told: Explanation) -> Iterator[str]:
+    if told.files is not None:
+        yield f"snapshot {told.files.commit[:12]} (tree {told.files.tree[:12]})"
+    yield from map(file_line, told.changes)
+
+
+def file_line(change: FileChange) -> str:
+    """A changed path with the lines that came and went."""
+    lines = "binary" if change.is_binary else f"+{change.added_lines} -{change.removed_lines}"
+    return f"{_SIGNS[change.kind]} {change.path}  {lines}"
+
+
+def _mapping(data: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in data.items():
+        if isinstance(value, str) and "\n" in value:
+            yield f"{name}:"
+            yield from (f"  | {line}" for line in _lines(value))
+        else:
+            yield f"{name}: {short(value)}"
+
+
+def _lines(text: str) -> Iterator[str]:
+    lines = text.split("\n")
+    yield from lines[:_TEXT_LINES]
+    if len(lines) > _TEXT_LINES:
+        yield f"… {len(lines) - _TEXT_LINES} more lines"
+
+
+def short(value: Any, chars: int = _VALUE_CHARS) -> str:
+    """A value as JSON in one line, cut."""
+    text = json.dumps(thaw(value) if isinstance(value, Record | Vector) else value, ensure_ascii=False, default=str)
+    return textwrap.shorten(text, chars, placeholder="…") if len(text) > chars else text
+
+
+def _usage(usage: Usage) -> str:
+    calls = f"{usage.calls} call{'' if usage.calls == 1 else 's'}"
+    cached = f", {usage.cache_read_tokens:,} from the cache" if usage.cache_read_tokens else ""
+    return f"{usage.input_tokens:,} in{cached}, {usage.output_tokens:,} out, {calls}"
+
+
+# ---------------------------------------------------------------- a run on one page
+
+
+def print_overview(told: Overview) -> None:
+    """A run, line by line."""
+    paint = Painter(sys.stdout)
+    record = told.record
+    print(paint(visible_line(f"run {record.run}"), "bold"))
+    outcome = told.outcome if told.process is None else f"at work in process {told.process}"
+    rows = [
+        ("task", record.task),
+        ("agent", record.agent or "(under the arbiter)"),
+        ("asked", f"{record.settings.provider} {record.settings.scenario or record.settings.model or ''}"),
+        ("folder", str(record.settings.workspace)),
+        ("outcome", outcome),
+        ("stands in", " ".join(told.state[1:] or told.state) or "-"),
+    ]
+    if told.problem is not None:
+        rows.append(("damaged", told.problem))
+    if told.lost is not None:
+        rows.append(("older", f"its journal ends at step {told.lost.last}, and the files are of a later one"))
+    if record.report is not None and record.report.get("summary"):
+        rows.append(("summary", str(record.report["summary"])))
+    if record.parent is not None:
+        rows.append(("fork of", f"{record.parent.run}@{record.parent.step}"))
+    rows += [("fork", f"{run} from step {step}") for run, step in told.forks]
+    rows += [("rewound", f"to step {step}, in row {row}") for row, step in record.rewinds]
+    if record.continues:
+        rows.append(("continues", record.continues))
+    rows.append(("recorded", f"{told.steps} steps, {told.snapshots} snapshots"))
+    rows += [("used", f"{model}: {_usage(usage)}") for model, usage in told.usage.items()]
+    for name, text in rows:
+        first, *more = visible(text).split("\n")
+        print(f"{paint(f'{name:<10}', 'dim')}{first}")
+        for line in more[:_TEXT_LINES]:
+            print(f"{'':<10}{line}")
+    if told.changes:
+        print(paint(f"{len(told.changes)} files changed:", "bold"))
+        for change in told.changes:
+            print(f"  {visible_line(file_line(change))}")

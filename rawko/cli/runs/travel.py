@@ -1,0 +1,311 @@
+"""`diff`, `rewind`, `fork`, `branch`, `replay` and `resume --dry-run`: between the steps of recorded runs."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from rawko.app.run.resume import ResumePlan, plan_resume
+from rawko.app.time_travel.branch import Branched, branch
+from rawko.app.time_travel.compare import PARTS, Difference, FieldChange, compare
+from rawko.app.time_travel.conversation import Said, text_of
+from rawko.app.time_travel.fork import Changes, Forked, fork
+from rawko.app.time_travel.recorded_run import LAST, Address
+from rawko.app.time_travel.replay import Verified, verify
+from rawko.app.time_travel.rewind import REWOUND, Rewound, rewind
+from rawko.cli.interrupts import KILLED, tidying
+from rawko.cli.output import Painter, complain, exact_line, nobody_reads, visible, visible_json, visible_line
+from rawko.cli.runs.history import tell_finished, tell_lost
+from rawko.cli.runs.show import file_line, short
+from rawko.cli.settings import settings_here
+from rawko.cli.summary import diff_style
+from rawko.cli.trust.question import judge as person
+from rawko.config import ConfigError, Settings
+from rawko.trust.project import Judge, never
+
+DIFFERENT = 1
+
+
+class _Told(Protocol):
+    def to_json(self) -> dict[str, object]: ...
+
+
+Result = TypeVar("Result", bound=_Told)
+
+
+def _carry_out(
+    do: Callable[[Settings], Awaitable[Result]],
+    tell: Callable[[Result], None],
+    *,
+    as_json: bool,
+    judge: Judge = never,
+    bindings: str | None = None,
+) -> Result | int:
+    """Do something in the current folder and tell what came of it; the exit code where it cannot be done."""
+    try:
+        with tidying():
+            told = asyncio.run(_awaited(do(settings_here(judge=judge, bindings=bindings))))
+        if as_json:
+            print(visible_json(told.to_json()))
+        else:
+            tell(told)
+    except ConfigError as error:
+        return complain(str(error))
+    except KeyboardInterrupt:
+        print("rawko: interrupted", file=sys.stderr)
+        return KILLED
+    except BrokenPipeError:
+        return nobody_reads()
+    return told
+
+
+async def _awaited(work: Awaitable[Result]) -> Result:
+    return await work
+
+
+def _code(result: object) -> int:
+    return result if isinstance(result, int) else 0
+
+
+# ---------------------------------------------------------------- diff
+
+
+def diff_command(
+    run: str, places: Sequence[str], parts: Sequence[str], *, as_json: bool, bindings: str | None = None
+) -> int:
+    """What lies between two steps."""
+
+    async def do(current: Settings) -> Difference:
+        before, after = _sides(run, places)
+        for name in dict.fromkeys((before.run, after.run)):
+            await tell_finished(name, current)
+            await tell_lost(name, current)
+        return await compare(before, after, current, parts or PARTS)
+
+    return _code(_carry_out(do, _print_difference, as_json=as_json, bindings=bindings))
+
+
+def _sides(run: str, places: Sequence[str]) -> tuple[Address, Address]:
+    """The two places that the command line names; the second is the latest step, if it names none."""
+    first = Address.parse(run)
+    rest = list(places)
+    if first.place is None:
+        if not rest:
+            raise ConfigError(f"diff needs two steps: rawko diff {first.run} A B, or rawko diff {first.run}@A RUN2@B")
+        first = _place(first.run, rest.pop(0))
+    second = _place(first.run, rest.pop(0)) if rest else Address(first.run, LAST)
+    if rest:
+        raise ConfigError(f"diff compares two steps; {rest[0]!r} is one too many")
+    return first, second
+
+
+def _place(run: str, text: str) -> Address:
+    return Address.parse(text) if "@" in text else Address(run, text)
+
+
+def _print_difference(told: Difference) -> None:
+    paint = Painter(sys.stdout)
+    print(paint(visible_line(f"{told.before} → {told.after}"), "bold"))
+    if told.files is not None:
+        print(paint(f"\nfiles: {len(told.files)} changed" if told.files else "\nfiles: the same", "bold"))
+        for change in told.files:
+            print(f"  {visible_line(file_line(change))}")
+        for line in told.diff.removesuffix("\n").split("\n") if told.diff else ():
+            print(paint(visible(line), *diff_style(line)))
+    if told.conversation is not None:
+        print(paint("\nconversation" if told.conversation else "\nconversation: the same", "bold"))
+        for kind, said in told.conversation:
+            for line in _said_lines(said, "+" if kind == "added" else "-"):
+                print(paint(visible(line), "green" if kind == "added" else "red"))
+    if told.fields is not None:
+        _print_machine(told, told.fields, paint)
+
+
+def _said_lines(said: Said, sign: str) -> Iterator[str]:
+    role = said.message.get("role")
+    who = f"{said.agent} " if said.agent else ""
+    lines = text_of(said.message).split("\n")
+    yield f"{sign} {who}{role}: {lines[0]}"
+    yield from (f"{sign}     {line}" for line in lines[1:])
+
+
+def _print_machine(told: Difference, fields: Sequence[FieldChange], paint: Painter) -> None:
+    states = _states(told)
+    print(paint("\nmachine" if fields or states else "\nmachine: the same", "bold"))
+    for line in (*states, *(line for change in fields for line in _field_lines(change))):
+        print(f"  {visible_line(line)}")
+
+
+def _states(told: Difference) -> list[str]:
+    before, after = told.before.configuration, told.after.configuration
+    found = []
+    for actor in sorted(before.keys() | after.keys()):
+        left, right = (" ".join(side.get(actor, ())[1:]) or "-" for side in (before, after))
+        if left != right:
+            found.append(f"{actor}  {left} → {right}")
+    return found
+
+
+def _field_lines(change: FieldChange) -> Iterator[str]:
+    name = f"{change.actor}  {change.name}"
+    if change.added is not None:
+        yield f"{name}  +{len(change.added)}"
+        yield from (f"    + {short(item)}" for item in change.added[:5])
+    else:
+        yield f"{name}  {short(change.before, 70)} → {short(change.after, 70)}"
+
+
+# ---------------------------------------------------------------- rewind, fork, branch, replay
+
+
+def rewind_command(address: str, *, files_only: bool, as_json: bool, is_trusted: bool = False) -> int:
+    """Set a run back."""
+
+    async def do(current: Settings) -> Rewound:
+        place = Address.parse(address)
+        if place.place is None:
+            raise ConfigError(f"rewind needs a step: rawko rewind {place.run}@K (see `rawko log {place.run}`)")
+        await tell_finished(place.run, current)
+        await tell_lost(place.run, current)
+        return await rewind(place, current, files_only=files_only)
+
+    return _code(_carry_out(do, _print_rewound, as_json=as_json, judge=person(is_granted=is_trusted)))
+
+
+def _print_rewound(told: Rewound) -> None:
+    paint = Painter(sys.stdout)
+    where = f"to step {told.step}" if told.step else "to a snapshot"
+    what = f"run {told.run} is back {where}" if told.state else f"the files of run {told.run} are back {where}"
+    states = " ".join(told.state[1:] or told.state)
+    print(paint(visible_line(what), "bold") + (f", in {visible_line(states)}" if states else ""))
+    print(f"{len(told.changes)} file{'' if len(told.changes) == 1 else 's'} changed on disk")
+    for change in told.changes:
+        print(f"  {visible_line(file_line(change))}")
+    if told.is_edited:
+        kept = told.safety.commit[:12]
+        note = f"edits that were in no snapshot are kept: rawko rewind {told.run}@{kept} --files brings them back"
+        print(paint(visible_line(note), "yellow"))
+    if told.state:
+        print(visible_line(f"what came after it is kept: rawko rewind {told.run}@{told.came_from} brings it back"))
+        if told.outcome == REWOUND:
+            print(visible_line(f"go on from here with: rawko resume {told.run}"))
+
+
+def fork_command(
+    address: str,
+    task: str | None,
+    agent: str | None,
+    model: str | None,
+    into: Path | None,
+    *,
+    as_json: bool,
+    is_trusted: bool = False,
+) -> int:
+    """Make a run of its own."""
+
+    async def do(current: Settings) -> Forked:
+        place = Address.parse(address)
+        await tell_finished(place.run, current)
+        await tell_lost(place.run, current)
+        return await fork(place, current, Changes(task, agent, model), into=into)
+
+    return _code(_carry_out(do, _print_forked, as_json=as_json, judge=person(is_granted=is_trusted)))
+
+
+def _print_forked(told: Forked) -> None:
+    what = f"run {told.run} is a fork of {told.parent.run}@{told.parent.step}"
+    print(Painter(sys.stdout)(visible_line(what), "bold"))
+    print(visible_line(f"its folder: {told.folder}"))
+    print(visible_line(f"go on with: rawko resume {told.run}"))
+
+
+def branch_command(
+    address: str, name: str, message: str | None, *, is_forced: bool, as_json: bool, is_trusted: bool = False
+) -> int:
+    """Write a branch."""
+
+    async def do(current: Settings) -> Branched:
+        place = Address.parse(address)
+        await tell_finished(place.run, current)
+        await tell_lost(place.run, current)
+        return await branch(place, name, current, is_forced=is_forced, message=message)
+
+    return _code(_carry_out(do, _print_branched, as_json=as_json, judge=person(is_granted=is_trusted)))
+
+
+def _print_branched(told: Branched) -> None:
+    base = f", on top of {told.base[:7]}" if told.base else ""
+    count = f"{len(told.files)} file{'' if len(told.files) == 1 else 's'}"
+    print(Painter(sys.stdout)(visible_line(f"branch {told.name} is at {told.commit[:7]}{base}: {count}"), "bold"))
+    for path in told.files:
+        print(f"  {visible_line(path)}")
+    print(visible_line(f"look at it with: git show {told.name}"))
+
+
+def replay_command(address: str, *, as_json: bool, is_trusted: bool = False) -> int:
+    """Verify a recorded run; exit 1 where it does not come out as recorded."""
+
+    async def do(current: Settings) -> Verified:
+        place = Address.parse(address)
+        await tell_finished(place.run, current)
+        return await verify(place, current)
+
+    told = _carry_out(do, _print_verified, as_json=as_json, judge=person(is_granted=is_trusted))
+    if isinstance(told, Verified):
+        return 0 if told.is_identical else DIFFERENT
+    return told
+
+
+def _print_verified(told: Verified) -> None:
+    paint = Painter(sys.stdout)
+    if told.is_identical:
+        print(paint("identical", "green") + f": {told.steps} steps replayed, no model asked, no tool run")
+    else:
+        print(paint("different", "red") + f" at step {told.step}, after {told.steps} identical ones")
+        print(visible_line(f"  {told.problem}"))
+
+
+# ---------------------------------------------------------------- resume --dry-run
+
+
+def dry_run_command(run: str, workspace: Path | None, *, as_json: bool, is_trusted: bool = False) -> int:
+    """Say what a resume would do; exit 2 where it would be refused."""
+
+    async def do(current: Settings) -> ResumePlan:
+        return await plan_resume(run, current, workspace=workspace)
+
+    told = _carry_out(do, _print_plan, as_json=as_json, judge=person(is_granted=is_trusted))
+    if isinstance(told, ResumePlan):
+        return 2 if told.problems else 0
+    return told
+
+
+def _print_plan(told: ResumePlan) -> None:
+    paint = Painter(sys.stdout)
+    states = " ".join(told.state[1:] or told.state)
+    where = f", in {states}" if states else ""
+    print(paint(visible_line(f"run {told.run} ({told.outcome}) stands at step {told.step}{where}"), "bold"))
+    for name, text in (told.charts or {}).items():
+        print(f"chart     {visible_line(name)} {visible_line(text[:12])}")
+    for agent, tools in (told.tools or {}).items():
+        print(visible_line(f"tools     {agent}: {', '.join(tools)}"))
+    for restart in told.restarts:
+        print(visible_line(f"at work   {restart.actor}/{restart.id} ({restart.src}) {restart.what}"))
+    if told.question is not None:
+        print(exact_line(f"asks      {told.question.get('text')}"))
+    if told.lost is not None:
+        print(f"older     the journal ends at step {told.step}, and the run had come further; the files go back to it")
+    if told.edits:
+        fate = "would be set back, and kept as a snapshot" if told.is_reset else "are kept as a snapshot, and stay"
+        print(f"edited    since the last snapshot; these {fate}:")
+        for change in told.edits:
+            print(f"            {visible_line(file_line(change))}")
+    elif told.state:
+        print("edited    nothing since the last snapshot")
+    for problem in told.problems:
+        print(paint(visible(f"refused   {problem}"), "red"))
+    if not told.problems:
+        print(paint("nothing was touched; without --dry-run it would go on", "green"))

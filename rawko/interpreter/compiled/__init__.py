@@ -1,0 +1,1 @@
+"""What is worked out once per chart and bindings: structure, functions, tables, plans. It holds no machine's state."""

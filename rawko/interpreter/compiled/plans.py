@@ -1,0 +1,296 @@
+"""What a set of transitions does, worked out once: exits, actions, entries, done events and the next configuration.
+
+The words are SCXML's (domain, exit set, entry set); the domain is XState's: the least common ancestor of any kind.
+A plan depends on the configuration, the chosen transitions and the history records that it consults, on nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from rawko.interpreter.compiled.structure import Structure
+
+Configuration: TypeAlias = frozenset[int]
+History: TypeAlias = Mapping[int, tuple[int, ...]]
+"""Records by history state: atomic descendants (deep) or active children (shallow), in document order."""
+Recall: TypeAlias = Callable[[int], tuple[int, ...] | None]
+_Step: TypeAlias = "Callable[[int, int], list[_Task]]"
+_Task: TypeAlias = "tuple[_Step, int, int]"
+"""A method of `_EntrySet`, the state that it looks at, and the domain above which it does not look."""
+
+
+class Entry(NamedTuple):
+    """One state to enter.
+
+    Attributes:
+        is_default: Entered by default, also by a history state without a record or a memory: its initial's actions run.
+        history: The history state inside it whose default was taken, or -1.
+        done: Events that its being final completes: (name, final state whose output it carries or -1).
+    """
+
+    state: int
+    is_default: bool
+    history: int
+    done: tuple[tuple[str, int], ...]
+
+
+class Outline(NamedTuple):
+    """A plan without code: which states and transitions, in which order."""
+
+    exits: tuple[int, ...]
+    transitions: tuple[int, ...]
+    entries: tuple[Entry, ...]
+    writes: tuple[tuple[int, tuple[int, ...]], ...]
+    configuration: Configuration
+    finished_by: int
+    """The final state that finishes the machine; -1: it goes on."""
+
+
+@dataclass(slots=True)
+class _EntrySet:
+    """States to enter, gathered as SCXML's computeEntrySet does.
+
+    What is to be looked at next lies on a stack, not in Python's calls: charts may nest deeper than those.
+    """
+
+    structure: Structure
+    recall: Recall
+    states: set[int] = field(default_factory=set)
+    defaults: set[int] = field(default_factory=set)
+    histories: dict[int, int] = field(default_factory=dict)
+
+    def add_descendants(self, state: int) -> None:
+        """A target, and what is entered inside it by default."""
+        self._gather(self._descendants, state, -1)
+
+    def add_ancestors(self, state: int, domain: int) -> None:
+        """Ancestors of a target below the domain, with the regions that a parallel one among them still lacks."""
+        self._gather(self._ancestors, state, domain)
+
+    def add_regions(self, parallel: int) -> None:
+        """The regions in which nothing is entered so far."""
+        self._gather(self._regions, parallel, -1)
+
+    def _gather(self, step: _Step, state: int, domain: int) -> None:
+        stack = [(step, state, domain)]
+        while stack:
+            step, state, domain = stack.pop()
+            stack += reversed(step(state, domain))
+
+    def _descendants(self, state: int, _: int) -> list[_Task]:
+        structure = self.structure
+        if structure.is_history[state]:
+            return self._remembered(state)
+        self.states.add(state)
+        if structure.is_compound[state]:
+            self.defaults.add(state)
+            return self._led_to(structure.initial[state], state)
+        return self._regions(state, -1) if structure.is_parallel[state] else []
+
+    def _remembered(self, history: int) -> list[_Task]:
+        """What a history state stands for; its parent's initial is taken with its actions."""
+        structure = self.structure
+        parent = structure.parent[history]
+        record = self.recall(history)
+        if record is None:
+            self.histories[parent] = history
+            record = default_targets(structure, history)
+            if not structure.memory[history]:
+                self.defaults.add(parent)
+        return self._led_to(record, parent)
+
+    def _led_to(self, targets: Sequence[int], domain: int) -> list[_Task]:
+        found: list[_Task] = [(self._descendants, target, -1) for target in targets]
+        return found + [(self._ancestors, target, domain) for target in targets]
+
+    def _ancestors(self, state: int, domain: int) -> list[_Task]:
+        structure = self.structure
+        for ancestor in structure.ancestors[state]:
+            if ancestor == domain or not structure.is_inside(ancestor, domain):
+                return []
+            self.states.add(ancestor)
+            if structure.is_parallel[ancestor]:
+                return [*self._regions(ancestor, -1), (self._ancestors, ancestor, domain)]
+        return []
+
+    def _regions(self, parallel: int, _: int) -> list[_Task]:
+        return [(self._region, region, -1) for region in self.structure.children[parallel]]
+
+    def _region(self, region: int, _: int) -> list[_Task]:
+        last = self.structure.last[region]
+        return [] if any(region <= state <= last for state in self.states) else self._descendants(region, -1)
+
+
+def default_targets(structure: Structure, history: int) -> tuple[int, ...]:
+    """Where a history state without a record leads: its memory, else its parent's initial or regions."""
+    if structure.memory[history]:
+        return structure.memory[history]
+    parent = structure.parent[history]
+    return structure.children[parent] if structure.is_parallel[parent] else structure.initial[parent]
+
+
+def effective_targets(structure: Structure, targets: Iterable[int], recall: Recall) -> list[int]:
+    """Targets with every history state replaced by what it stands for."""
+    found: list[int] = []
+    waiting = [*targets][::-1]
+    while waiting:
+        target = waiting.pop()
+        if not structure.is_history[target]:
+            found.append(target)
+            continue
+        record = recall(target)
+        waiting += reversed(default_targets(structure, target) if record is None else record)
+    return found
+
+
+def domain_of(structure: Structure, transition: int, recall: Recall) -> int:
+    """The state inside which a transition exits and enters; -1 for a targetless one."""
+    if not structure.targets[transition]:
+        return -1
+    source = structure.source[transition]
+    targets: Sequence[int] = structure.targets[transition]
+    if structure.has_history:
+        targets = effective_targets(structure, targets, recall)
+    if structure.transitions[transition].internal and all(
+        target == source or structure.is_inside(target, source) for target in targets
+    ):
+        return source
+    for ancestor in structure.ancestors[source]:
+        if all(structure.is_inside(target, ancestor) for target in targets):
+            return ancestor
+    return 0
+
+
+def outline(structure: Structure, configuration: Configuration, chosen: tuple[int, ...], recall: Recall) -> Outline:
+    """What the chosen transitions do, conflicts resolved. `recall` gives the history records of now."""
+    kept: list[tuple[int, int, frozenset[int]]] = []
+    for transition in chosen:
+        domain = domain_of(structure, transition, recall)
+        exits = configuration & structure.inside(domain)
+        beaten = [other for other in kept if not exits.isdisjoint(other[2])]
+        source = structure.source[transition]
+        if all(structure.is_inside(source, structure.source[other]) for other, _, _ in beaten):
+            kept = [other for other in kept if other not in beaten]
+            kept.append((transition, domain, exits))
+    exited = kept[0][2] if len(kept) == 1 else frozenset[int]().union(*(exits for _, _, exits in kept))
+    writes = tuple(_history_writes(structure, configuration, exited)) if structure.has_history else ()
+    written = dict(writes)
+
+    def recall_now(history: int) -> tuple[int, ...] | None:
+        return written[history] if history in written else recall(history)
+
+    entry_set = _EntrySet(structure, recall_now)
+    for transition, domain, _ in kept:
+        targets: Sequence[int] = structure.targets[transition]
+        if structure.has_history and any(structure.is_history[target] for target in targets):
+            domain = domain_of(structure, transition, recall_now)  # with the records written just now
+        for target in structure.targets[transition]:
+            # A leaf's internal transition to itself enters nothing, also where another transition leaves the leaf.
+            if target != domain or structure.children[target]:
+                entry_set.add_descendants(target)
+        if structure.has_history:
+            targets = effective_targets(structure, targets, recall_now)
+        for target in targets:
+            entry_set.add_ancestors(target, domain)
+        if domain >= 0 and structure.is_parallel[domain]:
+            entry_set.add_regions(domain)
+    return _finished(structure, configuration, exited, tuple(t for t, _, _ in kept), entry_set, writes)
+
+
+def initial_outline(structure: Structure) -> Outline:
+    """The entry of the machine's first configuration."""
+    entry_set = _EntrySet(structure, lambda history: None)
+    entry_set.add_descendants(0)
+    return _finished(structure, frozenset(), frozenset(), (), entry_set, ())
+
+
+def _finished(
+    structure: Structure,
+    configuration: Configuration,
+    exited: frozenset[int],
+    transitions: tuple[int, ...],
+    entry_set: _EntrySet,
+    writes: tuple[tuple[int, tuple[int, ...]], ...],
+) -> Outline:
+    staying = configuration - exited
+    entered = sorted(entry_set.states - staying)
+    active = set(staying)
+    completed: set[int] = set()
+    entries: list[Entry] = []
+    finished_by = -1
+    for state in entered:
+        active.add(state)
+        done: list[tuple[str, int]] = []
+        if structure.is_final[state]:
+            is_finished = _complete(structure, state, active, completed, done)
+            if is_finished and finished_by < 0:
+                finished_by = state
+        history = entry_set.histories.get(state, -1)
+        entries.append(Entry(state, state in entry_set.defaults, history, tuple(done)))
+    return Outline(
+        exits=tuple(sorted(exited, reverse=True)),
+        transitions=transitions,
+        entries=tuple(entries),
+        writes=writes,
+        configuration=frozenset(active),
+        finished_by=finished_by,
+    )
+
+
+def _complete(
+    structure: Structure, final: int, active: set[int], completed: set[int], done: list[tuple[str, int]]
+) -> bool:
+    """Collect the done events of an entered final state; whether it finishes the machine.
+
+    The root has none: a machine that has finished takes no event.
+    """
+    parent = structure.parent[final]
+    if parent < 0:
+        return True
+    upward = parent
+    if not structure.is_parallel[parent]:
+        if parent > 0:
+            done.append((f"done.state.{structure.names[parent]}", final))
+        upward = structure.parent[parent]
+    while upward >= 0 and structure.is_parallel[upward]:
+        if upward in completed or not is_complete(structure, upward, active):
+            return False
+        completed.add(upward)
+        if upward > 0:
+            done.append((f"done.state.{structure.names[upward]}", -1))
+        upward = structure.parent[upward]
+    return upward < 0
+
+
+def is_complete(structure: Structure, state: int, active: set[int]) -> bool:
+    """Whether a state has come to its end: a final; a compound with an active final child; a parallel whose
+    regions all are."""
+    if structure.is_final[state]:
+        return state in active
+    if structure.is_parallel[state]:
+        return all(is_complete(structure, region, active) for region in structure.children[state])
+    return any(structure.is_final[child] and child in active for child in structure.children[state])
+
+
+def _history_writes(
+    structure: Structure, configuration: Configuration, exited: frozenset[int]
+) -> Iterable[tuple[int, tuple[int, ...]]]:
+    for state in sorted(exited):
+        for history in structure.histories[state]:
+            if structure.states[history].kind == "deep history":
+                record = [
+                    s
+                    for s in sorted(configuration)
+                    if structure.is_inside(s, state) and not any(c in configuration for c in structure.children[s])
+                ]
+            else:
+                record = [child for child in structure.children[state] if child in configuration]
+            yield history, tuple(record)
+
+
+def describe(structure: Structure, configuration: Configuration) -> tuple[str, ...]:
+    """Names of a configuration as sismic lists them: by depth, then by name."""
+    depth = structure.ancestors
+    return tuple(sorted((structure.names[s] for s in configuration), key=lambda n: (len(depth[structure.index[n]]), n)))

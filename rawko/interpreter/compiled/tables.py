@@ -1,0 +1,249 @@
+"""What a program has worked out so far: who is asked for an event in a configuration, and what a choice does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+
+from rawko.interpreter.compiled.functions import GuardFunction
+from rawko.interpreter.compiled.plans import Configuration, Entry, Outline, describe
+from rawko.interpreter.compiled.structure import Structure
+from rawko.interpreter.data.steps import Receipt
+
+if TYPE_CHECKING:
+    from sismic.model import MetaEvent
+
+    from rawko.chart.definition import Transition
+    from rawko.interpreter.compiled.program import Program
+
+ACTION: Final = 0
+LEAVE: Final = 1
+TIMERS: Final = 2
+INVOKE: Final = 3
+DONE: Final = 4
+CHECK: Final = 5
+Operation: TypeAlias = tuple[int, Any, Any]
+"""(ACTION, CompiledAction, where) (LEAVE, state, (timers cancelled, invocations stopped)) (TIMERS, timers, state)
+(INVOKE, state, -) (DONE, name, output) (CHECK, state name or transition, kind of condition)."""
+
+EventKey: TypeAlias = str | tuple[str, ...] | None
+"""What selection depends on, see `Structure.event_key`; None for eventless transitions."""
+Candidate: TypeAlias = tuple[GuardFunction | None, int]
+Row: TypeAlias = tuple[int, frozenset[int], tuple[Candidate, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The chart element that an action or a condition belongs to, for errors and trusted code."""
+
+    text: str
+    role: str
+    element: int
+
+
+@dataclass(slots=True)
+class Block:
+    """Everything of one exited or entered state, or of one transition."""
+
+    element: int
+    operations: tuple[Operation, ...]
+
+
+_Key = TypeVar("_Key", int, Entry)
+
+
+class Blocks(dict[_Key, Block], Generic[_Key]):
+    """A block for each element, made when a plan first needs it and shared by all plans."""
+
+    def __init__(self, make: Callable[[_Key], Block]) -> None:
+        super().__init__()
+        self._make: Callable[[_Key], Block] = make
+
+    def __missing__(self, element: _Key) -> Block:
+        found: Block = self._make(element)
+        self[element] = found
+        return found
+
+
+class Plan:
+    """An outline with its code.
+
+    Attributes:
+        operations: What there is to run where nobody listens, in order; empty for most transitions.
+        has_code: Trusted Python code runs, of which nobody knows what it changes.
+        is_bound: A contract has a word about something that it leaves, takes or enters.
+        is_still: It changes nothing by itself: it leaves and enters nothing, and no code of its own runs.
+        news: What listeners are told of it, in order: a meta-event, or the transition that was processed; made by
+            whoever tells it first.
+        target: Where it leads; None in a part, as only the whole has one.
+    """
+
+    __slots__ = (
+        "entries",
+        "exits",
+        "finished_by",
+        "has_code",
+        "is_bound",
+        "is_still",
+        "news",
+        "operations",
+        "outline",
+        "structure",
+        "target",
+        "transitions",
+        "writes",
+    )
+
+    def __init__(self, program: Program, drawn: Outline, target: Node | None) -> None:
+        self.target: Node = target  # type: ignore[assignment]  # see above
+        self.structure = program.structure
+        self.outline = drawn
+        self.exits = tuple(map(program.exit_blocks.__getitem__, drawn.exits))
+        self.transitions = tuple(map(program.transition_blocks.__getitem__, drawn.transitions))
+        self.entries = tuple(map(program.entry_blocks.__getitem__, drawn.entries))
+        blocks = self.exits + self.transitions + self.entries
+        self.operations = tuple([operation for block in blocks for operation in block.operations])
+        self.writes = drawn.writes
+        self.finished_by = drawn.finished_by
+        self.has_code = program.has_code and any(
+            kind == ACTION and what.code is not None for kind, what, _ in self.operations
+        )
+        self.is_bound = program.has_contracts and program.binds(drawn)
+        self.is_still = not (drawn.exits or drawn.entries or self.has_code)
+        self.news: tuple[MetaEvent | Transition, ...] | None = None
+        if self.is_bound and program.checks_inline:
+            self.operations = program.checked_operations(self)
+
+    @property
+    def exited(self) -> list[str]:
+        """Names of the states that it leaves, in order."""
+        return [self.structure.names[state] for state in self.outline.exits]
+
+    @property
+    def entered(self) -> list[str]:
+        """Names of the states that it enters, in order."""
+        return [self.structure.names[entry.state] for entry in self.outline.entries]
+
+    def towards(self, target: Node) -> Plan:
+        """The same plan where more states are active, which it does not touch."""
+        plan = Plan.__new__(Plan)
+        plan.target = target
+        plan.structure = self.structure
+        plan.outline = self.outline
+        plan.exits = self.exits
+        plan.transitions = self.transitions
+        plan.entries = self.entries
+        plan.operations = self.operations
+        plan.writes = self.writes
+        plan.finished_by = self.finished_by
+        plan.has_code = self.has_code
+        plan.is_bound = self.is_bound
+        plan.is_still = self.is_still
+        plan.news = self.news
+        return plan
+
+
+class Part:
+    """What one transition does by itself, with the states that it leaves and enters as sets."""
+
+    __slots__ = ("entered", "exited", "plan")
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.exited = frozenset(plan.outline.exits)
+        self.entered = frozenset(entry.state for entry in plan.outline.entries)
+
+
+class HistoryBranch:
+    """Plans of one choice that depend on history records: which record to look at, and where each value leads."""
+
+    __slots__ = ("history", "ways")
+
+    def __init__(self, history: int) -> None:
+        self.history = history
+        self.ways: dict[tuple[int, ...] | None, Plan | HistoryBranch] = {}
+
+
+class Rows:
+    """The candidates of one event, in the order in which they are asked, where a certain set of states is active.
+
+    Attributes:
+        receipt: What the sender is told where no candidate is taken.
+        fixed: The choice, where no guard has a say; else None.
+        paths: With SCXML's selection: for each active leaf, in document order, the rows on its way up, as places in
+            `rows`. None: a state is asked where nothing inside it fires.
+    """
+
+    __slots__ = ("fixed", "paths", "receipt", "rows")
+
+    def __init__(
+        self, rows: tuple[Row, ...], receipt: Receipt, paths: tuple[tuple[int, ...], ...] | None = None
+    ) -> None:
+        self.rows = rows
+        self.receipt = receipt
+        self.paths = paths
+        self.fixed: tuple[int, ...] | None = None
+        if paths is not None:
+            if all(candidates[0][0] is None for _, _, candidates in rows):
+                self.fixed = tuple(dict.fromkeys(rows[path[0]][2][0][1] for path in paths))
+        elif all(candidates[0][0] is None for _, _, candidates in rows):
+            chosen: list[int] = []
+            passed: set[int] = set()
+            for state, ancestors, candidates in rows:
+                if state not in passed:
+                    chosen.append(candidates[0][1])
+                    passed.update(ancestors)
+            self.fixed = tuple(chosen)
+
+
+NO_ROWS = Rows((), Receipt.UNKNOWN)
+"""Of eventless transitions in a chart that has none."""
+
+
+class Node:
+    """One configuration with everything known about it.
+
+    Attributes:
+        rows: By event key.
+        plans: By the transitions chosen.
+        plain: By event key, for events without guards: the plan, if it just goes from one stable configuration to
+            another (no code, no timers, no history to look up, nothing eventless to follow: such a step cannot fail);
+            None if that has been found not to be so.
+        generation: Of the program's tables, see `Program.node`.
+    """
+
+    __slots__ = ("_names", "_names_set", "_structure", "configuration", "generation", "plain", "plans", "rows")
+
+    def __init__(self, structure: Structure, configuration: Configuration, generation: int) -> None:
+        self.configuration = configuration
+        self.generation = generation
+        self._structure = structure
+        self._names: tuple[str, ...] | None = None
+        self._names_set: frozenset[str] | None = None
+        self.rows: dict[EventKey, Rows] = {}
+        self.plans: dict[tuple[int, ...], Plan | HistoryBranch] = {}
+        self.plain: dict[EventKey, Plan | None] = {}
+
+    def forget(self) -> None:
+        """Know nothing but the configuration."""
+        self.rows.clear()
+        self.plans.clear()
+        self.plain.clear()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Active states by depth and name, as sismic lists them."""
+        if self._names is None:
+            self._names = describe(self._structure, self.configuration)
+        return self._names
+
+    @property
+    def names_set(self) -> frozenset[str]:
+        """Names of the active states."""
+        if self._names_set is None:
+            self._names_set = frozenset(self._structure.names[s] for s in self.configuration)
+        return self._names_set
+
+    def __repr__(self) -> str:
+        return f"Node({', '.join(self.names)})"

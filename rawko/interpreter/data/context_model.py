@@ -1,0 +1,250 @@
+"""The context of a machine against its model: input validated, defaults overlaid, every assignment checked.
+
+The model is a pydantic class that the chart names under `context:`; pydantic is loaded only where there is one.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from math import isfinite
+from types import UnionType
+from typing import Any, TypeAlias, Union, get_args, get_origin
+from weakref import WeakKeyDictionary
+
+from rawko.interpreter.data.values import (
+    MAX_DEPTH,
+    TOO_LONG,
+    TOO_LOW,
+    Record,
+    Vector,
+    checked_by,
+    freeze,
+    thaw,
+    was_checked_by,
+)
+from rawko.interpreter.errors import ContextError, NotJsonError, shown
+
+_PLAIN = frozenset({str, bool, type(None)})
+_HARMLESS = frozenset({str, bool, type(None), int})
+_TEXTS = frozenset({str})
+_MANY = (list, tuple, set, frozenset)
+
+Gate: TypeAlias = Callable[[Any], Any]
+"""Takes a value for a field, gives it checked and frozen; raises ContextError, or NotJsonError."""
+
+
+class ContextModel:
+    """Checks values of context fields; one per model class.
+
+    Source: C-26, C-27.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self._fields: Mapping[str, Any] = model.model_fields
+        self._gates: dict[str, Gate] = {}
+        self._item_gates: dict[str, Gate] = {}
+
+    def initial(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The first context: defaults overlaid by the input; None means default (C-27).
+
+        Raises:
+            ContextError: An unknown key, or a value that the model refuses.
+        """
+        for name in given:
+            self._require(name)
+        values = {name: thaw(value) for name, value in given.items() if value is not None}
+        try:
+            model = self._model.model_validate(values)
+            dumped = model.model_dump(mode="json")
+            lost = non_finite(model.model_dump()) if has_none(dumped) else None
+        except ValueError as error:
+            raise ContextError(f"input against {self._model.__name__}: {_first_line(error)}") from error
+        if lost is not None:
+            raise NotJsonError("input", lost, "a finite number")
+        frozen: dict[str, Any] = {name: freeze(value, name) for name, value in dumped.items()}
+        return frozen
+
+    def field(self, name: str, value: Any) -> Any:
+        """A value for a field, checked and frozen.
+
+        Raises:
+            ContextError: The model has no such field, or refuses the value.
+        """
+        gate = self._gates.get(name)
+        if gate is None:
+            self._require(name)
+            gate = self._gates[name] = self._gate(name, self._annotation(name))
+        return gate(value)
+
+    def item(self, name: str, value: Any) -> Any:
+        """One more item of a list field, checked and frozen: the whole list is never looked at."""
+        gate = self._item_gates.get(name)
+        if gate is None:
+            self._require(name)
+            gate = self._item_gates[name] = self._gate(name, _item_type(self._fields[name].annotation))
+        return gate(value)
+
+    def _require(self, name: str) -> None:
+        if name not in self._fields:
+            near = difflib.get_close_matches(name, list(self._fields), 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            fields = ", ".join(repr(field) for field in self._fields)
+            raise ContextError(f"context has no field {name!r}{hint} fields: {fields}", field=name)
+
+    def _annotation(self, name: str) -> Any:
+        from typing import Annotated
+
+        info = self._fields[name]
+        return Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
+
+    def _gate(self, name: str, annotation: Any) -> Gate:
+        from pydantic import TypeAdapter
+
+        adapter = TypeAdapter(annotation)
+        validate, dump = adapter.validator.validate_python, adapter.serializer.to_python
+
+        def check(value: Any) -> Any:
+            kind = type(value)
+            try:
+                taken = validate(value if kind in _PLAIN or kind is int else thaw(value))
+                kind = type(taken)
+                if kind in _PLAIN or (kind is int and TOO_LOW < taken < TOO_LONG):  # as JSON it is what it is
+                    return taken
+                dumped = dump(taken, mode="json")
+                lost = non_finite(dump(taken)) if has_none(dumped) else None
+            except RecursionError:
+                raise NotJsonError(name, ..., f"at most {MAX_DEPTH} levels of nesting") from None
+            except ValueError as error:
+                raise ContextError(f"context field {name!r}: {_first_line(error)}", field=name) from error
+            if lost is not None:  # pydantic writes it as null
+                raise NotJsonError(name, lost, "a finite number")
+            return freeze(dumped, name)
+
+        if (model := _model_in(annotation)) is not None:
+            return lambda value: value if was_checked_by(model, value) else check(value)
+        if annotation in (dict[str, Any], Mapping[str, Any]):
+            return lambda value: _object(value, name, check)
+        if annotation in (list[str], tuple[str, ...]):
+            return lambda value: _texts(value, check)
+        return check
+
+
+def checked(model: Any, value: Any, where: str) -> Record:
+    """A value as JSON that the model has checked; a field of that model takes it without a second look.
+
+    Args:
+        model: A pydantic class whose fields are all JSON.
+        value: Data; an instance of the model is checked as data, too, as not every way to make one does it.
+
+    Raises:
+        pydantic.ValidationError: The model refuses it.
+        NotJsonError: It is not JSON.
+    """
+    given = value.model_dump(warnings=False) if isinstance(value, model) else value
+    record = freeze(model.model_validate(given).model_dump(), where)
+    assert isinstance(record, Record)
+    return checked_by(model, record)
+
+
+def _model_in(annotation: Any) -> Any:
+    """M where the annotation is M or `M | None`, M being a pydantic class."""
+    if get_origin(annotation) in (Union, UnionType):
+        parts = [part for part in get_args(annotation) if part is not type(None)]
+        annotation = parts[0] if len(parts) == 1 else None
+    return annotation if hasattr(annotation, "model_validate") else None
+
+
+def _object(value: Any, name: str, check: Gate) -> Any:
+    """A JSON object, whatever is in it: what is frozen, or can be, needs no model to say so."""
+    if type(value) is Record:
+        return value
+    if type(value) is dict:
+        try:
+            return freeze(value, name)
+        except NotJsonError:  # the model knows more kinds of values, and says what is wrong with others
+            pass
+    return check(value)
+
+
+def _texts(value: Any, check: Gate) -> Any:
+    """A list of texts: looked at once, and not taken apart."""
+    if type(value) in (list, tuple, Vector) and _TEXTS.issuperset(map(type, value)):
+        return value if type(value) is Vector else Vector(list(value))
+    return check(value)
+
+
+def _item_type(annotation: Any) -> Any:
+    """The item type of list[X], tuple[X, ...], or of one of these in a union."""
+    if get_origin(annotation) in (list, tuple):
+        arguments = get_args(annotation)
+        return arguments[0] if arguments else Any
+    for part in get_args(annotation):
+        if get_origin(part) in (list, tuple):
+            return _item_type(part)
+    return Any
+
+
+def has_none(dumped: Any) -> bool:
+    """Whether there is a null somewhere in what pydantic gave as JSON."""
+    if dumped is None:
+        return True
+    if not isinstance(dumped, (dict, list)):
+        return False
+    parts = dumped.values() if isinstance(dumped, dict) else dumped
+    if None in parts:
+        return True
+    return any(has_none(part) for part in parts if type(part) not in _PLAIN)
+
+
+def non_finite(value: Any) -> float | None:
+    """A number in Python data that JSON has no word for."""
+    if isinstance(value, float):
+        return None if isfinite(value) else value
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, _MANY) else ()
+    for part in parts:
+        kind = type(part)
+        if kind not in _HARMLESS and (found := non_finite(part)) is not None:
+            return found
+    return None
+
+
+def _first_line(error: ValueError) -> str:
+    errors = getattr(error, "errors", None)
+    if errors is None:
+        return str(error)
+    first = errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return f"{place + ': ' if place else ''}{first['msg']}, found {shown(first['input'])}"
+
+
+_MODELS: WeakKeyDictionary[Any, ContextModel] = WeakKeyDictionary()
+
+
+def context_model(model: Any) -> ContextModel:
+    """The checker of a model class, made once."""
+    found = _MODELS.get(model)
+    if found is None:
+        found = _MODELS[model] = ContextModel(model)
+    return found
+
+
+class FreeContext:
+    """Without a model: any field, any JSON value."""
+
+    @staticmethod
+    def initial(given: Mapping[str, Any]) -> dict[str, Any]:
+        """The input itself, which is frozen."""
+        return dict(given.items())
+
+    @staticmethod
+    def field(name: str, value: Any) -> Any:
+        return freeze(value, name)
+
+    @staticmethod
+    def item(name: str, value: Any) -> Any:
+        return freeze(value, f"{name}[]")
+
+
+FREE = FreeContext()

@@ -1,0 +1,94 @@
+"""Events: sismic's, with the time at which the machine consumed them.
+
+Payload fields read as attributes (`event.output`); names that the class uses itself (`name`, `data`, `at_ms`)
+are read by key: `event.data["name"]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sismic.model import Event as SismicEvent
+from sismic.model import InternalEvent as SismicInternalEvent
+
+from rawko.interpreter.data.values import exact_text
+
+INIT = "rawko.init"
+"""Name of the event that code sees while the machine enters its first configuration."""
+
+ENVELOPE = "_scxml"
+"""Payload field with what SCXML says of an event beside its data: sendid, origin, or data that is no object."""
+
+
+class Event(SismicEvent):
+    """Something that happened.
+
+    Attributes:
+        name: `UPPER_SNAKE` for a machine's own events; `done.state.x`, `done.invoke.x`, `error.invoke.x`,
+            `error.execution` and `after.x.0` come from the interpreter.
+        data: The payload.
+        at_ms: Epoch milliseconds of the interpreter's clock in the macrostep that consumes the event: the only
+            time that guards and actions see. 0 before.
+    """
+
+    __slots__ = ("at_ms",)
+    at_ms: int
+
+    def __init__(self, name: str, /, **data: Any) -> None:
+        self.name = name
+        self.data = data
+        self.at_ms = 0
+
+    def __getattr__(self, attribute: str) -> Any:
+        try:
+            return self.data[attribute]
+        except KeyError:
+            raise AttributeError(
+                f"event {self.name!r} has no field {attribute!r}; fields: {', '.join(map(repr, self.data)) or 'none'}"
+            ) from None
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.name, self.data, self.at_ms
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.name, self.data, self.at_ms = state
+
+
+class InternalEvent(Event, SismicInternalEvent):
+    """An event that the machine raised itself; consumed before any external one."""
+
+    __slots__ = ()
+
+
+class InvocationEvent(Event):
+    """An event from an invoked actor; dropped if that invocation has ended meanwhile.
+
+    Attributes:
+        id, number: Of the invocation.
+        is_end: The actor ends with it (`done.invoke.<id>`, `error.invoke.<id>`).
+    """
+
+    __slots__ = ("id", "is_end", "number")
+    id: str
+    number: int
+    is_end: bool
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.name, self.data, self.at_ms, self.id, self.number, self.is_end
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.name, self.data, self.at_ms, self.id, self.number, self.is_end = state
+
+
+def make_event(name: str, data: Mapping[str, Any], kind: type[Event] = Event) -> Event:
+    """An event with any payload, also with fields that are called `name` or `data`.
+
+    Raises:
+        NotJsonError: The name is no text.
+    """
+    event = kind.__new__(kind)
+    event.name = name if name.__class__ is str else exact_text(name, "event")
+    event.data = dict(data)
+    event.at_ms = 0
+    return event

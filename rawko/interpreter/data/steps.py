@@ -1,0 +1,138 @@
+"""What a macrostep did: sismic's MacroStep and MicroStep, with the receipt, the updates and the effects as data."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from sismic.model import MacroStep, Transition
+from sismic.model import MicroStep as SismicMicroStep
+
+from rawko.interpreter.data.effects import Effect
+from rawko.interpreter.data.updates import Update
+
+if TYPE_CHECKING:
+    from rawko.interpreter.compiled.program import Node, Plan
+    from rawko.interpreter.data.events import Event
+
+
+class Receipt(Enum):
+    """What became of an event."""
+
+    TAKEN = "taken"
+    DENIED = "denied by guard"
+    NOT_HANDLED = "not handled in this state"
+    UNKNOWN = "unknown event"
+    FAILED = "failed, and error.execution was processed instead"
+    DONE = "machine is done"
+
+    @property
+    def is_taken(self) -> bool:
+        return self is Receipt.TAKEN
+
+
+class MicroStep(SismicMicroStep):
+    """One set of transitions taken together.
+
+    Attributes:
+        transitions: All of the set, in sismic's model; `transition` is the first.
+        event: The event that triggered it; None for eventless transitions.
+        indexes: Of the transitions in the chart, whatever their number.
+        entered_states, exited_states: In the order in which it happened.
+        sent_events: What its code sent or raised.
+    """
+
+    # What can be read from the plan is read from it when somebody asks: most steps are never looked at.
+    __slots__ = ("_plan",)
+
+    def __init__(self, plan: Plan | None, event: Event | None, sent_events: list[Any]) -> None:
+        self._plan = plan
+        self.event = event
+        self.sent_events = sent_events
+
+    @property
+    def transitions(self) -> list[Transition]:
+        plan, event = self._plan, self.event
+        if plan is None:
+            return []
+        name = None if event is None else event.name
+        return [plan.structure.sismic_transition(t, name) for t in plan.outline.transitions]
+
+    @property
+    def indexes(self) -> tuple[int, ...]:
+        return () if self._plan is None else tuple(self._plan.outline.transitions)
+
+    @property
+    def transition(self) -> Transition | None:  # type: ignore[override]
+        plan, event = self._plan, self.event
+        if plan is None or not plan.outline.transitions:
+            return None
+        return plan.structure.sismic_transition(plan.outline.transitions[0], None if event is None else event.name)
+
+    @property
+    def entered_states(self) -> list[str]:  # type: ignore[override]
+        return [] if self._plan is None else self._plan.entered
+
+    @property
+    def exited_states(self) -> list[str]:  # type: ignore[override]
+        return [] if self._plan is None else self._plan.exited
+
+
+class Step(MacroStep):
+    """One macrostep, from one stable configuration to the next.
+
+    Attributes:
+        receipt: What became of the event; None where there was none (the start, eventless steps).
+        updates: Changes of the context, in order, with frozen values.
+        effects: What the runtime must do now, in order.
+        following: Macrosteps that ran after this one within the same `send`, for events the machine sent itself.
+    """
+
+    __slots__ = ("_node", "effects", "following", "receipt", "updates")
+
+    if TYPE_CHECKING:  # sismic's own, which has no types for those who embed us
+
+        @property
+        def event(self) -> Event | None: ...
+
+        @property
+        def time(self) -> float: ...
+
+        @property
+        def entered_states(self) -> list[str]: ...
+
+        @property
+        def exited_states(self) -> list[str]: ...
+
+        @property
+        def transitions(self) -> list[Transition]: ...
+
+        @property
+        def sent_events(self) -> list[Any]: ...
+
+    def __init__(
+        self,
+        time: float,
+        steps: list[Any],
+        receipt: Receipt | None = None,
+        updates: tuple[Update, ...] = (),
+        effects: tuple[Effect, ...] = (),
+        node: Node | None = None,
+    ) -> None:
+        self._time = time
+        self._steps = steps
+        self.receipt = receipt
+        self.updates = updates
+        self.effects = effects
+        self.following: tuple[Step, ...] = ()
+        self._node = node
+
+    @property
+    def steps(self) -> list[MicroStep]:  # type: ignore[override]
+        """The microsteps, in order."""
+        return self._steps  # type: ignore[return-value]  # nothing else is ever put there
+
+    @property
+    def configuration(self) -> tuple[str, ...]:
+        """Active states at the end, by depth and name."""
+        return () if self._node is None else self._node.names

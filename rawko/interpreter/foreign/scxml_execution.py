@@ -1,0 +1,141 @@
+"""Runs the code of a chart in SCXML's Python data model, for one interpreter whose chart is trusted."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rawko.chart.definition import Chart, CodeGuard
+from rawko.interpreter.compiled.functions import CompiledAction
+from rawko.interpreter.compiled.program import Where
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.values import Record
+from rawko.interpreter.foreign.scxml_data_model import DataModel
+from rawko.interpreter.foreign.scxml_values import revived
+from rawko.interpreter.running.instrumentation import Observation
+from rawko.interpreter.running.transaction import Failed
+
+if TYPE_CHECKING:
+    from rawko.interpreter.running.core import Core
+
+
+class DataObservation(Observation):
+    """Code, listeners and contracts of an interpreter whose chart has the data model `python`.
+
+    Args:
+        given: First values for variables that the chart declares.
+        session_id: What `_sessionid` says.
+        http_location: Where the machine is reached by HTTP, or None.
+
+    Attributes:
+        is_reachable: Set by the runtime: whether an event could go to a machine. None: nobody knows, all may be.
+    """
+
+    has_evaluator = True
+    has_data_model = True
+
+    def __init__(
+        self,
+        chart: Chart,
+        given: Mapping[str, Any] | None = None,
+        session_id: str = "",
+        http_location: str | None = None,
+    ) -> None:
+        super().__init__()
+        self._chart = chart
+        self._given = given or {}
+        self._session_id = session_id or chart.name
+        self._http_location = http_location
+
+    def attach_to(self, core: Core) -> None:
+        super().attach_to(core)
+        self._codes = [t.guard.code if isinstance(t.guard, CodeGuard) else "" for t in self._chart.transitions]
+        self.model = DataModel(
+            name=self._chart.name,
+            session_id=self._session_id,
+            given=self._given,
+            is_active=self._is_active,
+            apply=lambda update: core._apply(update, core._begin_work()),  # type: ignore[attr-defined]
+            tell=self._tell_error,
+            number=self._next_number,
+            is_reachable=lambda to: self.is_reachable is None or self.is_reachable(to),
+            http_location=self._http_location,
+        )
+        self.model.start(self._chart.preamble)
+
+    def _next_number(self) -> int:
+        self.interpreter._seq += 1
+        return self.interpreter._seq
+
+    def _tell_error(self, where: str, error: Exception) -> None:
+        """An error of code that does not end its block."""
+        interpreter = self.interpreter
+        failed = Failed("action", where, "code", self._chart.position, error)
+        interpreter._raise_error(failed)
+        if not interpreter._is_busy:  # at start: there is no step yet that would take it in
+            interpreter._flush_raised()
+            interpreter._work = None
+
+    def _is_active(self, name: str) -> bool:
+        node = self.interpreter._node
+        if self.live is None and node is None:
+            return False
+        return super()._is_active(name)
+
+    def context(self, fields: Record) -> Mapping[str, Any]:
+        return {name: value for name, value in self.model.names.variables().items() if not callable(value)}
+
+    # ------------------------------------------------------------ code
+
+    def guard(self, transition: int, event: Event | None) -> bool:
+        return bool(self.model.evaluate(self._codes[transition], event or self.interpreter._event))
+
+    def execute(self, action: CompiledAction, where: Where, event: Event) -> None:
+        assert action.code is not None
+        self.model.execute(action.code, event)
+
+    def value(self, code: str, event: Event) -> Any:
+        return self.model.evaluate(code, event)
+
+    def _check(self, element: Any, kind: str, event: Event | None) -> None:
+        for guard, condition in self.conditions.get((element, kind), ()):
+            if condition is None and isinstance(guard, CodeGuard):
+                try:
+                    is_true = self.model.evaluate(guard.code, event or self.interpreter._event)
+                except Exception as error:
+                    raise self._failed(element, kind, guard, error) from error
+                if not is_true:
+                    raise self._failed(element, kind, guard, "the condition does not hold")
+        super()._check(element, kind, event)
+
+    # ------------------------------------------------------------ rollback and snapshots
+
+    def mark(self) -> Any:
+        return {name: _copied(value) for name, value in self.model.names.variables().items()}
+
+    def roll_back(self, marks: Any) -> None:
+        super().roll_back(marks)
+        self._fill({name: _copied(value) for name, value in marks.items()})
+
+    def restored(self, context: Mapping[str, Any], entry: Mapping[str, float], idle: Mapping[str, float]) -> None:
+        """Variables as they were; functions and classes are those that the preamble has made anew."""
+        self.interpreter._internal = None  # errors of the preamble: they were told before
+        kept = {name: value for name, value in self.model.names.variables().items() if callable(value)}
+        self._fill(kept | {name: revived(value) for name, value in context.items()})
+
+    def _fill(self, variables: Mapping[str, Any]) -> None:
+        names = self.model.names
+        for name in names.variables():
+            if name not in variables:
+                del names[name]
+        for name, value in variables.items():
+            names[name] = value
+
+
+def _copied(value: Any) -> Any:
+    """A deep copy where the value allows it; what cannot be copied (modules, locks, open files) is shared."""
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # noqa: BLE001 - foreign classes raise what they like
+        return value

@@ -1,0 +1,296 @@
+"""Python code in charts: run through a sismic evaluator, only where the caller trusts the chart.
+
+The context is the evaluator's own; it is copied at the start of each macrostep, so that a failure undoes what code
+did to it.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sismic.code import Evaluator, PythonEvaluator
+from sismic.model import MetaEvent
+
+from rawko.chart.definition import Action, Chart, CodeAction, CodeGuard
+from rawko.interpreter.compiled.functions import CompiledAction
+from rawko.interpreter.compiled.program import Block, Where
+from rawko.interpreter.compiled.structure import structure_of
+from rawko.interpreter.data.events import Event, InternalEvent, make_event
+from rawko.interpreter.data.values import Record
+from rawko.interpreter.running.instrumentation import Observation
+from rawko.interpreter.running.transaction import Failed
+
+if TYPE_CHECKING:
+    from rawko.interpreter.running.core import Core
+
+
+class TrustedEvaluator(PythonEvaluator):
+    """sismic's Python evaluator, whose entry and exit code also sees the current event."""
+
+    def execute_on_entry(self, state: Any) -> list[Any]:
+        return self._with_event(getattr(state, "on_entry", None))
+
+    def execute_on_exit(self, state: Any) -> list[Any]:
+        return self._with_event(getattr(state, "on_exit", None))
+
+    def _with_event(self, code: str | None) -> list[Any]:
+        if not code:
+            return []
+        return self._execute_code(code, additional_context={"event": self._interpreter._event})  # type: ignore[attr-defined]
+
+
+class TrustedObservation(Observation):
+    """Code, listeners and contracts of an interpreter of a trusted chart."""
+
+    has_evaluator = True
+
+    def __init__(
+        self,
+        chart: Chart,
+        evaluator_klass: Callable[..., Evaluator] | None = None,
+        initial_context: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        lowered = structure_of(chart).lowered
+        self.statechart = lowered.statechart
+        self._klass = evaluator_klass or TrustedEvaluator
+        self._is_foreign = evaluator_klass is not None
+        self._initial = initial_context
+        self._transitions = [group[0] for group in lowered.transitions]
+        self._states = [lowered.statechart.state_for(name) for name in chart.states]
+        self._timed = {
+            t.index: seconds
+            for t in chart.transitions
+            if not t.events and isinstance(t.guard, CodeGuard) and (seconds := timed_calls(t.guard.code))
+        }
+
+    def attach_to(self, core: Core) -> None:
+        super().attach_to(core)
+        interpreter = self.interpreter
+        interpreter._entry_time = {}  # type: ignore[attr-defined]
+        interpreter._idle_time = {}  # type: ignore[attr-defined]
+        interpreter._sent_events = []  # type: ignore[attr-defined]
+        interpreter._statechart = self.statechart  # type: ignore[attr-defined]
+        interpreter._event = make_event("rawko.init", {})
+        self.evaluator = self._klass(interpreter, initial_context=self._initial)
+        interpreter._evaluator = self.evaluator  # type: ignore[attr-defined]
+        assert self.statechart is not None
+        self.evaluator.execute_statechart(self.statechart)
+
+    def _context(self) -> Any:
+        return getattr(self.evaluator, "_context", self.evaluator.context)
+
+    def context(self, fields: Record) -> Mapping[str, Any]:
+        return self.evaluator.context
+
+    # ------------------------------------------------------------ code
+
+    def step_started(self, now: float) -> None:
+        self.interpreter._sent_events = []  # type: ignore[attr-defined]
+        super().step_started(now)
+
+    def guard(self, transition: int, event: Event | None) -> bool:
+        return bool(self.evaluator.evaluate_guard(self._transitions[transition], event or self.interpreter._event))
+
+    def run_entry(self, block: Block) -> None:
+        definition = self.program.structure.states[block.element]
+        if self._is_plain(definition.on_entry):
+            state = self._states[block.element]
+            self._collect(lambda: self.evaluator.execute_on_entry(state), block, "on entry", definition.on_entry)
+        self.interpreter._run(self._rest(block, definition.on_entry))
+
+    def run_exit(self, block: Block) -> None:
+        definition = self.program.structure.states[block.element]
+        if self._is_plain(definition.on_exit):
+            state = self._states[block.element]
+            self._collect(lambda: self.evaluator.execute_on_exit(state), block, "on exit", definition.on_exit)
+        self.interpreter._run(self._rest(block, definition.on_exit))
+
+    def run_action(self, block: Block) -> None:
+        definition = self.program.structure.transitions[block.element]
+        current = self.interpreter._event
+        if self._is_plain(definition.actions):
+            transition = self._transitions[block.element]
+            self._collect(
+                lambda: self.evaluator.execute_action(transition, current), block, "action", definition.actions
+            )
+        self.interpreter._run(self._rest(block, definition.actions))
+
+    def _is_plain(self, actions: tuple[Action, ...]) -> bool:
+        """One piece of code, as sismic knows it; a foreign evaluator is asked where there is none, too."""
+        if not actions:
+            return self._is_foreign
+        return len(actions) == 1 and isinstance(actions[0], CodeAction)
+
+    def _rest(self, block: Block, actions: tuple[Action, ...]) -> tuple[Any, ...]:
+        return block.operations[1:] if actions and self._is_plain(actions) else block.operations
+
+    def _collect(self, run: Callable[[], Any], block: Block, role: str, actions: tuple[Action, ...]) -> None:
+        try:
+            sent = run()
+        except Exception as error:
+            structure = self.program.structure
+            if role == "action":
+                transition = structure.transitions[block.element]
+                where = f"transition {transition.source} -> {', '.join(transition.targets) or '(no target)'}"
+            else:
+                where = f"state {structure.names[block.element]!r} ({role})"
+            position = actions[0].position if actions else None
+            raise Failed("action", where, "code", position, error) from error
+        self._queue(sent)
+
+    def execute(self, action: CompiledAction, where: Where, event: Event) -> None:
+        assert action.code is not None
+        self._queue(self.evaluator._execute_code(action.code, additional_context={"event": event}))
+
+    def value(self, code: str, event: Event) -> Any:
+        return self.evaluator._evaluate_code(code, additional_context={"event": event})
+
+    def _queue(self, sent: Any) -> None:
+        work = self.interpreter._begin_work()
+        for event in sent or ():
+            if isinstance(event, MetaEvent):
+                work.sent.append(event)
+                continue
+            delay = event.data.get("delay", 0)
+            if isinstance(delay, (int, float)) and delay > 0:
+                self.interpreter._delay_raised(event, delay)
+            else:
+                internal = make_event(event.name, event.data, InternalEvent)
+                assert isinstance(internal, InternalEvent)
+                work.raised.append(internal)
+                event = internal
+            work.sent.append(event)
+
+    def microstep_ended(self, sent: list[Any]) -> None:
+        self.interpreter._sent_events.extend(sent)  # type: ignore[attr-defined]
+        super().microstep_ended(sent)
+
+    # ------------------------------------------------------------ times and contracts
+
+    def entered(self, state: int) -> None:
+        interpreter = self.interpreter
+        name = self.program.structure.names[state]
+        interpreter._entry_time[name] = interpreter._time  # type: ignore[attr-defined]
+        interpreter._idle_time[name] = interpreter._time  # type: ignore[attr-defined]
+
+    def fired(self, transition: int) -> None:
+        source = self.program.structure.transitions[transition].source
+        self.interpreter._idle_time[source] = self.interpreter._time  # type: ignore[attr-defined]
+
+    def _remember(self, element: Any) -> None:
+        """The evaluator keeps `__old__` itself, when it is asked for preconditions."""
+
+    def _check(self, element: Any, kind: str, event: Event | None) -> None:
+        if self.interpreter._ignore_contract:
+            return
+        target = self._transitions[element] if isinstance(element, int) else self._state(element)
+        ask = {
+            "before": self.evaluator.evaluate_preconditions,
+            "after": self.evaluator.evaluate_postconditions,
+            "always": self.evaluator.evaluate_invariants,
+        }[kind]
+        try:
+            failing = next(iter(ask(target, event)), None)
+        except Exception as error:
+            raise self._contract_failed(element, kind, "code", error) from error
+        if failing is not None:
+            raise self._contract_failed(element, kind, failing, "the condition does not hold")
+
+    def check_invariants(self, event: Event | None) -> None:
+        if not self.interpreter._ignore_contract:
+            for name in self.interpreter._names():
+                self._check(name, "always", event)
+
+    def _state(self, name: str) -> Any:
+        return self._states[self.program.structure.index[name]]
+
+    def _contract_failed(self, element: Any, kind: str, condition: str, cause: Exception | str) -> Failed:
+        structure = self.program.structure
+        definition = structure.transitions[element] if isinstance(element, int) else None
+        where = f"transition {definition.source}" if definition is not None else f"state {element!r}"
+        return Failed("contract", f"{where} ({kind})", condition, None, cause, contract=kind, element=element)
+
+    # ------------------------------------------------------------ rollback
+
+    def mark(self) -> Any:
+        interpreter = self.interpreter
+        return (
+            _copy(self._context()),
+            dict(interpreter._entry_time),  # type: ignore[attr-defined]
+            dict(interpreter._idle_time),  # type: ignore[attr-defined]
+            dict(getattr(self.evaluator, "_memory", {})),
+        )
+
+    def roll_back(self, marks: Any) -> None:
+        super().roll_back(marks)
+        context, entry, idle, memory = marks
+        self._fill(_copy(context), entry, idle)  # a copy: the same marks may be needed again
+        if hasattr(self.evaluator, "_memory"):
+            self.evaluator._memory = dict(memory)
+
+    def restored(self, context: Mapping[str, Any], entry: Mapping[str, float], idle: Mapping[str, float]) -> None:
+        self._fill(context, entry, idle)
+
+    def _fill(self, context: Mapping[str, Any], entry: Mapping[str, float], idle: Mapping[str, float]) -> None:
+        live = self._context()
+        live.clear()
+        live.update(context)
+        self.interpreter._entry_time, self.interpreter._idle_time = dict(entry), dict(idle)  # type: ignore[attr-defined]
+
+    def olds(self) -> dict[str, Any]:
+        memory = getattr(self.evaluator, "_memory", {})
+        found = ((name, memory.get(id(self._state(name)))) for name in self.interpreter._names())
+        return {name: dict(old) for name, old in found if old is not None}
+
+    def restore_olds(self, olds: Mapping[str, Any]) -> None:
+        if hasattr(self.evaluator, "_memory"):
+            self.evaluator._memory = {id(self._state(name)): Record(dict(old)) for name, old in olds.items()}
+
+    # ------------------------------------------------------------ time guards
+
+    def next_timed_guard(self) -> float | None:
+        """When an eventless `after(n)` or `idle(n)` guard of an active state may become true by itself."""
+        interpreter = self.interpreter
+        due: list[float] = []
+        for index, calls in self._timed.items():
+            source = self.program.structure.transitions[index].source
+            if interpreter.matches(source):
+                for function, seconds in calls:
+                    times = interpreter._entry_time if function == "after" else interpreter._idle_time  # type: ignore[attr-defined]
+                    moment = times.get(source, 0) + seconds
+                    if moment > interpreter._time:
+                        due.append(moment)
+        return min(due, default=None)
+
+
+def timed_calls(code: str) -> tuple[tuple[str, float], ...]:
+    """The `after(n)` and `idle(n)` calls with a literal number in a guard."""
+    try:
+        tree = ast.parse(code, mode="eval")
+    except SyntaxError:
+        return ()
+    return tuple(
+        (node.func.id, float(node.args[0].value))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("after", "idle")
+        and len(node.args) == 1
+        and isinstance(node.args[0], ast.Constant)
+        and isinstance(node.args[0].value, (int, float))
+    )
+
+
+def _copy(context: Mapping[str, Any]) -> dict[str, Any]:
+    """A deep copy where values allow it; what cannot be copied (modules, locks, open files) is shared."""
+    copied: dict[str, Any] = {}
+    for name, value in context.items():
+        try:
+            copied[name] = copy.deepcopy(value)
+        except Exception:  # noqa: BLE001 - foreign classes raise what they like
+            copied[name] = value
+    return copied

@@ -1,0 +1,193 @@
+"""What waits for a machine: external events in the order sent, and delayed ones until they are due.
+
+Order is (time, seq) for events and (due, seq) for delayed ones; seq is one counter of the interpreter, given when
+sent. Nothing is allocated before it is used: idle machines are cheap.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from typing import Any
+
+from rawko.interpreter.data.events import Event
+
+
+@dataclass(slots=True, eq=False)
+class Timer:
+    """A delayed event.
+
+    Attributes:
+        due: Seconds on the interpreter's clock. `delay` in seconds, as it was asked for.
+        target: None for this machine, else whom to send to.
+        state: Name of the state that cancels it when left (an `after` or a timeout), else None.
+        policy: What a restore does with it: original, remaining or restart.
+        number: Of the invocation whose timeout this is, else 0.
+        is_dead: Cancelled; it may stand in the heap for a while.
+    """
+
+    due: float
+    seq: int
+    id: str
+    event: str
+    data: Any
+    target: str | None = None
+    state: str | None = None
+    delay: float = 0.0
+    policy: str = "original"
+    number: int = 0
+    is_dead: bool = False
+
+
+class Agenda:
+    """External queue and delayed events of one machine."""
+
+    __slots__ = ("_dead", "_heap", "_queue", "_timers")
+
+    def __init__(self) -> None:
+        self._queue: deque[tuple[float, int, Event]] | None = None
+        self._heap: list[tuple[float, int, Timer]] | None = None
+        self._timers: dict[str, list[Timer]] | None = None
+        self._dead = 0  # cancelled timers that still stand in the heap
+
+    # ------------------------------------------------------------ external events
+
+    def push(self, time: float, seq: int, event: Event) -> None:
+        """Queue an event; one that was sent earlier than the last one queued still goes before it."""
+        queue = self._queue
+        if queue is None:
+            queue = self._queue = deque()
+        if queue and (queue[-1][0] > time or (queue[-1][1] > seq and queue[-1][0] == time)):
+            ordered = list(queue)
+            insort(ordered, (time, seq, event), key=lambda item: item[:2])
+            queue.clear()
+            queue.extend(ordered)
+        else:
+            queue.append((time, seq, event))
+
+    @property
+    def events(self) -> Iterator[tuple[float, int, Event]]:
+        return iter(self._queue or ())
+
+    # ------------------------------------------------------------ delayed events
+
+    def set(self, timer: Timer) -> None:
+        """Wait for a delayed event."""
+        if self._heap is None or self._timers is None:
+            self._heap, self._timers = [], {}
+        heappush(self._heap, (timer.due, timer.seq, timer))
+        group = self._timers.get(timer.id)
+        if group is None:
+            self._timers[timer.id] = [timer]
+        else:
+            group.append(timer)
+
+    def cancel(self, id: str) -> None:
+        """Withdraw all delayed events of that id, due ones that were not consumed included."""
+        timers = self._timers
+        group = timers.pop(id, None) if timers else None
+        if group is None:
+            return
+        for timer in group:
+            timer.is_dead = True
+        self._dead += len(group)
+        if not timers and self._heap is not None:
+            self._heap.clear()
+            self._dead = 0
+        elif self._heap is not None and 2 * self._dead > len(self._heap) + 16:
+            # A chart that sets and cancels long timers all day must not keep them until they would be due.
+            self._heap = [(timer.due, timer.seq, timer) for timer in self.timers]
+            self._dead = 0
+
+    @property
+    def timers(self) -> list[Timer]:
+        """Living delayed events in the order in which they will come."""
+        found = [timer for group in (self._timers or {}).values() for timer in group]
+        return sorted(found, key=lambda timer: (timer.due, timer.seq))
+
+    def _first(self) -> Timer | None:
+        heap = self._heap
+        while heap:
+            timer = heap[0][2]
+            if not timer.is_dead:
+                return timer
+            heappop(heap)
+            self._dead -= 1
+        return None
+
+    def next_due(self) -> float | None:
+        """When the next delayed event is due, in seconds; None without one."""
+        timer = self._first()
+        return None if timer is None else timer.due
+
+    # ------------------------------------------------------------ what comes next
+
+    def next(self, now: float) -> Event | Timer | None:
+        """Take what comes first of what is due."""
+        queue, heap = self._queue, self._heap
+        while heap and heap[0][2].is_dead:
+            heappop(heap)
+            self._dead -= 1
+        if not heap or heap[0][0] > now:  # most machines, most of the time
+            return queue.popleft()[2] if queue and queue[0][0] <= now else None
+        first = self.peek(now)
+        if isinstance(first, Timer):
+            self._take(first)
+        elif first is not None and queue is not None:
+            queue.popleft()
+        return first
+
+    def peek(self, now: float) -> Event | Timer | None:
+        """What `next` would take."""
+        queue = self._queue
+        timer = self._first() if self._heap else None
+        is_due = timer is not None and timer.due <= now
+        if timer is not None and is_due and (not queue or (timer.due, timer.seq) < queue[0][:2]):
+            return timer
+        return queue[0][2] if queue and queue[0][0] <= now else None
+
+    def push_front(self, time: float, event: Event) -> None:
+        """Put an event before everything that waits."""
+        if self._queue is None:
+            self._queue = deque()
+        first = self._queue[0] if self._queue else (time, 1, event)
+        due = self.next_due()
+        earliest = min(time, first[0], time if due is None else due)
+        self._queue.appendleft((earliest, -1, event))
+
+    def _take(self, timer: Timer) -> None:
+        assert self._heap is not None and self._timers is not None
+        heappop(self._heap)
+        group = self._timers[timer.id]
+        group.remove(timer)
+        if not group:
+            del self._timers[timer.id]
+
+    def copy(self) -> Agenda:
+        """The same things waiting, independent of this one."""
+        copy = Agenda()
+        copy._queue = None if self._queue is None else deque(self._queue)
+        for timer in self.timers:
+            copy.set(replace(timer))
+        return copy
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._queue = None
+        self.clear_timers()
+
+    def clear_timers(self) -> None:
+        """Forget the delayed events."""
+        self._heap = self._timers = None
+        self._dead = 0
+
+    def last_seq(self) -> int:
+        """The highest sequence number in use; 0 if none."""
+        numbers = [seq for _, seq, _ in self.events]
+        return max((*numbers, *(timer.seq for timer in self.timers)), default=0)
+
+    def __bool__(self) -> bool:
+        return bool(self._queue or self._timers)

@@ -1,0 +1,631 @@
+"""The machine: one statechart, its configuration and its context, stepped by events.
+
+`Interpreter` is sans-IO: it opens nothing, waits for nothing, reads only the clock that it is given. A macrostep
+returns what changed and what the runtime must do. The rules are SCXML's, with XState's transition domain and
+sismic's eventless-before-external order (docs/semantics.md). Choosing is `program`, planning is `plans`; here a
+chosen plan is carried out, atomically.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from math import ulp
+from typing import Any, Self, cast
+
+from sismic.clock import Clock, SimulatedClock
+from sismic.model import Event as SismicEvent
+from sismic.model import InternalEvent as SismicInternalEvent
+from sismic.model import MetaEvent, Statechart
+
+from rawko.chart.definition import Chart
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.bounds.limits import MAX_MACROSTEPS, MAX_MICROSTEPS
+from rawko.interpreter.data.events import Event, InternalEvent, make_event
+from rawko.interpreter.data.steps import Receipt, Step
+from rawko.interpreter.data.values import Record, exact_text, freeze_fields, freeze_own_fields
+from rawko.interpreter.errors import MacrostepLimitError, NotJsonError, NotRunningError
+from rawko.interpreter.running.core import invocation_event
+from rawko.interpreter.running.event_queue import Timer
+from rawko.interpreter.running.explain import Refusal, can, why_not
+from rawko.interpreter.running.instrumentation import BoundListener, Observation, property_listener
+from rawko.interpreter.running.macrostep import Macrosteps
+from rawko.interpreter.running.snapshots import release, restore_into, take_snapshot
+from rawko.interpreter.running.transaction import Invocation
+
+NOT_KEPT = frozenset(
+    "_chart _bindings _program clock _model _context _observation _evaluator _subscribers".split()  # noqa: SIM905
+)
+"""What a checkpoint leaves out: it does not change, or keeps itself."""
+NO_DATA: Mapping[str, Any] = {}
+_new_event = Event.__new__
+
+
+class Interpreter(Macrosteps):
+    """A running statechart.
+
+    Args:
+        chart: From `rawko.load_chart`. A sismic Statechart is taken by `from_sismic`.
+        bindings: The functions that the chart names.
+        input: First values of context fields; checked by the context model where the chart names one.
+        clock: A sismic clock; a simulated one at 0 by default.
+        ignore_contract: Skip all contract conditions.
+        max_microsteps: In one macrostep. One that comes back to where it was is an error long before.
+        max_macrosteps: In one call of `send`, `execute` or `advance`, beside those for events that waited before: a
+            machine that sends itself an event in every step never comes to rest.
+
+    Raises:
+        BindingError: Names of the chart that are not bound, with their positions.
+        ContextError: Input that the context model refuses.
+        UntrustedCodeError: The chart holds Python code.
+
+    Not thread-safe: one interpreter belongs to one thread at a time; charts, bindings and plans are shared freely.
+    """
+
+    # ------------------------------------------------------------ other ways to make one
+
+    @classmethod
+    def from_sismic(
+        cls,
+        statechart: Statechart,
+        *,
+        trusted: bool = False,
+        evaluator_klass: Callable[..., Any] | None = None,
+        initial_context: Mapping[str, Any] | None = None,
+        clock: Clock | None = None,
+        ignore_contract: bool = False,
+        max_microsteps: int = MAX_MICROSTEPS,
+        max_macrosteps: int = MAX_MACROSTEPS,
+    ) -> Interpreter:
+        """An interpreter of a plain sismic statechart; its Python code runs only with `trusted=True`.
+
+        The statechart is copied: changing it later changes nothing here. Fits wherever sismic takes an
+        `interpreter_klass`: `functools.partial(Interpreter.from_sismic, trusted=True)`.
+
+        Raises:
+            UntrustedCodeError: The statechart holds code, and `trusted` is False.
+        """
+        from rawko.chart import from_statechart
+
+        return cls.trusting(
+            from_statechart(statechart),
+            trusted=trusted,
+            evaluator_klass=evaluator_klass,
+            initial_context=initial_context,
+            clock=clock,
+            ignore_contract=ignore_contract,
+            max_microsteps=max_microsteps,
+            max_macrosteps=max_macrosteps,
+        )
+
+    @classmethod
+    def trusting(
+        cls,
+        chart: Chart,
+        bindings: Bindings | None = None,
+        *,
+        trusted: bool = True,
+        evaluator_klass: Callable[..., Any] | None = None,
+        initial_context: Mapping[str, Any] | None = None,
+        clock: Clock | None = None,
+        ignore_contract: bool = False,
+        session_id: str = "",
+        http_location: str | None = None,
+        max_microsteps: int = MAX_MICROSTEPS,
+        max_macrosteps: int = MAX_MACROSTEPS,
+    ) -> Interpreter:
+        """An interpreter of a chart that may hold Python code, evaluated as sismic does, or by the chart's data model.
+
+        Args:
+            session_id: What `_sessionid` says in a chart with SCXML's data model; the chart's name by default.
+            http_location: Where such a machine is reached by HTTP, if it is.
+
+        Raises:
+            UntrustedCodeError: The chart holds code, and `trusted` is False.
+        """
+        observation: Observation | None = None
+        if trusted and chart.data_model and evaluator_klass is None:
+            from rawko.interpreter.foreign.scxml_execution import DataObservation
+
+            observation = DataObservation(chart, initial_context, session_id, http_location)
+        elif trusted or evaluator_klass is not None:
+            from rawko.interpreter.foreign.trusted_code import TrustedObservation
+
+            observation = TrustedObservation(chart, evaluator_klass, initial_context)
+        return cls(
+            chart,
+            bindings,
+            input=None if observation else initial_context,
+            clock=clock,
+            ignore_contract=ignore_contract,
+            observation=observation,
+            max_microsteps=max_microsteps,
+            max_macrosteps=max_macrosteps,
+        )
+
+    # ------------------------------------------------------------ what can be read
+
+    @property
+    def bindings(self) -> Bindings:
+        return self._bindings
+
+    @property
+    def chart(self) -> Chart:
+        return self._chart
+
+    @property
+    def context(self) -> Record:
+        """The context: a live, read-only view. Of a trusted chart: the evaluator's own mapping."""
+        if self._observation is None:
+            return self._context
+        return cast("Record", self._observation.context(self._context))
+
+    @property
+    def output(self) -> Any:
+        """What the machine gave when it finished; None before."""
+        return self._output
+
+    @property
+    def final(self) -> bool:
+        """Whether the machine has finished. Its last configuration is kept."""
+        return self._is_done
+
+    @property
+    def is_started(self) -> bool:
+        return self._node is not None
+
+    @property
+    def time(self) -> float:
+        """Seconds on the clock at the latest macrostep."""
+        return self._time
+
+    @property
+    def statechart(self) -> Statechart:
+        """The chart as sismic's model, for sismic's tools; made when first asked for."""
+        return self._program.structure.lowered.statechart
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """Tags of all active states."""
+        return frozenset(tag for name in self.configuration for tag in self._chart[name].tags)
+
+    @property
+    def max_microsteps(self) -> int:
+        """The bound on microsteps in one macrostep."""
+        return self._max_microsteps
+
+    @property
+    def invocations(self) -> Mapping[str, Invocation]:
+        """Running invocations by id."""
+        return self._invocations
+
+    def matches(self, state: str) -> bool:
+        """Whether a state is active."""
+        return self._node is not None and state in self._node.names_set
+
+    # ------------------------------------------------------------ stepping
+
+    def start(self) -> Step:
+        """Enter the first configuration.
+
+        Raises:
+            NotRunningError: It has started already.
+            ActionError: An entry action failed; the machine is as if never started.
+        """
+        if self._node is not None:
+            raise NotRunningError("the machine has started already")
+        step = self.execute_once()
+        assert step is not None
+        return step
+
+    def send(self, name: str, /, **data: Any) -> Step:
+        """Send an event and run until nothing is due; starts the machine if need be.
+
+        Returns:
+            The step that consumed the event, with its receipt, updates and effects. Steps for events that the
+            machine sent to itself are in `following`; steps for what was due before are run first, as `execute`
+            would (read `queue` and `execute_once` for full control).
+
+        Raises:
+            ActionError: A guard, action or contract failed and the machine does not handle `error.execution`.
+            EventlessCycleError, MacrostepLimitError: The machine does not come to rest.
+            InterpreterError: Called in mid-step; `queue` is what guards, actions, listeners and subscribers may call.
+        """
+        if name.__class__ is not str:
+            name = exact_text(name, "event")
+        event = _new_event(Event)
+        event.name = name
+        event.data = self._own_payload(name, data) if data else data
+        event.at_ms = 0
+        node, agenda, observation = self._node, self._agenda, self._observation
+        if node is None or agenda._queue or agenda._heap or self._internal or self._is_busy or self._is_done:
+            return self._send_queued(event)
+        # Nothing waits: the event need not go through the queue.
+        if observation is None:
+            self._time = now = self._now()
+            self._seq += 1
+            plan = node.plain.get(name)
+            step = self._macrostep(now, event) if plan is None else self._take_plain(now, event, plan)
+        elif observation.is_listening_only and not observation.is_open:
+            self._time = now = self._now()
+            self._seq += 1
+            step = self._execute_observed(now, observation, event)
+        else:
+            return self._send_queued(event)
+        assert step is not None
+        if self._subscribers:
+            self._tell_subscribers(step)
+        if step._steps[0].event is not event:  # a listener has put something before it
+            return self._run_to(event, [step])
+        if self._may_go_on():
+            step.following = self._executed_after(step)
+        return step
+
+    def _executed_after(self, step: Step) -> tuple[Step, ...]:
+        """What else there is to do after a step; an error tells that it has happened, too."""
+        try:
+            return tuple(self.execute())
+        except MacrostepLimitError as error:
+            raise MacrostepLimitError(error.limit, (step, *error.steps)) from None
+
+    def _macrostep_limit(self) -> int:
+        """Macrosteps that a call may take: what waits now, be it much, is not the machine's own doing."""
+        return self._max_macrosteps + len(self._agenda._queue or ()) + len(self._agenda._heap or ())
+
+    def _send_queued(self, event: Event) -> Step:
+        """Send an event to a machine that may have to start, or to do something else first."""
+        self._require_idle()
+        before: list[Step] = []
+        if self._node is None:
+            before.append(self.start())
+        if not self._is_done:
+            self._push(event)
+        return self._run_to(event, before)
+
+    def _run_to(self, event: Event, before: list[Step]) -> Step:
+        """Run until nothing is due; the step of the event, which is queued, with what came before it."""
+        found: Step | None = None
+        following: list[Step] = []
+        limit = self._macrostep_limit()
+        while not self._is_done and self._may_go_on():
+            if len(before) + len(following) >= limit:
+                raise MacrostepLimitError(self._max_macrosteps, [*before, *((found,) if found else ()), *following])
+            step = self.execute_once()
+            if step is None:
+                break
+            if found is not None:
+                following.append(step)
+            elif step._steps[0].event is event:
+                found = step
+            else:
+                before.append(step)
+        if found is None:  # the machine finished before the event's turn came
+            found = Step(self._time, [], Receipt.DONE, node=self._node)
+        if before:
+            found = _with_earlier(found, before)
+        found.following = tuple(following)
+        return found
+
+    def _may_go_on(self) -> bool:
+        """Whether something waits, or code must be asked that looks at the time."""
+        agenda, observation = self._agenda, self._observation
+        return bool(agenda._queue or agenda._heap or self._internal) or (
+            observation is not None and not observation.is_listening_only
+        )
+
+    def _payload(self, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
+        """A payload as the machine keeps it: frozen JSON, but for trusted code, which takes any value."""
+        if not data or (self._observation is not None and self._observation.has_evaluator):
+            return dict(data)
+        return freeze_fields(data, name)
+
+    def _own_payload(self, name: str, data: dict[str, Any]) -> dict[str, Any]:
+        """The same, of a dictionary that is the machine's alone."""
+        if self._observation is not None and self._observation.has_evaluator:
+            return data
+        return freeze_own_fields(data, name)
+
+    def queue(  # type: ignore[override]  # sismic's own, but for parameters that may have any name
+        self, event_or_name: str | SismicEvent, /, *event_or_names: str | SismicEvent, **parameters: Any
+    ) -> Self:
+        """Queue events without processing them; sismic's own signature.
+
+        A parameter `delay` (seconds) holds the event back, and so does that of a plain sismic event. In an `Event`
+        of ours, a field of this name is payload like any other.
+
+        Raises:
+            NotJsonError: A payload that is not JSON; nothing more is queued.
+        """
+        if event_or_name.__class__ is str and not event_or_names and not parameters:
+            self._push(make_event(event_or_name, NO_DATA))
+            return self
+        for item in (event_or_name, *event_or_names):
+            if isinstance(item, str):
+                item = exact_text(item, "event")
+                self._queue_delayed(item, self._payload(item, parameters), parameters.get("delay", 0))
+            else:
+                self._queue_event(item)
+        return self
+
+    def _queue_event(self, event: SismicEvent) -> None:
+        # Meta-events carry events and are queued by listeners, for property statecharts: no JSON, and theirs.
+        if not isinstance(event, SismicEvent):
+            raise NotJsonError("event", event, "a text, or an Event")
+        name = exact_text(event.name, "event")
+        data = event.data if isinstance(event, MetaEvent) else self._payload(name, event.data)
+        if isinstance(event, SismicInternalEvent):
+            self._raise_internal(make_event(name, data, InternalEvent))
+        elif isinstance(event, Event):
+            event.name = name
+            event.data = dict(data)
+            self._push(event)
+        else:
+            self._queue_delayed(name, data, event.data.get("delay", 0))
+
+    def _queue_delayed(self, name: str, data: Mapping[str, Any], delay: Any) -> None:
+        if isinstance(delay, (int, float)) and delay > 0:
+            self._seq += 1
+            due = self._now() + delay
+            self._agenda.set(Timer(due, self._seq, f"send.{self._seq}", name, data, delay=delay))
+        else:
+            self._push(make_event(name, data))
+
+    def know_reachable(self, is_reachable: Callable[[str], bool]) -> None:
+        """Tell code in SCXML's data model whom it can send to: what reaches nobody is an error at once."""
+        if self._observation is not None and self._observation.has_data_model:
+            self._observation.is_reachable = is_reachable
+
+    def queue_first(self, event: Event) -> None:
+        """Queue an event before all that wait."""
+        self._agenda.push_front(self._now(), event)
+
+    def execute(self, max_steps: int = -1) -> list[Step]:
+        """Run macrosteps until nothing is due, at most `max_steps` of them if positive; a list of steps.
+
+        Raises:
+            MacrostepLimitError: Without `max_steps`, where the machine goes on sending itself events.
+        """
+        steps: list[Step] = []
+        limit = self._macrostep_limit()
+        while (step := self.execute_once()) is not None:
+            steps.append(step)
+            if 0 < max_steps == len(steps):
+                break
+            if len(steps) > limit and max_steps <= 0 and self._may_go_on():
+                raise MacrostepLimitError(self._max_macrosteps, steps)
+        return steps
+
+    def advance(self, seconds: float) -> tuple[Step, ...]:
+        """Move a simulated clock, stopping at everything that becomes due on the way.
+
+        Raises:
+            TypeError: The clock is not a simulated one.
+            ValueError: `seconds` < 0.
+            MacrostepLimitError: The machine goes on sending itself events that are due at once.
+        """
+        clock = self.clock
+        if not isinstance(clock, SimulatedClock):
+            raise TypeError(f"advance needs a SimulatedClock, found {type(clock).__name__}")
+        if seconds < 0:
+            raise ValueError(f"advance takes seconds >= 0, found {seconds!r}")
+        end = clock.time + seconds
+        steps: list[Step] = []
+        try:
+            steps += self.execute()
+            # 0.7 and 0.1 are a little less than 0.8: what is due by so little later is due.
+            while (due := self.next_due()) is not None and due <= end + 4 * ulp(end):
+                clock.time = max(due, clock.time)
+                steps += self.execute()
+            clock.time = max(end, clock.time)
+            steps += self.execute()
+        except MacrostepLimitError as error:
+            raise MacrostepLimitError(error.limit, (*steps, *error.steps)) from None
+        return tuple(steps)
+
+    def next_due(self) -> float | None:
+        """When something will happen by itself, in seconds of the clock; None: never without an event."""
+        if self._is_done:
+            return None
+        due = self._agenda.next_due()
+        if self._observation is not None:
+            timed = self._observation.next_timed_guard()
+            if timed is not None and (due is None or timed < due):
+                return timed
+        return due
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing would come of a step now: nothing waits, nobody has to look (invariants, timed guards)."""
+        observation = self._observation
+        return (
+            not self._is_done
+            and not self._internal
+            and (observation is None or not observation.looks_when_idle)
+            and self._agenda.peek(self.clock.time) is None
+        )
+
+    # ------------------------------------------------------------ invocations
+
+    def complete_invocation(self, id: str, number: int, output: Any = None, *, was_running: bool = False) -> bool:
+        """An actor has finished: queue `done.invoke.<id>`. False if that invocation is over: then it is dropped.
+
+        Args:
+            was_running: It came while the invocation was running, and is to be heard though it is over now.
+        """
+        name = f"done.invoke.{id}"
+        return self._from_actor(id, number, name, {"output": output}, is_end=True, was_running=was_running)
+
+    def fail_invocation(self, id: str, number: int, error: Any, *, was_running: bool = False) -> bool:
+        """An actor has failed: queue `error.invoke.<id>` with `error`. False if that invocation is over.
+
+        With `errors: scxml` the event is SCXML's: `error.communication`.
+        """
+        name = "error.communication" if self._program.errors_are_events else f"error.invoke.{id}"
+        return self._from_actor(id, number, name, {"error": error}, is_end=True, was_running=was_running)
+
+    def deliver(self, id: str, number: int, event: str, data: Mapping[str, Any], *, was_running: bool = False) -> bool:
+        """Queue an event from an actor (C-25). False if that invocation is over."""
+        return self._from_actor(id, number, event, data, is_end=False, was_running=was_running)
+
+    def _from_actor(
+        self, id: str, number: int, name: str, data: Mapping[str, Any], *, is_end: bool, was_running: bool
+    ) -> bool:
+        invocation = self._invocations.get(id)
+        is_running = invocation is not None and invocation.number == number
+        if self._is_done or not (is_running or was_running):
+            return False
+        self._push(invocation_event(name, freeze_fields(data, name), id, number, is_end=is_end))
+        return True
+
+    # ------------------------------------------------------------ asking
+
+    def can(self, event: str, /, **data: Any) -> bool:
+        """Whether an event would be taken now. Nothing is changed; a guard that raises counts as false."""
+        return can(self, make_event(event, self._payload(event, data)))
+
+    def why_not(self, event: str, /, **data: Any) -> tuple[Refusal, ...]:
+        """Why an event would not be taken now: each candidate with the guards that denied it and what they read."""
+        return why_not(self, make_event(event, self._payload(event, data)))
+
+    # ------------------------------------------------------------ snapshots
+
+    def snapshot(self) -> dict[str, Any]:
+        """The whole machine as one JSON object; equal machines give equal objects.
+
+        Raises:
+            SnapshotError: Called in mid-step, or a queued event's payload is not JSON.
+        """
+        return take_snapshot(self)
+
+    def restore(self, snapshot: Mapping[str, Any]) -> Step:
+        """Go on exactly where a snapshot was taken; this machine must be fresh (not started).
+
+        Returns:
+            A step whose effects restart what was running, by each invocation's policy.
+
+        Raises:
+            SnapshotError: It does not fit this chart, or is damaged; the machine is unchanged.
+        """
+        return restore_into(self, snapshot)
+
+    def release(self, id: str) -> Step:
+        """Start an invocation that a restore held back (policy `ask`).
+
+        Raises:
+            SnapshotError: No invocation of that id is held.
+        """
+        return release(self, id)
+
+    def checkpoint(self) -> dict[str, Any]:
+        """The machine as it is, for `roll_back_to`: cheaper than a snapshot, and not limited to JSON.
+
+        Raises:
+            InterpreterError: Called in mid-step.
+        """
+        self._require_idle()
+        observation = self._observation
+        kept = {name: value for name, value in self.__dict__.items() if name not in NOT_KEPT}
+        kept["_fields"] = dict(self._fields)
+        kept["_agenda"] = self._agenda.copy()
+        kept["_internal"] = None if self._internal is None else deque(self._internal)
+        kept["_marks"] = None if observation is None else observation.mark()
+        return kept
+
+    def roll_back_to(self, checkpoint: Mapping[str, Any]) -> None:
+        """Be again as at the checkpoint.
+
+        Raises:
+            InterpreterError: Called in mid-step.
+        """
+        self._require_idle()
+        kept = dict(checkpoint)
+        marks, fields = kept.pop("_marks"), kept.pop("_fields")
+        self.__dict__.update(kept)
+        self._agenda = kept["_agenda"].copy()
+        self._internal = None if self._internal is None else deque(self._internal)
+        self._fields.clear()
+        self._fields.update(fields)
+        if self._observation is not None:
+            self._observation.roll_back(marks)
+
+    # ------------------------------------------------------------ listeners
+
+    def subscribe(self, subscriber: Callable[[Step], Any]) -> Callable[[], None]:
+        """Call `subscriber` with every step, once it has happened; what it raises goes to the caller of the step.
+
+        It may queue events, and not execute them. Costs next to nothing; to look into steps, `attach` a listener.
+
+        Returns:
+            A function that ends the subscription; it may be called more than once.
+        """
+        key = object()  # the same function may subscribe twice
+        self._subscribers = {**self._subscribers, key: subscriber}
+
+        def unsubscribe() -> None:
+            self._subscribers = {other: one for other, one in self._subscribers.items() if other is not key}
+
+        return unsubscribe
+
+    def attach(self, listener: Callable[[MetaEvent], Any]) -> None:
+        """Call `listener` with every meta-event: see sismic's documentation and docs/embedding.md."""
+        if self._observation is None:
+            self._observation = Observation(self)
+        self._observation.listeners.append(listener)
+
+    def detach(self, listener: Callable[[MetaEvent], Any]) -> None:
+        """Stop calling a listener."""
+        observation = self._observation
+        if observation is None:
+            raise ValueError("the listener is not attached")
+        observation.detach(listener)
+        if not observation.listeners and not observation.is_needed:
+            self._observation = None
+
+    @property
+    def _listeners(self) -> list[Callable[[MetaEvent], Any]]:
+        return self._observation.listeners if self._observation is not None else []
+
+    def bind(self, interpreter_or_callable: Any) -> Callable[[MetaEvent], Any]:
+        """Pass every event that this machine sends or raises on to another interpreter, or to a function."""
+        receive = getattr(interpreter_or_callable, "queue", interpreter_or_callable)
+        listener = BoundListener(receive)
+        self.attach(listener)
+        return listener
+
+    def bind_property_statechart(
+        self, statechart: Any, *, interpreter_klass: Callable[..., Any] | None = None
+    ) -> Callable[[MetaEvent], Any]:
+        """Watch this machine with a property statechart: it fails by reaching its final state.
+
+        Args:
+            statechart: A rawko Chart, or a sismic Statechart (its code runs only if this machine is trusted, or
+                through an `interpreter_klass` of your own).
+
+        Raises:
+            UntrustedCodeError: It holds code and nobody trusts it.
+        """
+        listener = property_listener(self, statechart, interpreter_klass)
+        self.attach(listener)
+        return listener
+
+    # ------------------------------------------------------------ pickling
+
+    def __getstate__(self) -> dict[str, Any]:
+        from rawko.interpreter.errors import SnapshotError
+
+        raise SnapshotError("interpreters are not pickled; take snapshot() and restore() it into a new one")
+
+    def __repr__(self) -> str:
+        return f"Interpreter({self._chart.name!r}, [{', '.join(self.configuration)}])"
+
+
+def _with_earlier(found: Step, before: list[Step]) -> Step:
+    """One step to return for what ran before it too: its updates and effects come first."""
+    return Step(
+        found.time,
+        [micro for step in (*before, found) for micro in step.steps],
+        found.receipt,
+        tuple(u for step in (*before, found) for u in step.updates),
+        tuple(e for step in (*before, found) for e in step.effects),
+        found._node,
+    )

@@ -1,0 +1,81 @@
+"""Replaying recorded steps: a machine is driven through the same events at the same times, exactly.
+
+Guards, actions and inputs are pure functions of context and event, and the clock is the row's: the same event gives
+the same step. What the machine had queued itself is consumed from its own queue; what came from outside is put in
+front of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sismic.clock import Clock
+
+from rawko.interpreter.data.events import Event, make_event
+from rawko.interpreter.data.steps import Step
+from rawko.interpreter.data.values import freeze, freeze_fields, thaw
+from rawko.interpreter.running.core import invocation_event
+from rawko.interpreter.running.event_queue import Timer
+from rawko.interpreter.running.interpreter import Interpreter
+from rawko.interpreter.running.snapshots import restore_into
+
+_ENDS = ("done.invoke.", "error.invoke.")
+
+
+class ReplayClock(Clock):
+    """A clock that says what it is told; it may go back, as clocks of other machines do."""
+
+    def __init__(self, time: float = 0.0) -> None:
+        self._now = time
+
+    @property
+    def time(self) -> float:
+        return self._now
+
+    @time.setter
+    def time(self, value: float) -> None:
+        self._now = value
+
+
+def restore_as_it_was(machine: Interpreter, snapshot: Mapping[str, Any]) -> None:
+    """Fill a fresh machine without bringing anything back to life: timers and invocations stay as recorded.
+
+    Raises:
+        SnapshotError: It does not fit.
+    """
+    restore_into(machine, snapshot, as_is=True)
+
+
+def replay_step(machine: Interpreter, event: Mapping[str, Any] | None) -> Step | None:
+    """The macrostep that consumed `event` ({"name", "data"}); None as event: the start, or what was due by itself."""
+    if not machine.is_started:
+        return machine.start()
+    if event is not None and not _is_next(machine, event):
+        machine._agenda.push_front(machine.clock.time, _made(machine, event["name"], event["data"]))
+    return machine.execute_once()
+
+
+def _is_next(machine: Interpreter, event: Mapping[str, Any]) -> bool:
+    """Whether the machine would take this very event by itself now."""
+    first = machine._agenda.peek(machine.clock.time)
+    if isinstance(first, Timer):
+        if first.number:  # a timeout says nothing yet; what it will say is made when it fires
+            return bool(first.event == event["name"] and _is_timeout(event))
+        return bool(first.target is None and first.event == event["name"] and thaw(first.data) == event["data"])
+    return first is not None and first.name == event["name"] and thaw(first.data) == event["data"]
+
+
+def _is_timeout(event: Mapping[str, Any]) -> bool:
+    error = event["data"].get("error")
+    return isinstance(error, Mapping) and error.get("category") == "timeout"
+
+
+def _made(machine: Interpreter, name: str, data: Mapping[str, Any]) -> Event:
+    """The event as it came from outside; the end of an invocation ends it again."""
+    for prefix in _ENDS:
+        if name.startswith(prefix):
+            invocation = machine.invocations.get(name.removeprefix(prefix))
+            if invocation is not None:
+                return invocation_event(name, freeze_fields(data, name), invocation.id, invocation.number, is_end=True)
+    return make_event(name, freeze(data, name))

@@ -1,0 +1,1 @@
+"""The conversation with the model: its rules, its words, the machine's own answers, its compaction."""

@@ -1,0 +1,132 @@
+"""Errors of a run as ErrorContext, with what was being attempted (S6-040, C-13). Pure; times come from events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pydantic import ValidationError
+
+from rawko.interpreter.data.values import thaw
+from rawko.machines.agent_loop.context import AgentLoopContext
+from rawko.vocabulary.errors import Category, ErrorContext, ErrorDetails, ProviderCode
+
+ATTEMPT_CHARS = 200
+SHOWN_LINES = 30
+"""Of a file's text in a call that a person is asked about. All else is shown whole: nobody should allow what they
+have not seen."""
+FILE_TEXTS = frozenset({("write", "content"), ("edit", "old_string"), ("edit", "new_string")})
+"""Arguments that are texts of files, by tool."""
+MESSAGE_CHARS = 2_000
+"""Of a tool's words in an error; its end says most, so that is what is kept of longer ones."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIELDS = frozenset(ErrorContext.model_fields)
+
+
+def iso(at_ms: float) -> str:
+    """A time as ISO 8601 in UTC, from epoch milliseconds."""
+    return (_EPOCH + timedelta(milliseconds=at_ms)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def describe_call(call: Mapping[str, Any] | Any) -> str:
+    """A tool call in one short line: name and input."""
+    shown = json.dumps(thaw(call["input"]), ensure_ascii=False)
+    text = f"{call['name']} {shown}"
+    return text if len(text) <= ATTEMPT_CHARS else text[: ATTEMPT_CHARS - 3] + "..."
+
+
+def whole_call(call: Mapping[str, Any] | Any) -> str:
+    """A tool call for a person to agree to: all of it, but for the later lines of long texts of files."""
+    given = thaw(call["input"])
+    shown = {key: _first_lines(value) if (call["name"], key) in FILE_TEXTS else value for key, value in given.items()}
+    return f"{call['name']} {json.dumps(shown, ensure_ascii=False)}"
+
+
+def _first_lines(text: Any) -> Any:
+    if not isinstance(text, str):
+        return text
+    lines = text.split("\n", SHOWN_LINES)
+    if len(lines) <= SHOWN_LINES:
+        return text
+    rest = lines.pop()
+    return "\n".join([*lines, f"… {rest.count(chr(10)) + 1} more lines"])
+
+
+def abridged(text: str) -> str:
+    """A tool's words for an error message: a quarter of the room for the beginning, the rest for the end."""
+    if len(text) <= MESSAGE_CHARS:
+        return text
+    head = MESSAGE_CHARS // 4
+    return f"{text[:head]} ... {text[head - MESSAGE_CHARS :]}"
+
+
+def run_error(
+    context: AgentLoopContext,
+    at_ms: float,
+    *,
+    category: Category,
+    message: str,
+    attempted: str,
+    code: ProviderCode | None = None,
+) -> ErrorContext:
+    """An error of the run that is not about one tool call."""
+    return ErrorContext(
+        agent=context.agent,
+        plan_step=plan_step(context),
+        attempted=attempted,
+        message=message,
+        category=category,
+        code=code,
+        timestamp=iso(at_ms),
+    )
+
+
+def tool_error(context: AgentLoopContext, at_ms: float, entry: Any, message: str) -> ErrorContext:
+    """An error of one tool call, from its entry in the tool history; a denied call is a permission_error."""
+    call, result = entry["call"], entry["result"]
+    return ErrorContext(
+        agent=context.agent,
+        tool=call["name"],
+        plan_step=plan_step(context),
+        attempted=describe_call(call),
+        message=message,
+        category="permission_error" if entry["is_denied"] else "tool_failure",
+        timestamp=iso(at_ms),
+        context=_details(call["input"], result["content"]),
+    )
+
+
+def reported_error(context: AgentLoopContext, at_ms: float, error: Any, *, attempted: str) -> ErrorContext:
+    """What an actor reported, completed: who, when and doing what. Anything unreadable is category unknown."""
+    known = {name: thaw(value) for name, value in dict(error).items() if name in _FIELDS and value is not None}
+    filled = {"message": str(error.get("message", "unknown error")), "category": "unknown", **known}
+    filled["agent"] = filled.get("agent") or context.agent
+    filled["attempted"] = filled.get("attempted") or attempted
+    filled["timestamp"] = filled.get("timestamp") or iso(at_ms)
+    filled["plan_step"] = filled.get("plan_step") or plan_step(context)
+    try:
+        return ErrorContext.model_validate(filled)
+    except ValidationError:
+        return run_error(context, at_ms, category="unknown", message=str(filled["message"]), attempted=attempted)
+
+
+def plan_step(context: AgentLoopContext) -> int | None:
+    """The step at work, from 1; None without a plan or when all steps are done (C-45)."""
+    plan = context.plan
+    if plan is None or not 0 <= plan.current_step_index < len(plan.steps):
+        return None
+    return plan.current_step_index + 1
+
+
+def _details(input: Mapping[str, Any], content: str) -> ErrorDetails:
+    path = next((value for key in ("file_path", "path") if isinstance(value := input.get(key), str)), None)
+    command = input.get("command")
+    return ErrorDetails(
+        files_accessed=(path,) if path else None,
+        command_executed=command if isinstance(command, str) else None,
+        input_size=len(json.dumps(thaw(input), ensure_ascii=False)),
+        output_size=len(content),
+    )

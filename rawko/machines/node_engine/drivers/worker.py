@@ -1,0 +1,207 @@
+"""The worker: one run under a lease, driven by the driver of choice. A lease lost stops it before its next effect."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+from uuid import uuid4
+
+from rawko.interpreter.clocks import Clock, WallClock
+from rawko.machines.node_engine.context import REQUESTED, EngineResult, RunReport, RunState, StopCheck
+from rawko.machines.node_engine.drivers.choice import DriverName, driver_name, make_driver
+from rawko.machines.node_engine.drivers.setup import Driver, RunSetup
+from rawko.machines.node_engine.drivers.statechart import StatechartDriver
+from rawko.machines.node_engine.errors import LeaseLost
+from rawko.machines.node_engine.leases import TTL_MS, Lease, Leases
+from rawko.machines.node_engine.ports import NodeEnginePorts, callbacks_called
+from rawko.runtime.errors import JournalError
+from rawko.runtime.journal import Journal
+from rawko.runtime.session import LogWriter, write_structlog
+
+LEASE_LOST: Final = "lease_lost"
+"""Reason of a run that was stopped because another worker has it, or because nobody could renew its lease."""
+
+BEATS: Final = 3
+"""Heartbeats in the time that a lease holds: two may be missed."""
+
+
+def worker_name() -> str:
+    """A name that no other worker has: host, process, and something that only this one knows."""
+    return f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
+
+
+def is_at_work(name: str) -> bool | None:
+    """Whether the process of a worker with a name by `worker_name` is alive; None if that cannot be told from here."""
+    host, _, rest = name.rpartition(":")[0].rpartition(":")
+    if host != socket.gethostname() or not rest.isdecimal():
+        return None
+    try:
+        os.kill(int(rest), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+class Worker:
+    """Runs runs, each under a lease that it renews while the run goes on (NE-011).
+
+    Args:
+        name: Unique among all workers of the leases.
+        driver: By default the one that AGENT_DRIVER names.
+        journal: Where the driver `statechart` commits its steps; a run that is in it already goes on from there. The
+            driver `runner` has none: its runs go on from the states that `on_persist` was given.
+        ttl_ms: How long the leases hold; a third of it is between two heartbeats.
+    """
+
+    def __init__(
+        self,
+        leases: Leases,
+        *,
+        name: str | None = None,
+        driver: DriverName | None = None,
+        journal: Journal | None = None,
+        ttl_ms: int = TTL_MS,
+        clock: Clock | None = None,
+        log: LogWriter | None = None,
+    ) -> None:
+        self.name = name or worker_name()
+        self._leases = leases
+        self._driver = driver
+        self._journal = journal
+        self._ttl_ms = ttl_ms
+        self._clock = WallClock() if clock is None else clock
+        self._log = log or write_structlog
+        self._at_work: dict[str, Driver] = {}
+
+    def stop(self, run_id: str, reason: str = REQUESTED) -> bool:
+        """Ask a run to stop, wherever it is; False where it is not at work here."""
+        driver = self._at_work.get(run_id)
+        if driver is not None:
+            driver.stop(reason)
+        return driver is not None
+
+    async def run(self, setup: RunSetup, *, dead: str | None = None) -> RunReport:
+        """Take the run's lease, drive it to its end, give the lease back.
+
+        Args:
+            dead: A worker of whom is known that it does not live any more: its lease is not waited for.
+
+        Raises:
+            LeaseTaken: Another worker has the run; nothing was done.
+            JournalError: The lease could not be written, or the run's journal not be read.
+            ReplayError: The run's journal was written with another setup.
+        """
+        lease = await self._leases.acquire(setup.context.run_id, self.name, self._now_ms(), dead=dead)
+        held = HeldLease(lease, self._clock)
+        try:
+            return await self._drive(replace(setup, ports=held.guarding(setup.ports)), held)
+        finally:
+            await self._give_back(held)
+
+    async def _drive(self, setup: RunSetup, held: HeldLease) -> RunReport:
+        driver = await self._driver_of(setup)
+        self._at_work[held.lease.run_id] = driver
+        beating = asyncio.create_task(self._beat(held, driver), name=f"heartbeat {held.lease.run_id}")
+        try:
+            return await driver.run()
+        finally:
+            del self._at_work[held.lease.run_id]
+            beating.cancel()
+            await asyncio.wait([beating])
+
+    async def _driver_of(self, setup: RunSetup) -> Driver:
+        name = self._driver or driver_name()
+        if name == "statechart" and self._journal is not None:
+            return await StatechartDriver.resumed(setup, self._journal)
+        return make_driver(setup, name)
+
+    async def _beat(self, held: HeldLease, driver: Driver) -> None:
+        """Renew the lease until it is lost; then stop the run, wherever it is."""
+        while held.holds:
+            await asyncio.sleep(self._ttl_ms / BEATS / 1000)
+            try:
+                held.lease = await self._leases.renew(held.lease, self._now_ms())
+            except LeaseLost:
+                held.is_lost = True
+            except Exception as error:  # noqa: BLE001 - a port's failure; the lease holds as long as it did
+                self._tell(held, "warning", f"The lease was not renewed: {error!r}")
+        held.is_lost = True
+        self._tell(held, "error", "The lease is lost: the run stops")
+        driver.stop(LEASE_LOST)
+
+    async def _give_back(self, held: HeldLease) -> None:
+        if held.is_lost:
+            return
+        try:
+            await self._leases.release(held.lease, self._now_ms())
+        except (LeaseLost, JournalError) as error:  # it expires by itself; how the run ended stands
+            self._tell(held, "warning", f"The lease was not given back: {error}")
+
+    def _now_ms(self) -> int:
+        return int(self._clock.time * 1000)
+
+    def _tell(self, held: HeldLease, level: str, message: str) -> None:
+        fields = {"module": "agent", "actor": "worker", "run_id": held.lease.run_id, "worker": self.name}
+        self._log(level, message, fields)
+
+
+class HeldLease:
+    """A lease in use, and the guard that it is in front of a run's callbacks.
+
+    Attributes:
+        is_lost: Another worker has it, or it ran out; for good.
+    """
+
+    def __init__(self, lease: Lease, clock: Clock) -> None:
+        self.lease = lease
+        self.is_lost = False
+        self._clock = clock
+
+    @property
+    def holds(self) -> bool:
+        """Not lost, and not expired either: a process that was suspended finds that out by itself."""
+        return not self.is_lost and int(self._clock.time * 1000) < self.lease.expires_at_ms
+
+    def require(self) -> None:
+        """Refuse to go on without the lease.
+
+        Raises:
+            LeaseLost: It does not hold.
+        """
+        if not self.holds:
+            self.is_lost = True
+            raise LeaseLost(self.lease.run_id, self.lease.owner)
+
+    def guarding(self, ports: NodeEnginePorts) -> NodeEnginePorts:
+        """The ports, asking for the lease before each effect."""
+
+        async def should_stop() -> StopCheck:
+            if not self.holds:
+                self.is_lost = True
+                return StopCheck(stop=True, reason=LEASE_LOST)
+            return await ports.should_stop()
+
+        callbacks = _Guarded(self, ports)
+        return replace(ports, callbacks=callbacks, should_stop=should_stop, called=callbacks_called(ports))
+
+
+class _Guarded:
+    """Callbacks that are called only while the lease holds."""
+
+    def __init__(self, held: HeldLease, ports: NodeEnginePorts) -> None:
+        self._held = held
+        self._callbacks = ports.callbacks
+
+    async def on_persist(self, state: RunState, events: Sequence[Mapping[str, Any]], node_name: str) -> None:
+        self._held.require()
+        await self._callbacks.on_persist(state, events, node_name)
+
+    async def on_attempt(self, result: EngineResult) -> None:
+        self._held.require()
+        await self._callbacks.on_attempt(result)

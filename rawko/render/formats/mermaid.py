@@ -1,0 +1,188 @@
+"""Chart to Mermaid text (`stateDiagram-v2`), for READMEs and wikis. The same chart gives the same text.
+
+Mermaid has no escape character: labels end at the line, and `;`, `:`, `#`, quotes, braces and `<` mean
+something. Whatever is not plain is written as Mermaid's entity (`#35;`), so that no name can add a line, an
+arrow or markup. States get ids of their own (`s0`, `s1`, ...) and their name as a label. Mermaid styles neither
+lines nor states with something inside: of what is active, the innermost states are marked; what was taken is told in
+words.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator
+
+from rawko.chart.definition import Chart, State, Transition
+from rawko.render.placing.layout import Direction
+from rawko.render.view import View, make_view
+from rawko.render.words import actions_text, event_text, guard_text, timers_by_event
+from rawko.vocabulary.visible import visible_line
+
+MAX_LABEL = 80
+"""Longest part of a label, in characters; what is longer is cut, so that a diagram stays one."""
+
+_INDENT = "    "
+_ACTIVE = "stroke:#0072B2,stroke-width:4px"
+_DIRECTION = re.compile(r"direction(?=\s|$)", re.IGNORECASE)
+_PLAIN = frozenset(" _.,()/=+-?!'")
+_SPACES = re.compile(r"[ \t\r\n]+")
+_ODD = re.compile("[<>&%`{}#;|$]")
+"""Marks that mean something to Mermaid or to the page around it."""
+
+
+def to_mermaid(
+    chart: Chart,
+    *,
+    title: str | None = None,
+    direction: Direction = "down",
+    focus: str | None = None,
+    depth: int | None = None,
+    configuration: Collection[str] = (),
+    taken: Collection[int] = (),
+) -> str:
+    """The chart as Mermaid text, ending with a newline.
+
+    Args:
+        title: Above the diagram; the chart's name by default, "" for none.
+        focus, depth: The part that is drawn; see `make_view`.
+        configuration, taken: Active states and taken transitions; see `extract`.
+
+    Raises:
+        UnknownStateError: The chart has no state `focus`.
+        ValueError: `depth` < 1.
+    """
+    view = make_view(chart, focus=focus, depth=depth)
+    drawing = _Diagram(view, direction, frozenset(configuration), frozenset(taken))
+    return "\n".join(drawing.lines(chart.name if title is None else title)) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text for a label: one line, cut, with everything but letters, digits and a few marks as entities."""
+    line = _in_a_line(text)
+    cut = line if len(line) <= MAX_LABEL else line[: MAX_LABEL - 1] + "…"
+    # Mermaid's lexer takes `direction LR` for a statement wherever in a line it stands: break the word.
+    words = {found.start() for found in _DIRECTION.finditer(cut)}
+    return "".join(
+        each if (each.isalnum() or each in _PLAIN) and place not in words else f"#{ord(each)};"
+        for place, each in enumerate(cut)
+    )
+
+
+def _in_a_line(text: str) -> str:
+    return visible_line(" ".join(_SPACES.split(text)).strip(" "))
+
+
+def _yaml(title: str) -> str:
+    """The title as a YAML string. Mermaid looks for directives (`%%{init`) in all of the text, and a page that holds
+    it may read markup in it: what is not plain is written as YAML's own escape."""
+    told = json.dumps(_in_a_line(title), ensure_ascii=False)[1:-1]
+    return f'"{_ODD.sub(lambda found: _yaml_escaped(found[0]), told)}"'
+
+
+def _yaml_escaped(char: str) -> str:
+    return f"\\u{ord(char):04x}"
+
+
+class _Diagram:
+    def __init__(self, view: View, direction: Direction, configuration: frozenset[str], taken: frozenset[int]) -> None:
+        self._view, self._chart = view, view.chart
+        self._direction, self._taken = direction, taken
+        self._active = {view.shown[name] for name in configuration if name in view.chart}
+        self._ids = {state.name: f"s{state.order}" for state in view.chart}
+        self._timers = timers_by_event(view.chart)
+
+    def lines(self, title: str) -> Iterator[str]:
+        if title:
+            yield from ("---", f"title: {_yaml(title)}", "---")
+        yield "stateDiagram-v2"
+        yield from (_INDENT + line for line in self._body())
+
+    def _body(self) -> Iterator[str]:
+        if self._direction == "right":
+            yield "direction LR"
+        root = self._chart[self._chart.root]
+        # The root is drawn only where it has something to show: its own transitions, entry, regions.
+        if root.kind == "compound" and self._children(root) and not root.transitions and not _notes(root):
+            yield from self._inside(root)
+        else:
+            yield from self._state(root)
+        for transition in self._chart.transitions:
+            if self._view.concerns(transition):
+                yield from self._arrows(transition)
+        marked = [self._ids[state.name] for state in self._chart if self._is_marked(state)]
+        if marked:
+            yield from (f"classDef active {_ACTIVE}", f"class {','.join(marked)} active")
+
+    def _is_marked(self, state: State) -> bool:
+        return self._view.is_drawn(state.name) and state.name in self._active and not self._children(state)
+
+    def _children(self, state: State) -> list[State]:
+        return [self._chart[child] for child in state.children if self._view.is_drawn(child)]
+
+    def _state(self, state: State) -> Iterator[str]:
+        name = self._ids[state.name]
+        label = "H*" if state.kind == "deep history" else "H" if state.is_history else escaped(state.name)
+        if self._children(state):
+            yield f'state "{label}" as {name} {{'
+            yield from (_INDENT + line for line in self._inside(state))
+            yield "}"
+            return
+        yield f'state "{label}" as {name}'
+        # The first text of a state is its title, later ones stand under it: the label is given already.
+        yield from (f"{name} : {note}" for note in _notes(state))
+        if hidden := self._view.hidden_inside(state.name):
+            yield f"{name} : {escaped(f'+ {hidden} states inside')}"
+        if state.kind == "final":
+            yield f"{name} --> [*]"
+
+    def _inside(self, state: State) -> Iterator[str]:
+        drawn = (self._view.shown[initial] for initial in state.initial)
+        for initial in dict.fromkeys(each for each in drawn if each is not None and each != state.name):
+            yield f"[*] --> {self._ids[initial]}"
+        children = self._children(state)
+        for place, child in enumerate(children):
+            if state.kind == "parallel" and place:
+                yield "--"
+            yield from self._state(child)
+        for child in children:
+            for memory in child.memory:
+                target = self._view.shown[memory]
+                if target is not None:
+                    yield f"{self._ids[child.name]} --> {self._ids[target]} : default"
+
+    def _arrows(self, transition: Transition) -> Iterator[str]:
+        source = self._view.shown[transition.source]
+        if source is None:
+            return
+        label = self._label(transition)
+        for target in transition.targets or (transition.source,):
+            drawn = self._view.shown[target]
+            if drawn is None or (drawn == source and (target, transition.source) != (source, source)):
+                continue  # it happens inside a state that is drawn closed
+            yield f"{self._ids[source]} --> {self._ids[drawn]}" + (f" : {label}" if label else "")
+
+    def _label(self, transition: Transition) -> str:
+        parts = (
+            [escaped(", ".join(event_text(event, self._timers) for event in transition.events))]
+            if transition.events
+            else []
+        )
+        if transition.guard is not None:
+            parts.append(f"[{escaped(guard_text(transition.guard))}]")
+        if transition.actions:
+            parts.append(f"/ {escaped(actions_text(transition.actions))}")
+        if not transition.targets:
+            parts.append("(stays)")
+        if transition.index in self._taken:
+            parts.append("(taken)")
+        return " ".join(parts)
+
+
+def _notes(state: State) -> list[str]:
+    """Lines under a state's name: what runs in it, and what is done on entry and exit."""
+    notes = [f"invoke {invoke.id}" for invoke in state.invoke]
+    for word, actions in (("entry", state.on_entry), ("exit", state.on_exit)):
+        if actions:
+            notes.append(f"{word} / {actions_text(actions)}")
+    return [escaped(note) for note in notes]

@@ -1,0 +1,134 @@
+"""Texts of a diagram broken into lines and measured, so that a layout knows how much room they need."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rawko.render.graph import Entry
+from rawko.render.placing.measure import fitting, text_width, wrapped
+
+Style = Literal["title", "kind", "event", "guard", "action", "row", "row-guard", "mark"]
+
+SIZES: dict[Style, float] = {
+    "title": 14,
+    "kind": 11,
+    "event": 12,
+    "guard": 12,
+    "action": 11,
+    "row": 11.5,
+    "row-guard": 11.5,
+    "mark": 12,
+}
+LABEL_WIDTH = 180.0
+ROW_WIDTH = 330.0
+ENTRY_GAP = 5.0
+SPACE = 4.0
+
+_CONTROLS = ("Cc", "Cs", "Co", "Cn", "Zl", "Zp")
+_KEPT_FORMATS = frozenset("\u200c\u200d")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A piece of text in one style, beside others on its line."""
+
+    text: str
+    style: Style
+    transition: int | None = None
+
+    @property
+    def width(self) -> float:
+        return text_width(self.text, SIZES[self.style], bold=self.style == "title")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Runs on one line, a space apart.
+
+    Attributes:
+        height: From this line's top to the next one's, in pixels.
+        gap: Room above it, for the first line of a further entry.
+    """
+
+    runs: tuple[Run, ...]
+    gap: float = 0.0
+
+    @property
+    def width(self) -> float:
+        return sum(run.width for run in self.runs) + SPACE * (len(self.runs) - 1)
+
+    @property
+    def height(self) -> float:
+        return self.gap + max(round(SIZES[run.style] * 1.32, 1) for run in self.runs)
+
+
+def block_size(lines: Sequence[Line]) -> tuple[float, float]:
+    """Width and height of lines under each other; where there is any line, it has some width, as engines demand."""
+    return max((max(line.width, 1.0) for line in lines), default=0.0), sum(line.height for line in lines)
+
+
+def visible(text: str) -> str:
+    """Text that can be drawn: what is invisible or forbidden in XML is shown as a replacement character."""
+    return "".join(
+        "\ufffd"
+        if unicodedata.category(char) in _CONTROLS or (unicodedata.category(char) == "Cf" and char not in _KEPT_FORMATS)
+        else char
+        for char in text
+    )
+
+
+def title_lines(title: str, style: Style = "title") -> list[Line]:
+    """A state's name; what is too long is cut."""
+    return [Line((Run(fitting(visible(title), SIZES[style], ROW_WIDTH, bold=style == "title"), style),))]
+
+
+def row_lines(rows: Sequence[Entry]) -> list[Line]:
+    """One line per row of a state."""
+    return [_row(entry) for entry in rows]
+
+
+def _row(entry: Entry) -> Line:
+    parts = [(entry.event, "row"), (f"[{entry.guard}]" if entry.guard else "", "row-guard")]
+    parts.append((f"/ {entry.actions}" if entry.actions else "", "row"))
+    pieces: list[tuple[str, Style]] = [(visible(text), _row_style(style)) for text, style in parts if text]
+    room = ROW_WIDTH - sum(text_width(text, SIZES[style]) for text, style in pieces if style != "row-guard")
+    return Line(tuple(_row_run(text, style, room, entry) for text, style in pieces))
+
+
+def _row_style(style: str) -> Style:
+    return "row-guard" if style == "row-guard" else "row"
+
+
+def _row_run(text: str, style: Style, room: float, entry: Entry) -> Run:
+    limit = max(room, ROW_WIDTH / 4) if style == "row-guard" else ROW_WIDTH
+    return Run(fitting(text, SIZES[style], limit), style, entry.transition)
+
+
+def label_lines(entries: Sequence[Entry]) -> list[Line]:
+    """The label of an arrow: per entry the event and its guard, then the actions."""
+    found: list[Line] = []
+    for entry in entries:
+        for place, line in enumerate(_entry_lines(entry)):
+            gap = ENTRY_GAP if found and place == 0 else 0.0
+            found.append(Line(line, gap))
+    return found
+
+
+def _entry_lines(entry: Entry) -> Iterator[tuple[Run, ...]]:
+    event, guard = visible(entry.event), f"[{visible(entry.guard)}]" if entry.guard else ""
+    together = tuple(run for run in (_run(event, "event", entry), _run(guard, "guard", entry)) if run.text)
+    if together and Line(together).width <= LABEL_WIDTH:
+        yield together
+    else:
+        yield from (((_run(text, "event", entry)),) for text in wrapped(event, SIZES["event"], LABEL_WIDTH, lines=2))
+        yield from (((_run(text, "guard", entry)),) for text in wrapped(guard, SIZES["guard"], LABEL_WIDTH, lines=5))
+    if entry.actions:
+        actions = wrapped(f"/ {visible(entry.actions)}", SIZES["action"], LABEL_WIDTH, lines=2)
+        yield from (((_run(text, "action", entry)),) for text in actions)
+
+
+def _run(text: str, style: Style, entry: Entry) -> Run:
+    return Run(text, style, entry.transition)

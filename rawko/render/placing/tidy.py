@@ -1,0 +1,75 @@
+"""Polylines without what an engine leaves behind: points on a straight line, steps too small to be meant, spikes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rawko.render.placing.layout import Point, Rect
+
+SMALL = 3.0
+"""A sideways step up to this length, in pixels, is taken out; ends slide so far along the border that they stand on."""
+
+
+def tidied(points: Sequence[Point]) -> tuple[Point, ...]:
+    """The same way with fewer corners, all segments exactly upright or level."""
+    way = straightened([(round(x, 1), round(y, 1)) for x, y in points])
+    while True:
+        step = next((place for place in range(len(way) - 1) if _is_step(way, place)), None)
+        if step is None:
+            return tuple(way)
+        way = straightened(_without_step(way, step))
+
+
+def straightened(points: Sequence[Point]) -> list[Point]:
+    """Without repeated points and points in the middle of a straight line, spikes (there and back) included."""
+    way: list[Point] = []
+    for point in points:
+        if way and point == way[-1]:
+            continue
+        while len(way) >= 2 and _are_in_line(way[-2], way[-1], point):
+            way.pop()
+        if not way or point != way[-1]:
+            way.append(point)
+    return way
+
+
+def _are_in_line(one: Point, two: Point, three: Point) -> bool:
+    return one[0] == two[0] == three[0] or one[1] == two[1] == three[1]
+
+
+def _is_step(way: Sequence[Point], place: int) -> bool:
+    """Whether the segment after this point is a small step between two segments along the other axis, or oblique."""
+    (x1, y1), (x2, y2) = way[place], way[place + 1]
+    dx, dy = abs(x2 - x1), abs(y2 - y1)
+    if dx and dy:
+        return True
+    return 0 < place < len(way) - 2 and max(dx, dy) <= SMALL
+
+
+def _without_step(way: Sequence[Point], place: int) -> list[Point]:
+    """The way with everything after the step, up to its next turn, moved onto the line before it."""
+    (x1, y1), (x2, y2) = way[place], way[place + 1]
+    dx, dy = abs(x2 - x1), abs(y2 - y1)
+    axis = 0 if dx and (not dy or dx <= dy) else 1
+    old, new = (x2, x1) if axis == 0 else (y2, y1)
+    moved = list(way)
+    for later in range(place + 1, len(way)):
+        point = moved[later]
+        if point[axis] != old:
+            break
+        moved[later] = (new, point[1]) if axis == 0 else (point[0], new)
+    return moved
+
+
+def meeting_circle(part: Sequence[Point], circle: Rect, *, at_end: bool) -> tuple[Point, ...]:
+    """A line whose end stands on the square around a circle, led on to the circle."""
+    way = list(part) if at_end else list(part)[::-1]
+    (x, y), (cx, cy), radius = way[-1], circle.centre, circle.width / 2
+    is_level = way[-1][1] == way[-2][1]
+    across = abs(y - cy) if is_level else abs(x - cx)
+    reach = max(radius**2 - min(across, radius) ** 2, 0.0) ** 0.5
+    if is_level:
+        way[-1] = (cx + (reach if x > cx else -reach), y)
+    else:
+        way[-1] = (x, cy + (reach if y > cy else -reach))
+    return tuple(way) if at_end else tuple(way[::-1])

@@ -1,0 +1,1 @@
+"""From journal rows back to the machines that wrote them."""

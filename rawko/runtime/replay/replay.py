@@ -1,0 +1,303 @@
+"""From journal rows back to the tree of machines that wrote them, without starting anything.
+
+The nearest checkpoint is filled in, the rows after it are stepped through; every step must come out as it was
+recorded, else the chart or its functions have changed since. The result is a snapshot that `Actor` goes on from.
+Where a run was set back (`rawko.runtime.replay.rewind_records`), the rows go on from the snapshot in that row.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Any
+
+from rawko.chart.definition import Chart
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.data.effects import StartInvocation, StopInvocation
+from rawko.interpreter.data.steps import Step
+from rawko.interpreter.errors import InterpreterError
+from rawko.interpreter.running.interpreter import Interpreter
+from rawko.interpreter.running.replay import ReplayClock, replay_step, restore_as_it_was
+from rawko.runtime.actor_kinds import ChildFactory, ChildMachine
+from rawko.runtime.errors import RuntimeFault
+from rawko.runtime.journal import StepRecord, encode_effect, encode_update
+from rawko.runtime.replay.recorded import JournalReader
+from rawko.runtime.replay.rewind_records import jump_of
+
+
+class ReplayError(RuntimeFault):
+    """A recorded run cannot be stepped through again.
+
+    Attributes:
+        seq: Number of the row that came out otherwise; 0 for the checkpoint.
+    """
+
+    def __init__(self, run: str, seq: int, message: str) -> None:
+        super().__init__(f"run {run!r}, row {seq}: {message}")
+        self.run = run
+        self.seq = seq
+
+
+@dataclass(slots=True)
+class Machine:
+    """One machine of the tree, and the child machines it invokes."""
+
+    interpreter: Interpreter
+    children: dict[str, Machine] = field(default_factory=dict)
+
+    def snapshot(self) -> dict[str, Any]:
+        snapshot = self.interpreter.snapshot()
+        snapshot["children"] = {id: child.snapshot() for id, child in sorted(self.children.items())}
+        return snapshot
+
+    def walk(self, path: str = "root") -> Iterator[tuple[str, Machine]]:
+        """This machine and all below it, by path."""
+        yield path, self
+        for id, child in sorted(self.children.items()):
+            yield from child.walk(f"{path}/{id}")
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A run as its journal knows it.
+
+    Attributes:
+        snapshot: Of the whole tree, for `Actor(snapshot=...)`; None where nothing was committed.
+        seq: Number of the latest row.
+        notes: The latest that the session noted; None if it never did.
+    """
+
+    snapshot: dict[str, Any] | None
+    seq: int
+    notes: dict[str, Any] | None = None
+
+
+async def replay(
+    journal: JournalReader,
+    run: str,
+    chart: Chart,
+    bindings: Bindings | None = None,
+    *,
+    input: Mapping[str, Any] | None = None,
+    until: int | None = None,
+) -> Replayed:
+    """The tree of a run as of its latest row, or of row `until`.
+
+    Args:
+        chart, bindings, input: As the run was started with.
+
+    Raises:
+        ReplayError: A row comes out otherwise than it was recorded: chart or functions have changed.
+        JournalError: The journal cannot be read.
+    """
+    tree = ReplayTree(run, chart, bindings, input)
+    await tree.read(journal, until)
+    return Replayed(tree.root.snapshot() if tree.seq else None, tree.seq, tree.notes)
+
+
+MachineMaker = Callable[[Chart, Bindings | None, Mapping[str, Any] | None, ReplayClock], Interpreter]
+
+
+def _plain_machine(
+    chart: Chart, bindings: Bindings | None, input: Mapping[str, Any] | None, clock: ReplayClock
+) -> Interpreter:
+    return Interpreter(chart, bindings, input=input, clock=clock)
+
+
+class ReplayTree:
+    """The machines of one run, brought to a row and stepped on from there.
+
+    Args:
+        make: Makes each machine; by default a plain interpreter.
+        is_exact: Compare effects and receipts, too, and not only what the machine goes on from.
+
+    Attributes:
+        seq: Number of the latest row that was stepped through; 0 before the first.
+        notes: The latest that the session noted until then.
+    """
+
+    def __init__(
+        self,
+        run: str,
+        chart: Chart,
+        bindings: Bindings | None = None,
+        input: Mapping[str, Any] | None = None,
+        *,
+        make: MachineMaker = _plain_machine,
+        is_exact: bool = False,
+    ) -> None:
+        self._run = run
+        self._make = make
+        self._is_exact = is_exact
+        self._clock = clock = ReplayClock()
+        self._begin: Callable[[], Interpreter] = lambda: make(chart, bindings, input, clock)
+        self.root = Machine(self._begin())
+        self.seq = 0
+        self.notes: dict[str, Any] | None = None
+
+    async def read(self, journal: JournalReader, until: int | None = None) -> None:
+        """Begin at the nearest checkpoint and step through the rows after it, to `until` or to the end.
+
+        Raises:
+            ReplayError: A row comes out otherwise than it was recorded, or a checkpoint does not fit the chart.
+            JournalError: The journal cannot be read.
+        """
+        if until is None:
+            checkpoint = await journal.last_checkpoint(self._run)
+        else:
+            checkpoint = await journal.checkpoint_at(self._run, until)
+        if checkpoint is not None:
+            self.seq, snapshot = checkpoint
+            self.notes = snapshot.get("notes")
+            self.fill(snapshot)
+        for record in await journal.rows(self._run, self.seq, until):
+            self.step(record)
+
+    def fill(self, snapshot: Mapping[str, Any]) -> None:
+        """Begin from a snapshot instead of the start.
+
+        Raises:
+            ReplayError: It does not fit the chart.
+        """
+        try:
+            self._fill(self.root, snapshot)
+        except InterpreterError as error:
+            raise ReplayError(self._run, self.seq, str(error)) from error
+
+    def _fill(self, machine: Machine, snapshot: Mapping[str, Any]) -> None:
+        self._clock.time = float(snapshot["now"])
+        restore_as_it_was(machine.interpreter, {**snapshot, "children": {}})
+        for id, below in snapshot["children"].items():
+            invocation = machine.interpreter.invocations[id]
+            child = self._child(machine, invocation.src, invocation.input)
+            if child is not None:
+                machine.children[id] = child
+                self._fill(child, below)
+
+    def _child(self, parent: Machine, src: str, input: Any) -> Machine | None:
+        """The machine behind an actor; None where the actor is a function."""
+        logic = parent.interpreter.bindings.find("actor", src)
+        if not isinstance(logic, ChildFactory):
+            return None
+        made: ChildMachine = logic.make(input)
+        return Machine(self._make(made.chart, made.bindings, made.input, self._clock))
+
+    # ------------------------------------------------------------ one row
+
+    def step(self, record: StepRecord) -> Step | None:
+        """Step through one row; None for a row that is no step of a machine.
+
+        Raises:
+            ReplayError: It comes out otherwise than it was recorded.
+        """
+        self.seq = record.seq
+        jump = jump_of(record)
+        step = None
+        if jump is None:
+            step = self._step(record)
+        elif jump.snapshot is not None:
+            self.root = Machine(self._begin())
+            self.fill(jump.snapshot)
+        self.notes = record.notes or self.notes
+        return step
+
+    def _step(self, record: StepRecord) -> Step:
+        machine = self.machine_of(record)
+        self._clock.time = record.time
+        try:
+            step = self._again(machine, record)
+        except InterpreterError as error:
+            raise ReplayError(self._run, record.seq, f"{record.actor}: {error}") from error
+        if step is None:
+            raise ReplayError(self._run, record.seq, f"{record.actor}: nothing was due")
+        self._compare(step, record)
+        for effect in step.effects:
+            if isinstance(effect, StopInvocation):
+                machine.children.pop(effect.id, None)
+            elif isinstance(effect, StartInvocation):
+                self._start(machine, effect)
+        self._end_child(machine, record)
+        return step
+
+    def _again(self, machine: Machine, record: StepRecord) -> Step | None:
+        if not _is_revival(machine, record):
+            return replay_step(machine.interpreter, record.event)
+        # The run was taken up again here: what was running was brought back by its policy.
+        old = machine.interpreter
+        snapshot = old.snapshot()
+        fresh = self._make(old.chart, old.bindings, snapshot["input"], self._clock)
+        step = fresh.restore(snapshot)
+        machine.interpreter = fresh
+        return step
+
+    def _start(self, machine: Machine, effect: StartInvocation) -> None:
+        if effect.is_resumed and effect.id in machine.children:
+            return
+        machine.children.pop(effect.id, None)
+        child = self._child(machine, effect.src, effect.input)
+        if child is not None:
+            machine.children[effect.id] = child
+
+    @staticmethod
+    def _end_child(machine: Machine, record: StepRecord) -> None:
+        """A child whose result was taken in is gone."""
+        name = "" if record.event is None else record.event["name"]
+        for prefix in ("done.invoke.", "error.invoke."):
+            id = name.removeprefix(prefix)
+            if name.startswith(prefix) and id not in machine.interpreter.invocations:
+                machine.children.pop(id, None)
+
+    def machine_of(self, record: StepRecord) -> Machine:
+        """The machine whose step a row is.
+
+        Raises:
+            ReplayError: It is not running.
+        """
+        machine = self.root
+        for id in record.actor.split("/")[1:]:
+            found = machine.children.get(id)
+            if found is None:
+                raise ReplayError(self._run, record.seq, f"no machine {record.actor!r} is running")
+            machine = found
+        return machine
+
+    def _compare(self, step: Step, record: StepRecord) -> None:
+        """The step must be the recorded one."""
+        if step.configuration != tuple(record.configuration):
+            raise self._differs(record, "went to", step.configuration, record.configuration)
+        updates = tuple(encode_update(update) for update in step.updates)
+        if updates != tuple(record.updates):
+            raise self._differs(record, "changes its context by", updates, record.updates)
+        if not self._is_exact:
+            return
+        effects = tuple(encode_effect(effect) for effect in step.effects)
+        if effects != tuple(record.effects):
+            raise self._differs(record, "asks for", effects, record.effects)
+        receipt = None if step.receipt is None else step.receipt.value
+        if receipt != record.receipt:
+            raise self._differs(record, "answers its event with", (receipt,), (record.receipt,))
+
+    def _differs(self, record: StepRecord, does: str, found: Sequence[Any], recorded: Sequence[Any]) -> ReplayError:
+        """Names the first parts that are not equal, shortened."""
+        if does != "went to":
+            pairs = zip_longest(found, recorded)
+            found, recorded = next(((f,), (r,)) for f, r in pairs if f != r)
+        shown = [", ".join(textwrap.shorten(str(part), 300) for part in parts) for parts in (found, recorded)]
+        return ReplayError(
+            self._run,
+            record.seq,
+            f"{record.actor} {does} {{{shown[0]}}}, recorded was {{{shown[1]}}}: the chart, its functions or "
+            "what it was started with have changed since",
+        )
+
+
+def _is_revival(machine: Machine, record: StepRecord) -> bool:
+    """Whether a row only brought timers and invocations back: no event, no change, nothing but starts."""
+    return (
+        machine.interpreter.is_started
+        and record.event is None
+        and not record.updates
+        and all(e["type"] == "start" and (e["attempt"] > 1 or e["resumed"]) for e in record.effects)
+    )

@@ -1,0 +1,1 @@
+"""What imported SCXML documents ask of the runtime: invoked documents, events over HTTP."""

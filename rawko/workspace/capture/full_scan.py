@@ -1,0 +1,200 @@
+"""A full look at the disk: brings the whole mirror up to date, at the cost of listing every folder.
+
+Every folder is opened from its parent's descriptor without following links, so a folder that is swapped for a link
+during the look is never entered. Files that look as they did when they were read are not read again. What is ignored
+is `ignore`'s, how a file is read is `reader`'s, and a look at single places is `touch`'s.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rawko.runtime.ports import WorkspaceError
+from rawko.workspace.capture.ignore import IGNORE_FILE, RULES, Repositories, Scope
+from rawko.workspace.capture.mirror import File, Folder, Mirror, signature
+from rawko.workspace.capture.reader import Counters, Reader, refuse_if_ours
+from rawko.workspace.folders import OPEN_FOLDER
+from rawko.workspace.names import MAX_DEPTH, Parts, is_git_name
+from rawko.workspace.repository.objects import Objects
+
+_ENCODING = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder during a look: where it is, and the rules there. `prefix` ends in `/` or is empty."""
+
+    prefix: bytes
+    scope: Scope
+    depth: int = 0
+
+
+class Looker:
+    """Looks at one workspace. The parts that `touch` shares are public.
+
+    Args:
+        root: The workspace, without links in its path.
+        excluded: Folders that are never entered, and files that are never read, from the root.
+        max_file_bytes: Larger files are skipped.
+
+    Attributes:
+        skipped: Paths that were found and not captured: unreadable, too large, too deep.
+    """
+
+    def __init__(self, root: Path, objects: Objects, *, excluded: frozenset[Parts], max_file_bytes: int) -> None:
+        self.counters = Counters()
+        self.skipped: set[bytes] = set()
+        self.root = root
+        self.excluded = frozenset(b"/".join(parts) for parts in excluded)
+        self.reader = Reader(objects, counters=self.counters, skip=self.skipped.add, max_file_bytes=max_file_bytes)
+        self.repositories = Repositories()
+
+    def everything(self, mirror: Mirror) -> None:
+        """Bring the whole mirror up to date."""
+        with self.open_root() as root:
+            self.look_at_all(root, mirror.root)
+
+    def look_at_all(self, root: int, folder: Folder) -> None:
+        """Bring the root folder up to date, and all beneath."""
+        self.skipped.clear()
+        self._look(root, folder, Place(b"", self.repositories.above(self.root)))
+
+    @contextmanager
+    def open_root(self) -> Iterator[int]:
+        """The root's descriptor.
+
+        Raises:
+            WorkspaceError: The workspace is gone or cannot be listed.
+        """
+        try:
+            descriptor = os.open(self.root, OPEN_FOLDER)
+            try:
+                yield descriptor
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise WorkspaceError(
+                f"the workspace {str(self.root)!r} cannot be read: {error.strerror}", path=str(self.root)
+            ) from error
+
+    def _look(self, descriptor: int, folder: Folder, place: Place) -> bool:
+        """Bring a folder up to date; whether anything in it changed."""
+        self.counters.scans += 1
+        with os.scandir(descriptor) as listing:
+            rest, missing = _unlike(folder, listing)
+        names = {name for name, _ in rest} | ({IGNORE_FILE} & folder.files.keys())
+        if not names.isdisjoint(RULES):
+            where = self.root / os.fsdecode(place.prefix)
+            scope = self.repositories.enter(place.scope, where, descriptor, names)
+            place = Place(place.prefix, scope, place.depth)
+        is_changed = False
+        for name, entry in rest:
+            if is_git_name(name):
+                if name != b".git":  # git's own where case is folded, and somebody's elsewhere: told, and left alone
+                    self.skipped.add(place.prefix + name)
+                is_changed |= folder.forget(name)
+            elif entry.is_dir(follow_symlinks=False):
+                is_changed |= self.look_at_folder(descriptor, folder, place, name)
+            else:
+                is_changed |= self._look_at_file(descriptor, folder, place, name, entry)
+        for name in missing:
+            is_changed |= folder.forget(name)
+        if is_changed:
+            folder.oid = None
+        return is_changed
+
+    def look_at_folder(self, descriptor: int, folder: Folder, place: Place, name: bytes) -> bool:
+        """Bring a folder in an open one up to date; whether the tree changes by it."""
+        path = place.prefix + name
+        was_file = folder.files.pop(name, None) is not None
+        if path in self.excluded:
+            return folder.forget(name) or was_file
+        child = folder.folders.get(name)
+        is_ignored = place.scope.ignores(name, True)
+        if is_ignored and child is None and not place.scope.tracks(name, True):
+            return was_file
+        child = child or Folder()
+        below = Place(path + b"/", place.scope.child(name, is_ignored), place.depth + 1)
+        is_changed = self._enter(descriptor, child, below, name)
+        if is_changed is None or child.is_empty:
+            return folder.forget(name) or was_file
+        folder.folders[name] = child
+        return is_changed or was_file
+
+    def _enter(self, parent: int, folder: Folder, place: Place, name: bytes) -> bool | None:
+        """Look at a folder in an open one; None where it cannot be entered."""
+        if place.depth > MAX_DEPTH:
+            self.skipped.add(place.prefix[:-1])
+            return None
+        try:
+            descriptor = os.open(name, OPEN_FOLDER, dir_fd=parent)
+            try:
+                return self._look(descriptor, folder, place)
+            finally:
+                os.close(descriptor)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            # What goes wrong in the store is never an OSError here: `objects` makes it a WorkspaceError.
+            refuse_if_ours(error)
+            self.skipped.add(place.prefix[:-1])
+            return None
+
+    def _look_at_file(
+        self, descriptor: int, folder: Folder, place: Place, name: bytes, entry: os.DirEntry[str]
+    ) -> bool:
+        if place.prefix + name in self.excluded:
+            return folder.forget(name)
+        known = folder.files.get(name)
+        if known is None and place.scope.ignores(name, False) and not place.scope.tracks(name, False):
+            return folder.forget(name)
+        try:
+            seen = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            return folder.forget(name)
+        except OSError:
+            self.skipped.add(place.prefix + name)
+            return folder.forget(name)
+        return self.put(folder, name, self.reader.take(descriptor, name, seen, place.prefix + name))
+
+    @staticmethod
+    def put(folder: Folder, name: bytes, file: File | None) -> bool:
+        """Set or drop a file of the mirror; whether the tree changes by it."""
+        if file is None:
+            return folder.forget(name)
+        known = folder.files.get(name)
+        folder.folders.pop(name, None)
+        folder.files[name] = file
+        return known is None or known[:2] != file[:2]
+
+
+def _unlike(
+    folder: Folder, listing: Iterable[os.DirEntry[str]]
+) -> tuple[list[tuple[bytes, os.DirEntry[str]]], list[bytes]]:
+    """What in a listing is not a captured file that looks as it did; and captured names that are not there.
+
+    Nearly all files of a look end here, so the loop is spelt out: it is most of what a look costs.
+    """
+    rest: list[tuple[bytes, os.DirEntry[str]]] = []
+    same: list[bytes] = []
+    files, (encoding, errors) = folder.files, _ENCODING
+    for entry in listing:
+        name = entry.name.encode(encoding, errors)
+        known = files.get(name)
+        if known is not None:
+            try:
+                if known[2] == signature(entry.stat(follow_symlinks=False)):
+                    same.append(name)
+                    continue
+            except OSError:
+                pass  # It vanished since it was listed, or the folder may be listed only: the caller finds out.
+        rest.append((name, entry))
+    if len(same) == len(files) and not folder.folders:
+        return rest, []
+    found = {*same, *(name for name, _ in rest)}
+    return rest, [name for name in (*files, *folder.folders) if name not in found]

@@ -1,0 +1,157 @@
+"""Which names the .gitignore files of a repository leave out, at every level, as git decides it.
+
+A `Scope` stands for one folder during a look: the rules that reach it, and the index of the repository it lies in. A
+nested repository starts afresh, as it does for git. `.git/info/exclude` is read; the user's global excludes are not.
+How a file's lines match is `rawko.patterns`'s.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Container
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from rawko.patterns.ignorefile import Level, level
+from rawko.workspace.capture.user_index import TrackedPaths, UserIndex, common_folder, git_folder
+from rawko.workspace.names import Parts
+
+IGNORE_FILE = b".gitignore"
+RULES = (b".git", IGNORE_FILE)
+"""Names that change the rules of the folder they lie in."""
+_MAX_BYTES = 1 << 20
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+
+
+@dataclass(frozen=True)
+class Repository:
+    """One repository of the user: its index, and where its rules begin."""
+
+    index: UserIndex
+    exclude: bytes
+
+    @cached_property
+    def tracked(self) -> TrackedPaths:
+        return self.index.tracked()
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One folder, as the ignore rules see it.
+
+    Attributes:
+        path: From the folder of the repository (or, without one, the workspace), ending in `/` or empty.
+        levels: Outermost first, each with the length of its folder's path.
+        repository: None outside repositories.
+        is_ignored: The folder itself is left out; what is tracked inside still counts.
+    """
+
+    path: bytes = b""
+    levels: tuple[tuple[int, Level], ...] = ()
+    repository: Repository | None = None
+    is_ignored: bool = False
+
+    def ignores(self, name: bytes, is_folder: bool) -> bool:
+        """Whether a name in this folder is left out unless something tracks it."""
+        if self.is_ignored:
+            return True
+        path = self.path + name
+        for start, rules in reversed(self.levels):
+            verdict = rules.decide(name, path[start:], is_folder)
+            if verdict is not None:
+                return verdict
+        return False
+
+    def tracks(self, name: bytes, is_folder: bool) -> bool:
+        """Whether the user's index holds the name, or something beneath it."""
+        if self.repository is None:
+            return False
+        tracked = self.repository.tracked
+        path = self.path + name
+        return tracked.has_folder(path) if is_folder else tracked.has_file(path)
+
+    def child(self, name: bytes, is_ignored: bool) -> Scope:
+        """The scope of a folder in this one, before its own files are read."""
+        return Scope(self.path + name + b"/", self.levels, self.repository, is_ignored)
+
+    def with_rules(self, content: bytes) -> Scope:
+        """This scope with one more .gitignore, lying in this folder."""
+        if not content:
+            return self
+        levels = (*self.levels, (len(self.path), level(content)))
+        return Scope(self.path, levels, self.repository, self.is_ignored)
+
+
+class Repositories:
+    """The user's repositories that a workspace meets; their indexes stay in memory between looks."""
+
+    def __init__(self) -> None:
+        self._indexes: dict[Path, UserIndex] = {}
+
+    def at(self, marker: Path) -> Repository | None:
+        """The repository whose `.git` is `marker`, or None where that is no repository."""
+        git = git_folder(marker)
+        if git is None:
+            return None
+        index = self._indexes.setdefault(git, UserIndex(git / "index"))
+        return Repository(index, _read(common_folder(git) / "info" / "exclude"))
+
+    def enter(self, scope: Scope, folder: Path, descriptor: int, names: Container[bytes]) -> Scope:
+        """A folder's scope with what lies in it: a repository of its own, a .gitignore.
+
+        Args:
+            folder: Where the folder is, for `.git`.
+            names: The names in it, so that nothing is opened in vain.
+        """
+        if b".git" in names:
+            repository = self.at(folder / ".git")
+            if repository is not None:
+                scope = Scope(repository=repository, is_ignored=scope.is_ignored).with_rules(repository.exclude)
+        if IGNORE_FILE in names:
+            scope = scope.with_rules(_read(IGNORE_FILE, folder=descriptor))
+        return scope
+
+    def above(self, workspace: Path) -> Scope:
+        """The scope that a repository around the workspace gives it; its own files are not read yet.
+
+        A workspace that the repository around it leaves out is on its own: somebody chose to work there.
+        """
+        if (workspace / ".git").exists():
+            return Scope()
+        top = next((folder for folder in workspace.parents if (folder / ".git").exists()), None)
+        repository = self.at(top / ".git") if top else None
+        if top is None or repository is None:
+            return Scope()
+        scope = Scope(repository=repository).with_rules(repository.exclude)
+        inner: Parts = tuple(os.fsencode(part) for part in workspace.relative_to(top).parts)
+        folder = top
+        for name in inner:
+            scope = scope.with_rules(_read(folder / os.fsdecode(IGNORE_FILE)))
+            if scope.ignores(name, True):
+                return Scope()
+            scope = scope.child(name, False)
+            folder /= os.fsdecode(name)
+        return scope
+
+
+def _read(path: bytes | Path, *, folder: int | None = None) -> bytes:
+    """What a rules file says; nothing where it is a link, unreadable or absurdly large (as for git)."""
+    try:
+        descriptor = os.open(path, _OPEN, dir_fd=folder)
+    except (OSError, ValueError):
+        return b""
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return b""
+        pieces = []
+        while piece := os.read(descriptor, _MAX_BYTES + 1):
+            pieces.append(piece)
+            if sum(map(len, pieces)) > _MAX_BYTES:
+                return b""
+        return b"".join(pieces)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,121 @@
+"""Reading one file of the workspace into the store, and judging how far its looks can be trusted afterwards.
+
+Which files are read is `look`'s.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rawko.runtime.ports import WorkspaceError
+from rawko.workspace.capture.mirror import File, signature
+from rawko.workspace.modes import Modes
+from rawko.workspace.repository.objects import MODE_EXECUTABLE, MODE_FILE, MODE_LINK, Objects, Unreadable
+
+RACY_NS = 20_000_000
+"""A file that changed within this of being read is read again next time: clocks of file systems are coarse."""
+
+# Without O_NONBLOCK, a file swapped for a FIFO would hold the look for ever.
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+_TRIES = 3
+_OURS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+
+
+@dataclass(slots=True)
+class Counters:
+    """What looking has cost so far: folders listed, names asked about one by one, files read."""
+
+    scans: int = 0
+    stats: int = 0
+    reads: int = 0
+
+
+class Reader:
+    """Reads files and links by name from an open folder.
+
+    Args:
+        skip: Told the path of each file that exists and cannot be captured.
+        max_file_bytes: Larger files are skipped.
+    """
+
+    def __init__(
+        self, objects: Objects, *, counters: Counters, skip: Callable[[bytes], None], max_file_bytes: int
+    ) -> None:
+        self._objects = objects
+        self._counters = counters
+        self._skip = skip
+        self._max_file_bytes = max_file_bytes
+        self.modes = Modes()
+
+    def take(self, folder: int, name: bytes, seen: os.stat_result, path: bytes) -> File | None:
+        """Store what a name holds; None for what is gone, special (FIFO, socket, device) or skipped.
+
+        Raises:
+            WorkspaceError: The store cannot be written.
+        """
+        kind = stat.S_IFMT(seen.st_mode)
+        if kind not in (stat.S_IFREG, stat.S_IFLNK):
+            return None
+        self._counters.reads += 1
+        try:
+            if kind == stat.S_IFLNK:
+                return self._take_link(folder, name, seen)
+            return self._take_file(folder, name, path)
+        except FileNotFoundError:
+            return None
+        except (OSError, Unreadable) as error:
+            refuse_if_ours(error)
+            self._skip(path)
+            return None
+
+    def _take_link(self, folder: int, name: bytes, seen: os.stat_result) -> File:
+        now = time.time_ns()
+        oid = self._objects.write_blob(os.readlink(name, dir_fd=folder))
+        return File(MODE_LINK, oid, None if _is_racy(seen, now) else signature(seen))
+
+    def _take_file(self, folder: int, name: bytes, path: bytes) -> File | None:
+        descriptor = os.open(name, _FILE, dir_fd=folder)
+        try:
+            for _ in range(_TRIES):
+                now = time.time_ns()
+                before = os.fstat(descriptor)
+                if not stat.S_ISREG(before.st_mode):
+                    return None
+                if before.st_size > self._max_file_bytes:
+                    raise Unreadable("the file is too large")
+                oid = self._objects.write_file(descriptor, before.st_size)
+                if oid is not None:
+                    self.modes.note(path, stat.S_IMODE(before.st_mode) & 0o777)
+                    is_settled = signature(os.fstat(descriptor)) == signature(before)
+                    is_certain = is_settled and not _is_racy(before, now)
+                    return File(_mode(before), oid, signature(before) if is_certain else None)
+            raise Unreadable("the file does not stop changing")
+        finally:
+            os.close(descriptor)
+
+
+def refuse_if_ours(error: Exception) -> None:
+    """Stop at a failure that is this process's and not the file's: what cannot be seen now must not count as gone.
+
+    Raises:
+        WorkspaceError: The process is out of file descriptors or memory.
+    """
+    if isinstance(error, OSError) and error.errno in _OURS:
+        raise WorkspaceError(f"the workspace cannot be read: {error.strerror}") from error
+
+
+def _mode(seen: os.stat_result) -> int:
+    return MODE_EXECUTABLE if seen.st_mode & stat.S_IXUSR else MODE_FILE
+
+
+def _is_racy(seen: os.stat_result, now: int) -> bool:
+    """Whether a change after `now` could leave the file looking the same.
+
+    A change time in the future is somebody else's clock and proves nothing; a modification time there is only odd.
+    """
+    return now - seen.st_ctime_ns < RACY_NS or abs(now - seen.st_mtime_ns) < RACY_NS

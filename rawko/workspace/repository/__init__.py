@@ -1,0 +1,1 @@
+"""The private git repository: objects, references, packs, comparison of trees."""

@@ -1,0 +1,245 @@
+"""What the snapshot store of a state folder holds, for whoever only reads it: runs at work are not disturbed.
+
+The store is held against a clean-up while it is read. Filling another folder from a snapshot, and beginning the
+history of a run that was forked, are here, too, since both leave every other run as it is. Capturing and restoring
+are `store`'s.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pygit2
+
+from rawko.runtime.ports import WorkspaceError
+from rawko.vocabulary.snapshot import FileChange, Snapshot
+from rawko.workspace.capture.mirror import File, Folder, Mirror
+from rawko.workspace.modes import Modes
+from rawko.workspace.names import check_run, to_text
+from rawko.workspace.repository import diff
+from rawko.workspace.repository.history import History, Link, link_of, newest, read_commit, snapshot_of
+from rawko.workspace.repository.locks import FileLock
+from rawko.workspace.repository.objects import MODE_FOLDER, Objects
+from rawko.workspace.repository.repository import open_repository, prepare, store_folder
+from rawko.workspace.restore.plan import plan
+from rawko.workspace.restore.restore import Restorer
+
+MIN_PREFIX = 7
+"""Digits of a snapshot's id that name it."""
+
+
+class Archive:
+    """The snapshots of all runs of a state folder.
+
+    Args:
+        state_dir: As `SnapshotStore.open` takes it.
+
+    Raises:
+        WorkspaceError: There is no store, or it cannot be opened.
+    """
+
+    def __init__(self, state_dir: str | os.PathLike[str]) -> None:
+        self._state = Path(state_dir)
+        if not store_folder(self._state).is_dir():
+            raise WorkspaceError(f"there are no snapshots in {str(state_dir)!r}", path=str(state_dir))
+        self._repository = open_repository(prepare(self._state))
+        self._objects = Objects(self._repository)
+        self._lock = FileLock(self._state / "store.lock")
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self._repository.free()
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    # ------------------------------------------------------------ what is there
+
+    def snapshots(self, run: str) -> list[Snapshot]:
+        """All snapshots of a run, oldest first; none of a run without any.
+
+        Raises:
+            WorkspaceError: One is missing from the store.
+        """
+        with self._held():
+            return list(self._history(run))[::-1]
+
+    def chain(self, run: str, known: str | None) -> tuple[Link, ...]:
+        """Snapshots of a run with their places in its journal, oldest first: from a commit on, or all of them.
+
+        Raises:
+            WorkspaceError: One is missing from the store.
+        """
+        with self._held():
+            return newest(self._links(run), known)
+
+    def last(self, run: str) -> Snapshot | None:
+        """The latest snapshot of a run; None of a run without any."""
+        with self._held():
+            return next(self._history(run), None)
+
+    def find(self, run: str, prefix: str) -> Snapshot | None:
+        """The run's snapshot whose id begins so; None if there is none."""
+        with self._held():
+            return next((one for one in self._history(run) if one.commit.startswith(prefix.lower())), None)
+
+    def snapshot(self, commit: str) -> Snapshot:
+        """A snapshot by its whole id.
+
+        Raises:
+            WorkspaceError: It is not in the store.
+        """
+        with self._held():
+            return snapshot_of(self._commit(commit))
+
+    def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
+        """Paths that differ between two trees (or snapshots' commits), sorted by path."""
+        with self._held():
+            return diff.changes(self._repository, self._objects, before, after)
+
+    def diff(self, before: str, after: str) -> str:
+        """Unified diff, as git prints it; bytes that are not UTF-8 appear as `\\xNN`."""
+        with self._held():
+            return diff.unified(self._repository, self._objects, before, after).decode("utf-8", "backslashreplace")
+
+    def count(self, snapshot: Snapshot) -> int:
+        """How many files and links a snapshot holds.
+
+        Raises:
+            WorkspaceError: A part of it is missing.
+        """
+        with self._held():
+            try:
+                return sum(1 for _ in Mirror.load(self._objects, bytes.fromhex(snapshot.tree)))
+            except KeyError as error:
+                raise WorkspaceError(f"snapshot {snapshot.commit[:12]} is damaged: {error}") from error
+
+    def missing(self, snapshot: Snapshot) -> list[str]:
+        """Paths of a snapshot whose contents, or whose list of contents, are not in the store; "." for all of it."""
+        with self._held():
+            return sorted(to_text(path) or "." for path in self._missing(bytes.fromhex(snapshot.tree), b""))
+
+    def _missing(self, tree: bytes, above: bytes) -> Iterator[bytes]:  # what is damaged is missing
+        try:
+            entries = list(self._objects.read_tree(tree))
+        except KeyError:
+            yield above
+            return
+        for name, mode, oid in entries:
+            path = above + b"/" + name if above else name
+            if mode == MODE_FOLDER:
+                yield from self._missing(oid, path)
+            elif not self._is_whole(oid):
+                yield path
+
+    def _is_whole(self, oid: bytes) -> bool:
+        try:
+            self._objects.check(oid)
+        except KeyError:
+            return False
+        return True
+
+    # ------------------------------------------------------------ into other folders
+
+    def files(self, snapshot: Snapshot) -> dict[bytes, File]:
+        """The files and links of a snapshot by their paths; their contents are not looked at.
+
+        Raises:
+            WorkspaceError: A tree is missing.
+        """
+        with self._held():
+            try:
+                return dict(Mirror.load(self._objects, bytes.fromhex(snapshot.tree)))
+            except KeyError as error:
+                raise WorkspaceError(f"snapshot {snapshot.commit[:12]} is damaged: {error}") from error
+
+    def write_out(self, snapshot: Snapshot, folder: Path, *, without: Collection[bytes] = ()) -> None:
+        """Fill an empty folder with the files of a snapshot.
+
+        Args:
+            without: Paths that are left out.
+
+        Raises:
+            WorkspaceError: A part of the snapshot is missing (nothing is written), or the folder cannot be written.
+        """
+        with self._held():
+            steps = plan(self._objects, Folder(), bytes.fromhex(snapshot.tree)).steps
+            if without:
+                steps = tuple(step for step in steps if step.path not in without)
+            Restorer(folder, self._objects, Modes(known=self._state.glob("*.modes"))).apply(
+                steps, lambda step, file: None
+            )
+
+    def begin(self, run: str, snapshot: Snapshot, label: str) -> Snapshot:
+        """Begin the history of a new run with the files of a snapshot; their contents are shared.
+
+        Raises:
+            WorkspaceError: The run has a history already, or the store cannot be written.
+        """
+        with self._held():
+            history = History(self._repository, self._objects, check_run(run))
+            if history.last is not None:
+                raise WorkspaceError(f"run {run!r} has snapshots already; a fork needs a new name")
+            return history.add(bytes.fromhex(snapshot.tree), label, snapshot.skipped)
+
+    # ------------------------------------------------------------ reading
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        with self._lock.shared():
+            yield
+
+    def _history(self, run: str) -> Iterator[Snapshot]:
+        return (link.snapshot for link in self._links(run))
+
+    def _links(self, run: str) -> Iterator[Link]:
+        name = f"refs/rawko/{check_run(run)}"
+        try:
+            if name not in self._repository.references:
+                return
+            commit: str | None = str(self._repository.references[name].target)
+        except (pygit2.GitError, ValueError, KeyError) as error:
+            raise WorkspaceError(f"{name} of the snapshot store is damaged: {error}") from error
+        while commit is not None:
+            found = self._commit(commit)
+            yield link_of(found)
+            commit = next((str(parent) for parent in found.parent_ids), None)
+
+    def _commit(self, commit: str) -> pygit2.Commit:
+        try:
+            return read_commit(self._repository, self._objects, commit)
+        except (pygit2.GitError, KeyError, ValueError) as error:
+            raise WorkspaceError(f"snapshot {commit[:12]} is missing from the store, or damaged: {error}") from error
+
+
+def user_of(state_dir: str | os.PathLike[str], run: str) -> int | None:
+    """The process that is at work on a run; None where nobody is.
+
+    The lock itself is only tried where a living process has left its number: whoever tries it holds it for a moment,
+    and a run that begins at that moment would be refused.
+    """
+    file = Path(state_dir) / f"{check_run(run)}.lock"
+    try:
+        process = int(file.read_text("ascii").strip() or 0)
+        if not process or not _is_alive(process):
+            return None
+        with FileLock(file).alone_or_not() as is_free:
+            return None if is_free else process
+    except (OSError, ValueError, WorkspaceError):  # there is none, or it is not ours to ask
+        return None
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True

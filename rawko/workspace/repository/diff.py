@@ -1,0 +1,194 @@
+"""What differs between two stored trees: the changed paths with line counts, and the text that git prints."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Literal
+
+import pygit2
+from pygit2.enums import DeltaStatus, DiffOption
+
+from rawko.runtime.ports import WorkspaceError
+from rawko.vocabulary.snapshot import FileChange
+from rawko.workspace.capture.mirror import File
+from rawko.workspace.names import to_text
+from rawko.workspace.repository.objects import MODE_FOLDER, MODE_LINK, Objects
+from rawko.workspace.restore.plan import Step
+
+_KINDS: dict[DeltaStatus, Literal["added", "deleted"]] = {DeltaStatus.ADDED: "added", DeltaStatus.DELETED: "deleted"}
+
+
+def changes(repository: pygit2.Repository, objects: Objects, before: str, after: str) -> tuple[FileChange, ...]:
+    """Paths that differ, sorted by path, with the lines that a unified diff adds and removes.
+
+    A path that changes its type (a file that becomes a link) is one modification.
+
+    Raises:
+        WorkspaceError: A tree is not in the store.
+    """
+    found: dict[str, FileChange] = {}
+    for patch in _patches(repository, objects, before, after):
+        change = _change(patch)
+        other = found.get(change.path)
+        found[change.path] = change if other is None else _join(other, change)
+    return tuple(found[path] for path in sorted(found))
+
+
+def changes_of(repository: pygit2.Repository, objects: Objects, steps: Iterable[Step]) -> tuple[FileChange, ...]:
+    """What `changes` says of the trees before and after these steps, at the cost of the steps alone.
+
+    Raises:
+        WorkspaceError: The contents of a file are not in the store.
+    """
+    try:
+        return tuple(_change_of(repository, objects, step) for step in sorted(steps, key=lambda step: step.path))
+    except (pygit2.GitError, KeyError) as error:
+        raise WorkspaceError(f"the files cannot be compared: {error}") from error
+
+
+def unified(
+    repository: pygit2.Repository, objects: Objects, before: str, after: str, paths: Collection[str] | None = None
+) -> bytes:
+    """The unified diff as `git diff` prints it; contents are the files' own bytes, odd names are quoted.
+
+    Args:
+        paths: Those to show, as `changes` names them; None shows all.
+
+    Raises:
+        WorkspaceError: A tree is not in the store.
+    """
+    return b"".join(
+        _text(patch) for patch in _patches(repository, objects, before, after) if paths is None or _path(patch) in paths
+    )
+
+
+def _text(patch: pygit2.Patch) -> bytes:
+    """One file's part. libgit2 departs from git in three things.
+
+    Where only the mode changes, git does not call the contents different. It leaves out `---` and `+++` where there are
+    no lines to show (an empty file), and ends them with a tab where the name holds a blank, so that `patch` knows where
+    the name ends.
+    """
+    data: bytes = patch.data
+    if patch.delta.old_file.id == patch.delta.new_file.id:
+        return b"".join(data.splitlines(keepends=True)[:3])
+    if patch.delta.is_binary:
+        return data
+    head, mark, hunks = data.partition(b"\n@@ ")
+    if not mark:
+        return head.partition(b"\n--- ")[0].removesuffix(b"\n") + b"\n"
+    *above, old, new = head.split(b"\n")
+    return b"\n".join((*above, _with_tab(old), _with_tab(new))) + mark + hunks
+
+
+def _with_tab(line: bytes) -> bytes:
+    return line + b"\t" if b" " in line[4:] else line
+
+
+def _patches(repository: pygit2.Repository, objects: Objects, before: str, after: str) -> Iterator[pygit2.Patch]:
+    old, new = _tree(repository, objects, before), _tree(repository, objects, after)
+    try:
+        _check(objects, bytes(old.id.raw), bytes(new.id.raw))
+        difference = old.diff_to_tree(new, flags=DiffOption.NORMAL, context_lines=3, interhunk_lines=0)
+        for patch in difference:
+            if patch is not None:
+                yield patch
+    except (pygit2.GitError, KeyError) as error:
+        raise WorkspaceError(f"trees {before} and {after} cannot be compared: {error}") from error
+
+
+def _check(objects: Objects, old: bytes | None, new: bytes | None) -> None:
+    """Make sure that everything that two trees differ in can be read.
+
+    Raises:
+        KeyError: A part is missing, or damaged.
+    """
+    before, after = ({} if tree is None else _entries(objects, tree) for tree in (old, new))
+    for name in before.keys() | after.keys():
+        one, other = before.get(name), after.get(name)
+        if one == other:
+            continue
+        folders = [None if entry is None or entry[0] != MODE_FOLDER else entry[1] for entry in (one, other)]
+        if any(folders):
+            _check(objects, *folders)
+        for entry in (one, other):
+            if entry is not None and entry[0] != MODE_FOLDER:
+                objects.check(entry[1])
+
+
+def _entries(objects: Objects, tree: bytes) -> dict[bytes, tuple[int, bytes]]:
+    return {name: (mode, oid) for name, mode, oid in objects.read_tree(tree)}
+
+
+def _tree(repository: pygit2.Repository, objects: Objects, name: str) -> pygit2.Tree:
+    """The tree of this id, or of the commit of this id."""
+    try:
+        oid = pygit2.Oid(hex=name)
+        if oid in repository.odb:
+            objects.check(bytes(oid.raw))
+        found = repository.get(pygit2.Oid(hex=name))
+        if found is not None:
+            tree: pygit2.Oid | None = getattr(found, "tree_id", None)  # of a commit
+            if tree is not None:
+                objects.check(bytes(tree.raw))
+            return found.peel(pygit2.Tree)
+    except (pygit2.GitError, KeyError, ValueError) as error:
+        raise WorkspaceError(f"{name!r} names no tree of the snapshot store: {error}") from error
+    raise WorkspaceError(f"tree {name!r} is not in the snapshot store; known are the trees of its snapshots")
+
+
+def _path(patch: pygit2.Patch) -> str:
+    delta = patch.delta
+    return to_text(delta.new_file.raw_path or delta.old_file.raw_path)
+
+
+def _change(patch: pygit2.Patch) -> FileChange:
+    delta = patch.delta
+    _, added, removed = patch.line_stats
+    return FileChange(
+        path=_path(patch),
+        kind=_KINDS.get(delta.status, "modified"),
+        added_lines=added,
+        removed_lines=removed,
+        is_binary=bool(delta.is_binary),
+    )
+
+
+def _change_of(repository: pygit2.Repository, objects: Objects, step: Step) -> FileChange:
+    before, after = (_blob(repository, objects, file) for file in (step.before, step.after))
+    if step.before is not None and step.after is not None and _is_link(step.before) != _is_link(step.after):
+        return _join(_compared(step, before, None), _compared(step, None, after))
+    return _compared(step, before, after)
+
+
+def _compared(step: Step, before: pygit2.Blob | None, after: pygit2.Blob | None) -> FileChange:
+    patch = pygit2.Patch.create_from(before, after, flag=DiffOption.NORMAL)
+    _, added, removed = patch.line_stats
+    return FileChange(
+        path=to_text(step.path),
+        kind="added" if step.before is None else "deleted" if step.after is None else "modified",
+        added_lines=added,
+        removed_lines=removed,
+        is_binary=bool(patch.delta.is_binary),
+    )
+
+
+def _blob(repository: pygit2.Repository, objects: Objects, file: File | None) -> pygit2.Blob | None:
+    if file is None:
+        return None
+    objects.check(file.oid)
+    return repository[pygit2.Oid(raw=file.oid)].peel(pygit2.Blob)
+
+
+def _is_link(file: File) -> bool:
+    return file.mode == MODE_LINK
+
+
+def _join(one: FileChange, other: FileChange) -> FileChange:
+    return FileChange(
+        path=one.path,
+        kind="modified",
+        added_lines=one.added_lines + other.added_lines,
+        removed_lines=one.removed_lines + other.removed_lines,
+        is_binary=one.is_binary or other.is_binary,
+    )

@@ -1,0 +1,208 @@
+"""The chain of commits that is a run's history, under a reference of its own, so that no gc drops it.
+
+What a commit's tree holds is `mirror`'s; the repository is `repository`'s.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pygit2
+
+from rawko.runtime.ports import WorkspaceError
+from rawko.vocabulary.snapshot import Snapshot
+from rawko.workspace.names import to_text
+from rawko.workspace.repository.objects import Objects
+
+_WHO = "rawko <rawko@localhost>"
+_REFERENCE = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A snapshot in its run's chain, and what was known of the run's journal when it was taken.
+
+    Attributes:
+        row: The latest row that was committed then: the snapshot holds what was begun until that row. None of one that
+            an older rawko took.
+        is_set_back: The files were set back to what the journal knew; what lies before it in the chain, and after that
+            snapshot, is left behind.
+    """
+
+    snapshot: Snapshot
+    row: int | None = None
+    is_set_back: bool = False
+
+
+class History:
+    """The snapshots of one run: a chain of commits under `refs/rawko/<run>` (C-52)."""
+
+    def __init__(self, repository: pygit2.Repository, objects: Objects, run: str) -> None:
+        self._repository = repository
+        self._objects = objects
+        self._name = f"refs/rawko/{run}"
+        self._file = Path(repository.path, self._name)
+        self._drop_stale_lock()
+        self._last = self._read_last()
+
+    def use(self, repository: pygit2.Repository) -> None:
+        """Go on with a fresh view of the same repository."""
+        self._repository = repository
+
+    @property
+    def last(self) -> Snapshot | None:
+        """The latest snapshot; None for a new run."""
+        return self._last
+
+    def add(
+        self, tree: bytes, label: str, skipped: tuple[str, ...], *, row: int | None = None, is_set_back: bool = False
+    ) -> Snapshot:
+        """Commit a tree as the next snapshot.
+
+        Args:
+            row, is_set_back: See `Link`.
+
+        Raises:
+            WorkspaceError: The store cannot be written, or somebody else moved the reference.
+        """
+        parent = None if self._last is None else self._last.commit
+        message = _message(label, skipped, row, is_set_back)
+        commit = self._objects.write_commit(_commit(tree.hex(), parent, message)).hex()
+        try:
+            self._point_to(commit, parent)
+        except (pygit2.GitError, OSError, ValueError) as error:
+            raise WorkspaceError(f"the snapshot cannot be committed to {self._name}: {error}") from error
+        self._last = Snapshot(tree=tree.hex(), commit=commit, label=label, skipped=skipped)
+        return self._last
+
+    def _point_to(self, commit: str, parent: str | None) -> None:
+        """Move the reference.
+
+        Over a loose one it is one write of 41 bytes in place: whoever is killed has written all of them or none, and
+        replacing the file instead would make the file system flush it, at three times the cost of the whole commit.
+        """
+        try:
+            descriptor = os.open(self._file, _REFERENCE)
+        except FileNotFoundError:
+            self._make_reference(commit, parent)
+            return
+        try:
+            found = os.pread(descriptor, 42, 0)
+            if found.strip() != f"{parent}".encode():
+                raise ValueError(f"somebody else moved it to {found.decode('ascii', 'replace').strip()!r}")
+            os.pwrite(descriptor, f"{commit}\n".encode(), 0)
+        finally:
+            os.close(descriptor)
+
+    def _make_reference(self, commit: str, parent: str | None) -> None:
+        # New, or packed by a git program.
+        found = self._tip()
+        if parent != (None if found is None else str(found.id)):
+            raise ValueError(f"somebody else moved it to {found and str(found.id)!r}")
+        self._repository.references.create(self._name, pygit2.Oid(hex=commit), force=True)
+
+    def __iter__(self) -> Iterator[Snapshot]:
+        """All snapshots, newest first.
+
+        Raises:
+            WorkspaceError: An object is missing.
+        """
+        return (link.snapshot for link in self.links())
+
+    def links(self) -> Iterator[Link]:
+        """All snapshots with their places in the journal, newest first.
+
+        Raises:
+            WorkspaceError: An object is missing.
+        """
+        try:
+            name = None if self._last is None else self._last.commit
+            while name is not None:
+                commit = read_commit(self._repository, self._objects, name)
+                yield link_of(commit)
+                name = next((str(parent) for parent in commit.parent_ids), None)
+        except (pygit2.GitError, KeyError, ValueError) as error:
+            raise WorkspaceError(f"the history of {self._name} is damaged: {error}") from error
+
+    def _read_last(self) -> Snapshot | None:
+        try:
+            tip = self._tip()
+        except (pygit2.GitError, KeyError, ValueError) as error:
+            raise WorkspaceError(f"{self._name} of the snapshot store is damaged: {error}") from error
+        return None if tip is None else snapshot_of(tip)
+
+    def _tip(self) -> pygit2.Commit | None:
+        if self._name not in self._repository.references:
+            return None
+        return read_commit(self._repository, self._objects, str(self._repository.references[self._name].target))
+
+    def _drop_stale_lock(self) -> None:
+        # Whoever holds the run's lock is its only writer, so what lies here was left by a process that was killed; git
+        # would wait for it for ever.
+        self._file.with_name(self._file.name + ".lock").unlink(missing_ok=True)
+
+
+def _commit(tree: str, parent: str | None, message: str) -> bytes:
+    """A commit object's contents."""
+    who = f"{_WHO} {int(time.time())} +0000"
+    above = f"parent {parent}\n" if parent else ""
+    return f"tree {tree}\n{above}author {who}\ncommitter {who}\n\n{message}".encode()
+
+
+def _message(label: str, skipped: tuple[str, ...], row: int | None, is_set_back: bool) -> str:
+    """A subject for people, and the exact data as one JSON line (ASCII, so that any name survives)."""
+    subject = " ".join(label.split()).encode("utf-8", "backslashreplace").decode().replace("\0", " ")
+    data: dict[str, object] = {"label": label, "skipped": skipped}
+    data |= {} if row is None else {"row": row}
+    data |= {"is_set_back": True} if is_set_back else {}
+    return f"{subject or 'snapshot'}\n\n{json.dumps(data)}\n"
+
+
+def newest(links: Iterable[Link], known: str | None) -> tuple[Link, ...]:
+    """The end of a chain, oldest first: from a commit on, or all of it where it holds no such commit.
+
+    Args:
+        links: Newest first; read no further than need be.
+    """
+    found: list[Link] = []
+    for link in links:
+        found.append(link)
+        if link.snapshot.commit == known:
+            break
+    return tuple(reversed(found))
+
+
+def read_commit(repository: pygit2.Repository, objects: Objects, name: str) -> pygit2.Commit:
+    """The commit of a whole id.
+
+    Raises:
+        KeyError, ValueError, pygit2.GitError: There is none, or it is damaged.
+    """
+    oid = pygit2.Oid(hex=name)
+    objects.check(bytes(oid.raw))
+    return repository[oid].peel(pygit2.Commit)
+
+
+def snapshot_of(commit: pygit2.Commit) -> Snapshot:
+    """What a commit of the store records."""
+    return link_of(commit).snapshot
+
+
+def link_of(commit: pygit2.Commit) -> Link:
+    """What a commit of the store records, with its place in the journal."""
+    label, skipped = to_text(commit.raw_message), ()
+    row, is_set_back = None, False
+    try:
+        data = json.loads(commit.raw_message.splitlines()[-1])
+        label, skipped = data["label"], tuple(data["skipped"])
+        row = data["row"] if isinstance(data.get("row"), int) else None
+        is_set_back = data.get("is_set_back") is True
+    except (ValueError, LookupError, TypeError, AttributeError):
+        pass  # Somebody else's commit: its message is the label.
+    snapshot = Snapshot(tree=str(commit.tree_id), commit=str(commit.id), label=label, skipped=skipped)
+    return Link(snapshot, row, is_set_back)

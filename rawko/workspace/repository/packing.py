@@ -1,0 +1,321 @@
+"""Packing the private store, and dropping what no run needs: the only thing that ever removes an object.
+
+It holds the store alone, so no capture or restore is under way anywhere; what a store believes in between its
+operations is committed, hence reachable. New packs are read back and flushed before anything is removed, and a process
+that is killed meanwhile leaves nothing worse than a file that the next cleaning removes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pygit2
+
+from rawko.runtime.ports import WorkspaceError
+from rawko.workspace.names import check_run
+from rawko.workspace.repository.history import read_commit
+from rawko.workspace.repository.locks import FileLock
+from rawko.workspace.repository.objects import MODE_FOLDER, Objects
+from rawko.workspace.repository.repository import mark_cleaned, open_repository, prepare, reopened
+
+_HEX = frozenset("0123456789abcdef")
+_NEW = "rawko-new"
+_MAX_PACKS = 8
+"""From this many packs on they are made one: each costs every lookup a search."""
+
+_LOOSE_PER_FOLDER = 8
+"""About 2,000 loose objects in all: packing them takes some tenths of a second."""
+_LOOSE_BYTES = 4 * 1024 * 1024
+"""What may lie loose on top of what the packs take."""
+_AUTO_PER_FOLDER = 27
+"""As git's gc.auto: ids are even, so 27 objects in one of 256 folders mean about 6,900 in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What a cleaning did.
+
+    Attributes:
+        packed: Objects that lay one by one and are in a pack now.
+        dropped: Objects that no run needed.
+        bytes_before: What the objects took on disk, in whole blocks.
+        bytes_after: The same afterwards.
+    """
+
+    packed: int
+    dropped: int
+    bytes_before: int
+    bytes_after: int
+
+
+def clean(state_dir: str | os.PathLike[str], *, forget: Iterable[str] = ()) -> Cleaned:
+    """Pack the snapshots of all runs of a state folder, and drop what none of them needs.
+
+    Args:
+        state_dir: As `SnapshotStore.open` takes it. Runs may be open; they wait.
+        forget: Runs whose snapshots are given up first. A run that is not there is no error.
+
+    Raises:
+        WorkspaceError: A run to forget is open, or was killed while its files were being restored; or the store is
+            damaged or cannot be written. No object was removed.
+    """
+    state = prepare(Path(state_dir))
+    runs = [check_run(run) for run in forget]
+    repository = open_repository(state)
+    with ExitStack() as held:
+        held.callback(repository.free)
+        for run in runs:
+            _hold(state, run, held)
+        with FileLock(state / "store.lock").alone():
+            for run in runs:
+                _forget(repository, f"refs/rawko/{run}")
+            return _clean(repository)
+
+
+def clean_if_many(state_dir: Path, repository: pygit2.Repository) -> None:
+    """Clean a prepared state folder if many objects lie one by one and nobody is at work in it just now.
+
+    It is a kindness to the disk: whatever stands in its way is left for the next time.
+    """
+    try:
+        if len(os.listdir(Path(repository.path, "objects", "17"))) < _AUTO_PER_FOLDER:  # noqa: PTH208 - only counted
+            return
+        with FileLock(state_dir / "store.lock").alone_or_not() as is_held:
+            if is_held:
+                _clean(repository)
+    except (OSError, WorkspaceError):
+        pass
+
+
+def pack_if_many(state_dir: Path, repository: pygit2.Repository, *, is_weighed: bool = False) -> bool:
+    """Pack what lies loose, and nothing else, if it is much and nobody is at work in the store; whether that was done.
+
+    It costs what the loose objects cost, however large the store is: nothing is searched for, and nothing dropped. A
+    run calls it as it grows, so that it never holds much more than what its packed state would.
+
+    Args:
+        is_weighed: Much are also few objects that take more than all packs and 4 MiB: versions of one large file.
+    """
+    try:
+        objects = Path(repository.path, "objects")
+        if not _is_many(objects) and not (is_weighed and _is_heavy(objects)):
+            return False
+        with FileLock(state_dir / "store.lock").alone_or_not() as is_held:
+            if not is_held:
+                return False
+            fresh = reopened(repository)
+            try:
+                _Cleaner(fresh).pack_loose()
+            finally:
+                fresh.free()
+        return True
+    except (OSError, WorkspaceError, pygit2.GitError):
+        return False
+
+
+def _is_many(objects: Path) -> bool:
+    try:
+        return len(os.listdir(objects / "17")) >= _LOOSE_PER_FOLDER  # noqa: PTH208 - only counted
+    except FileNotFoundError:
+        return False
+
+
+def _is_heavy(objects: Path) -> bool:
+    """Whether loose objects take more bytes than the packs and what may lie loose on top."""
+    packed, loose = 0, 0
+    for folder in os.scandir(objects):
+        if folder.name == "pack" or (len(folder.name) == 2 and _HEX.issuperset(folder.name)):
+            with os.scandir(folder) as listing:
+                size = sum(one.stat(follow_symlinks=False).st_size for one in listing)
+            packed, loose = (packed + size, loose) if folder.name == "pack" else (packed, loose + size)
+    return loose > packed + _LOOSE_BYTES
+
+
+def _clean(repository: pygit2.Repository) -> Cleaned:
+    try:
+        fresh = reopened(repository)
+    except pygit2.GitError as error:
+        raise WorkspaceError(f"the snapshot store is damaged: {error}; nothing was removed") from error
+    try:
+        return _Cleaner(fresh).clean()
+    finally:
+        fresh.free()
+
+
+def _hold(state: Path, run: str, held: ExitStack) -> None:
+    lock = FileLock(state / f"{run}.lock")
+    lock.acquire(f"run {run!r} of the snapshot store {str(state)!r}")
+    held.callback(lock.release)
+    if (state / f"{run}.restore").exists():
+        raise WorkspaceError(
+            f"run {run!r} was stopped while its files were being restored: resume it once, so that the restore is"
+            " finished, before its snapshots are given up",
+            path=str(state / f"{run}.restore"),
+        )
+
+
+def _forget(repository: pygit2.Repository, name: str) -> None:
+    try:
+        if name in repository.references:
+            repository.references.delete(name)
+    except (pygit2.GitError, OSError) as error:
+        raise WorkspaceError(f"{name} of the snapshot store cannot be removed: {error}") from error
+
+
+class _Cleaner:
+    """One cleaning of one repository, which nobody else uses meanwhile."""
+
+    def __init__(self, repository: pygit2.Repository) -> None:
+        self._repository = repository
+        self._folder = Path(repository.path, "objects")
+        self._packs = self._folder / "pack"
+
+    def clean(self) -> Cleaned:
+        try:
+            before = _bytes_in(self._folder)
+            self._drop_rests()
+            needed = _reachable(self._repository)
+            loose, packed = set(self._loose()), self._packed()
+            is_whole = not packed <= needed or len(list(self._packs.glob("*.idx"))) >= _MAX_PACKS
+            todo = needed if is_whole else (loose & needed) - packed
+            kept = self._pack(todo) if todo else None
+            if is_whole:
+                self._drop_packs(kept)
+            # From here on nobody else may believe in what it has seen of the store.
+            mark_cleaned(self._repository)
+            for oid in loose:
+                self._file(oid).unlink(missing_ok=True)
+            return Cleaned(
+                packed=len(loose & needed),
+                dropped=len((loose | packed) - needed),
+                bytes_before=before,
+                bytes_after=_bytes_in(self._folder),
+            )
+        except (pygit2.GitError, KeyError, ValueError) as error:
+            raise WorkspaceError(f"the snapshot store is damaged: {error}; nothing was removed") from error
+        except OSError as error:
+            raise WorkspaceError(f"the snapshot store cannot be cleaned: {error}", path=str(self._folder)) from error
+
+    def pack_loose(self) -> None:
+        """Put all loose objects that are whole into one pack more."""
+        try:
+            self._drop_rests()
+            objects = Objects(self._repository)
+            loose = []
+            for oid in self._loose():
+                try:
+                    objects.check(oid)
+                    loose.append(oid)
+                except KeyError:  # damaged: it stays where it is, and is told when it is needed
+                    continue
+            if loose:
+                self._pack(loose)
+                mark_cleaned(self._repository)
+                for oid in loose:
+                    self._file(oid).unlink(missing_ok=True)
+        except (pygit2.GitError, KeyError, ValueError) as error:
+            raise WorkspaceError(f"the snapshot store is damaged: {error}; nothing was removed") from error
+
+    def _drop_rests(self) -> None:
+        """What killed processes left: half-written objects, and packs that nobody can find."""
+        shutil.rmtree(self._folder / _NEW, ignore_errors=True)
+        for file in self._folder.glob("**/tmp_obj*"):
+            file.unlink(missing_ok=True)
+        for file in self._packs.glob("*.pack"):
+            if not file.with_suffix(".idx").exists():
+                file.unlink(missing_ok=True)
+
+    def _loose(self) -> Iterator[bytes]:
+        for folder in self._folder.iterdir():
+            if len(folder.name) == 2 and _HEX.issuperset(folder.name):
+                for name in os.listdir(folder):  # noqa: PTH208 - thousands of names, and no more than names
+                    if len(name) == 38 and _HEX.issuperset(name):
+                        yield bytes.fromhex(folder.name + name)
+
+    def _file(self, oid: bytes) -> Path:
+        return self._folder / oid.hex()[:2] / oid.hex()[2:]
+
+    def _packed(self) -> set[bytes]:
+        return {bytes(oid.raw) for oid in _packs_of(self._folder)}
+
+    def _pack(self, oids: Iterable[bytes]) -> str:
+        """Write a pack, read every object of it back, and put it in place; its name without ending."""
+        new = self._folder / _NEW / "pack"
+        new.mkdir(parents=True)
+        builder = pygit2.PackBuilder(self._repository)
+        for oid in oids:
+            builder.add(pygit2.Oid(raw=oid))
+        builder.write(str(new))
+        written = _packs_of(new.parent)
+        for oid in oids:
+            written.read(pygit2.Oid(raw=oid))  # Its hash is checked.
+        self._packs.mkdir(exist_ok=True)
+        found = next(new.glob("*.idx"))
+        for file in (found.with_suffix(".pack"), found):  # Whoever sees the index finds the pack.
+            _flush(file)
+            file.replace(self._packs / file.name)
+        _flush(self._packs)
+        shutil.rmtree(new.parent)
+        return found.stem
+
+    def _drop_packs(self, kept: str | None) -> None:
+        for index in self._packs.glob("*.idx"):
+            if index.stem != kept:
+                index.unlink()
+                for file in self._packs.glob(f"{index.stem}.*"):
+                    file.unlink()
+
+
+def _packs_of(objects: Path) -> pygit2.Odb:
+    odb = pygit2.Odb()
+    odb.add_backend(pygit2.OdbBackendPack(str(objects)), 1)
+    return odb
+
+
+def _reachable(repository: pygit2.Repository) -> set[bytes]:
+    """Every object that a reference leads to.
+
+    Raises:
+        KeyError: One is missing.
+    """
+    objects = Objects(repository)
+    found: set[bytes] = set()
+    commits = [str(repository.references[name].target) for name in repository.references]
+    while commits:
+        name = commits.pop()
+        if bytes.fromhex(name) not in found:
+            commit = read_commit(repository, objects, name)
+            found.add(bytes(commit.id.raw))
+            _add_tree(objects, bytes(commit.tree_id.raw), found)
+            commits += map(str, commit.parent_ids)
+    return found
+
+
+def _add_tree(objects: Objects, tree: bytes, found: set[bytes]) -> None:
+    if tree in found:
+        return
+    found.add(tree)
+    for _, mode, oid in objects.read_tree(tree):
+        if mode == MODE_FOLDER:
+            _add_tree(objects, oid, found)
+        elif oid not in found:
+            objects.check(oid)
+            found.add(oid)
+
+
+def _bytes_in(folder: Path) -> int:
+    sizes = (os.lstat(os.path.join(above, name)) for above, _, names in os.walk(folder) for name in names)  # noqa: PTH118
+    return sum(seen.st_blocks * 512 for seen in sizes)
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,120 @@
+"""What has to change on disk to get from the mirror to a stored tree, as data; and whether it may be done.
+
+The checks here come before the first file is touched: everything needed is in the store, nothing that nobody has
+captured stands in the way. Doing it is `restore`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rawko.runtime.ports import WorkspaceError
+from rawko.workspace.capture.mirror import File, Folder
+from rawko.workspace.names import Parts, is_git_name, to_parts, to_text
+from rawko.workspace.repository.objects import MODE_EXECUTABLE, MODE_FILE, MODE_FOLDER, MODE_LINK, Objects
+
+_MODES = frozenset({MODE_FILE, MODE_EXECUTABLE, MODE_LINK, MODE_FOLDER})
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One path that changes: from `before` (None: not captured) to `after` (None: removed)."""
+
+    parts: Parts
+    before: File | None
+    after: File | None
+
+    @property
+    def path(self) -> bytes:
+        return b"/".join(self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a restore does.
+
+    Attributes:
+        steps: Removals first, deepest first.
+        trees: The id of each changed folder's tree afterwards, so that nobody need compute it again; empty where some
+            paths are left alone.
+    """
+
+    steps: tuple[Step, ...]
+    trees: Mapping[Parts, bytes]
+
+
+def plan(objects: Objects, mirror: Folder, tree: bytes, *, left_alone: Sequence[str] = ()) -> Plan:
+    """The way from the mirror, whose trees are written, to a stored tree.
+
+    Args:
+        left_alone: Paths of which the tree knows nothing; neither they nor what lies beneath get a step.
+
+    Raises:
+        WorkspaceError: An object of the tree is missing, or a name in it could do harm.
+    """
+    unknown = {to_parts(path) for path in left_alone}
+    trees: dict[Parts, bytes] = {}
+    try:
+        steps = list(_compare(objects, mirror, tree, (), trees))
+    except KeyError as error:
+        raise WorkspaceError(f"tree {tree.hex()} cannot be restored: an object of it is missing: {error}") from error
+    if unknown:
+        steps = [step for step in steps if unknown.isdisjoint(prefixes(step.parts))]
+        trees = {}
+    for step in steps:
+        if step.after is not None:
+            try:
+                objects.check(step.after.oid)
+            except KeyError as error:
+                path = to_text(step.path)
+                raise WorkspaceError(
+                    f"tree {tree.hex()} cannot be restored: the contents of {path!r} are missing from the store:"
+                    f" {error}",
+                    path=path,
+                ) from error
+    removals = [step for step in steps if step.after is None]
+    writes = [step for step in steps if step.after is not None]
+    removals.sort(key=lambda step: step.parts, reverse=True)
+    writes.sort(key=lambda step: step.parts)
+    return Plan((*removals, *writes), trees)
+
+
+def prefixes(parts: Parts) -> Iterator[Parts]:
+    """The path of each folder on the way, from the outermost, and the path itself."""
+    return (parts[:length] for length in range(1, len(parts) + 1))
+
+
+def _compare(
+    objects: Objects, folder: Folder | None, tree: bytes | None, above: Parts, after: dict[Parts, bytes]
+) -> Iterator[Step]:
+    if tree is not None:
+        after[above] = tree
+    known = folder.files if folder is not None else {}
+    folders = folder.folders if folder is not None else {}
+    files: set[bytes] = set()
+    folders_after: dict[bytes, bytes] = {}
+    for name, mode, oid in objects.read_tree(tree) if tree is not None else ():
+        if mode == MODE_FOLDER:
+            folders_after[name] = oid
+            continue
+        files.add(name)
+        before = known.get(name)
+        if before is None or before[0] != mode or before[1] != oid:
+            _check(name, mode, above)
+            yield Step((*above, name), before, File(mode, oid))
+    for name in known.keys() - files:
+        yield Step((*above, name), known[name], None)
+    for name in folders.keys() | folders_after.keys():
+        below, oid_below = folders.get(name), folders_after.get(name)
+        if below is None or below.oid != oid_below:
+            _check(name, MODE_FOLDER, above)
+            yield from _compare(objects, below, oid_below, (*above, name), after)
+
+
+def _check(name: bytes, mode: int, above: Parts) -> None:
+    if name in (b"", b".", b"..") or b"/" in name or is_git_name(name) or mode not in _MODES:
+        path = to_text(b"/".join((*above, name)))
+        raise WorkspaceError(
+            f"a tree that holds {path!r} (mode {mode:o}) is not restored: no capture makes it", path=path
+        )

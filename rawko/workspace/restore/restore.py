@@ -1,0 +1,166 @@
+"""Carrying out a checked plan on disk: removes and writes files so that no link leads out.
+
+Every parent is opened from the root without following links. A file is replaced by renaming a finished one over it.
+What is not in a plan is not touched: neither its contents nor its times. Folders that become empty go. Whether a plan
+may be carried out is `check`'s.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable, Sequence
+from hashlib import sha1
+from pathlib import Path
+
+from rawko.workspace.capture.mirror import File
+from rawko.workspace.folders import OPEN_FOLDER, opened
+from rawko.workspace.modes import Modes
+from rawko.workspace.names import Parts
+from rawko.workspace.repository.objects import MODE_EXECUTABLE, MODE_LINK, Objects
+from rawko.workspace.restore.check import failed
+from rawko.workspace.restore.plan import Step, prefixes
+
+TEMPORARY = b".rawko-restore-"
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Restorer:
+    """Carries out plans in one workspace."""
+
+    def __init__(self, root: Path, objects: Objects, modes: Modes) -> None:
+        self._root = root
+        self._objects = objects
+        self._modes = modes
+        self._second = 0
+        self._umask = 0o077
+
+    def apply(self, steps: Sequence[Step], done: Callable[[Step, File | None], None]) -> None:
+        """Carry out a checked plan, in order.
+
+        Args:
+            done: Told of each step that is done, with the file as it is now.
+
+        Raises:
+            WorkspaceError: The system refuses, or a folder was swapped meanwhile; steps before are done.
+        """
+        self._second = max(self._second, int(time.time())) + 1
+        self._umask = _umask()  # asked once: it is a file to read
+        for step in steps:
+            try:
+                if step.after is None:
+                    self._remove(step.parts)
+                    done(step, None)
+                else:
+                    done(step, self._write(step.parts, step.after))
+            except OSError as error:
+                raise failed(step.parts, error) from error
+
+    def _remove(self, parts: Parts) -> None:
+        try:
+            with opened(self._root, parts[:-1]) as descriptor:
+                os.unlink(parts[-1], dir_fd=descriptor)
+        except (FileNotFoundError, NotADirectoryError):
+            pass  # Gone is gone.
+        for above in reversed([*prefixes(parts[:-1])]):
+            try:
+                with opened(self._root, above[:-1]) as descriptor:
+                    os.rmdir(above[-1], dir_fd=descriptor)
+            except OSError:
+                return  # Not empty, or gone already.
+
+    def _write(self, parts: Parts, file: File) -> File:
+        name = parts[-1]
+        temporary = TEMPORARY + sha1(name, usedforsecurity=False).hexdigest()[:16].encode()
+        data = self._objects.read(file.oid)
+        with opened(self._root, parts[:-1], is_made=True) as descriptor:
+            before = self._mode_of(descriptor, name)
+            try:
+                # A killed restore may have left one; the name is only ever ours.
+                os.unlink(temporary, dir_fd=descriptor)
+            except FileNotFoundError:
+                pass
+            try:
+                if file.mode == MODE_LINK:
+                    os.symlink(data, temporary, dir_fd=descriptor)
+                else:
+                    kept = before if before is not None and stat.S_ISREG(before) else None
+                    permissions = self._permissions_of(parts, file.mode, kept)
+                    self._fill(descriptor, temporary, data, permissions, self._second_of(descriptor, name))
+                self._make_room(descriptor, name, before)
+                os.rename(temporary, name, src_dir_fd=descriptor, dst_dir_fd=descriptor)
+            except BaseException:
+                _discard(descriptor, temporary)
+                raise
+        return File(file.mode, file.oid)
+
+    def _permissions_of(self, parts: Parts, mode: int, before: int | None) -> int:
+        """What a file may be, from what stands in its place; a new one as far as the umask lets it."""
+        kept = 0o666 & ~self._umask if before is None else before & 0o777
+        return self._modes.narrowed(b"/".join(parts), _permissions(mode, kept))
+
+    def _fill(self, folder: int, name: bytes, data: bytes, permissions: int, replaced: int | None) -> None:
+        handle = os.open(name, _NEW, permissions, dir_fd=folder)
+        with os.fdopen(handle, "wb") as file:
+            os.fchmod(handle, permissions)
+            file.write(data)
+            file.flush()
+            # Whoever compares times by the second (compiled Python does) must see that this is another file.
+            second = self._second + (self._second == replaced)
+            os.utime(handle, (second, second))
+
+    @staticmethod
+    def _mode_of(folder: int, name: bytes) -> int | None:
+        try:
+            return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        except FileNotFoundError:
+            return None
+
+    @staticmethod
+    def _second_of(folder: int, name: bytes) -> int | None:
+        """The time of what will be replaced, which another process may have set to the very second that we would."""
+        try:
+            return int(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime)
+        except FileNotFoundError:
+            return None
+
+    @staticmethod
+    def _make_room(folder: int, name: bytes, before: int | None) -> None:
+        """Remove the empty folders that stand where a file will be."""
+        if before is not None and stat.S_ISDIR(before):
+            _remove_empty(folder, name)
+
+
+def _remove_empty(above: int, name: bytes) -> None:
+    descriptor = os.open(name, OPEN_FOLDER, dir_fd=above)
+    try:
+        for inner in os.listdir(descriptor):  # noqa: PTH208 - of a descriptor
+            _remove_empty(descriptor, os.fsencode(inner))
+    finally:
+        os.close(descriptor)
+    os.rmdir(name, dir_fd=above)
+
+
+def _discard(folder: int, name: bytes) -> None:
+    try:
+        os.unlink(name, dir_fd=folder)
+    except OSError:
+        pass
+
+
+def _umask() -> int:
+    """Of this process: as Linux tells it; elsewhere only setting it tells it, to the narrowest meanwhile."""
+    try:
+        with open("/proc/self/status", "rb") as status:  # noqa: PTH123 - no path object is needed
+            return int(next(line for line in status if line.startswith(b"Umask:")).split()[1], 8)
+    except (OSError, StopIteration, ValueError, IndexError):
+        pass
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _permissions(mode: int, kept: int) -> int:
+    """The permissions that a file had, or a new one gets, with git's executable bit: all that a tree records."""
+    return kept | (kept & 0o444) >> 2 if mode == MODE_EXECUTABLE else kept & ~0o111

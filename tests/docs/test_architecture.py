@@ -1,0 +1,54 @@
+"""docs/architecture.md is a true map: every room is on it, every place that it names exists, no room is crowded."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+CROWDED = 16
+"""Modules of one folder, beyond which it has rooms of its own."""
+
+
+def packages() -> list[Path]:
+    return sorted(path.parent for path in (ROOT / "rawko").rglob("__init__.py"))
+
+
+def modules(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.glob("*.py") if path.name != "__init__.py")
+
+
+@pytest.mark.parametrize("folder", [one for one in packages() if len(one.relative_to(ROOT).parts) == 2], ids=str)
+def test_every_room_is_on_the_map(folder: Path) -> None:
+    name = folder.relative_to(ROOT).as_posix()
+    assert f"`{name}`" in PAGE or f"`{name}/" in PAGE
+
+
+@pytest.mark.parametrize("folder", [*(ROOT / "rawko" / "app").iterdir(), *(ROOT / "rawko" / "interpreter").iterdir()])
+def test_the_rooms_of_the_two_large_floors_are_on_the_map(folder: Path) -> None:
+    if (folder / "__init__.py").is_file():
+        assert f"`{folder.relative_to(ROOT).as_posix()}`" in PAGE
+
+
+@pytest.mark.parametrize("place", sorted(set(re.findall(r"`((?:rawko|tests|statecharts|prompts)/[\w./-]+)`", PAGE))))
+def test_every_place_that_the_map_names_is_there(place: str) -> None:
+    assert (ROOT / place).exists()
+
+
+@pytest.mark.parametrize("place", sorted(set(re.findall(r"participant \w+ as ([\w/.]+/[\w.]+)", PAGE))))
+def test_every_stop_of_a_walk_is_there(place: str) -> None:
+    assert (ROOT / "rawko" / place).exists()
+
+
+@pytest.mark.parametrize("folder", packages(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_room_is_crowded(folder: Path) -> None:
+    assert len(modules(folder)) <= CROWDED, modules(folder)
+
+
+@pytest.mark.parametrize("folder", packages(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_room_says_its_job(folder: Path) -> None:
+    text = (folder / "__init__.py").read_text(encoding="utf-8")
+    assert text.startswith('"""') and "TODO" not in text.splitlines()[0]
