@@ -609,7 +609,7 @@ Feature: The orchestrator: an arbiter chooses agents until the task is done
 
   Scenario: A wait for which there is time left is waited
     Given state "backing_off" is active
-    When actor "check_wait" returns {}
+    When actor "check_wait" is done with {}
     Then state "backing_off" is active
 
   Scenario: A judgement for which there is no budget is made up for

@@ -251,7 +251,7 @@ async def test_a_lease_that_ran_out_unseen_is_seen_before_anything_is_written(dr
 
     report = await worker(leases, driver, clock=clock).run(run_of(suspended, callbacks=Persisting()))
     assert attempts == [1]
-    assert (report.outcome, report.reason) == ("failed", "persist_failed")
+    assert (report.outcome, report.reason) == ("stopped", "lease_lost")
     assert report.error is not None
     assert "does not belong to 'ann' any more" in report.error.message
 

@@ -25,6 +25,9 @@ from rawko.runtime.session import LogWriter, write_structlog
 LEASE_LOST: Final = "lease_lost"
 """Reason of a run that was stopped because another worker has it, or because nobody could renew its lease."""
 
+_REFUSED: Final = frozenset({"persist_failed", "report_failed"})
+"""How a run ends whose callback was refused; see `HeldLease.require`."""
+
 BEATS: Final = 3
 """Heartbeats in the time that a lease holds: two may be missed."""
 
@@ -100,7 +103,7 @@ class Worker:
         lease = await self._leases.acquire(setup.context.run_id, self.name, self._now_ms(), dead=dead)
         held = HeldLease(lease, self._clock)
         try:
-            return await self._drive(replace(setup, ports=held.guarding(setup.ports)), held)
+            return held.with_reason(await self._drive(replace(setup, ports=held.guarding(setup.ports)), held))
         finally:
             await self._give_back(held)
 
@@ -177,6 +180,12 @@ class HeldLease:
         if not self.holds:
             self.is_lost = True
             raise LeaseLost(self.lease.run_id, self.lease.owner)
+
+    def with_reason(self, report: RunReport) -> RunReport:
+        """The report. A lost lease has one reason, whether the heartbeat or a refused callback found it out first."""
+        if not self.is_lost or report.reason not in _REFUSED:
+            return report
+        return report.model_copy(update={"outcome": "stopped", "reason": LEASE_LOST})
 
     def guarding(self, ports: NodeEnginePorts) -> NodeEnginePorts:
         """The ports, asking for the lease before each effect."""
