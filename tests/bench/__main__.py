@@ -17,6 +17,7 @@ from tests.bench.contenders.base import Contender, Missing, Unsupported
 from tests.bench.contenders.ours import Rawko
 from tests.bench.contenders.python_statemachine import PythonStateMachine
 from tests.bench.contenders.pytransitions import Transitions
+from tests.bench.contenders.stdlib_json import StdlibJson
 from tests.bench.contenders.stock import Sismic
 from tests.bench.contenders.xstate_node import XState
 from tests.bench.contenders.xstate_statemachine import XStateStateMachine
@@ -32,6 +33,7 @@ EVERYBODY: tuple[Contender, ...] = (
     PythonStateMachine(),
     Transitions(),
     XStateStateMachine(),
+    StdlibJson(),
 )
 
 

@@ -86,6 +86,16 @@ CASES = (
     Case("short life: create, 5 events, final", charts.life, ("E",) * 5, "life", "life"),
     Case("snapshot as JSON text", charts.history, _ALTERNATING[:1], "snapshot", "snapshot"),
     Case("restore from JSON text", charts.history, _ALTERNATING[:1], "restore", "restore"),
+    *(
+        case
+        for n in (10, 1_000, 10_000)
+        for case in (
+            Case(
+                f"dump of {n:,} messages as JSON text", lambda n=n: charts.conversation(n), ("E",), "snapshot", "dump"
+            ),
+            Case(f"load of {n:,} messages as JSON text", lambda n=n: charts.conversation(n), ("E",), "restore", "load"),
+        )
+    ),
     Case("load 1,000 states", lambda: charts.thousand(with_code=False), (), "load", "chart"),
     Case(
         "load 1,000 states, 4,000 different expressions", lambda: charts.thousand(with_code=True), (), "load", "chart"

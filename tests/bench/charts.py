@@ -1,7 +1,7 @@
 """The charts of the benchmarks in one neutral form, from which every contender builds its own.
 
 A state is a dict: `initial`, `states` by name, `kind` (parallel, final, shallow history, deep history), `on`: a list
-of moves. Names are unique in a chart; the root's children are its `states`.
+of moves. Names are unique in a chart; the root's children are its `states`. A chart may have a `context` to begin with.
 """
 
 from __future__ import annotations
@@ -93,6 +93,16 @@ def history() -> State:
         "on": [move("PAUSE", "paused")],
     }
     return {"initial": "work", "states": {"work": work, "paused": {"on": [move("RESUME", "recent")]}}}
+
+
+def conversation(messages: int) -> State:
+    """Two states, and a context with that many messages of 60 to 70 characters."""
+
+    def message(n: int) -> dict[str, Any]:
+        text = f"message {n} {'x' * 60}"
+        return {"role": "user" if n % 2 else "assistant", "content": [{"type": "text", "text": text}], "at_ms": n}
+
+    return {**toggle(), "context": {"messages": [message(n) for n in range(messages)]}}
 
 
 def life() -> State:

@@ -10,6 +10,7 @@ from tests.bench.__main__ import EVERYBODY, main
 from tests.bench.cases import CASES, Case
 from tests.bench.contenders.base import Contender, InProcess, Missing, Seen, Unsupported
 from tests.bench.contenders.ours import Rawko
+from tests.bench.contenders.stdlib_json import StdlibJson
 from tests.bench.measure import Different, Row, measure
 from tests.bench.table import case_table, page_table
 
@@ -24,7 +25,10 @@ SMALL = [
 ]
 
 
-@pytest.fixture(scope="module", params=EVERYBODY[1:], ids=lambda contender: contender.name)
+MACHINES = tuple(contender for contender in EVERYBODY[1:] if not isinstance(contender, StdlibJson))
+
+
+@pytest.fixture(scope="module", params=MACHINES, ids=lambda contender: contender.name)
 def peer(request: pytest.FixtureRequest) -> Iterator[Contender]:
     contender: Contender = request.param
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -220,7 +221,7 @@ def damaged(path: tuple[Any, ...], value: Any) -> dict[str, Any]:
 
 
 DAMAGES = [
-    (("format",), 2, "found 2, accepted: 1"),
+    (("format",), 3, "found 3, accepted: 1 to 2"),
     (("chart", "hash"), "other", "the chart has changed since"),
     (("context",), KeyError, "missing 'context'"),
     (("context",), 5, "accepted: a mapping"),
@@ -259,7 +260,7 @@ def test_a_snapshot_that_does_not_fit_is_refused_without_change(path: Any, value
     fresh.restore(busy().snapshot())
 
 
-@pytest.mark.parametrize("found", [None, [], "text"])
+@pytest.mark.parametrize("found", [None, [], "5", b"[]"])
 def test_not_even_a_mapping(found: Any) -> None:
     with pytest.raises(SnapshotError, match="accepted: a mapping"):
         make().restore(found)
@@ -309,3 +310,83 @@ def test_the_hash_is_of_the_meaning() -> None:
     text = CHART.replace("POLICY", "original").replace("RESTART", "restart")
     chart: Chart = chart_of(text + "# a comment\n")
     Interpreter(chart, bindings()).restore(busy().snapshot())
+
+
+def test_text_is_what_json_gives_of_the_snapshot() -> None:
+    for machine in (busy(), busy(restart="resume"), make(), deepest()):
+        text = machine.snapshot_json()
+        assert text == json.dumps(machine.snapshot())
+        for found in (text, text.encode()):
+            again = Interpreter(machine.chart, bindings(), clock=at(1))
+            again.restore(found)
+            read = Interpreter(machine.chart, bindings(), clock=at(1))
+            read.restore(json.loads(text))
+            assert again.snapshot() == read.snapshot()
+
+
+def deepest() -> Interpreter:
+    """With a value of as many levels as are accepted."""
+    value: Any = 1.5
+    for level in range(199):
+        value = [value] if level % 2 else {"a": value}
+    machine = make()
+    machine.send("GO")
+    machine.send("ADD", n=value)
+    return machine
+
+
+def test_what_comes_from_text_is_frozen() -> None:
+    again = Interpreter(make().chart, bindings(), clock=at(1))
+    original = busy()
+    original.send("ADD", n={"deep": [{"a": [1.5]}]})
+    again.restore(original.snapshot_json())
+    assert again.context["items"][1].deep[0].a[0] == 1.5
+    with pytest.raises(AttributeError, match="read-only"):
+        again.context["items"][1].deep[0].a = 2
+    with pytest.raises(TypeError):
+        again.context["items"][0] = 2
+    again.send("ADD", n=3)
+    assert list(again.context["items"])[2] == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "the text is no snapshot"),
+        (b"\xff", "the text is no snapshot"),
+        ('{"format": NaN}', "a finite number"),
+        ('{"format": 1e999}', "a finite number"),
+        ('{"a": ' * 300 + "1" + "}" * 300, "levels of nesting"),
+        ("[" * 100_000 + "]" * 100_000, "levels of nesting"),
+        ('{"a": ' + "9" * 5_000 + "}", "the text is no snapshot"),
+    ],
+)
+def test_text_that_is_no_snapshot_is_refused(text: str | bytes, message: str) -> None:
+    fresh = make()
+    with pytest.raises(SnapshotError, match=message):
+        fresh.restore(text)
+    assert not fresh.is_started
+
+
+def test_input_is_written_until_the_machine_starts() -> None:
+    fresh = make()
+    assert fresh.snapshot()["input"] == {"items": []}
+    again = Interpreter(fresh.chart, bindings())
+    again.restore(fresh.snapshot())
+    assert again.input == {"items": []}
+    without = {key: value for key, value in fresh.snapshot().items() if key != "input"}
+    with pytest.raises(SnapshotError, match="missing 'input'"):
+        make().restore(without)
+    fresh.start()
+    assert "input" not in fresh.snapshot()
+
+
+def test_a_snapshot_of_format_1_goes_on() -> None:
+    text = Path(__file__).with_name("snapshot_format_1.json").read_text(encoding="utf-8")
+    assert json.loads(text)["input"] == {"items": []}
+    for found in (text, json.loads(text)):
+        again = Interpreter(make(restart="resume").chart, bindings(), clock=at(1))
+        again.restore(found)
+        assert again.snapshot() == busy(restart="resume").snapshot()
+        again.send("ADD", n=2)
+        assert list(again.context["items"]) == [1, 2]

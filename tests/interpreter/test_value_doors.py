@@ -338,7 +338,7 @@ def assert_kept(door: Callable[[Any], tuple[Interpreter, Any]], value: Any, expe
         found.checkpoint()["_fields"], default=thaw
     )
     taken = again.snapshot()
-    for key in ("context", "external", "timers", "output", "input"):
+    for key in {"context", "external", "timers", "output", "input"} & taken.keys():
         assert same(taken[key], json.loads(text)[key])
 
 

@@ -118,10 +118,10 @@ def _givens(moment: _Moment) -> list[Line]:
     try:
         lines, fresh = [], thaw(make_machine(machine.chart, machine.bindings, {}).context)
     except InterpreterError:  # without an input there is no such machine
-        lines = [Line("given", "input", snapshot["input"])]
-        fresh = thaw(make_machine(machine.chart, machine.bindings, snapshot["input"]).context)
-    if not machine.is_started and not lines and snapshot["input"]:
-        lines = [Line("given", "input", snapshot["input"])]
+        lines = [Line("given", "input", thaw(machine.input))]
+        fresh = thaw(make_machine(machine.chart, machine.bindings, machine.input).context)
+    if not machine.is_started and not lines and machine.input:
+        lines = [Line("given", "input", thaw(machine.input))]
     if machine.is_started:
         states = _leaves(machine.chart, machine.configuration)
         lines += [Line("given", f"state {json.dumps(state)} is active") for state in states]

@@ -5,7 +5,7 @@ Lists are ordered, so that equal machines give equal bytes. Children's snapshots
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rawko.interpreter.compiled.structure import Structure
 from rawko.interpreter.data.effects import Effect, StartInvocation
 from rawko.interpreter.data.events import Event, InvocationEvent, make_event
+from rawko.interpreter.data.json_text import from_text, to_text
 from rawko.interpreter.data.steps import Step
 from rawko.interpreter.data.values import Record, freeze, thaw
 from rawko.interpreter.errors import NotJsonError, SnapshotError, shown
@@ -23,15 +24,20 @@ from rawko.interpreter.running.transaction import Invocation
 if TYPE_CHECKING:
     from rawko.interpreter.running.interpreter import Interpreter
 
-FORMAT = 1
+FORMAT = 2
+"""Since format 2 only a machine that has not started writes its input: afterwards nothing reads it."""
+_OLDEST = 1
 _KEYS = frozenset(
     "format chart started done output now configuration history context external timers invocations children "  # noqa: SIM905
-    "entry idle old seq number input".split()
+    "entry idle old seq number".split()
 )
 
 
-def take_snapshot(machine: Interpreter) -> dict[str, Any]:
+def take_snapshot(machine: Interpreter, plain: Callable[[Any], Any] = thaw) -> dict[str, Any]:
     """The machine as plain JSON data.
+
+    Args:
+        plain: What makes frozen values plain; one that does nothing leaves them in their places.
 
     Raises:
         SnapshotError: In mid-step, or something queued or in a trusted context is not JSON.
@@ -41,33 +47,55 @@ def take_snapshot(machine: Interpreter) -> dict[str, Any]:
     if machine._internal:
         raise SnapshotError("an internal event waits; call execute() first, snapshots are taken when none does")
     structure = machine._program.structure
+    is_started = machine._node is not None
     try:
-        return {
+        snapshot = {
             "format": FORMAT,
             "chart": {"name": structure.name, "hash": structure.hash},
-            "started": machine._node is not None,
+            "started": is_started,
             "done": machine._is_done,
-            "output": thaw(machine._output),
+            "output": plain(machine._output),
             "now": float(machine._time),
             "configuration": _document_order(structure, machine),
             "history": {
                 structure.names[h]: [structure.names[s] for s in record]
                 for h, record in sorted(machine._history.items())
             },
-            "context": thaw(freeze(dict(machine.context), "context", was_kept=True)),
-            "external": [_external(time, seq, event) for time, seq, event in machine._agenda.events],
-            "timers": [_timer(timer) for timer in machine._agenda.timers],
-            "invocations": [_invocation(i) for i in sorted(machine._invocations.values(), key=lambda i: i.number)],
+            "context": plain(_accepted(dict(machine.context), "context")),
+            "external": [_external(plain, *queued) for queued in machine._agenda.events],
+            "timers": [_timer(plain, timer) for timer in machine._agenda.timers],
+            "invocations": [
+                _invocation(plain, i) for i in sorted(machine._invocations.values(), key=lambda i: i.number)
+            ],
             "children": {},
             "entry": _times(getattr(machine, "_entry_time", {})),
             "idle": _times(getattr(machine, "_idle_time", {})),
-            "old": _olds(machine),
+            "old": _olds(plain, machine),
             "seq": machine._seq,
             "number": machine._number,
-            "input": thaw(freeze(machine._input, "input", was_kept=True)),
         }
+        if not is_started:
+            snapshot["input"] = plain(_accepted(machine._input, "input"))
     except NotJsonError as error:
         raise SnapshotError(str(error)) from error
+    return snapshot
+
+
+def snapshot_text(machine: Interpreter) -> str:
+    """The machine as JSON text: what `json.dumps` gives of its snapshot, in less than half the time.
+
+    Raises:
+        SnapshotError: As `take_snapshot`.
+    """
+    return to_text(take_snapshot(machine, _as_it_is))
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _accepted(value: Any, what: str) -> Any:
+    return freeze(value, what, was_kept=True)
 
 
 def _times(times: Mapping[str, float]) -> dict[str, float]:
@@ -80,20 +108,20 @@ def _document_order(structure: Structure, machine: Interpreter) -> list[str]:
     return [] if node is None else [structure.names[s] for s in sorted(node.configuration)]
 
 
-def _external(time: float, seq: int, event: Event) -> list[Any]:
+def _external(plain: Callable[[Any], Any], time: float, seq: int, event: Event) -> list[Any]:
     kind: Any = "event"
     if isinstance(event, InvocationEvent):
         kind = {"id": event.id, "number": event.number, "is_end": event.is_end}
-    return [float(time), seq, kind, event.name, thaw(freeze(event.data, event.name, was_kept=True))]
+    return [float(time), seq, kind, event.name, plain(_accepted(event.data, event.name))]
 
 
-def _timer(timer: Timer) -> list[Any]:
+def _timer(plain: Callable[[Any], Any], timer: Timer) -> list[Any]:
     return [
         float(timer.due),
         timer.seq,
         timer.id,
         timer.event,
-        thaw(freeze(timer.data, timer.event, was_kept=True)),
+        plain(_accepted(timer.data, timer.event)),
         timer.target,
         timer.state,
         float(timer.delay),
@@ -102,12 +130,12 @@ def _timer(timer: Timer) -> list[Any]:
     ]
 
 
-def _invocation(invocation: Invocation) -> dict[str, Any]:
+def _invocation(plain: Callable[[Any], Any], invocation: Invocation) -> dict[str, Any]:
     return {
         "id": invocation.id,
         "state": invocation.state,
         "src": invocation.src,
-        "input": thaw(invocation.input),
+        "input": plain(invocation.input),
         "number": invocation.number,
         "attempt": invocation.attempt,
         "started": float(invocation.started),
@@ -117,19 +145,20 @@ def _invocation(invocation: Invocation) -> dict[str, Any]:
     }
 
 
-def _olds(machine: Interpreter) -> dict[str, Any]:
+def _olds(plain: Callable[[Any], Any], machine: Interpreter) -> dict[str, Any]:
     observation = machine._observation
     olds = machine._olds if observation is None else observation.olds()
-    return {name: thaw(freeze(old, "old", was_kept=True)) for name, old in sorted(olds.items())}
+    return {name: plain(_accepted(old, "old")) for name, old in sorted(olds.items())}
 
 
 # ---------------------------------------------------------------- restore
 
 
-def restore_into(machine: Interpreter, snapshot: Mapping[str, Any], *, as_is: bool = False) -> Step:
+def restore_into(machine: Interpreter, snapshot: Mapping[str, Any] | str | bytes, *, as_is: bool = False) -> Step:
     """Fill a fresh machine; everything is checked before anything is changed.
 
     Args:
+        snapshot: As `take_snapshot` gives it, or as JSON text.
         as_is: Leave timers and invocations as they were, whatever their policies say: for replaying what came next.
 
     Raises:
@@ -139,8 +168,15 @@ def restore_into(machine: Interpreter, snapshot: Mapping[str, Any], *, as_is: bo
         raise SnapshotError("a step is being processed; restore needs a fresh machine")
     if machine._node is not None or machine._agenda or machine._internal:
         raise SnapshotError("restore needs a fresh machine: this one has started or has events queued")
-    checked = _Checked(machine, snapshot)
+    checked = _Checked(machine, _parsed(snapshot) if isinstance(snapshot, (str, bytes)) else snapshot)
     return checked.fill(as_is=as_is)
+
+
+def _parsed(text: str | bytes) -> Any:
+    try:
+        return from_text(text)
+    except (ValueError, NotJsonError) as error:
+        raise SnapshotError(f"the text is no snapshot: {error}") from error
 
 
 class _Checked:
@@ -152,8 +188,9 @@ class _Checked:
         if not isinstance(snapshot, Mapping):
             raise SnapshotError(f"found {type(snapshot).__name__}, accepted: a mapping as snapshot() returns")
         missing = sorted(_KEYS - snapshot.keys())
-        if snapshot.get("format") != FORMAT:
-            raise SnapshotError(f"found {shown(snapshot.get('format'))}, accepted: {FORMAT}", field="format")
+        if snapshot.get("format") not in range(_OLDEST, FORMAT + 1):
+            accepted = f"{_OLDEST} to {FORMAT}"
+            raise SnapshotError(f"found {shown(snapshot.get('format'))}, accepted: {accepted}", field="format")
         if missing:
             raise SnapshotError(f"missing {', '.join(map(repr, missing))}")
         self.data = snapshot
@@ -281,7 +318,10 @@ class _Checked:
         if not isinstance(context, Mapping):
             raise SnapshotError(f"found {type(context).__name__}, accepted: a mapping", field="context")
         self.context: Record = freeze(context, "context", was_kept=True)
-        self.input: Record = freeze(dict(data["input"]), "input", was_kept=True)
+        given = data.get("input")
+        if given is None and not self.data["started"]:
+            raise SnapshotError("missing 'input'")
+        self.input: Record | None = None if given is None else freeze(dict(given), "input", was_kept=True)
         self.output = freeze(data["output"], "output", was_kept=True)
         self.olds = {self.structure.names[self._state(name, "old")]: old for name, old in data["old"].items()}
         freeze(self.olds, "old", was_kept=True)
@@ -301,7 +341,8 @@ class _Checked:
         machine._history = self.history
         machine._is_done = bool(self.data["done"])
         machine._output = self.output
-        machine._input = self.input
+        if self.input is not None:
+            machine._input = self.input
         machine._seq, machine._number = self.seq, self.number
         machine._time = now
         self._fill_observation()

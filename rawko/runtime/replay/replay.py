@@ -227,7 +227,7 @@ class ReplayTree:
         # The run was taken up again here: what was running was brought back by its policy.
         old = machine.interpreter
         snapshot = old.snapshot()
-        fresh = self._make(old.chart, old.bindings, snapshot["input"], self._clock)
+        fresh = self._make(old.chart, old.bindings, old.input, self._clock)
         step = fresh.restore(snapshot)
         machine.interpreter = fresh
         return step

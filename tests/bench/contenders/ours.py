@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -120,16 +119,17 @@ class Rawko(PythonContender):
 
     def play_snapshot(self, case: Case) -> Play:
         machine = self._moved(case)
-        return lambda: json.dumps(machine.snapshot())
+        return machine.snapshot_json
 
     def play_restore(self, case: Case) -> Play:
-        text = json.dumps(self._moved(case).snapshot())
+        text = self._moved(case).snapshot_json()
         make = partial(Interpreter, *self._definition)
-        return lambda: make().restore(json.loads(text))
+        return lambda: make().restore(text)
 
     def _moved(self, case: Case) -> Interpreter:
         self._definition = self.definition(case.chart)
-        machine = self.machine(self._definition)
+        machine = Interpreter(*self._definition, input=case.chart.get("context", {"n": 0}))
+        machine.start()
         for event in case.events:
             machine.send(event)
         return machine

@@ -8,7 +8,7 @@ from tests.bench.charts import State
 
 
 def machine_json(chart: State, *, entry: str | None = None) -> dict[str, Any]:
-    return {"id": "bench", "context": {"n": 0}, **_state(chart, entry)}
+    return {"id": "bench", "context": chart.get("context", {"n": 0}), **_state(chart, entry)}
 
 
 def _state(state: State, entry: str | None) -> dict[str, Any]:
