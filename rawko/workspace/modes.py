@@ -6,10 +6,11 @@ was ever captured counts, so that a file which comes back is never open to more 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
+
+from rawko.workspace.note_file import NoteFile
 
 _USUAL: Final = 0o644
 """Readable by all: not noted. Without a note nobody but the owner may write a file that comes back."""
@@ -20,38 +21,29 @@ class Modes:
 
     Args:
         file: Where new ones are noted; None keeps them in memory.
-        known: Files to read; what cannot be read in them is passed over.
+        known: Files to read, of this run and of others; what cannot be read in them is passed over.
     """
 
     def __init__(self, file: Path | None = None, known: Iterable[Path] = ()) -> None:
-        self._file = file
+        self._notes = NoteFile(file)
         self._modes: dict[bytes, int] = {}
-        self._new: list[bytes] = []
+        self._own: dict[bytes, int] = {}
+        """What stands in this run's own file: those of other runs may be pruned."""
         for path in known:
-            self._read(path)
+            self._read(path, is_own=path == file)
 
     def note(self, path: bytes, permissions: int) -> None:
         """A file was captured with these permissions."""
         if permissions & _USUAL == _USUAL and path not in self._modes:
             return
         narrowest = permissions & self._modes.get(path, 0o777)
-        if self._modes.get(path) != narrowest:
-            self._modes[path] = narrowest
-            self._new.append(b"%o %s\n" % (narrowest, path.hex().encode()))
+        if self._own.get(path) != narrowest:
+            self._modes[path] = self._own[path] = narrowest
+            self._notes.add(b"%o %s\n" % (narrowest, path.hex().encode()))
 
     def flush(self) -> None:
         """Keep what is new; a disk that refuses is asked again the next time."""
-        if self._file is None or not self._new:
-            return
-        try:
-            descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-            try:
-                os.write(descriptor, b"".join(self._new))
-            finally:
-                os.close(descriptor)
-        except OSError:
-            return
-        self._new.clear()
+        self._notes.flush()
 
     def narrowed(self, path: bytes, permissions: int) -> int:
         """Permissions for a file that comes back: not wider than it was captured with."""
@@ -60,7 +52,7 @@ class Modes:
             return permissions & 0o755
         return permissions & (known | (known & 0o444) >> 2)
 
-    def _read(self, path: Path) -> None:
+    def _read(self, path: Path, *, is_own: bool) -> None:
         try:
             lines = path.read_bytes().splitlines()
         except OSError:
@@ -69,6 +61,9 @@ class Modes:
             mode, _, name = line.partition(b" ")
             try:
                 key = bytes.fromhex(name.decode("ascii"))
-                self._modes[key] = int(mode, 8) & self._modes.get(key, 0o777)
+                narrowest = int(mode, 8) & self._modes.get(key, 0o777)
             except ValueError:
                 continue
+            self._modes[key] = narrowest
+            if is_own:
+                self._own[key] = int(mode, 8) & self._own.get(key, 0o777)

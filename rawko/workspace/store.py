@@ -18,14 +18,17 @@ from rawko.workspace.capture.full_scan import Looker
 from rawko.workspace.capture.hinted_scan import Toucher
 from rawko.workspace.capture.mirror import File, Mirror
 from rawko.workspace.capture.reader import Counters
+from rawko.workspace.capture.stat_index import StatIndex, index_file
 from rawko.workspace.modes import Modes
 from rawko.workspace.names import Parts, check_run, to_parts, to_text
+from rawko.workspace.owners import Owners
 from rawko.workspace.repository import diff
 from rawko.workspace.repository.history import History, Link, newest
 from rawko.workspace.repository.locks import FileLock
 from rawko.workspace.repository.objects import Objects
 from rawko.workspace.repository.packing import clean_if_many, pack_if_many
 from rawko.workspace.repository.repository import cleanings, open_repository, prepare, reopened
+from rawko.workspace.restore.attributes import Attributes
 from rawko.workspace.restore.check import Checker
 from rawko.workspace.restore.pending import PendingRestore
 from rawko.workspace.restore.plan import Step, plan
@@ -79,8 +82,10 @@ class SnapshotStore:
             self._looker = Looker(root, self._objects, excluded=excluded, max_file_bytes=max_bytes)
             self._toucher = Toucher(self._looker)
             self._modes = Modes(state_dir / f"{run}.modes", state_dir.glob("*.modes"))
-            self._looker.reader.modes = self._modes
-            self._restorer = Restorer(root, self._objects, self._modes)
+            self._owners = Owners(state_dir / f"{run}.owners", state_dir.glob("*.owners"))
+            self._looker.reader.modes, self._looker.reader.owners = self._modes, self._owners
+            self._index = StatIndex(index_file(state_dir, root), self._looker.reader)
+            self._restorer = Restorer(root, self._objects, Attributes(self._modes, self._owners))
             self._checker = Checker(root, self._looker.reader)
             self._pending = PendingRestore(state_dir / f"{run}.restore")
             self._mirror: Mirror | None = None
@@ -155,14 +160,20 @@ class SnapshotStore:
             # Cleared before looking: a doubt that comes up meanwhile holds for the next capture.
             is_doubtful, self._is_doubtful = self._is_doubtful, False
             if paths is None or is_doubtful:
-                self._looker.everything(mirror)
+                self._scan(mirror)
             else:
                 self._toucher.touched(mirror, paths)
             return self._commit(mirror, label)
 
+    def _scan(self, mirror: Mirror) -> None:
+        self._index.load()
+        self._looker.everything(mirror)
+        self._index.scanned(mirror)
+
     def _commit(self, mirror: Mirror, label: str, *, is_set_back: bool = False) -> Snapshot:
         tree = mirror.write(self._objects)
         self._modes.flush()
+        self._owners.flush()
         skipped = tuple(to_text(path) for path in sorted(self._looker.skipped))
         last = self._history.last
         if last is not None and last.tree == tree.hex() and last.skipped == skipped:
@@ -206,7 +217,7 @@ class SnapshotStore:
         with self._workspace_lock.alone(), self._working() as mirror:
             if self._is_doubtful or not trust:
                 self._is_doubtful = False
-                self._looker.everything(mirror)
+                self._scan(mirror)
             safety = self._commit(mirror, f"before restoring {snapshot.label or snapshot.commit[:12]}")
             todo = plan(self._objects, mirror.root, _tree_of(snapshot), left_alone=snapshot.skipped)
             self._checker.check(todo.steps)
@@ -280,6 +291,8 @@ class SnapshotStore:
         """
         if self._is_open:
             self._is_open = False
+            if self._mirror is not None:
+                self._index.close(self._mirror)
             self._mirror = None
             if is_cleaning:
                 clean_if_many(self._state, self._repository)

@@ -216,11 +216,13 @@ def _forget_snapshots(settings: Settings, runs: Collection[str]) -> int:
 
 def _remove_folders(settings: Settings, runs: Collection[str]) -> None:
     """The record goes last: until then the next prune knows what is to be finished."""
+    for index in (settings.state_dir / "snapshots").glob("*.index*") if runs else ():
+        index.unlink(missing_ok=True)  # a cache of all runs, which holds names of the removed ones' files
     for run in runs:
         shutil.rmtree(running_folder(settings, run), ignore_errors=True)
         shutil.rmtree(outputs_folder(settings, run), ignore_errors=True)
         shutil.rmtree(settings.state_dir / "quarantine" / run, ignore_errors=True)
-        for ending in (".restore", ".restore.tmp", ".modes", ".lock"):
+        for ending in (".restore", ".restore.tmp", ".modes", ".owners", ".lock"):
             (settings.state_dir / "snapshots" / f"{run}{ending}").unlink(missing_ok=True)
         explorations.forget_lock(settings, run)
         shutil.rmtree(settings.state_dir / _DOOMED / run, ignore_errors=True)

@@ -9,16 +9,19 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from rawko.runtime.ports import WorkspaceError
 from rawko.workspace.capture.mirror import File, signature
 from rawko.workspace.modes import Modes
+from rawko.workspace.owners import Owners
 from rawko.workspace.repository.objects import MODE_EXECUTABLE, MODE_FILE, MODE_LINK, Objects, Unreadable
 
 RACY_NS = 20_000_000
 """A file that changed within this of being read is read again next time: clocks of file systems are coarse."""
+COARSE_NS = 2_000_000_000
+"""The same for a change time of whole seconds: some file systems keep no finer one."""
 
 # Without O_NONBLOCK, a file swapped for a FIFO would hold the look for ever.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
@@ -41,6 +44,10 @@ class Reader:
     Args:
         skip: Told the path of each file that exists and cannot be captured.
         max_file_bytes: Larger files are skipped.
+
+    Attributes:
+        known: Files by path with the looks that they had when an earlier process read them; see `stat_index`. One that
+            looks the same is not read again.
     """
 
     def __init__(
@@ -51,6 +58,13 @@ class Reader:
         self._skip = skip
         self._max_file_bytes = max_file_bytes
         self.modes = Modes()
+        self.owners = Owners()
+        self.known: Mapping[bytes, File] = {}
+
+    @property
+    def reads(self) -> int:
+        """Files that were read so far."""
+        return self._counters.reads
 
     def take(self, folder: int, name: bytes, seen: os.stat_result, path: bytes) -> File | None:
         """Store what a name holds; None for what is gone, special (FIFO, socket, device) or skipped.
@@ -61,6 +75,10 @@ class Reader:
         kind = stat.S_IFMT(seen.st_mode)
         if kind not in (stat.S_IFREG, stat.S_IFLNK):
             return None
+        known = self.known.get(path)
+        if known is not None and known.signature == signature(seen) and self._objects.has(known.oid):
+            self._note(path, known.oid, seen)
+            return known
         self._counters.reads += 1
         try:
             if kind == stat.S_IFLNK:
@@ -90,13 +108,19 @@ class Reader:
                     raise Unreadable("the file is too large")
                 oid = self._objects.write_file(descriptor, before.st_size)
                 if oid is not None:
-                    self.modes.note(path, stat.S_IMODE(before.st_mode) & 0o777)
+                    self._note(path, oid, before)
                     is_settled = signature(os.fstat(descriptor)) == signature(before)
                     is_certain = is_settled and not _is_racy(before, now)
                     return File(_mode(before), oid, signature(before) if is_certain else None)
             raise Unreadable("the file does not stop changing")
         finally:
             os.close(descriptor)
+
+    def _note(self, path: bytes, oid: bytes, seen: os.stat_result) -> None:
+        """Keep what git's trees do not hold of a file."""
+        if stat.S_ISREG(seen.st_mode):
+            self.modes.note(path, stat.S_IMODE(seen.st_mode) & 0o777)
+            self.owners.note(path, oid, seen)
 
 
 def refuse_if_ours(error: Exception) -> None:
@@ -114,8 +138,13 @@ def _mode(seen: os.stat_result) -> int:
 
 
 def _is_racy(seen: os.stat_result, now: int) -> bool:
-    """Whether a change after `now` could leave the file looking the same.
+    return is_racy(seen.st_mtime_ns, seen.st_ctime_ns, now)
+
+
+def is_racy(mtime_ns: int, ctime_ns: int, now: int) -> bool:
+    """Whether a change after `now`, the time of reading in ns, could leave the file looking the same.
 
     A change time in the future is somebody else's clock and proves nothing; a modification time there is only odd.
     """
-    return now - seen.st_ctime_ns < RACY_NS or abs(now - seen.st_mtime_ns) < RACY_NS
+    margin = COARSE_NS if ctime_ns % 1_000_000_000 == 0 else RACY_NS
+    return now - ctime_ns < margin or abs(now - mtime_ns) < RACY_NS

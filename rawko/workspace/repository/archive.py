@@ -19,13 +19,15 @@ from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.workspace.capture.mirror import File, Folder, Mirror
 from rawko.workspace.modes import Modes
 from rawko.workspace.names import check_run, to_text
+from rawko.workspace.owners import Owners
 from rawko.workspace.repository import diff
 from rawko.workspace.repository.history import History, Link, link_of, newest, read_commit, snapshot_of
 from rawko.workspace.repository.locks import FileLock
 from rawko.workspace.repository.objects import MODE_FOLDER, Objects
 from rawko.workspace.repository.repository import open_repository, prepare, store_folder
+from rawko.workspace.restore.attributes import Attributes
+from rawko.workspace.restore.fill import fill
 from rawko.workspace.restore.plan import plan
-from rawko.workspace.restore.restore import Restorer
 
 MIN_PREFIX = 7
 """Digits of a snapshot's id that name it."""
@@ -172,9 +174,9 @@ class Archive:
             steps = plan(self._objects, Folder(), bytes.fromhex(snapshot.tree)).steps
             if without:
                 steps = tuple(step for step in steps if step.path not in without)
-            Restorer(folder, self._objects, Modes(known=self._state.glob("*.modes"))).apply(
-                steps, lambda step, file: None
-            )
+            modes = Modes(known=self._state.glob("*.modes"))
+            owners = Owners(known=self._state.glob("*.owners"))
+            fill(folder, steps, self._objects, Attributes(modes, owners))
 
     def begin(self, run: str, snapshot: Snapshot, label: str) -> Snapshot:
         """Begin the history of a new run with the files of a snapshot; their contents are shared.

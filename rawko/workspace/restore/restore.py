@@ -16,10 +16,11 @@ from pathlib import Path
 
 from rawko.workspace.capture.mirror import File
 from rawko.workspace.folders import OPEN_FOLDER, opened
-from rawko.workspace.modes import Modes
 from rawko.workspace.names import Parts
-from rawko.workspace.repository.objects import MODE_EXECUTABLE, MODE_LINK, Objects
+from rawko.workspace.repository.objects import MODE_LINK, Objects
+from rawko.workspace.restore.attributes import Attributes
 from rawko.workspace.restore.check import failed
+from rawko.workspace.restore.fill import write_all
 from rawko.workspace.restore.plan import Step, prefixes
 
 TEMPORARY = b".rawko-restore-"
@@ -29,12 +30,11 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 class Restorer:
     """Carries out plans in one workspace."""
 
-    def __init__(self, root: Path, objects: Objects, modes: Modes) -> None:
+    def __init__(self, root: Path, objects: Objects, attributes: Attributes) -> None:
         self._root = root
         self._objects = objects
-        self._modes = modes
+        self._attributes = attributes
         self._second = 0
-        self._umask = 0o077
 
     def apply(self, steps: Sequence[Step], done: Callable[[Step, File | None], None]) -> None:
         """Carry out a checked plan, in order.
@@ -46,7 +46,7 @@ class Restorer:
             WorkspaceError: The system refuses, or a folder was swapped meanwhile; steps before are done.
         """
         self._second = max(self._second, int(time.time())) + 1
-        self._umask = _umask()  # asked once: it is a file to read
+        self._attributes.begin()
         for step in steps:
             try:
                 if step.after is None:
@@ -86,8 +86,7 @@ class Restorer:
                     os.symlink(data, temporary, dir_fd=descriptor)
                 else:
                     kept = before if before is not None and stat.S_ISREG(before) else None
-                    permissions = self._permissions_of(parts, file.mode, kept)
-                    self._fill(descriptor, temporary, data, permissions, self._second_of(descriptor, name))
+                    self._fill(descriptor, temporary, data, b"/".join(parts), file, kept, name)
                 self._make_room(descriptor, name, before)
                 os.rename(temporary, name, src_dir_fd=descriptor, dst_dir_fd=descriptor)
             except BaseException:
@@ -95,20 +94,19 @@ class Restorer:
                 raise
         return File(file.mode, file.oid)
 
-    def _permissions_of(self, parts: Parts, mode: int, before: int | None) -> int:
-        """What a file may be, from what stands in its place; a new one as far as the umask lets it."""
-        kept = 0o666 & ~self._umask if before is None else before & 0o777
-        return self._modes.narrowed(b"/".join(parts), _permissions(mode, kept))
-
-    def _fill(self, folder: int, name: bytes, data: bytes, permissions: int, replaced: int | None) -> None:
-        handle = os.open(name, _NEW, permissions, dir_fd=folder)
-        with os.fdopen(handle, "wb") as file:
-            os.fchmod(handle, permissions)
-            file.write(data)
-            file.flush()
+    def _fill(
+        self, folder: int, temporary: bytes, data: bytes, path: bytes, file: File, before: int | None, name: bytes
+    ) -> None:
+        permissions = self._attributes.permissions(path, file.mode, before)
+        handle = os.open(temporary, _NEW, permissions, dir_fd=folder)
+        try:
+            self._attributes.give(handle, path, file.oid, permissions)
+            write_all(handle, data)
             # Whoever compares times by the second (compiled Python does) must see that this is another file.
-            second = self._second + (self._second == replaced)
+            second = self._second + (self._second == self._second_of(folder, name))
             os.utime(handle, (second, second))
+        finally:
+            os.close(handle)
 
     @staticmethod
     def _mode_of(folder: int, name: bytes) -> int | None:
@@ -147,20 +145,3 @@ def _discard(folder: int, name: bytes) -> None:
         os.unlink(name, dir_fd=folder)
     except OSError:
         pass
-
-
-def _umask() -> int:
-    """Of this process: as Linux tells it; elsewhere only setting it tells it, to the narrowest meanwhile."""
-    try:
-        with open("/proc/self/status", "rb") as status:  # noqa: PTH123 - no path object is needed
-            return int(next(line for line in status if line.startswith(b"Umask:")).split()[1], 8)
-    except (OSError, StopIteration, ValueError, IndexError):
-        pass
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
-
-
-def _permissions(mode: int, kept: int) -> int:
-    """The permissions that a file had, or a new one gets, with git's executable bit: all that a tree records."""
-    return kept | (kept & 0o444) >> 2 if mode == MODE_EXECUTABLE else kept & ~0o111
