@@ -11,12 +11,14 @@ from contextlib import aclosing, asynccontextmanager
 
 import httpx2
 from anthropic import AsyncAnthropic, AsyncStream, DefaultAsyncHttpxClient
-from anthropic.types import RawMessageStreamEvent
+from anthropic.types import Message, RawMessageStreamEvent
 
 from rawko.providers.answer_size import ACCEPTED_ENCODINGS, bounded
 from rawko.providers.anthropic_failures import classify
-from rawko.providers.anthropic_wire import AnswerReader, request_body
+from rawko.providers.anthropic_request import RequestWriter
+from rawko.providers.anthropic_wire import AnswerReader
 from rawko.providers.endpoint import Endpoint
+from rawko.providers.models import resolve_model
 from rawko.runtime.ports import ModelRequest, StreamEvent, TurnDone
 
 _NO_KEY = "no-key"
@@ -60,10 +62,11 @@ class AnthropicProvider:
             auth_token=None if endpoint.api_key else endpoint.auth_token,
         )
         self._client = client if wrap is None else wrap(client)
+        self._writer = RequestWriter(uses_cache=endpoint.uses_cache)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Deltas as they arrive, then the end. Closing the iterator closes the connection of the call."""
-        call = _Call(self._client, self._endpoint, request)
+        call = _Call(self._client, self._endpoint, request, self._writer.write(request))
         try:
             while not isinstance(event := await call.next(), TurnDone):
                 yield event
@@ -87,10 +90,10 @@ class AnthropicProvider:
 class _Call:
     """One call on its way: opened on the first `next`, bounded as a whole. Silences are the transport's to bound."""
 
-    def __init__(self, client: AsyncAnthropic, endpoint: Endpoint, request: ModelRequest) -> None:
+    def __init__(self, client: AsyncAnthropic, endpoint: Endpoint, request: ModelRequest, body: bytes) -> None:
         self._client = client
-        self._body = request_body(request, uses_cache=endpoint.uses_cache)
-        self._reader = AnswerReader(self._body["model"])
+        self._body = body
+        self._reader = AnswerReader(resolve_model(request.model))
         self._whole_s = min(request.timeout_ms or endpoint.timeout_ms, endpoint.timeout_ms) / 1000
         self._ends_at = asyncio.get_running_loop().time() + self._whole_s
         self._answer: AsyncStream[RawMessageStreamEvent] | None = None
@@ -118,7 +121,14 @@ class _Call:
     async def _next(self) -> StreamEvent:
         if self._events is None:
             async with self._in_time():
-                self._answer = await self._client.messages.create(**self._body, stream=True)
+                # `messages.create` would copy and encode the whole conversation with each call.
+                self._answer = await self._client.post(
+                    "/v1/messages",
+                    content=self._body,
+                    cast_to=Message,
+                    stream=True,
+                    stream_cls=AsyncStream[RawMessageStreamEvent],
+                )
             self._events = aiter(self._answer)
         while True:
             async with self._in_time():

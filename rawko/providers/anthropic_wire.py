@@ -1,6 +1,7 @@
-"""The Messages API's wire to the vocabulary and back: request bodies, and answers from their stream events.
+"""Answers of the Messages API, put together from their stream events.
 
-Pure: JSON objects in, JSON objects out. Sending is `anthropic_api`; failures are `anthropic_failures`.
+Pure: JSON objects in, the vocabulary's messages out. Requests are `anthropic_request`, sending is `anthropic_api`,
+failures are `anthropic_failures`.
 """
 
 from __future__ import annotations
@@ -9,19 +10,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
-from anthropic import transform_schema
-
-from rawko.providers.models import resolve_model
-from rawko.runtime.ports import ModelRequest, StopReason, StreamEvent, TextDelta, ThinkingDelta, TurnDone
+from rawko.runtime.ports import StopReason, StreamEvent, TextDelta, ThinkingDelta, TurnDone
 from rawko.vocabulary.messages import Block, Message
 from rawko.vocabulary.usage import Usage
 from rawko.vocabulary.wellformed import split_half, well_formed, whole_text
-
-CACHE: Mapping[str, Any] = {"type": "ephemeral"}
-"""A breakpoint of the prompt cache; a request may hold four: tools, system and two moving ones."""
-
-MOVING_BREAKPOINTS = 2
-MAX_BODY_DEPTH = 400
 
 _STOP_REASONS: Mapping[str, StopReason] = {
     **{reason: reason for reason in get_args(StopReason)},
@@ -40,69 +32,6 @@ class UnreadableAnswerError(Exception):
 
 class CutOffAnswerError(Exception):
     """The answer ended before its end; the SDK says nothing of it."""
-
-
-# ---------------------------------------------------------------- request
-
-
-def request_body(request: ModelRequest, *, uses_cache: bool) -> dict[str, Any]:
-    """The arguments of `messages.create` for a request.
-
-    Cache breakpoints stand on the last tool and the system prompt (the stable prefix). In a conversation two more
-    stand on its last two user messages: the older one is where the previous call wrote, so that it is found however
-    many blocks the turn since then has. A decision is asked once, so its messages are not worth a cache write.
-    Halves of characters, which file names and results of tools may hold, are replaced: they cannot be sent.
-
-    Raises:
-        ValueError: Something in it is nested too deeply.
-    """
-    body: dict[str, Any] = {
-        "model": resolve_model(request.model),
-        "max_tokens": request.max_tokens,
-        "messages": [_message(message) for message in request.messages if message.content],
-    }
-    if request.system:
-        body["system"] = [{"type": "text", "text": request.system}]
-    if request.tools:
-        body["tools"] = [
-            {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)}
-            for tool in request.tools
-        ]
-    if request.output_schema is not None:
-        body["output_config"] = {"format": {"type": "json_schema", "schema": wire_schema(request.output_schema)}}
-    body = well_formed(body, most=MAX_BODY_DEPTH)
-    if uses_cache:
-        _mark_prefix(body, is_conversation=request.output_schema is None)
-    assert isinstance(body, dict)
-    return body
-
-
-def wire_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema as the API's structured output takes it; one that it cannot rewrite goes as it is.
-
-    The API refuses bounds such as minLength; the SDK moves them into descriptions. Validation is the caller's anyway.
-    """
-    try:
-        return transform_schema(json.loads(json.dumps(schema)))
-    except ValueError:
-        return dict(schema)
-
-
-def _message(message: Message) -> dict[str, Any]:
-    return {"role": message.role, "content": [dict(block) for block in message.content]}
-
-
-def _mark_prefix(body: dict[str, Any], *, is_conversation: bool) -> None:
-    for part in ("tools", "system"):
-        if body.get(part):
-            body[part][-1]["cache_control"] = dict(CACHE)
-    if is_conversation:
-        asked = [message["content"] for message in body["messages"] if message["role"] == "user"]
-        for content in asked[-MOVING_BREAKPOINTS:]:
-            content[-1]["cache_control"] = dict(CACHE)
-
-
-# ---------------------------------------------------------------- answer
 
 
 class AnswerReader:

@@ -7,7 +7,7 @@ blocks must go back verbatim (C-35). The typed views here read those blocks; the
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice
 from typing import Any, Final, Literal
 
@@ -66,15 +66,20 @@ _ILLEGAL: Final = re.compile(r"[^A-Za-z0-9_-]+")
 _STEM_CHARS: Final = 40
 
 
-def with_distinct_calls(message: Message, earlier: Sequence[Message]) -> Message:
+def call_ids(messages: Iterable[Message]) -> set[str]:
+    """Ids of all tool calls in the messages."""
+    return {block["id"] for one in messages for block in one.content if block.get("type") == "tool_use"}
+
+
+def with_distinct_calls(message: Message, earlier: Iterable[str]) -> Message:
     """The message with an id of its own for each tool call, so that the conversation may be sent back.
 
     Servers give ids twice, again in later turns, or none. An id that is the first of its kind stays as it is.
 
     Args:
-        earlier: The conversation that the message answers.
+        earlier: Ids of the calls in the conversation that the message answers.
     """
-    taken = {block.get("id") for one in earlier for block in one.content if block.get("type") == "tool_use"}
+    taken = set(earlier)
     content: list[Block] = []
     for block in message.content:
         if block.get("type") == "tool_use":

@@ -25,12 +25,11 @@ from rawko.providers.anthropic_failures import (
     classify,
     retry_after_ms,
 )
+from rawko.providers.anthropic_request import RequestWriter, wire_schema
 from rawko.providers.anthropic_wire import (
     AnswerReader,
     CutOffAnswerError,
     UnreadableAnswerError,
-    request_body,
-    wire_schema,
 )
 from rawko.providers.endpoint import ANTHROPIC_URL, Endpoint, endpoint_from_env
 from rawko.runtime.ports import ModelRequest, ProviderError, StopReason, TextDelta, ToolSpec, TurnDone
@@ -49,6 +48,12 @@ def ask(**fields: Any) -> ModelRequest:
 
 
 # ---------------------------------------------------------------- requests
+
+
+def request_body(request: ModelRequest, *, uses_cache: bool) -> dict[str, Any]:
+    body = json.loads(RequestWriter(uses_cache=uses_cache).write(request))
+    assert isinstance(body, dict)
+    return body
 
 
 def marked(body: dict[str, Any]) -> list[str]:
@@ -97,6 +102,7 @@ def test_a_request_body() -> None:
         "system": [{"type": "text", "text": "S"}],
         "messages": [{"role": "user", "content": [{"type": "text", "text": "go"}]}],
         "tools": [{"name": "read", "description": "read", "input_schema": {"type": "object"}}],
+        "stream": True,
     }
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rawko.vocabulary.messages import Message, ToolResult, tool_results, unpaired_calls, with_distinct_calls
+from rawko.vocabulary.messages import Message, ToolResult, call_ids, tool_results, unpaired_calls, with_distinct_calls
 
 
 def calling(*ids: Any) -> Message:
@@ -36,20 +36,19 @@ def ids_of(message: Message) -> list[str]:
     ],
 )
 def test_each_call_has_an_id_of_its_own(given_: list[Any], earlier: list[Any], expected: list[str]) -> None:
-    before = [calling(id) for id in earlier]
-    assert ids_of(with_distinct_calls(calling(*given_), before)) == expected
+    assert ids_of(with_distinct_calls(calling(*given_), earlier)) == expected
 
 
 def test_a_message_that_may_be_sent_stays_verbatim() -> None:
     message = calling("a", "b")
-    assert with_distinct_calls(message, [calling("c")]).content == message.content
+    assert with_distinct_calls(message, ["c"]).content == message.content
 
 
 @given(st.lists(st.lists(st.sampled_from(["", "a", "a_2", "b", "é", "a" * 200]), max_size=4), max_size=5))
 def test_conversations_stay_paired(turns: list[list[str]]) -> None:
     conversation: list[Message] = []
     for ids in turns:
-        message = with_distinct_calls(calling(*ids), conversation)
+        message = with_distinct_calls(calling(*ids), call_ids(conversation))
         results = [ToolResult(call_id=call.id, content="ok") for call in message.tool_calls]
         conversation += [message, tool_results(results)]
     every = [id for message in conversation for id in ids_of(message)]

@@ -6,6 +6,7 @@ Each is a thin adapter between a port and the machine: JSON in, JSON out, a port
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.data.events import Event
 from rawko.interpreter.data.values import thaw
 from rawko.machines.agent_loop.control import control_specs
-from rawko.machines.agent_loop.conversation.rules import as_sent
+from rawko.machines.agent_loop.conversation.sent import SentConversation
 from rawko.machines.prompts import Prompts
 from rawko.runtime.actor_kinds import ActorFailed, Done, Scope
 from rawko.runtime.ports import (
@@ -88,8 +89,9 @@ def actors(ports: AgentLoopPorts) -> Bindings:
     processes are gone, and no two tools run at once (AL-080).
     """
     workspace_in_use = asyncio.Lock()
+    conversations: defaultdict[str, SentConversation] = defaultdict(SentConversation)
     bound = Bindings()
-    bound.add("actor", "stream_agent", partial(_stream_agent, ports))
+    bound.add("actor", "stream_agent", partial(_stream_agent, ports, conversations))
     bound.add("actor", "summarise", partial(_summarise, ports))
     bound.add("actor", "check_gate", partial(_check_gate, ports))
     bound.add("actor", "execute_tool", partial(_execute_tool, ports, workspace_in_use))
@@ -101,8 +103,13 @@ def actors(ports: AgentLoopPorts) -> Bindings:
 # ---------------------------------------------------------------- the model
 
 
-def model_request(ports: AgentLoopPorts, input: Mapping[str, Any]) -> ModelRequest:
+def model_request(
+    ports: AgentLoopPorts, input: Mapping[str, Any], conversation: SentConversation | None = None
+) -> ModelRequest:
     """The request of one turn. System prompt and tools are equal in all turns of an agent, so that they are cached.
+
+    Args:
+        conversation: What the agent's last turn was asked with; its messages are used again.
 
     Raises:
         ActorFailed: The agent is not configured.
@@ -126,15 +133,22 @@ def model_request(ports: AgentLoopPorts, input: Mapping[str, Any]) -> ModelReque
         purpose=f"agent:{config.name}",
         model=config.model or ports.model,
         system=system,
-        messages=as_sent(input["messages"]),
+        messages=(conversation or SentConversation()).take(input["messages"]),
         tools=(*tools, *control),
         max_tokens=ports.max_tokens,
     )
 
 
-async def _stream_agent(ports: AgentLoopPorts, input: Mapping[str, Any], scope: Scope) -> AsyncIterator[Event | Done]:
+async def _stream_agent(
+    ports: AgentLoopPorts,
+    conversations: defaultdict[str, SentConversation],
+    input: Mapping[str, Any],
+    scope: Scope,
+) -> AsyncIterator[Event | Done]:
     """One turn: TEXT_DELTA events as text arrives, then the whole message as output (C-25, C-55)."""
-    request = model_request(ports, input)
+    conversation = conversations[input["agent"]]
+    request = model_request(ports, input, conversation)
+    earlier = frozenset(conversation.call_ids)
     done: TurnDone | None = None
     try:
         async with _closing(ports.provider.stream(request)) as stream:
@@ -153,7 +167,7 @@ async def _stream_agent(ports: AgentLoopPorts, input: Mapping[str, Any], scope: 
         raise ActorFailed(ErrorContext(message=message, category="provider_error", code="malformed"))
     yield Done(
         {
-            "message": with_distinct_calls(done.message, request.messages).to_json(),
+            "message": with_distinct_calls(done.message, earlier).to_json(),
             "stop_reason": done.stop_reason,
             "usage": done.usage.to_json(),
             "model": done.model,

@@ -7,6 +7,7 @@ client that plays never gets as far as its transport. Importing this module load
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Final
 
@@ -36,7 +37,7 @@ def recorded(client: AsyncAnthropic, recorder: Recorder) -> AsyncAnthropic:
 
     async def record(request: Any, call_next: Next) -> Any:
         call = WIRE_CALL.get() or WireCall()
-        call.body = body = dict(request.json)
+        call.body = body = json.loads(request.options.content)
 
         def write(answer: dict[str, Any]) -> None:
             call.is_written = True
@@ -66,7 +67,7 @@ def played(client: AsyncAnthropic, tape: Tape) -> AsyncAnthropic:
     """The client with every answer from the cassette; no network is touched."""
 
     async def play(request: Any, call_next: Next) -> Any:
-        exchange = tape.take(dict(request.json))
+        exchange = tape.take(json.loads(request.options.content))
         answer = exchange.answer
         sent = httpx2.Request("POST", _NOWHERE)
         failure = answer.get("failure")

@@ -1,0 +1,63 @@
+"""One agent's conversation as a provider gets it, call by call. Messages that were sent before are the same objects.
+
+A provider that keeps the bytes of a message finds them again by that (`rawko.providers.anthropic_request`), and a call
+costs what is new in it, however long the conversation is:
+
+    call 1   a          A            each letter is a message of the context; capitals are what is sent
+    call 2   a b c d    A B CD       adjacent user messages (c, d) are sent as one
+    call 3   a b c d e  A B CD E     A, B and CD are the objects of call 2
+    call 4   x d e      X D E        the older part was compacted to x: made anew from where they differ
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rawko.machines.agent_loop.conversation.rules import WireMessage, as_sent
+from rawko.vocabulary.messages import Message, call_ids
+
+
+class SentConversation:
+    """What the last call of one agent's conversation was made of.
+
+    Attributes:
+        call_ids: Ids of the tool calls in it.
+    """
+
+    def __init__(self) -> None:
+        self.call_ids: set[str] = set()
+        self._source: list[WireMessage] = []
+        self._sent: list[Message] = []
+        self._ends: list[int] = []  # of each sent message: how many of the source it and all before it hold
+
+    def take(self, messages: Sequence[WireMessage]) -> tuple[Message, ...]:
+        """The conversation as `as_sent` gives it."""
+        same = 0
+        for old, new in zip(self._source, messages, strict=False):
+            if old is not new:
+                break
+            same += 1
+        self._keep(same)
+        for message in messages[self._ends[-1] if self._ends else 0 :]:
+            self._add(message)
+        self._source = list(messages)
+        return tuple(self._sent)
+
+    def _add(self, message: WireMessage) -> None:
+        (sent,) = as_sent([message])
+        self.call_ids |= call_ids([sent])
+        if self._sent and message["role"] == "user" == self._sent[-1].role:
+            self._sent[-1] = Message(role="user", content=(*self._sent[-1].content, *sent.content))
+            self._ends[-1] += 1
+        else:
+            self._sent.append(sent)
+            self._ends.append((self._ends[-1] if self._ends else 0) + 1)
+
+    def _keep(self, same: int) -> None:
+        """Forget what is not made of the first `same` messages alone."""
+        kept = len(self._ends)
+        while kept and self._ends[kept - 1] > same:
+            kept -= 1
+        if kept < len(self._ends):
+            del self._ends[kept:], self._sent[kept:]
+            self.call_ids = call_ids(self._sent)

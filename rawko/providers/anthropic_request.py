@@ -1,0 +1,134 @@
+"""Model requests as the bytes that are sent to a Messages-API server. What was sent before is not encoded again.
+
+A conversation grows by a few messages per call and is sent whole each time. Each message is encoded when it is first
+sent; later calls join the bytes that are kept:
+
+    call 1   [user a]                              a* is encoded
+    call 2   [user a, assistant b, user c]         b, a*, c* are encoded
+    call 3   [user a, ..., assistant d, user e]    d, c*, e* are encoded; a and b are kept bytes
+
+A star is a cache breakpoint: the two that move are on the last two user messages, so these are encoded with each call.
+The bytes are those that the SDK would make of the same body (a test compares them).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from anthropic import transform_schema
+
+from rawko.providers.models import resolve_model
+from rawko.runtime.ports import ModelRequest, ToolSpec
+from rawko.vocabulary.messages import Message
+from rawko.vocabulary.wellformed import well_formed
+
+CACHE: Final[Mapping[str, Any]] = {"type": "ephemeral"}
+"""A breakpoint of the prompt cache; a request may hold four: tools, system and two moving ones."""
+
+MOVING_BREAKPOINTS: Final = 2
+MAX_BODY_DEPTH: Final = 400
+_MESSAGE_DEPTH: Final = 2
+"""Levels above a message: the body and its list of messages."""
+
+_encoder: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+@dataclass(slots=True)
+class _Sent:
+    """What the last request of one purpose was made of.
+
+    Attributes:
+        messages: By identity, each with its bytes; that it is held keeps its identity from being used again.
+        frame: What `rest` was encoded from.
+        rest: Everything after the messages.
+    """
+
+    messages: dict[int, tuple[Message, bytes]] = field(default_factory=dict)
+    frame: tuple[object, ...] = ()
+    rest: bytes = b""
+
+
+class RequestWriter:
+    """Encodes requests, one conversation per `purpose`.
+
+    Args:
+        uses_cache: Set cache breakpoints: on the last tool and the system prompt (the stable prefix), and in a
+            conversation on its last two user messages. The older of the two is where the previous call wrote, so that
+            it is found however many blocks the turn since then has. A decision is asked once, so its messages are not
+            worth a cache write.
+    """
+
+    def __init__(self, *, uses_cache: bool) -> None:
+        self._uses_cache = uses_cache
+        self._sent: dict[str, _Sent] = {}
+
+    def write(self, request: ModelRequest) -> bytes:
+        """The request's body as JSON, in the order of the SDK's fields.
+
+        Halves of characters, which file names and results of tools may hold, are replaced: they cannot be sent.
+        Messages without content are left out: the API refuses them.
+
+        Raises:
+            ValueError: Something in it is nested too deeply.
+        """
+        sent = self._sent.setdefault(request.purpose, _Sent())
+        messages = [message for message in request.messages if message.content]
+        before, sent.messages = sent.messages, {}
+        parts: list[bytes] = []
+        for message in messages:
+            kept = before.get(id(message)) or (message, _message(message))
+            sent.messages[id(message)] = kept
+            parts.append(kept[1])
+        if self._uses_cache and request.output_schema is None:
+            asked = [index for index, message in enumerate(messages) if message.role == "user"]
+            for index in asked[-MOVING_BREAKPOINTS:]:
+                parts[index] = _message(messages[index], is_marked=True)
+        frame = (request.model, request.output_schema, request.system, *request.tools)
+        if frame != sent.frame:
+            sent.frame, sent.rest = frame, self._rest(request)
+        return b'{"max_tokens":%d,"messages":[%s],%s' % (request.max_tokens, b",".join(parts), sent.rest)
+
+    def _rest(self, request: ModelRequest) -> bytes:
+        """The fields after the messages, with the brace that ends the body."""
+        rest: dict[str, Any] = {"model": resolve_model(request.model)}
+        if request.output_schema is not None:
+            rest["output_config"] = {"format": {"type": "json_schema", "schema": wire_schema(request.output_schema)}}
+        rest["stream"] = True
+        if request.system:
+            rest["system"] = [{"type": "text", "text": request.system}]
+        if request.tools:
+            rest["tools"] = _tools(request.tools)
+        rest = well_formed(rest, most=MAX_BODY_DEPTH)
+        if self._uses_cache:
+            for part in ("system", "tools"):
+                if part in rest:
+                    rest[part][-1]["cache_control"] = dict(CACHE)
+        return _encoder.encode(rest).encode()[1:]
+
+
+def wire_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema as the API's structured output takes it; one that it cannot rewrite goes as it is.
+
+    The API refuses bounds such as minLength; the SDK moves them into descriptions. Validation is the caller's anyway.
+    """
+    try:
+        return transform_schema(json.loads(json.dumps(schema)))
+    except ValueError:
+        return dict(schema)
+
+
+def _tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
+    return [
+        {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)} for tool in tools
+    ]
+
+
+def _message(message: Message, *, is_marked: bool = False) -> bytes:
+    told = {"role": message.role, "content": message.content}
+    whole = well_formed(told, most=MAX_BODY_DEPTH - _MESSAGE_DEPTH)
+    if is_marked:
+        whole["content"][-1]["cache_control"] = dict(CACHE)
+    return _encoder.encode(whole).encode()
