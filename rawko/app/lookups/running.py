@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rawko.app.lookups.texts import find_text, text_ids
 from rawko.runtime.ports import WorkspaceError
 from rawko.tools.lookups.port import Place
 from rawko.vocabulary.snapshot import FileChange
+
+if TYPE_CHECKING:
+    from rawko.workspace import SnapshotWorkspace
 
 
 @dataclass(slots=True)
@@ -24,7 +27,7 @@ class RunningLookups:
     """
 
     contexts: Callable[[], Iterable[Mapping[str, Any]]]
-    workspace: Any = None
+    workspace: SnapshotWorkspace | None = None
 
     async def places(self) -> Sequence[Place]:
         found = await self._open().log()
@@ -50,7 +53,7 @@ class RunningLookups:
     def text_ids(self) -> Sequence[str]:
         return text_ids(self.contexts())
 
-    def _open(self) -> Any:
+    def _open(self) -> SnapshotWorkspace:
         if self.workspace is None:
             raise WorkspaceError("the workspace is not open yet")
         return self.workspace

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rawko.app.records.record import RunRecord, change_record
 from rawko.app.recovery.consistency import Lost
@@ -11,10 +11,14 @@ from rawko.app.run.external_edits import named
 from rawko.config import ConfigError
 from rawko.vocabulary.snapshot import FileChange
 
+if TYPE_CHECKING:
+    from rawko.workspace import SnapshotWorkspace
+    from rawko.workspace.store import Restoration
+
 WHY = "the journal ends at step {last}, and the run had come further (a power loss, or an older copy put back)"
 
 
-async def set_back(workspace: Any, record: RunRecord, lost: Lost) -> list[str]:
+async def set_back(workspace: SnapshotWorkspace, record: RunRecord, lost: Lost) -> list[str]:
     """Set files and record of a run back to the latest step that its journal knows; notes on it.
 
     What is in the folder, edits of others included, is kept as a snapshot first.
@@ -54,7 +58,7 @@ def told_changes(changes: tuple[FileChange, ...]) -> str:
     return named(tuple(change.path for change in changes))
 
 
-def how_to_bring_back(record: RunRecord, done: Any) -> str:
+def how_to_bring_back(record: RunRecord, done: Restoration) -> str:
     commit = done.safety.commit[:12]
     return f"what was there is kept as snapshot {commit}: rawko rewind {record.run}@{commit} --files brings it back"
 

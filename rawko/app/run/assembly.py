@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from rawko.app.run.null_ports import NoWorkspace, StillProvider, StillToolbox
 from rawko.app.run.parts import Machine, agent_machines, check_machines, templates_of
 from rawko.app.secrecy.prompt_key import prompt_key
 from rawko.chart import Chart, find_chart, load_chart
@@ -17,7 +18,7 @@ from rawko.machines.orchestrator import actors as orchestrator_actors
 from rawko.machines.orchestrator.arbiter.prompt import PLACEHOLDERS as ORCHESTRATOR_PROMPTS
 from rawko.machines.prompts import PromptError, Prompts
 from rawko.providers.models import context_window, resolve_model
-from rawko.runtime.ports import People
+from rawko.runtime.ports import People, Provider, Toolbox, Workspace
 from rawko.vocabulary.agent import AgentConfig, describe
 
 Prepared = tuple[Chart, Bindings, dict[str, Any]]
@@ -36,9 +37,9 @@ class Parts:
 
     people: People
     out_of_time: Callable[[], str | None]
-    provider: Any = None
-    toolbox: Any = None
-    workspace: Any = None
+    provider: Provider = field(default_factory=StillProvider)
+    toolbox: Toolbox = field(default_factory=StillToolbox)
+    workspace: Workspace = field(default_factory=NoWorkspace)
     pace: Callable[[], Awaitable[str | None]] | None = None
     no_time_for: Callable[[int], str | None] = field(default=lambda _: None)
 

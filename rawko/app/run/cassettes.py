@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from rawko.config import ConfigError, Settings, project_of
 from rawko.providers.cassette.cleaning import Cleaner, cleaner_for
@@ -18,9 +18,12 @@ from rawko.providers.models import resolve_model
 from rawko.runtime.ports import Provider
 from rawko.trust.settings import MAX_CASSETTE_BYTES
 
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+
 _NOWHERE: Final = "http://cassette.invalid"
 
-Wrap = Callable[[Any], Any]
+Wrap: TypeAlias = "Callable[[AsyncAnthropic], AsyncAnthropic]"
 """Puts middleware around the SDK's client."""
 
 
@@ -99,7 +102,7 @@ def record(
 
 
 def _recording(recorder: Recorder) -> Wrap:
-    def wrap(client: Any) -> Any:
+    def wrap(client: AsyncAnthropic) -> AsyncAnthropic:
         from rawko.providers.cassette.wire import recorded
 
         return recorded(client, recorder)

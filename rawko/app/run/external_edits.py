@@ -5,13 +5,16 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rawko.config import Settings
 from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.workspace.repository.archive import Archive
 from rawko.workspace.repository.repository import open_repository, store_folder
 from rawko.workspace.store import SnapshotStore
+
+if TYPE_CHECKING:
+    from rawko.workspace import SnapshotWorkspace
 
 RESET: Final = "reset workspace"
 """The policy of an invocation that is run again on the files as they were before it."""
@@ -48,7 +51,7 @@ def hidden_folders(settings: Settings) -> tuple[Path, ...]:
     return (settings.state_dir, *filter(None, (settings.record, settings.cassette)))
 
 
-async def keep_edits(workspace: Any, *, is_reset: bool) -> list[str]:
+async def keep_edits(workspace: SnapshotWorkspace, *, is_reset: bool) -> list[str]:
     """Keep what was edited since the last snapshot as a snapshot of its own, before a run goes on; notes on it.
 
     Args:

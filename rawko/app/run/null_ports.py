@@ -1,4 +1,4 @@
-"""A world in which nothing is begun: for a run that is only taken up to be cancelled."""
+"""Ports that start nothing: for a run that is only taken up to be cancelled, and a machine that is only looked at."""
 
 from __future__ import annotations
 
@@ -60,6 +60,27 @@ class StillToolbox:
         """Nothing is held open."""
 
 
+class NoWorkspace:
+    """No workspace at all: calls wait until they are stopped."""
+
+    root = ""
+
+    async def capture(self, label: str, touched: Sequence[str] | None = None) -> Snapshot:
+        return await _never()
+
+    async def reset(self, to: Snapshot | None = None) -> None:
+        await _never()
+
+    async def changes(self, before: str, after: str) -> Sequence[FileChange]:
+        return await _never()
+
+    async def diff(self, before: str, after: str) -> str:
+        return await _never()
+
+    async def aclose(self) -> None:
+        """Nothing is held open."""
+
+
 class StillWorkspace:
     """The workspace as it is: looked at, but not reset, since what a stopped tool has done belongs to what is left."""
 
@@ -73,7 +94,7 @@ class StillWorkspace:
     async def capture(self, label: str, touched: Sequence[str] | None = None) -> Snapshot:
         return await self._workspace.capture(label, touched)
 
-    async def reset(self) -> None:
+    async def reset(self, to: Snapshot | None = None) -> None:
         await _never()
 
     async def changes(self, before: str, after: str) -> Sequence[FileChange]:

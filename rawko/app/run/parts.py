@@ -33,7 +33,11 @@ from rawko.vocabulary.documents import Document, accepted
 from rawko.vocabulary.masking import Masker
 
 if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+
     from rawko.providers.scenario import Scenario
+    from rawko.tools.base import Tool
+    from rawko.workspace import SnapshotWorkspace
 
 Machine = tuple[Chart, Bindings]
 
@@ -74,7 +78,9 @@ def _recorded(settings: Settings, position: Mapping[str, Any] | None, *, is_resu
 
 
 def _open_provider(
-    settings: Settings, position: Mapping[str, Any] | None, wrap: Callable[[Any], Any] | None = None
+    settings: Settings,
+    position: Mapping[str, Any] | None,
+    wrap: Callable[[AsyncAnthropic], AsyncAnthropic] | None = None,
 ) -> Provider:
     if settings.provider == "scripted":
         return _scripted(settings, position)
@@ -164,7 +170,7 @@ def _check_key(name: str, key: str) -> None:
         raise ConfigError(f"{name} holds characters that no key has (a line break, a blank, or a letter beyond ASCII)")
 
 
-async def open_workspace(settings: Settings, run: str) -> Any:
+async def open_workspace(settings: Settings, run: str) -> SnapshotWorkspace:
     """The workspace and its snapshots, kept in the state folder.
 
     Raises:
@@ -239,7 +245,7 @@ def open_toolbox(
         raise ConfigError(f"the tools cannot be set up: {error}") from error
 
 
-def _mcp_tools(settings: Settings) -> Sequence[Any]:
+def _mcp_tools(settings: Settings) -> Sequence[Tool]:
     """The tools of the settings' MCP servers, which are running then."""
     if not settings.mcp:
         return ()

@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rawko.app.following.channel import TextChannel
 from rawko.app.lookups.running import RunningLookups
@@ -37,7 +37,7 @@ from rawko.app.run.assembly import Parts, Prepared, assemble, model_of
 from rawko.app.run.budget import Stopwatch, UntimedPeople, bounds_of, check_prices, default_price, left_ms
 from rawko.app.run.driving import Driver, FirstWords, OverrideListener
 from rawko.app.run.external_edits import is_capturing, keep_edits, needs_reset
-from rawko.app.run.null_ports import StillProvider, StillToolbox, StillWorkspace
+from rawko.app.run.null_ports import NoWorkspace, StillProvider, StillToolbox, StillWorkspace
 from rawko.app.run.parts import (
     agent_machines,
     open_provider,
@@ -62,7 +62,7 @@ from rawko.runtime.errors import JournalError
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.journal import Journal
 from rawko.runtime.pacing import Pace
-from rawko.runtime.ports import Answer, People, Provider, Question, Toolbox, WorkspaceError
+from rawko.runtime.ports import Answer, People, Provider, Question, Toolbox, Workspace, WorkspaceError
 from rawko.runtime.replay.recorded import Recorded, read_recorded
 from rawko.runtime.replay.replay import ReplayError, replay
 from rawko.runtime.session import LogWriter, Session, write_structlog
@@ -71,6 +71,9 @@ from rawko.tools.commands.leftovers import Leftovers
 from rawko.vocabulary.documents import accepted
 from rawko.vocabulary.snapshot import ChangedFiles
 from rawko.vocabulary.usage import Usage
+
+if TYPE_CHECKING:
+    from rawko.workspace import SnapshotWorkspace
 
 CLEANUP_DEADLINE_S: Final = 5.0
 """How long a provider, a toolbox or a workspace may take to close before the run is reported done (C-30)."""
@@ -81,7 +84,7 @@ class Stores:
     """Where a run is kept: its files' snapshots and its journal; and what that holds, or has lost, of a run that goes
     on."""
 
-    workspace: Any
+    workspace: SnapshotWorkspace
     journal: Journal
     recorded: Recorded | None = None
     lost: Lost | None = None
@@ -94,7 +97,7 @@ class Nobody:
         return None
 
 
-def _files_noted(workspace: Any) -> dict[str, Any]:
+def _files_noted(workspace: SnapshotWorkspace) -> dict[str, Any]:
     """The snapshot that holds the files as they are known to be, by its commit."""
     latest = workspace.latest
     return {} if latest is None else {"snapshot": latest.commit}
@@ -193,7 +196,12 @@ class Run:
             is_interactive=self.is_interactive,
         )
 
-    def machine(self, provider: Any = None, toolbox: Any = None, workspace: Any = None) -> Prepared:
+    def machine(
+        self,
+        provider: Provider | None = None,
+        toolbox: Toolbox | None = None,
+        workspace: Workspace | None = None,
+    ) -> Prepared:
         """Chart, bindings and input of the run's machine; without the parts it can be looked at and replayed.
 
         Raises:
@@ -203,7 +211,15 @@ class Run:
         people = UntimedPeople(self.people, self._stopwatch)
         tools = self._paces.get("tools")
         pace = None if tools is None else tools.admit
-        parts = Parts(people, self._out_of_time, provider, toolbox, workspace, pace, self._no_time_for)
+        parts = Parts(
+            people,
+            self._out_of_time,
+            provider or StillProvider(),
+            toolbox or StillToolbox(),
+            workspace or NoWorkspace(),
+            pace,
+            self._no_time_for,
+        )
         return assemble(self.settings, self.id, self.agent, prompt, parts, is_interactive=self.is_interactive)
 
     def cancel(self, who: str = "") -> None:
@@ -372,7 +388,7 @@ class Run:
 
     async def _make_actor(self, meter: MeteredProvider, toolbox: Toolbox, stores: Stores, driver: Driver) -> Actor:
         real = stores.workspace
-        workspace = StillWorkspace(real) if self.is_cancel else HaltingWorkspace(real, driver.halt)
+        workspace: Workspace = StillWorkspace(real) if self.is_cancel else HaltingWorkspace(real, driver.halt)
 
         def see_row(event: InspectionEvent) -> None:
             if event["type"] == "step" and event["row"] is not None:
@@ -474,7 +490,7 @@ class Run:
         if self.continues is not None and witness.before is not None:
             self._changes = await self._changed_since(self.continues, witness.workspace, witness.before)
 
-    async def _changed_since(self, run: str, workspace: Any, tree: str) -> ChangedFiles | None:
+    async def _changed_since(self, run: str, workspace: SnapshotWorkspace, tree: str) -> ChangedFiles | None:
         try:
             lost = await lost_by(run, self.settings)
             if lost is not None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rawko.runtime.ports import WorkspaceError
+
+if TYPE_CHECKING:
+    from rawko.workspace import SnapshotWorkspace
 
 
 @dataclass(slots=True)
@@ -17,7 +20,7 @@ class Witness:
         before: The tree of before the run; None where it could not be captured.
     """
 
-    workspace: Any
+    workspace: SnapshotWorkspace
     notes: list[str] = field(default_factory=list)
     before: str | None = None
 

@@ -281,6 +281,7 @@ async def _carry_out(record: RunRecord, intent: _Intent, journal: Journal) -> Re
         assert intent.safety is not None
         try:
             done = await workspace.restore(intent.files, allow_skipped=True, row=intent.came_from + 1)
+            assert done.now is not None, "a restore that is no dry run ends in a snapshot"
             row = await _append(record, intent, journal, done.now.commit)
             forget_lost(record, intent.came_from)
         except (WorkspaceError, JournalError):

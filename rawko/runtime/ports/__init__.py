@@ -1,0 +1,43 @@
+"""The ports: what the machines need of the world, as Protocols, one module each. Adapters are in providers/, tools/,
+workspace/ and cli/people.py.
+
+Nothing here does anything. `rawko.testing` has one conformance suite per port, run on every adapter.
+"""
+
+from __future__ import annotations
+
+from rawko.runtime.ports.people import Answer, People, Question, Unattended
+from rawko.runtime.ports.provider import (
+    ModelRequest,
+    Provider,
+    ProviderError,
+    StopReason,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+    TurnDone,
+)
+from rawko.runtime.ports.toolbox import ApprovalScope, GateVerdict, Toolbox, ToolOutcome, ToolSpec
+from rawko.runtime.ports.workspace import Workspace, WorkspaceError
+
+__all__ = [
+    "Answer",
+    "ApprovalScope",
+    "GateVerdict",
+    "ModelRequest",
+    "People",
+    "Provider",
+    "ProviderError",
+    "Question",
+    "StopReason",
+    "StreamEvent",
+    "TextDelta",
+    "ThinkingDelta",
+    "ToolOutcome",
+    "ToolSpec",
+    "Toolbox",
+    "TurnDone",
+    "Unattended",
+    "Workspace",
+    "WorkspaceError",
+]

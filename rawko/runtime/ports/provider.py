@@ -1,0 +1,131 @@
+"""The Provider port: a model that is asked, as a stream or at once."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+from rawko.runtime.ports.toolbox import ToolSpec
+from rawko.vocabulary.errors import Category, ProviderCode
+from rawko.vocabulary.messages import Message
+from rawko.vocabulary.usage import Usage
+
+StopReason = Literal[
+    "end_turn",
+    "max_tokens",
+    "stop_sequence",
+    "tool_use",
+    "pause_turn",
+    "refusal",
+    "model_context_window_exceeded",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One call of a model.
+
+    Attributes:
+        purpose: Who asks, for scenarios, logs and cost: "select", "evaluate", "compact", or "agent:<name>".
+        system: The stable prefix; providers may cache it together with the tools.
+        output_schema: JSON Schema that the answer's text must fit; None for free conversation.
+        max_tokens: Bound of the answer, in tokens.
+        timeout_ms: Bound of the whole call; None for the provider's default.
+    """
+
+    purpose: str
+    model: str
+    system: str
+    messages: Sequence[Message]
+    tools: Sequence[ToolSpec] = ()
+    output_schema: Mapping[str, Any] | None = None
+    max_tokens: int = 8192
+    timeout_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of the answer's text, as it arrives."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    """A piece of the model's thinking, as it arrives."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDone:
+    """The end of a model call: the whole message, verbatim, with why it stopped and what it cost."""
+
+    message: Message
+    stop_reason: StopReason
+    usage: Usage
+    model: str
+
+
+StreamEvent: TypeAlias = TextDelta | ThinkingDelta | TurnDone
+
+
+class ProviderError(Exception):
+    """A model call failed; the fields say how, so nobody parses the text.
+
+    Attributes:
+        category: "provider_error", "timeout" or "validation_error" (S6-040).
+        code: See `ProviderCode`.
+        retry_after_ms: What the server asked for, else None.
+        status: HTTP status, else None.
+        usage: Tokens that the failed call is known to have used.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: ProviderCode,
+        category: Category = "provider_error",
+        retry_after_ms: int | None = None,
+        status: int | None = None,
+        usage: Usage | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.category: Category = category
+        self.code: ProviderCode = code
+        self.retry_after_ms = retry_after_ms
+        self.status = status
+        self.usage = usage or Usage()
+
+
+@runtime_checkable
+class Provider(Protocol):
+    """A model behind an endpoint. One call is one try: retries belong to the machines (C-24)."""
+
+    @property
+    def name(self) -> str:
+        """What the provider is called in reports."""
+        ...
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+        """Deltas as they arrive, then exactly one TurnDone. Closing the iterator aborts the call.
+
+        Raises:
+            ProviderError: The call failed or its end is missing (a truncated stream is a failure).
+        """
+        ...
+
+    async def create(self, request: ModelRequest) -> TurnDone:
+        """The whole answer at once; for decisions.
+
+        Raises:
+            ProviderError: The call failed.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Release connections. Safe to call twice."""
+        ...

@@ -1,0 +1,79 @@
+"""The Toolbox port: the tools of a session, behind one gate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from rawko.vocabulary.messages import ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as the model is told of it. `input_schema` is a JSON Schema of type object."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    is_read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """What a tool did.
+
+    Attributes:
+        content: What the model is told.
+        is_error: The tool says that it failed; the model may repair it.
+        is_broken: The tool itself is defective (crashed); repeating the call cannot help.
+        touched: Workspace-relative paths that it may have written; None: unknown, look at everything;
+            empty: nothing.
+        exit_code: Of a command, else None.
+    """
+
+    content: str
+    is_error: bool = False
+    is_broken: bool = False
+    touched: tuple[str, ...] | None = None
+    exit_code: int | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GateVerdict:
+    """What the gate says of a call, and which rule said it."""
+
+    decision: Literal["allow", "ask", "deny"]
+    rule: str
+    reason: str = ""
+
+
+ApprovalScope = Literal["once", "tool", "always"]
+"""What a person's yes covers: this very call, this tool from now on, or everything from now on."""
+
+
+class Toolbox(Protocol):
+    """All tools of a session behind one gate."""
+
+    def specs(self, agent: str) -> Sequence[ToolSpec]:
+        """The tools that the agent may see, in a stable order (the prompt's cache depends on it)."""
+        ...
+
+    def check(self, agent: str, call: ToolCall) -> GateVerdict:
+        """Whether the call may run. Unknown tools and inputs against the schema are not the gate's: `run`
+        answers them with an error for the model."""
+        ...
+
+    def approve(self, agent: str, call: ToolCall, scope: ApprovalScope) -> None:
+        """Remember a person's yes to a call that `check` answered with "ask". A deny rule still stands."""
+        ...
+
+    async def run(self, agent: str, call: ToolCall) -> ToolOutcome:
+        """Run the tool. Never raises for what a tool or its input does; cancelling stops the tool's processes.
+
+        A call that the gate denies is answered with an error outcome, whatever the caller did before.
+        """
+        ...
+
+    async def aclose(self) -> None: ...
