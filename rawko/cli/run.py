@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 from rawko.app import Report, Run
@@ -21,69 +19,18 @@ from rawko.app.time_travel.recorded_run import run_of
 from rawko.cli.interrupts import KILLED, Interrupts
 from rawko.cli.live import LiveOutput
 from rawko.cli.logs import RunLog
+from rawko.cli.options.running import RunOptions
 from rawko.cli.output import complain, nobody_reads, visible_line
 from rawko.cli.overrides.terminal import Steering
 from rawko.cli.people import TerminalPeople, user
-from rawko.cli.settings import settings_here
+from rawko.cli.settings import current_folder, settings_here
 from rawko.cli.summary import print_report
 from rawko.cli.trust.question import has_person, judge
-from rawko.config import ConfigError, Flags, checked_headless, load_settings
+from rawko.config import ConfigError, changed_by, load_settings
+from rawko.config.flags import changing_names, fixed_names
 from rawko.processes.keys import environment
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.ports import People
-from rawko.vocabulary.budget import Budget, duration_ms
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """What the command line says of the budget."""
-
-    cost_usd: float | None = None
-    tokens: int | None = None
-    time: str | None = None
-
-    def budget(self) -> Budget:
-        """As settings.
-
-        Raises:
-            ConfigError: One of them is no bound.
-        """
-        if self.cost_usd is not None and not (0 < self.cost_usd < math.inf):
-            raise ConfigError(f"--max-cost: found {self.cost_usd:g}; accepted: US dollars above 0, such as 0.50")
-        if self.time is not None:
-            try:
-                duration_ms(self.time)
-            except ValueError as error:
-                raise ConfigError(f"--max-time: {error}") from error
-        return Budget(tokens=self.tokens, cost_usd=self.cost_usd, time=self.time)
-
-
-NO_BOUNDS = Bounds()
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """What the command line says."""
-
-    task: str
-    provider: str | None
-    scenario: str | None
-    model: str | None
-    agent: str | None
-    agents: Path | None
-    max_iterations: int | None
-    yes: bool
-    json: bool
-    quiet: bool
-    bounds: Bounds = NO_BOUNDS
-    headless: str | None = None
-    cassette: Path | None = None
-    record: Path | None = None
-    sandbox: bool | None = None
-    continues: str | None = None
-    interactive: bool = False
-    again: str | None = None
-    is_trusted: bool = False
 
 
 def run_command(options: RunOptions) -> int:
@@ -91,21 +38,8 @@ def run_command(options: RunOptions) -> int:
     if options.again is not None:
         return _run_again(options, options.again)
     try:
-        flags = Flags(
-            provider=options.provider,
-            scenario=options.scenario,
-            model=options.model,
-            agents_dir=options.agents,
-            max_iterations=options.max_iterations,
-            assume_yes=options.yes,
-            headless=options.headless,
-            budget=options.bounds.budget(),
-            cassette=options.cassette,
-            record=options.record,
-            sandbox=options.sandbox,
-        )
-        decide = judge(is_granted=options.is_trusted, is_headless=options.headless is not None)
-        settings = load_settings(current_folder(), flags, environment(), judge=decide)
+        decide = judge(is_granted=options.trust, is_headless=options.is_headless)
+        settings = load_settings(current_folder(), options.flags, environment(), judge=decide)
         agent = options.agent
         if options.continues is not None and agent is None:
             agent = check_followed(settings, options.continues).agent
@@ -118,54 +52,38 @@ def run_command(options: RunOptions) -> int:
         )
     except ConfigError as error:
         return complain(str(error))
-    return execute(run, as_json=options.json, quiet=options.quiet, is_headless=options.headless is not None)
+    return execute(run, as_json=options.json, quiet=options.quiet, is_headless=options.is_headless)
 
 
 def _run_again(options: RunOptions, earlier: str) -> int:
     """The task and the settings of a recorded run once more, on the files as they are (C-12)."""
     try:
         _refuse_beside_again(options)
-        decide = judge(is_granted=options.is_trusted, is_headless=options.headless is not None)
-        budget = options.bounds.budget()
-        current = settings_here(yes=options.yes, judge=decide, has_powers=True, budget=budget)
-        record = read_record(earlier, current)
-        settings = replace(
-            record.settings,
-            budget=budget.over(record.settings.budget),
-            max_iterations=options.max_iterations or record.settings.max_iterations,
-            headless=record.settings.headless
-            if options.headless is None
-            else checked_headless("--headless", options.headless),
-            record=None,
-        )
+        decide = judge(is_granted=options.trust, is_headless=options.is_headless)
+        record = read_record(earlier, settings_here(options.flags, judge=decide, has_powers=True))
+        settings = replace(changed_by(record.settings, options.flags), record=None)
         for line in differences(record):
             print(f"rawko: since run {earlier}: {visible_line(line)}", file=sys.stderr)
         run = run_of(record, settings).reset()
     except ConfigError as error:
         return complain(str(error))
-    return execute(run, as_json=options.json, quiet=options.quiet, is_headless=options.headless is not None)
+    return execute(run, as_json=options.json, quiet=options.quiet, is_headless=options.is_headless)
 
 
 def _refuse_beside_again(options: RunOptions) -> None:
-    given = {
-        "TASK": options.task or None,
-        "--provider": options.provider,
-        "--scenario": options.scenario,
-        "--model": options.model,
+    """Refuse what would say something else than the run that is done again."""
+    own = {
+        "TASK": options.task,
         "--agent": options.agent,
-        "--agents": options.agents,
-        "--cassette": options.cassette,
-        "--record": options.record,
-        "--sandbox": options.sandbox,
         "--continue": options.continues,
-        "--interactive": options.interactive or None,
+        "--interactive": options.interactive,
     }
-    found = [name for name, value in given.items() if value is not None]
+    found = [name for name, value in own.items() if value not in (None, "", False)]
+    found += fixed_names(options.flags)
     if found:
         raise ConfigError(
             f"--again takes the task and the settings of run {options.again!r}, so {found[0]} cannot be given; "
-            "accepted beside it: --yes, --trust, --headless, --max-cost, --max-tokens, --max-time, --max-iterations, "
-            "--json, -q"
+            f"accepted beside it: {', '.join(changing_names())}, --trust, --json, -q"
         )
 
 
@@ -194,18 +112,6 @@ def execute(run: Run, *, as_json: bool, quiet: bool, people: People | None = Non
     except BrokenPipeError:
         return nobody_reads()
     return report.exit_code
-
-
-def current_folder() -> Path:
-    """The folder that commands work in.
-
-    Raises:
-        ConfigError: It is gone, or closed to us.
-    """
-    try:
-        return Path.cwd()
-    except OSError as error:
-        raise ConfigError(f"the current folder cannot be used: {error.strerror}") from error
 
 
 async def _run(run: Run, *, as_json: bool, quiet: bool, people: People | None) -> Report | None:

@@ -126,7 +126,7 @@ def test_where_agents_come_from(tmp_path: Path) -> None:
     environ = {"RAWKO_AGENTS": str(named)}
     assert list(settings(tmp_path).agents) == ["mine"], "the project's own take the place of the built-in ones"
     assert list(settings(tmp_path, "", environ).agents) == ["named"]
-    assert list(settings(tmp_path, "", environ, agents_dir=flagged).agents) == ["flagged"]
+    assert list(settings(tmp_path, "", environ, agents=flagged).agents) == ["flagged"]
 
 
 def test_the_names_of_tools_are_those_that_there_are(tmp_path: Path) -> None:

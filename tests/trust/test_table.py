@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
-from pydantic import BaseModel
 
-from rawko.config import BashOptions, DefaultAnswers, Flags, ProjectConfig, load_settings
+from rawko.config import Flags, load_settings
+from rawko.config.trust_items import _ITEMS, file_rows
 from rawko.trust.project import refuse
-from rawko.trust.settings import _ITEMS, TABLE
-
-DOCS = Path(__file__).parents[2] / "docs" / "trust.md"
 
 
-def names(model: type[BaseModel]) -> set[str]:
-    nested: dict[str, type[BaseModel]] = {"default_answers": DefaultAnswers, "bash": BashOptions}
-    found = set()
-    for name in model.model_fields:
-        inner = nested.get(name)
-        found |= {name} if inner is None else {f"{name}.{part}" for part in inner.model_fields}
-    return found
-
-
-def test_every_setting_of_a_project_is_in_the_table() -> None:
-    assert names(ProjectConfig) == set(TABLE)
-    assert {name for name, (standing, _) in TABLE.items() if standing == "trust"} == set(_ITEMS)
-
-
-def test_the_table_is_in_the_documentation() -> None:
-    rows = re.findall(r"^\| `([a-z_.]+)` \| (\w+) \|", DOCS.read_text("utf-8"), re.MULTILINE)
-    assert dict(rows) == {name: standing for name, (standing, _) in TABLE.items()}
+def test_every_setting_of_a_project_has_a_row_that_says_why_it_stands_so() -> None:
+    assert {row.key for row in file_rows() if row.setting.standing == "trust"} == set(_ITEMS)
+    assert [row.key for row in file_rows() if not row.setting.why] == []
 
 
 LOOSE = """\

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from rawko.app.records.json_files import read_file, write_file
-from rawko.app.records.record_file import FORMAT, SettingsFile, read_begin_file, read_record_file, read_report_file
+from rawko.app.records.record_file import FORMAT, read_begin_file, read_record_file, read_report_file
 from rawko.chart.errors import nearest
 from rawko.config import ConfigError, Settings
+from rawko.config.recorded import recorded, taken_from
 from rawko.providers.models import resolve_model
 
 MAX_NAME_BYTES = 255
@@ -113,31 +114,11 @@ def write_record(
         "charts": dict(charts or {}),
         "tools": {name: list(found) for name, found in (tools or {}).items()},
         "rewinds": [],
-        "settings": {
-            "workspace": str(settings.workspace),
-            "provider": settings.provider,
-            "model": settings.model if settings.provider == "scripted" else resolve_model(settings.model),
-            "scenario": _place_of(settings.scenario),
-            "agents": [config.to_json() for config in settings.agents.values()],
-            "max_iterations": settings.max_iterations,
-            "max_consecutive_failures": settings.max_consecutive_failures,
-            "max_tokens": settings.max_tokens,
-            "timeout_ms": settings.timeout_ms,
-            "rules": list(settings.rules),
-            "prices": {model: price.to_json() for model, price in settings.prices.items()},
-            "bash": settings.bash.to_json(),
-            "prompts_dir": None if settings.prompts_dir is None else str(settings.prompts_dir),
-            "assume_yes": settings.assume_yes,
-            "project_instructions": settings.project_instructions,
-            "budget": settings.budget.to_json(),
-            "context_window": settings.context_window,
-            "headless": settings.headless,
-            "default_answers": settings.default_answers.to_json(),
-            "cassette": None if settings.cassette is None else str(settings.cassette),
-            "record": None if settings.record is None else str(settings.record),
-            "sandbox": settings.sandbox,
-            "mcp": {name: server.to_json() for name, server in settings.mcp.items()},
-        },
+        "settings": recorded(
+            settings,
+            model=settings.model if settings.provider == "scripted" else resolve_model(settings.model),
+            scenario=_place_of(settings.scenario),
+        ),
     }
     write_file(runs_folder(settings.state_dir) / run / _RUN, data)
 
@@ -232,7 +213,8 @@ def workspace_of(state_dir: Path, run: str) -> Path:
         ConfigError: Its record cannot be read.
     """
     path = runs_folder(state_dir) / run / _RUN
-    return read_record_file(path).settings.workspace
+    workspace: Path = read_record_file(path).settings.workspace
+    return workspace
 
 
 def _not_found(run: str, current: Settings) -> ConfigError:
@@ -332,8 +314,9 @@ def forget_record(settings: Settings, run: str) -> None:
     (runs_folder(settings.state_dir) / run / _RUN).unlink(missing_ok=True)
 
 
-def _settings(found: SettingsFile, current: Settings) -> Settings:
-    taken = {name: getattr(found, name) for name in SettingsFile.model_fields}
+def _settings(found: Any, current: Settings) -> Settings:
+    """The recorded settings in the environment of `current`; it may allow more by `--yes`."""
+    taken = taken_from(found)
     taken["agents"] = {agent.name: agent for agent in found.agents}
     taken["of_project"] = frozenset()  # what was played is content that the run has begun with
     taken["assume_yes"] = found.assume_yes or current.assume_yes

@@ -7,46 +7,15 @@ an editor, another program.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
-from pydantic import BaseModel, ValidationError, model_validator
+from pydantic import BaseModel, ValidationError, create_model, model_validator
 
 from rawko.app.records.json_files import read_file
-from rawko.config import BashOptions, ConfigError, DefaultAnswers, Headless, McpOptions, ProviderName
-from rawko.vocabulary.agent import AgentConfig
-from rawko.vocabulary.budget import Budget
-from rawko.vocabulary.usage import Price
+from rawko.config import ConfigError, record_model
 
 FORMAT = 1
 Shape = TypeVar("Shape", bound=BaseModel)
-
-
-class SettingsFile(BaseModel):
-    """The settings that a run was started with."""
-
-    workspace: Path
-    provider: ProviderName
-    model: str | None
-    scenario: str | None
-    agents: tuple[AgentConfig, ...]
-    max_iterations: int
-    max_consecutive_failures: int
-    max_tokens: int
-    timeout_ms: int
-    rules: tuple[str, ...]
-    prices: dict[str, Price]
-    bash: BashOptions
-    prompts_dir: Path | None
-    assume_yes: bool
-    project_instructions: str
-    budget: Budget = Budget()
-    context_window: int | None = None
-    headless: Headless = "park"
-    default_answers: DefaultAnswers = DefaultAnswers()
-    cassette: Path | None = None
-    record: Path | None = None
-    sandbox: bool = False
-    mcp: dict[str, McpOptions] = {}
 
 
 class ParentFile(BaseModel):
@@ -57,12 +26,12 @@ class ParentFile(BaseModel):
 
 
 class RecordFile(BaseModel):
-    """`run.json`."""
+    """`run.json`. Its settings are those of the table that a record holds (`rawko.config.models`)."""
 
     run: str | None = None
     task: str
     agent: str | None
-    settings: SettingsFile
+    settings: Any
     parent: ParentFile | None = None
     head: str | None = None
     charts: dict[str, str] = {}
@@ -81,6 +50,9 @@ class RecordFile(BaseModel):
         if needs.get(settings.provider, "") is None:
             raise ValueError(f"its provider {settings.provider!r} has no file to play")
         return self
+
+
+_RecordFile: Final = create_model("RecordFile", __base__=RecordFile, settings=(record_model(), ...))
 
 
 class BeginFile(BaseModel):
@@ -109,7 +81,7 @@ def read_record_file(path: Path) -> RecordFile:
     data = read_file(path)
     if data.get("format") != FORMAT:
         raise ConfigError(f"{path}: format {data.get('format')!r}; this rawko reads {FORMAT}")
-    return _shaped(RecordFile, path, data)
+    return _shaped(_RecordFile, path, data)
 
 
 def read_begin_file(path: Path) -> BeginFile | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from rawko.config import ConfigError, Settings, project_of
+from rawko.config.trust_items import MAX_CASSETTE_BYTES
 from rawko.providers.cassette.cleaning import Cleaner, cleaner_for
 from rawko.providers.cassette.errors import CassetteError
 from rawko.providers.cassette.file import Header, Level, read_cassette
@@ -16,7 +17,6 @@ from rawko.providers.cassette.tape import Tape, position_of
 from rawko.providers.endpoint import Endpoint
 from rawko.providers.models import resolve_model
 from rawko.runtime.ports import Provider
-from rawko.trust.settings import MAX_CASSETTE_BYTES
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic

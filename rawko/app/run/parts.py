@@ -14,6 +14,7 @@ from rawko.chart import Chart, ChartError, find_chart, load_chart, shipped_chart
 from rawko.chart.check import check_chart
 from rawko.chart.lint import has_errors
 from rawko.config import ConfigError, Settings, project_of
+from rawko.config.trust_items import MAX_CASSETTE_BYTES, settings_items
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.errors import ContextError
 from rawko.interpreter.running.interpreter import Interpreter
@@ -26,7 +27,6 @@ from rawko.runtime.ports import Provider, Toolbox, WorkspaceError
 from rawko.tools.lookups.port import RunLookups
 from rawko.trust.bindings import project_bindings
 from rawko.trust.charts import chart_items, project_chart
-from rawko.trust.settings import MAX_CASSETTE_BYTES, settings_items
 from rawko.trust.templates import ProjectTemplates
 from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.documents import Document, accepted
@@ -332,9 +332,10 @@ def require_grants(settings: Settings) -> None:
     project = project_of(settings)
     files = project.files
     items = [*chart_items(project, [config.chart for config in settings.agents.values()])]
-    data: dict[str, Any] = {"mcp": {name: server.to_json() for name, server in settings.mcp.items()}}
-    items += settings_items(Document(data, ""), files)
-    if settings.prompts_dir is not None:
+    users = settings.of_user.get("mcp", {})
+    servers = {name: server.to_json() for name, server in settings.mcp.items() if server != users.get(name)}
+    items += settings_items(Document({"mcp": servers}, ""), files)
+    if settings.prompts_dir is not None and settings.prompts_dir != settings.of_user.get("prompts_dir"):
         inside = files.relative(settings.prompts_dir)
         place = files if inside is not None else project.at(settings.prompts_dir).files
         items += settings_items(Document({"prompts": inside or "."}, ""), place)

@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from rawko.cli.commands.options import BindingsOption, Charts, OneChart, Output, Trust, TrustCode
+from rawko.cli.options.common import BindingsOption, Charts, OneChart, Output, Trust, TrustCode
 
 
 def check(charts: Charts, bindings: BindingsOption = None, trust_code: TrustCode = False) -> None:

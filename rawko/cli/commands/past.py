@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from rawko.cli.commands.options import BindingsOption, StepAddress, Trust
+from rawko.cli.options.common import BindingsOption, StepAddress, Trust
 
 
 def runs(

@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -21,10 +20,13 @@ from rawko.app.exploration.report import ExplorationReport
 from rawko.app.records.record import is_name
 from rawko.cli.interrupts import KILLED, Interrupts
 from rawko.cli.logs import RunLog
+from rawko.cli.options.exploring import ExploreOptions
 from rawko.cli.output import Painter, complain, exact_line, nobody_reads, silence, visible, visible_json, visible_line
-from rawko.cli.run import Bounds, current_folder
+from rawko.cli.settings import current_folder
 from rawko.cli.trust.question import judge
 from rawko.config import ConfigError, Flags, load_settings
+from rawko.config.flags import fixed_names
+from rawko.config.layers import checked
 from rawko.machines.node_engine.drivers.choice import driver_name
 from rawko.machines.node_engine.errors import UnknownDriver
 from rawko.machines.node_engine.explore.policy import ExplorePolicy
@@ -48,38 +50,11 @@ _NOBODY: Final = Flags(provider="anthropic")
 _FIXED: Final[Mapping[str, str]] = {
     "policy": "--policy",
     "goal": "--goal",
-    "provider": "--provider",
-    "scenario": "--scenario",
-    "model": "--model",
     "size": "--size",
     "quiet_ms": "--quiet-ms",
     "cap_ms": "--cap",
 }
 """Options that say how an exploration is started, and that it keeps."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExploreOptions:
-    """What the command line says; None where it says nothing."""
-
-    command: tuple[str, ...]
-    policy: Path | None = None
-    goal: str | None = None
-    provider: str | None = None
-    scenario: str | None = None
-    model: str | None = None
-    size: str | None = None
-    quiet_ms: int | None = None
-    cap_ms: int | None = None
-    max_attempts: int | None = None
-    max_tokens: int | None = None
-    max_cost: float | None = None
-    timeout: str | None = None
-    resume: str | None = None
-    output: Path | None = None
-    json: bool = False
-    quiet: bool = False
-    is_trusted: bool = False
 
 
 def explore_command(options: ExploreOptions) -> int:
@@ -117,8 +92,7 @@ def _exploration(options: ExploreOptions) -> Exploration:
     uses_model = _uses_model(options, policy)
     if uses_model and "otherwise" not in policy.model_fields_set:
         policy = policy.model_copy(update={"otherwise": "ask"})
-    budget = Bounds(options.max_cost).budget()
-    flags = Flags(provider=options.provider, scenario=options.scenario, model=options.model, budget=budget)
+    flags = Flags({**dict(options.model.items()), **dict(options.spending.items())})
     settings = load_settings(
         folder, flags if uses_model else _NOBODY, environment(), judge=_judge(options), has_powers=uses_model
     )
@@ -127,7 +101,7 @@ def _exploration(options: ExploreOptions) -> Exploration:
     except UnknownDriver as error:
         raise ConfigError(str(error)) from error
     plan = ExplorationPlan(
-        command=_readable(options.command),
+        command=_readable(options.command or ()),
         cwd=str(folder),
         began_at_ms=int(time.time() * 1000),
         size=_size(options.size),
@@ -149,10 +123,11 @@ def _resumed(folder: Path, options: ExploreOptions) -> Exploration:
     assert options.resume is not None
     if options.command:
         raise ConfigError("--resume goes on with the program that the exploration was started with; give no command")
-    fixed = next((flag for name, flag in _FIXED.items() if getattr(options, name) is not None), None)
-    if fixed is not None:
+    fixed = [flag for name, flag in _FIXED.items() if getattr(options, name) is not None]
+    fixed += fixed_names(options.model)
+    if fixed:
         raise ConfigError(
-            f"{fixed}: an exploration goes on as it was started; accepted with --resume: {', '.join(FLAGS.values())}"
+            f"{fixed[0]}: an exploration goes on as it was started; accepted with --resume: {', '.join(FLAGS.values())}"
         )
     place = load_settings(folder, _NOBODY, environment(), has_powers=False).state_dir
     if not is_name(options.resume):
@@ -165,7 +140,7 @@ def _resumed(folder: Path, options: ExploreOptions) -> Exploration:
 
 
 def _judge(options: ExploreOptions) -> Judge:
-    return judge(is_granted=options.is_trusted)
+    return judge(is_granted=options.trust)
 
 
 def _check_output(output: Path | None) -> None:
@@ -197,8 +172,8 @@ def _policy(options: ExploreOptions) -> ExplorePolicy:
 
 def _uses_model(options: ExploreOptions, policy: ExplorePolicy) -> bool:
     """Whether a model may be asked: somebody names one, or the policy leaves something to one."""
-    is_named = any((options.provider, options.scenario, options.model))
-    return is_named or not policy.rules or policy.otherwise == "ask" or any(rule.ask for rule in policy.rules)
+    may_ask = not policy.rules or policy.otherwise == "ask" or any(rule.ask for rule in policy.rules)
+    return bool(options.model) or may_ask
 
 
 def _readable(command: Sequence[str]) -> tuple[str, ...]:
@@ -230,8 +205,8 @@ def _limits(options: ExploreOptions) -> Limits:
         raise ConfigError(f"--timeout: {error}") from error
     if wall_ms == 0:
         raise ConfigError(f"--timeout: found {options.timeout!r}; accepted: more than nothing")
-    cost_usd = Bounds(cost_usd=options.max_cost).budget().cost_usd
-    return Limits(options.max_attempts, options.max_tokens, wall_ms, cost_usd)
+    spending = checked(options.spending)
+    return Limits(options.max_attempts, spending.get("budget.tokens"), wall_ms, spending.get("budget.cost_usd"))
 
 
 # ---------------------------------------------------------------- running

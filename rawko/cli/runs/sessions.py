@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 from rawko.app import Run
@@ -14,14 +13,15 @@ from rawko.app.run.inbox import is_at_work, leave
 from rawko.app.run.questions import Asked, open_question
 from rawko.app.run.resume import prepare
 from rawko.app.time_travel.recorded_run import run_of
+from rawko.cli.options.running import ResumeOptions
 from rawko.cli.output import complain, exact, visible, visible_line
 from rawko.cli.people import user
-from rawko.cli.run import NO_BOUNDS, Bounds, execute
+from rawko.cli.run import execute
 from rawko.cli.runs.history import tell_finished
 from rawko.cli.settings import settings_here
 from rawko.cli.summary import how_to_answer
 from rawko.cli.trust.question import judge
-from rawko.config import ConfigError, Settings, checked_headless
+from rawko.config import ConfigError, Settings, changed_by
 from rawko.runtime.ports import Answer, People, Question
 from rawko.vocabulary.documents import accepted
 
@@ -43,41 +43,26 @@ class _OneAnswer:
         return await self._afterwards.ask(question) if text is None else Answer(text, who=user())
 
 
-def resume_command(
-    run: str,
-    *,
-    yes: bool,
-    as_json: bool,
-    quiet: bool,
-    bounds: Bounds = NO_BOUNDS,
-    max_iterations: int | None = None,
-    headless: str | None = None,
-    workspace: Path | None = None,
-    is_trusted: bool = False,
-) -> int:
+def resume_command(options: ResumeOptions) -> int:
     """Go on with a run that was interrupted, that waits, or that has reached a limit. Returns the exit code."""
+    run = options.run
     try:
-        decide = judge(is_granted=is_trusted, is_headless=headless is not None)
-        record = _prepared(
-            run, settings_here(yes=yes, judge=decide, has_powers=True, budget=bounds.budget()), workspace
-        )
-        settings = _changed(record.settings, bounds, max_iterations, headless)
+        decide = judge(is_granted=options.trust, is_headless=options.is_headless)
+        current = settings_here(options.flags, judge=decide, has_powers=True)
+        record = _prepared(run, current, options.workspace)
+        settings = changed_by(record.settings, options.flags)
     except ConfigError as error:
         return complain(str(error))
-    if record.outcome == "limit" and not is_parked(record):
-        return execute(
-            Run(settings, record.task, agent=record.agent, continues=record.run),
-            as_json=as_json,
-            quiet=quiet,
-            is_headless=headless is not None,
-        )
-    if record.outcome in ENDED and not is_parked(record):
+    if record.outcome in ENDED and record.outcome != "limit" and not is_parked(record):
         return complain(
             f"run {run!r} has ended ({record.outcome}); go on from there with a new task: "
             f'rawko run "..." --continue {run}'
         )
-    going = run_of(record, settings)
-    return execute(going, as_json=as_json, quiet=quiet, is_headless=headless is not None)
+    if record.outcome == "limit" and not is_parked(record):
+        going = Run(settings, record.task, agent=record.agent, continues=record.run)
+    else:
+        going = run_of(record, settings)
+    return execute(going, as_json=options.json, quiet=options.quiet, is_headless=options.is_headless)
 
 
 def answer_command(run: str, text: str, kinds: tuple[str, ...], *, as_json: bool, is_trusted: bool = False) -> int:
@@ -119,20 +104,6 @@ async def _finished_and_prepared(run: str, current: Settings, workspace: Path | 
     if workspace is None:
         await tell_finished(run, current)
     return await prepare(run, current, workspace=workspace)
-
-
-def _changed(settings: Settings, bounds: Bounds, max_iterations: int | None, headless: str | None) -> Settings:
-    """The settings that a run was started with, and what the command line changes of them.
-
-    Raises:
-        ConfigError: An option that cannot be used.
-    """
-    return replace(
-        settings,
-        budget=bounds.budget().over(settings.budget),
-        max_iterations=max_iterations or settings.max_iterations,
-        headless=settings.headless if headless is None else checked_headless("--headless", headless),
-    )
 
 
 def _why_not(record: RunRecord, asked: Asked | None, kinds: tuple[str, ...]) -> str | None:

@@ -21,24 +21,9 @@ Output = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option("-o", "--output", metavar="FILE", help="Write there instead of to standard output."),
 ]
-MaxCost = Annotated[
-    Optional[float],  # noqa: UP045
-    typer.Option(metavar="USD", help="US dollars at most, for the whole run."),
-]
-MaxTokens = Annotated[
-    Optional[int],  # noqa: UP045
-    typer.Option(min=1, metavar="N", help="Tokens at most, for the whole run."),
-]
-MaxTime = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option(metavar="TIME", help="At work for this long at most, e.g. 90s, 30m, 2h."),
-]
-HeadlessOption = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option(
-        metavar="POLICY", help="Ask nobody; at a question fail, park (wait for an answer later), or default (answer)."
-    ),
-]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run; see `rawko runs`.", show_default=False)]
+ReportAsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No live output; only the summary.")]
 Trust = Annotated[
     bool,
     typer.Option("--trust", help="Grant this command all that the project asks for; see `rawko trust`."),

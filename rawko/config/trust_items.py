@@ -1,5 +1,5 @@
-"""What of a project's settings needs trust: one table, the items that it makes of a `.rawko/config.yaml`, and what is
-left of the settings without.
+"""What of a project's settings needs trust: the items that the table of settings makes of a `.rawko/config.yaml`, and
+what is left of the settings without.
 
 Settings are plain data here, as they stand in the file; their shape is checked elsewhere.
 """
@@ -10,47 +10,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
+from rawko.config.row import Row, leaves
+from rawko.config.settings import Settings
 from rawko.tools.gate.rules import RuleError, parse_rule
 from rawko.trust.confined import ProjectFiles
 from rawko.trust.items import Item, hash_of
 from rawko.vocabulary.documents import Document
 
-Standing = Literal["free", "trust", "tightens"]
-
-TABLE: Final[Mapping[str, tuple[Standing, str]]] = {
-    "provider": ("trust", "`anthropic` is free: it is the default; `scripted` and `cassette` play a file as the model"),
-    "model": ("free", "a name; the endpoint is the user's"),
-    "base_url": ("trust", "everything that the model is asked is sent there"),
-    "scenario": ("trust", "it says what the model answers"),
-    "cassette": ("trust", "it says what the model answers"),
-    "max_iterations": ("free", "a limit"),
-    "max_consecutive_failures": ("free", "a limit"),
-    "max_tokens": ("free", "a limit"),
-    "timeout_ms": ("free", "a limit"),
-    "rules": ("trust", "`deny` and `ask` are free: they only tighten; an `allow` covers the list as it stands"),
-    "prices": ("trust", "only with `--max-cost`, which is counted with them; else free"),
-    "budget": ("free", "a limit; the command line's is over it"),
-    "rate": ("free", "a limit"),
-    "context_window": ("free", "a limit"),
-    "headless": ("free", "`park` and `fail` give no answer; what `default` answers is `default_answers`"),
-    "default_answers.clarify": ("free", "text for the model"),
-    "default_answers.pause": ("free", "text for the model"),
-    "default_answers.approval": ("trust", "`deny` is free; all else allows tool calls that nobody has seen"),
-    "bash.default_timeout_ms": ("free", "a limit"),
-    "bash.max_timeout_ms": ("free", "a limit"),
-    "bash.extra_env": ("trust", "commands see these variables"),
-    "sandbox": ("tightens", "`true` only; `false` leaves it to `--sandbox` and RAWKO_SANDBOX"),
-    "mcp": ("trust", "programs that are started, with what they see of the environment"),
-    "prompts": ("trust", "the templates, with their contents"),
-}
-"""Each setting of a project's file: whether it is free, needs trust, or can only tighten; and why."""
-
 MAX_CASSETTE_BYTES: Final = 64_000_000
 MAX_SCRIPT_BYTES: Final = 16_000_000
 TEMPLATE_SUFFIX: Final = ".md.j2"
 CONFIG: Final = ".rawko/config.yaml"
+
+
+def file_rows() -> tuple[Row, ...]:
+    """The rows of all settings that a project's file may hold, blocks by their parts."""
+    return tuple(row for row in leaves(Settings) if row.key)
 
 
 def settings_items(document: Document, files: ProjectFiles) -> Iterator[Item]:
@@ -61,23 +38,24 @@ def settings_items(document: Document, files: ProjectFiles) -> Iterator[Item]:
     """
     data = document.data if isinstance(document.data, Mapping) else {}
     finder = _Finder(document, files)
-    for name, (standing, _) in TABLE.items():
-        value = _value(data, name)
-        if standing == "trust" and value is not None and value != () and value != [] and value != {}:
-            yield from _ITEMS[name](finder, name, value)
+    for row in file_rows():
+        value = _value(data, row.key)
+        if row.setting.standing == "trust" and value is not None and value != () and value != [] and value != {}:
+            yield from _ITEMS[row.key](finder, row.key, value)
 
 
 def without_trust(data: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that take effect in a project that is not trusted: free ones, and those that tighten."""
     kept: dict[str, Any] = {}
-    for name, (standing, _) in TABLE.items():
+    for row in file_rows():
+        name = row.key
         value = _value(data, name)
         if value is None:
             continue
-        if standing == "trust":
+        if row.setting.standing == "trust":
             rest = _REST.get(name)
             value = None if rest is None else rest(value)
-        elif standing == "tightens":
+        elif row.setting.standing == "tightens":
             value = value or None
         if value is not None:
             outer, _, inner = name.partition(".")

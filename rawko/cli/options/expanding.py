@@ -1,0 +1,128 @@
+"""Commands that take their options as one value: a class of options, and the settings that the table has options for.
+
+    @dataclass(frozen=True)
+    class ShowOptions:
+        step: StepAddress
+        flags: Annotated[Flags, Takes(budget_rows)] = NO_FLAGS
+
+    @expanded
+    def show(options: ShowOptions) -> None: ...
+
+is the command `show RUN@K --max-cost USD --max-tokens N --max-time TIME`: typer sees a parameter for each field, and
+one for each row that `Takes` names.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter
+from typing import Annotated, Any, Final
+
+import typer
+
+from rawko.config.flags import Flags, flag_rows
+from rawko.config.row import Row
+
+NO_FLAGS: Final = Flags()
+
+
+@dataclass(frozen=True, slots=True)
+class Takes:
+    """Marks `Flags` of a command: the settings that it has options for.
+
+    Attributes:
+        which: Whether a command has the option of a row.
+        help: Other words for an option, by the name of its row.
+    """
+
+    which: Callable[[Row], bool]
+    help: Mapping[str, str] = field(default_factory=dict)
+
+    def rows(self) -> Iterator[Row]:
+        """In the order of the table."""
+        return (row for row in flag_rows() if self.which(row))
+
+
+def expanded(command: Callable[..., None]) -> Callable[..., None]:
+    """The command as typer declares it: with a parameter for each option, also where it takes them as one value."""
+    parts = [_Part.of(p) for p in inspect.signature(command, eval_str=True).parameters.values()]
+
+    @wraps(command)
+    def call(**given: Any) -> None:
+        command(**{part.name: part.value(given) for part in parts})
+
+    parameters = [parameter for part in parts for parameter in part.parameters]
+    parameters.sort(key=lambda one: one.default is not Parameter.empty)  # as Python wants them
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {one.name: one.annotation for one in parameters}
+    return call
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One value that a command takes, the parameters that typer sees of it, and how it is made of these."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    value: Callable[[Mapping[str, Any]], Any]
+
+    @classmethod
+    def of(cls, one: Parameter) -> _Part:
+        takes = next((mark for mark in getattr(one.annotation, "__metadata__", ()) if isinstance(mark, Takes)), None)
+        if takes is not None:
+            return cls._of_rows(one.name, takes)
+        if is_dataclass(one.annotation):
+            return cls._of_class(one.name, one.annotation)
+        return cls(one.name, (one.replace(kind=Parameter.KEYWORD_ONLY),), lambda given: given[one.name])
+
+    @classmethod
+    def _of_rows(cls, name: str, takes: Takes) -> _Part:
+        names = {_identifier(row): row.name for row in takes.rows()}
+        parameters = tuple(_parameter(row, takes.help.get(row.name)) for row in takes.rows())
+        return cls(name, parameters, lambda given: Flags({names[each]: given[each] for each in names}))
+
+    @classmethod
+    def _of_class(cls, name: str, options: Any) -> _Part:
+        hints = typing.get_type_hints(options, include_extras=True)
+        parts = [
+            cls.of(
+                Parameter(
+                    one.name,
+                    Parameter.KEYWORD_ONLY,
+                    default=Parameter.empty if one.default is MISSING else one.default,
+                    annotation=hints[one.name],
+                )
+            )
+            for one in fields(options)
+        ]
+        parameters = tuple(parameter for part in parts for parameter in part.parameters)
+        return cls(name, parameters, lambda given: options(**{part.name: part.value(given) for part in parts}))
+
+
+def _identifier(row: Row) -> str:
+    return row.name.replace(".", "__")
+
+
+def _parameter(row: Row, told: str | None) -> Parameter:
+    """The option of a setting: None, or False for a switch that only turns on, where it is not typed."""
+    flag = row.setting.flag
+    assert flag is not None
+    only_on = flag.type is bool and len(flag.names) == 1
+    option = typer.Option(
+        *(name for name in (flag.name, flag.short) if name),
+        help=told or flag.help.format(default=row.default),
+        metavar=flag.metavar,
+        show_default=False,
+        min=row.setting.minimum if flag.type is int else None,
+    )
+    kind = flag.type if only_on else flag.type | None
+    return Parameter(
+        _identifier(row),
+        Parameter.KEYWORD_ONLY,
+        default=False if only_on else None,
+        annotation=Annotated[kind, option],
+    )

@@ -1,0 +1,66 @@
+"""Options of `rawko explore`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final, Optional
+
+import typer
+
+from rawko.cli.options.common import Quiet, ReportAsJson, Trust
+from rawko.cli.options.expanding import NO_FLAGS, Takes
+from rawko.config.flags import Flags
+
+MODEL: Final = Takes(lambda row: row.name in ("provider", "scenario", "model"))
+"""Settings that say which model is asked."""
+SPENDING: Final = Takes(lambda row: row.name in ("budget.cost_usd", "budget.tokens"))
+"""Settings that bound what it may use up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExploreOptions:
+    """What `rawko explore` is given: the program, how it is explored, and settings; None where nothing is said."""
+
+    command: Annotated[
+        Optional[list[str]],  # noqa: UP045 - typer reads the annotation at run time
+        typer.Argument(metavar="COMMAND [ARGS]...", help="The program, and what is its own.", show_default=False),
+    ] = None
+    policy: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="FILE", help="Rules that say what is typed at which screen (YAML)."),
+    ] = None
+    goal: Annotated[Optional[str], typer.Option(metavar="TEXT", help="What a model is to reach.")] = None  # noqa: UP045
+    model: Annotated[Flags, MODEL] = NO_FLAGS
+    size: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="COLSxROWS", help="Size of the terminal; 80x24 by default."),
+    ] = None
+    quiet_ms: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, max=3_600_000, metavar="MS", help="So long silent, a screen is settled; 300 by default."),
+    ] = None
+    cap_ms: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("--cap", min=1, max=3_600_000, metavar="MS", help="Longest wait for silence; 5000 by default."),
+    ] = None
+    max_attempts: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, metavar="N", help="Attempts of nodes at most, three a decision; 1000 by default."),
+    ] = None
+    spending: Annotated[Flags, SPENDING] = NO_FLAGS
+    timeout: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="TIME", help="At work at most, e.g. 90s, 30m, 2h."),
+    ] = None
+    resume: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="RUN", help="Go on with an exploration, also with higher limits; no COMMAND."),
+    ] = None
+    output: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option("-o", "--output", metavar="FILE", help="Write a page with all screens: .html or .md."),
+    ] = None
+    json: ReportAsJson = False
+    quiet: Quiet = False
+    trust: Trust = False

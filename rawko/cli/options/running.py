@@ -1,0 +1,73 @@
+"""Options of the commands that run a task: `run` and `resume`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from rawko.cli.options.common import Quiet, ReportAsJson, RunId, Trust
+from rawko.cli.options.expanding import NO_FLAGS, Takes
+from rawko.config.flags import Flags
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What `rawko run` is given: the task, how it is run, and settings."""
+
+    task: Annotated[
+        str, typer.Argument(metavar="TASK", help="What is to be done, in your words.", show_default=False)
+    ] = ""
+    agent: Annotated[
+        Optional[str],  # noqa: UP045 - typer reads the annotation at run time
+        typer.Option(metavar="NAME", help="Run this agent's loop alone, without an arbiter."),
+    ] = None
+    continues: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--continue", metavar="RUN", help="Go on with the conversation of this run, which has ended."),
+    ] = None
+    again: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="RUN", help="The task and settings of this run once more, on the files as they are."),
+    ] = None
+    interactive: Annotated[
+        bool, typer.Option("--interactive", "-i", help="Talk with one agent: when it is done, say what comes next.")
+    ] = False
+    flags: Annotated[Flags, Takes(lambda row: True)] = NO_FLAGS
+    json: ReportAsJson = False
+    quiet: Quiet = False
+    trust: Trust = False
+
+    @property
+    def is_headless(self) -> bool:
+        """Whether nobody is to be asked."""
+        return "headless" in self.flags
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeOptions:
+    """What `rawko resume` is given: the run, and the settings that a run that goes on may be given."""
+
+    run: RunId
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen, and touch nothing.")] = False
+    workspace: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="DIR", help="Where the run's workspace has moved to."),
+    ] = None
+    flags: Annotated[
+        Flags,
+        Takes(
+            lambda row: row.setting.can_change,
+            {"max_iterations": "After that limit: so many agent runs more."},
+        ),
+    ] = NO_FLAGS
+    json: ReportAsJson = False
+    quiet: Quiet = False
+    trust: Trust = False
+
+    @property
+    def is_headless(self) -> bool:
+        """Whether nobody is to be asked."""
+        return "headless" in self.flags

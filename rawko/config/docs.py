@@ -1,0 +1,87 @@
+"""The tables of settings in the documentation, made of the one in the code; `python -m rawko.config.docs` writes them.
+
+Each stands between two comments, `<!-- settings: begin -->` and `<!-- settings: end -->`; what is around is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from rawko.config.row import Row, leaves, rows
+from rawko.config.settings import OTHER_VARIABLES, Settings
+
+BEGIN: Final = "<!-- settings: begin -->\n"
+END: Final = "<!-- settings: end -->\n"
+FOLDER: Final = Path(__file__).parents[2] / "docs"
+
+
+def layers_table() -> str:
+    """Where each setting can be written, and its default."""
+    lines = ["| `.rawko/config.yaml` | environment | flag | default |", "|---|---|---|---|"]
+    lines += [_layers(row) for row in rows(Settings) if row.key or row.setting.env or row.setting.flag]
+    lines += [_line("", names, "", default) for names, default in OTHER_VARIABLES.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _layers(row: Row) -> str:
+    parts = row.setting.parts
+    key = f"`{row.key}: {{{', '.join(parts)}}}`" if parts else f"`{row.key}`" if row.key else ""
+    note = f"({row.setting.note})" if row.setting.note else ""
+    env = f"`{row.setting.env}`" if row.setting.env else ""
+    if env and row.type == "bool":
+        env += " (`1`, `0`)"
+    flags = ", ".join(_flags(row))
+    default = row.setting.shown or ("" if row.default in (None, False) else str(row.default))
+    if not key:
+        return _line("", env, _joined(flags, note), default)
+    return _line(_joined(key, note), env, flags, default)
+
+
+def _joined(*words: str) -> str:
+    return " ".join(filter(None, words))
+
+
+def _line(*cells: str) -> str:
+    return f"|{'|'.join(f' {cell} ' if cell else ' ' for cell in cells)}|"
+
+
+def _flags(row: Row) -> Iterator[str]:
+    for setting in (row.setting, *row.setting.parts.values()):
+        if setting.flag is not None:
+            yield from (f"`{name}`" for name in setting.flag.names)
+
+
+def trust_table() -> str:
+    """What a project may do with each setting, and why."""
+    lines = ["| setting of `.rawko/config.yaml` | standing | why |", "|---|---|---|"]
+    lines += [f"| `{row.key}` | {row.setting.standing} | {row.setting.why} |" for row in leaves(Settings) if row.key]
+    return "\n".join(lines) + "\n"
+
+
+PAGES: Final[Mapping[str, Callable[[], str]]] = {"command-line.md": layers_table, "trust.md": trust_table}
+
+
+def with_table(page: str, table: str) -> str:
+    """A page with the table between its comments.
+
+    Raises:
+        ValueError: It has no such comments.
+    """
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"there is no {BEGIN.strip()} … {END.strip()}")
+    return f"{before}{BEGIN}{table}{END}{after}"
+
+
+def main() -> None:
+    """Write the tables into the pages."""
+    for name, table in PAGES.items():
+        page = FOLDER / name
+        page.write_text(with_table(page.read_text("utf-8"), table()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""What the command line changes of the settings of a run that goes on, or is begun again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from rawko.config.flags import Flags, changing_names, fixed_names
+from rawko.config.layers import of_flags
+from rawko.config.settings import Settings
+from rawko.trust.errors import ConfigError
+
+
+def changed_by(settings: Settings, flags: Flags) -> Settings:
+    """The settings with what the command line says over them.
+
+    Raises:
+        ConfigError: An option that cannot be used, or that a run that goes on cannot be given.
+    """
+    problems = [
+        f"{name}: a run goes on as it was started; accepted: {', '.join(changing_names())}"
+        for name in fixed_names(flags)
+    ]
+    values = of_flags(flags, problems).values
+    if problems:
+        raise ConfigError("\n".join(problems))
+    changes: dict[str, Any] = {}
+    for name, value in values.items():
+        block, _, part = name.partition(".")
+        if part:
+            value = changes.get(block, getattr(settings, block)).model_copy(update={part: value})
+        changes[block] = value
+    return replace(settings, **changes)

@@ -1,0 +1,266 @@
+"""The settings of a run: all layers read once, checked, and laid over each other.
+
+A run cannot rewrite its own rules, since nothing is read again. Everything that is wrong is told at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from rawko.config.agents import agents_folder, load_agents
+from rawko.config.blocks import DefaultAnswers
+from rawko.config.flags import Flags
+from rawko.config.instructions import project_instructions
+from rawko.config.layers import Layer, Merged, merge, of_environment, of_file, of_flags
+from rawko.config.models import file_model
+from rawko.config.places import state_dir
+from rawko.config.row import rows
+from rawko.config.settings import ProviderName, Settings
+from rawko.config.trust_items import settings_items, without_trust
+from rawko.config.user_file import user_document, user_file
+from rawko.trust.charts import chart_items
+from rawko.trust.confined import ProjectFiles
+from rawko.trust.errors import ConfigError
+from rawko.trust.items import Item
+from rawko.trust.project import Judge, Project, refuse
+from rawko.vocabulary.agent import AgentConfig
+from rawko.vocabulary.base import Data
+from rawko.vocabulary.documents import Document, DocumentError, read_document
+
+T = TypeVar("T")
+FOLDER: Final = ".rawko"
+CONFIG: Final = f"{FOLDER}/config.yaml"
+
+
+def load_settings(
+    workspace: Path,
+    flags: Flags,
+    environ: Mapping[str, str],
+    *,
+    judge: Judge = refuse,
+    has_powers: bool = True,
+) -> Settings:
+    """The settings of a run in a folder.
+
+    Args:
+        judge: Decides about what the project asks for and the user has not decided yet; refuses by default.
+        has_powers: Whether what needs trust is asked for at once; else the project's settings count without it.
+
+    Raises:
+        NotTrusted: The project asks for what needs trust, and does not have it.
+        ConfigError: Some settings cannot be used; says which, and where they stand, all of them at once.
+    """
+    workspace = workspace.resolve()
+    if not workspace.is_dir():
+        raise ConfigError(f"the workspace {str(workspace)!r} is not a folder")
+    project = Project(workspace, judge)
+    problems: list[str] = []
+    document, model = _project_file(project.files, problems)
+    users = _users_file(workspace, environ, problems)
+    typed = of_flags(flags, problems)
+    variables = of_environment(environ, flags, problems)
+    named = flags.get("agents") or environ.get("RAWKO_AGENTS")
+    agents = _agents(project.files, named, problems)
+    instructions = _or("", problems, lambda: project_instructions(project.files))
+    if problems:
+        raise ConfigError("\n".join(problems))
+    if has_powers:
+        is_bounded = any("budget.cost_usd" in layer.values for layer in (typed, users))
+        # where the user bounds no cost, prices bound nothing of theirs
+        wished = _wishes(project, document, agents)
+        project.require(item for item in wished if is_bounded or item.kind != "prices")
+    else:
+        model = file_model().model_validate(without_trust(document.data))
+    layers = (typed, variables, of_file("project", model), users)
+    return _settings(workspace, project, layers, flags, environ, agents=agents, project_instructions=instructions)
+
+
+def wishes(project: Project) -> tuple[Item, ...]:
+    """What a project's settings and its agents' charts ask for, that needs trust.
+
+    Raises:
+        ConfigError: Its settings or agents cannot be used.
+    """
+    problems: list[str] = []
+    document, _ = _project_file(project.files, problems)
+    agents = _agents(project.files, None, problems)
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return _wishes(project, document, agents)
+
+
+def _wishes(project: Project, document: Document, agents: Mapping[str, AgentConfig]) -> tuple[Item, ...]:
+    charts = chart_items(project, [agent.chart for agent in agents.values()])
+    return (*settings_items(document, project.files), *charts)
+
+
+def _or(otherwise: T, problems: list[str], read: Callable[[], T]) -> T:
+    """What is read, or `otherwise` where it cannot be used: what is wrong with it is told with the rest."""
+    try:
+        return read()
+    except ConfigError as error:
+        problems.append(str(error))
+        return otherwise
+
+
+# ---------------------------------------------------------------- files
+
+
+def _agents(files: ProjectFiles, named: str | Path | None, problems: list[str]) -> Mapping[str, AgentConfig]:
+    """The agents of the folder that the user names, of the project, or the built-in ones."""
+    none: Mapping[str, AgentConfig] = {}
+    return _or(none, problems, lambda: load_agents(agents_folder(files, named), files))
+
+
+def _project_file(files: ProjectFiles, problems: list[str]) -> tuple[Document, Data]:
+    """`.rawko/config.yaml` as data and as its model; both empty where there is none, or one that cannot be used."""
+    nothing = Document({}, str(files.root / CONFIG))
+
+    def read() -> tuple[Document, Data]:
+        text = files.text(CONFIG)
+        found = nothing if text is None else _document(text, nothing.source)
+        return found, _checked(found)
+
+    return _or((nothing, file_model()()), problems, read)
+
+
+def _users_file(workspace: Path, environ: Mapping[str, str], problems: list[str]) -> Layer:
+    """The user's own file. One that lies in the workspace, where a tool could write it, may only tighten."""
+
+    def read() -> Layer:
+        document = user_document(environ)
+        model = _checked(document)
+        if user_file(environ).resolve().is_relative_to(workspace):
+            model = file_model().model_validate(without_trust(document.data))
+        return of_file("user", model)
+
+    return _or(Layer("user"), problems, read)
+
+
+def _document(text: str, source: str) -> Document:
+    try:
+        return read_document(text, source=source)
+    except DocumentError as error:
+        raise ConfigError(str(error)) from error
+
+
+def _checked(document: Document) -> Data:
+    try:
+        return document.checked(file_model())
+    except DocumentError as error:
+        raise ConfigError(str(error)) from error
+
+
+# ---------------------------------------------------------------- what depends on several settings
+
+
+def _settings(
+    workspace: Path,
+    project: Project,
+    layers: tuple[Layer, ...],
+    flags: Flags,
+    environ: Mapping[str, str],
+    **known: Any,
+) -> Settings:
+    merged = merge(layers)
+    values = {row.name: merged.field(row) for row in rows(Settings) if row.key or row.name in flags}
+    problems: list[str] = []
+    provider = provider_of(layers)
+    bases = {"project": workspace, "user": user_file(environ).parent}
+    for row in rows(Settings):
+        path = values.get(row.name)
+        if row.setting.is_path and path is not None:
+            base = bases.get(merged.origins[row.name])
+            values[row.name] = Path(path).absolute() if base is None else base / path
+    if provider == "scripted" and not values["scenario"]:
+        problems.append("provider 'scripted' needs a scenario: --scenario NAME (shipped: 'fizzbuzz', or a file)")
+    if provider == "cassette" and values["cassette"] is None:
+        problems.append("provider 'cassette' needs a file: --cassette FILE (record one with --record FILE)")
+    if provider == "cassette" and values.get("record") is not None:
+        problems.append("--record: what a cassette answers is recorded already; name another provider, or leave it")
+    if provider != "cassette":
+        values["cassette"] = None
+    prompts = values["prompts_dir"]
+    if prompts is not None:
+        _or(None, problems, lambda: _check_prompts(prompts, project, merged, environ))
+    if values["headless"] == "default" and values["default_answers"] == DefaultAnswers():
+        problems.append(
+            "headless 'default' needs answers: set default_answers (clarify, pause, approval) in .rawko/config.yaml"
+        )
+    if values["model"] is None and values["cassette"] is not None:
+        cassette = values["cassette"]
+        values["model"] = _or(None, problems, lambda: _recorded_model(cassette))
+    if problems:
+        raise ConfigError("\n".join(problems))
+    played = ("scenario", "cassette")
+    users = {"mcp": layers[-1].values.get("mcp", {})}
+    if merged.origins.get("prompts_dir") == "user":
+        users["prompts_dir"] = values["prompts_dir"]
+    values |= {"workspace": workspace, "state_dir": state_dir(workspace, environ), "provider": provider, **known}
+    return Settings(
+        **values,
+        environ=dict(environ),
+        project=project,
+        of_project=frozenset(name for name in played if merged.origins.get(name) == "project"),
+        of_user=users,
+    )
+
+
+def provider_of(layers: tuple[Layer, ...]) -> ProviderName:
+    """The provider asked for. A scenario or a cassette alone asks for the one that plays it:
+
+    --scenario x                                   scripted
+    RAWKO_PROVIDER=anthropic, --scenario x         anthropic: it is named, and by the user
+    --scenario x, provider: anthropic in a file    scripted: what is typed counts more than a file
+    """
+    typed, variables, *files = (layer.values for layer in layers)
+    named: ProviderName | None = typed.get("provider") or variables.get("provider")
+    if named is not None:
+        return named
+    if typed.get("cassette"):
+        return "cassette"
+    if typed.get("scenario") or variables.get("scenario"):
+        return "scripted"
+    if variables.get("cassette"):
+        return "cassette"
+    for said in files:
+        found: ProviderName | None = said.get("provider")
+        found = found or ("scripted" if said.get("scenario") else "cassette" if said.get("cassette") else None)
+        if found is not None:
+            return found
+    return "anthropic"
+
+
+def _check_prompts(folder: Path, project: Project, merged: Merged, environ: Mapping[str, str]) -> None:
+    """Refuse a folder of templates that is none.
+
+    Raises:
+        ConfigError: It is none, or leads out of the project that names it.
+    """
+    is_projects = merged.origins["prompts_dir"] == "project"
+    is_there = project.files.names(str(merged.values["prompts_dir"])) is not None if is_projects else folder.is_dir()
+    if not is_there:
+        place = project.root / CONFIG if is_projects else user_file(environ)
+        raise ConfigError(f"{place}: 'prompts' names {str(folder)!r}, which is no folder")
+
+
+def _recorded_model(cassette: Path) -> str | None:
+    """The model that a cassette was recorded with: the one that its requests name."""
+    from rawko.providers.cassette.errors import CassetteError
+    from rawko.providers.cassette.file import read_header
+
+    try:
+        return read_header(cassette).model
+    except CassetteError as error:
+        raise ConfigError(f"cassette {error}") from error
+
+
+# ---------------------------------------------------------------- settings that are there already
+
+
+def project_of(settings: Settings) -> Project:
+    """The project in the workspace of some settings."""
+    known = settings.project or Project(settings.workspace)
+    return known.at(settings.workspace)

@@ -1,0 +1,114 @@
+"""The shapes that the settings table has in files: `.rawko/config.yaml`, and the settings in a run's record.
+
+Both are pydantic models with a field for each row: of the type that the row's field has, with the row's bounds. They
+are made when they are first needed, since pydantic and the types of the blocks take long to import.
+"""
+
+from __future__ import annotations
+
+import re
+import typing
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, Field, create_model
+
+from rawko.config.blocks import BashOptions, DefaultAnswers, McpOptions, ServerName
+from rawko.config.row import Row, rows
+from rawko.config.settings import Headless, ProviderName, Settings
+from rawko.vocabulary.agent import AgentConfig
+from rawko.vocabulary.base import Data
+from rawko.vocabulary.budget import Budget
+from rawko.vocabulary.rate import Rate
+from rawko.vocabulary.usage import Price
+
+_TYPES: Final[Mapping[str, Any]] = {
+    kind.__name__: kind for kind in (AgentConfig, BashOptions, Budget, DefaultAnswers, McpOptions, Path, Price, Rate)
+} | {"Headless": Headless, "Mapping": dict, "ProviderName": ProviderName, "ServerName": ServerName}
+"""What the annotations of the table name; mappings are read as dicts, whose defects have words of their own."""
+
+
+@cache
+def file_model() -> type[Data]:
+    """The model of `.rawko/config.yaml`: every row that has a key, with its default."""
+    fields: dict[str, Any] = {}
+    for row in rows(Settings):
+        if row.key:
+            kind = _bounded(row, row.setting.file_type or row.type)
+            fields[row.key] = (kind, Field(default=_default(row), description=_description(row)))
+    model: type[Data] = create_model("ProjectConfig", __base__=Data, __doc__="`.rawko/config.yaml`.", **fields)
+    return model
+
+
+@cache
+def record_model() -> type[BaseModel]:
+    """The model of the settings in a run's record: every row that a record holds."""
+    fields: dict[str, Any] = {}
+    for row in rows(Settings):
+        recorded = row.setting.recorded
+        if recorded != "never":
+            default = ... if recorded == "required" else default_of(row)
+            fields[row.name] = (_type(row.setting.record_type or row.type), default)
+    model: type[BaseModel] = create_model("SettingsFile", **fields)
+    return model
+
+
+def choices(row: Row) -> tuple[str, ...]:
+    """What a setting of a few words accepts; () of any other one."""
+    kind = _type(row.type) if row.type else None
+    return typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else ()
+
+
+def _type(annotation: str) -> Any:
+    """The type that an annotation of the table names."""
+    holder = type("Holder", (), {"__annotations__": {"it": annotation}, "__module__": __name__})
+    return typing.get_type_hints(holder, localns=dict(_TYPES), include_extras=True)["it"]
+
+
+def _bounded(row: Row, annotation: str) -> Any:
+    minimum = row.setting.minimum
+    if minimum is None:
+        return _type(annotation)
+    kind: Any = Annotated[_type(annotation.removesuffix(" | None")), Field(ge=minimum)]
+    return kind | None if annotation.endswith(" | None") else kind
+
+
+def default_of(row: Row) -> Any:
+    """The default of a setting's field; a block's is made anew."""
+    made = Settings.__dataclass_fields__[row.name].default_factory
+    return made() if callable(made) else row.default
+
+
+def _default(row: Row) -> Any:
+    """The field's default; a key that may say nothing has None."""
+    return None if row.setting.file_type.endswith(" | None") else default_of(row)
+
+
+def _description(row: Row) -> str | None:
+    """What an editor shows of a key."""
+    flag = row.setting.flag
+    told = row.setting.note or ("" if flag is None else flag.help.format(default=row.default))
+    return _LINK.sub(r"\1", told).replace("`", "") or None
+
+
+_LINK: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+
+
+def schemas() -> Mapping[str, Any]:
+    """JSON Schemas (Draft 2020-12) of the files that people write here, by name."""
+    found = {"agent": AgentConfig.model_json_schema(), "config": file_model().model_json_schema()}
+    return {name: {"$schema": "https://json-schema.org/draft/2020-12/schema", **s} for name, s in found.items()}
+
+
+def nested(values: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """`("bash.extra_env", x)` as `{"bash": {"extra_env": x}}`."""
+    found: dict[str, Any] = {}
+    for key, value in values:
+        outer, _, inner = key.partition(".")
+        if inner:
+            found.setdefault(outer, {})[inner] = value
+        else:
+            found[outer] = value
+    return found

@@ -1,0 +1,319 @@
+"""The table of settings: one field for each, with all that is known of it.
+
+To add a setting, add its row here and use `settings.NAME` where it counts. The option of the command line, the key of
+`.rawko/config.yaml` and of the user's own file, the environment variable, the record of runs, the JSON Schema, the
+order in which they lie over each other, what a project may do with it, and the tables in `docs/command-line.md` and
+`docs/trust.md` (`python -m rawko.config.docs` writes them) are made from the row. What a row says is told in
+`rawko.config.row`. Types that take long to import are loaded where they are needed (`rawko.config.models`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+from rawko.config.row import Flag, Setting, made, setting
+
+if TYPE_CHECKING:
+    from rawko.config.blocks import BashOptions, DefaultAnswers, McpOptions
+    from rawko.trust.project import Project
+    from rawko.vocabulary.agent import AgentConfig
+    from rawko.vocabulary.budget import Budget
+    from rawko.vocabulary.rate import Rate
+    from rawko.vocabulary.usage import Price
+
+ProviderName = Literal["anthropic", "scripted", "cassette"]
+PROVIDERS: Final[tuple[ProviderName, ...]] = get_args(ProviderName)
+Headless = Literal["fail", "park", "default"]
+"""What becomes of a question when nobody is there: the run fails, waits in its journal, or takes the default answer."""
+HEADLESS: Final[tuple[Headless, ...]] = get_args(Headless)
+
+_PLAYS = "it says what the model answers"
+_LIMIT = "a limit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything a session needs to know.
+
+    Attributes:
+        workspace: The folder that agents work in.
+        state_dir: Where rawko keeps what it remembers of this workspace; outside of it.
+        agents: By name, in a stable order.
+        cassette: The file that the provider of this name plays.
+        record: The file that everything the provider answers is recorded into.
+        prompts_dir: A folder with templates that stand in for rawko's own.
+        project_instructions: Text of AGENTS.md or CLAUDE.md, or "".
+        environ: The environment that they were read from; keys and what commands may see come from it.
+        project: The project's files and what the user has granted it; None: `of_project` makes one that grants nothing.
+        of_project: Which of `scenario`, `cassette` the project's file names, and not the user.
+        of_user: `mcp` and `prompts_dir` as the user's own file has them: no project's, so they need no trust.
+        bindings: The module that the user names for agents' own charts, over the project's.
+    """
+
+    workspace: Path = setting(recorded="required")
+    provider: ProviderName = setting(
+        "anthropic",
+        key="provider",
+        env="RAWKO_PROVIDER",
+        flag=Flag("--provider", help="anthropic, scripted or cassette."),
+        file_type="ProviderName | None",
+        standing="trust",
+        why="`anthropic` is free: it is the default; `scripted` and `cassette` play a file as the model",
+        recorded="required",
+        shown="`anthropic`; `scripted` where a scenario is named, `cassette` where a cassette is",
+    )
+    scenario: str | None = setting(
+        None,
+        key="scenario",
+        env="RAWKO_SCENARIO",
+        flag=Flag("--scenario", metavar="NAME", help="Scenario of the scripted provider: a shipped name or a file."),
+        standing="trust",
+        why=_PLAYS,
+        recorded="required",
+    )
+    cassette: Path | None = setting(
+        None,
+        key="cassette",
+        env="RAWKO_CASSETTE",
+        flag=Flag(
+            "--cassette",
+            Path,
+            metavar="FILE",
+            help="Answers come from this recording instead of a model; tools run for real.",
+        ),
+        file_type="str | None",
+        is_path=True,
+        standing="trust",
+        why=_PLAYS,
+        note="a [recording](providers.md#cassettes) to play",
+    )
+    record: Path | None = setting(
+        None,
+        flag=Flag(
+            "--record", Path, metavar="FILE", help="Record what the model is asked and answers into a new cassette."
+        ),
+        is_path=True,
+        note="a cassette to record",
+    )
+    model: str | None = setting(
+        None,
+        key="model",
+        env="RAWKO_MODEL",
+        flag=Flag("--model", help="Model to ask."),
+        why="a name; the endpoint is the user's",
+        recorded="required",
+        shown="`claude-sonnet-5`",
+    )
+    base_url: str | None = setting(
+        None,
+        key="base_url",
+        env="ANTHROPIC_BASE_URL",
+        standing="trust",
+        why="everything that the model is asked is sent there",
+        recorded="never",
+        note="where the model is asked",
+        shown="Claude's own server",
+    )
+    agents: Mapping[str, AgentConfig] = setting(
+        env="RAWKO_AGENTS",
+        flag=Flag("--agents", Path, metavar="DIR", help="Folder with agent files; .rawko/agents by default."),
+        recorded="required",
+        record_type="tuple[AgentConfig, ...]",
+        shown="`.rawko/agents`, else the built-in ones",
+    )
+    max_iterations: int = setting(
+        50,
+        key="max_iterations",
+        env="RAWKO_MAX_ITERATIONS",
+        flag=Flag("--max-iterations", int, metavar="N", help="Agent runs at most; {default} by default."),
+        minimum=1,
+        why=_LIMIT,
+        meeting="lower",
+        recorded="required",
+        can_change=True,
+    )
+    max_consecutive_failures: int = setting(
+        3,
+        key="max_consecutive_failures",
+        minimum=1,
+        why=_LIMIT,
+        meeting="lower",
+        recorded="required",
+        note="failed agent runs in a row that end the run",
+    )
+    max_tokens: int = setting(
+        8192,
+        key="max_tokens",
+        minimum=1,
+        why=_LIMIT,
+        meeting="lower",
+        recorded="required",
+        note="tokens of one answer",
+    )
+    timeout_ms: int = setting(
+        600_000, key="timeout_ms", minimum=100, why=_LIMIT, recorded="required", note="milliseconds of one model call"
+    )
+    budget: Budget = setting(
+        made("rawko.vocabulary.budget", "Budget"),
+        key="budget",
+        note="of the [whole run](agents.md#budgets)",
+        shown="none",
+        parts={
+            "cost_usd": Setting(
+                flag=Flag("--max-cost", float, metavar="USD", help="US dollars at most, for the whole run."),
+                accepted="US dollars above 0, such as 0.50",
+                why="a limit; the command line's is over it",
+                meeting="lower",
+                can_change=True,
+            ),
+            "tokens": Setting(
+                flag=Flag("--max-tokens", int, metavar="N", help="Tokens at most, for the whole run."),
+                minimum=1,
+                why="a limit; the command line's is over it",
+                meeting="lower",
+                can_change=True,
+            ),
+            "time": Setting(
+                flag=Flag("--max-time", metavar="TIME", help="At work for this long at most, e.g. 90s, 30m, 2h."),
+                accepted="a whole number with its unit, such as 90s, 30m or 2h",
+                why="a limit; the command line's is over it",
+                meeting="lower",
+                can_change=True,
+            ),
+        },
+    )
+    rate: Rate = setting(
+        made("rawko.vocabulary.rate", "Rate"),
+        key="rate",
+        recorded="current",
+        note="calls in a minute; what is over [waits](agents.md#rate-limits)",
+        shown="none",
+        parts={
+            "tools_per_minute": Setting(why=_LIMIT, meeting="lower"),
+            "calls_per_minute": Setting(why=_LIMIT, meeting="lower"),
+        },
+    )
+    prices: Mapping[str, Price] = setting(
+        {},
+        key="prices",
+        standing="trust",
+        why="only with `--max-cost`, which is counted with them; else free",
+        meeting="joined",
+        recorded="required",
+        note="US dollars per million tokens",
+        shown="none: the cost is unknown",
+    )
+    context_window: int | None = setting(
+        None,
+        key="context_window",
+        minimum=1000,
+        why=_LIMIT,
+        note="tokens of the model's window",
+        shown="200000 for `claude-*`, else what the model says",
+    )
+    rules: tuple[str, ...] = setting(
+        (),
+        key="rules",
+        standing="trust",
+        why="`deny` and `ask` are free: they only tighten; an `allow` covers the list as it stands",
+        meeting="joined",
+        recorded="required",
+        note="which tool calls are [allowed, asked about or denied](agents.md#tools-and-rules)",
+        shown="reading is allowed, the rest asks",
+    )
+    assume_yes: bool = setting(
+        False,
+        flag=Flag("--yes", bool, short="-y", help="Allow every tool call that rules do not deny."),
+        recorded="required",
+        can_change=True,
+        shown="",
+    )
+    sandbox: bool = setting(
+        False,
+        key="sandbox",
+        env="RAWKO_SANDBOX",
+        flag=Flag("--sandbox/--no-sandbox", bool, help="Commands write the workspace only, without a network."),
+        standing="tightens",
+        why="`true` only; `false` leaves it to `--sandbox` and RAWKO_SANDBOX",
+        meeting="either",
+        note="commands run in a [sandbox](sandbox.md)",
+        shown="false",
+    )
+    headless: Headless = setting(
+        "park",
+        key="headless",
+        env="RAWKO_HEADLESS",
+        flag=Flag(
+            "--headless",
+            metavar="POLICY",
+            help="Ask nobody; at a question fail, park (wait for an answer later), or default (answer).",
+        ),
+        why="`park` and `fail` give no answer; what `default` answers is `default_answers`",
+        can_change=True,
+        note="what becomes of a question where nobody is there: `park`, `fail` or `default`",
+        shown="`park`",
+    )
+    default_answers: DefaultAnswers = setting(
+        made("rawko.config.blocks", "DefaultAnswers"),
+        key="default_answers",
+        note="what `headless: default` answers",
+        shown="none",
+        parts={
+            "clarify": Setting(why="text for the model"),
+            "pause": Setting(why="text for the model"),
+            "approval": Setting(
+                standing="trust", why="`deny` is free; all else allows tool calls that nobody has seen"
+            ),
+        },
+    )
+    bash: BashOptions = setting(
+        made("rawko.config.blocks", "BashOptions"),
+        key="bash",
+        recorded="required",
+        note="`extra_env` names variables that commands [may see](agents.md#keys)",
+        shown="120 s, 600 s, none",
+        parts={
+            "default_timeout_ms": Setting(why=_LIMIT),
+            "max_timeout_ms": Setting(why=_LIMIT),
+            "extra_env": Setting(standing="trust", why="commands see these variables"),
+        },
+    )
+    mcp: Mapping[str, McpOptions] = setting(
+        {},
+        key="mcp",
+        file_type="dict[ServerName, McpOptions]",
+        standing="trust",
+        why="programs that are started, with what they see of the environment",
+        meeting="joined",
+        note="servers of further [tools](agents.md#tools-of-mcp-servers)",
+        shown="none",
+    )
+    prompts_dir: Path | None = setting(
+        None,
+        key="prompts",
+        file_type="str | None",
+        is_path=True,
+        standing="trust",
+        why="the templates, with their contents",
+        recorded="required",
+        note="a folder with templates of your own",
+        shown="the shipped ones",
+    )
+    project_instructions: str = setting("", recorded="required")
+    state_dir: Path = setting(env="RAWKO_STATE_DIR", recorded="never", shown="the user's data folder")
+    bindings: str | None = setting(None, recorded="never")
+    environ: Mapping[str, str] = field(default_factory=dict)
+    project: Project | None = field(default=None, compare=False, repr=False)
+    of_project: frozenset[str] = frozenset()
+    of_user: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+
+OTHER_VARIABLES: Final[Mapping[str, str]] = {
+    "`ANTHROPIC_API_KEY`, `ANTHROPIC_AUTH_TOKEN`": "",
+    "`RAWKO_JOURNAL_URL` (`postgresql://…`)": "a file in the state folder",
+    "`RAWKO_CONFIG` (your own file of settings)": "`config.yaml` in your own configuration folder",
+}
+"""Variables that are read where they are used, since no file may hold what they say; and what stands for them."""

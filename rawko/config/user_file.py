@@ -1,0 +1,56 @@
+"""The user's own file of settings: below what a project's file says, and with no question, since it is theirs."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from rawko.trust.errors import ConfigError
+from rawko.vocabulary.documents import Document, DocumentError, read_document, read_text
+
+MAX_BYTES: Final = 4_000_000
+
+
+def user_file(environ: Mapping[str, str]) -> Path:
+    """Where it is, or would be: `RAWKO_CONFIG`, else `config.yaml` in the user's configuration folder."""
+    named = environ.get("RAWKO_CONFIG")
+    if named:
+        return Path(named).absolute()
+    from platformdirs import user_config_path
+
+    return user_config_path("rawko").absolute() / "config.yaml"
+
+
+def user_document(environ: Mapping[str, str]) -> Document:
+    """What it says, with its places; empty where there is none.
+
+    Raises:
+        ConfigError: It cannot be read, others could have written it, or it is no YAML; one that `RAWKO_CONFIG` names
+            is not there.
+    """
+    path = user_file(environ)
+    try:
+        info = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        if environ.get("RAWKO_CONFIG"):
+            raise ConfigError(f"RAWKO_CONFIG: there is no file {str(path)!r}") from None
+        return Document({}, str(path))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    if stat.S_ISREG(info.st_mode):
+        _check_owner(path, info)
+    try:
+        return read_document(read_text(path), source=str(path))
+    except DocumentError as error:
+        raise ConfigError(str(error)) from error
+
+
+def _check_owner(path: Path, info: os.stat_result) -> None:
+    """Refuse a file that somebody else could have written: it allows what it names."""
+    if info.st_uid not in (os.geteuid(), 0) or info.st_mode & 0o022:
+        raise ConfigError(f"{path}: others can write it; accepted: a file of your own (chmod go-w {path})")
+    if info.st_size > MAX_BYTES:
+        raise ConfigError(f"{path}: {info.st_size} bytes; accepted: at most {MAX_BYTES}")
