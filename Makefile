@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST_ARGS ?= -n auto --dist worksteal
 
-.PHONY: help setup lint types imports unit test requirements-mutants demo bench conformance docs format clean
+.PHONY: help setup lint types imports unit test-fast test requirements-mutants mutants demo bench conformance docs format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -30,10 +30,17 @@ imports: setup ## import-linter: floors and sans-IO
 unit: setup ## the tests alone
 	$(BIN)/pytest $(PYTEST_ARGS)
 
+FAST := chart vocabulary interpreter runtime machines patterns journal workspace app providers processes terminal
+test-fast: setup ## the quick tests of the rooms below the command line, for the inner loop: about half a minute
+	$(BIN)/pytest -q -m "not slow" $(PYTEST_ARGS) $(FAST:%=tests/%) statecharts
+
 test: lint types imports unit ## everything that must pass before a commit lands
 
 requirements-mutants: setup ## break each row of docs/requirements.md in its stated way; its tests must fail (IDS="S3 C-24", JOBS=2)
 	$(BIN)/python -m tests.requirements $(IDS) -j $(or $(JOBS),2)
+
+mutants: setup ## put 300 small defects into the code, one at a time; a test must fail (ROOMS="runtime", JOBS=2)
+	$(BIN)/python -m tests.mutation $(ROOMS) -j $(or $(JOBS),2) --page docs/mutants.md
 
 demo: setup ## the main job, on a small real repository, with scripted model replies
 	@$(BIN)/python -m rawko.cli.demo

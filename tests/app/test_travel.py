@@ -102,6 +102,7 @@ async def test_each_run_has_a_seed_of_its_own(place: Place) -> None:
     assert len(seeds) == 2
 
 
+@pytest.mark.slow
 async def test_from_every_step_a_run_goes_on_to_the_same_end(place: Place) -> None:
     """Back to a step, whatever the machine was doing then, and on from there: the same files, the same words."""
     run, settings = await place.run()

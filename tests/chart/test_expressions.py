@@ -162,6 +162,7 @@ guards = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(guards)
 def test_printing_and_reading_gives_the_same_guard(guard: Guard) -> None:
     assert parse_guard(format_guard(guard), at) == guard

@@ -166,6 +166,7 @@ def stock(chart: Chart, events: list[str]) -> list[Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(5))
 def test_random_charts_run_in_stock_sismic_as_told(part: int) -> None:
     silent = alike = 0

@@ -64,7 +64,7 @@ class Shell:
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
         stdin: str | None = None,
-        timeout_s: float = 60,
+        timeout_s: float = 240,
     ) -> Ended:
         """Run a command to its end; nothing that it says is ever a traceback."""
         done = subprocess.run(
@@ -127,7 +127,7 @@ class Started:
         """What it has said so far."""
         return "".join(path.read_text("utf-8", "replace") for path in (self._output, self._errors))
 
-    def wait_until(self, holds: Callable[[], bool], timeout_s: float = 30) -> None:
+    def wait_until(self, holds: Callable[[], bool], timeout_s: float = 120) -> None:
         """Wait for something that the command brings about."""
         until = time.monotonic() + timeout_s
         while not holds():
@@ -135,10 +135,10 @@ class Started:
             assert time.monotonic() < until, f"not within {timeout_s} s: {self.text()}"
             time.sleep(0.02)
 
-    def wait_for(self, text: str, timeout_s: float = 30) -> None:
+    def wait_for(self, text: str, timeout_s: float = 120) -> None:
         self.wait_until(lambda: text in self.text(), timeout_s)
 
-    def end(self, timeout_s: float = 30) -> Ended:
+    def end(self, timeout_s: float = 120) -> Ended:
         """Wait for the end."""
         try:
             code = self.process.wait(timeout_s)

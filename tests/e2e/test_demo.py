@@ -89,7 +89,7 @@ def test_the_demo() -> None:
     assert all(first != second for first, second in pairwise(lines)), "nothing is told twice"
     folder = Path(done.stdout.split(" in ")[1].split(" (")[0])
     assert not folder.exists(), "it leaves nothing behind"
-    assert seconds < 15, "five on an idle machine; this one may be busy"
+    assert seconds < 120, "five on an idle machine; this one may be busy"
 
 
 def over_http(reply: Scripted) -> Any:

@@ -53,6 +53,7 @@ WRITERS: dict[str, Callable[[Chart], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_text_takes_99_and_says_where_it_is_too_deep(name: str) -> None:
     assert WRITERS[name](from_statechart(built(MAX_STATES_DEEP - 1)))
@@ -70,10 +71,8 @@ def test_what_is_written_is_read_again() -> None:
 
 
 def flow(depth: int) -> str:
-    text = "{name: last}"
-    for place in range(depth):
-        text = f"{{name: s{place}, initial: x, states: [{text}]}}"
-    return f"statechart: {{name: deep, root state: {text}}}"
+    opening = "".join(f"{{name: s{place}, initial: x, states: [" for place in reversed(range(depth)))
+    return f"statechart: {{name: deep, root state: {opening}{{name: last}}{']}' * depth}}}"
 
 
 HOSTILE: dict[str, Callable[[int], object]] = {
@@ -89,6 +88,7 @@ HOSTILE: dict[str, Callable[[int], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("depth", [1_000, 100_000])
 def test_a_hostile_text_gives_an_error_with_a_place(name: str, depth: int) -> None:

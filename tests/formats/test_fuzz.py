@@ -79,6 +79,7 @@ WITH_CODE = """<scxml xmlns="http://www.w3.org/2005/07/scxml" name="fuzzed" data
 <final id="end"><donedata><param name="p" location="n"/></donedata></final></scxml>"""
 
 
+@pytest.mark.slow
 def test_any_document_with_code_is_a_chart_that_runs_or_has_errors_with_places() -> None:
     outcomes = set()
     words = sorted({word for word in re.split(r"[^\w]+", WITH_CODE) if word and not word.isdigit()})

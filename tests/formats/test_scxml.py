@@ -297,6 +297,7 @@ HARMFUL = ("SCXML leaves", "in SCXML, too", "does not end")
 """Losses after which the document behaves otherwise; the others leave something out or to be provided."""
 
 
+@pytest.mark.slow
 @given(text=chart_texts(is_plain=True), seed=st.integers(0, 1000))
 @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 def test_charts_without_harmful_losses_come_back(text: str, seed: int) -> None:

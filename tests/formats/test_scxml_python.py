@@ -236,6 +236,7 @@ ROOT_SAYS_MORE = ("internal-transitions/test0",)
 """Its root has transitions, which only a state of its own may have in SCXML."""
 
 
+@pytest.mark.slow
 def test_documents_of_the_public_suites_come_back_as_they_were() -> None:
     count = 0
     for id, text, folder in documents():

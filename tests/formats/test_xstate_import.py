@@ -45,6 +45,7 @@ def state(**config: Any) -> dict[str, Any]:
     return {"id": "m", "initial": "a", "states": {"a": config, "b": {}}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MACHINES)
 def test_imports_take_the_same_transitions_as_xstate(node: XStateNode, name: str) -> None:
     machine = MACHINES[name]

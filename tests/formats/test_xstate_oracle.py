@@ -43,6 +43,7 @@ def test_shipped_machines_take_the_same_transitions(node: XStateNode, stem: str)
     assert seed < 300
 
 
+@pytest.mark.slow
 @given(text=chart_texts(), seed=st.integers(0, 1_000_000))
 @settings(max_examples=CHARTS, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 def test_any_chart_takes_the_same_transitions(node: XStateNode, text: str, seed: int) -> None:

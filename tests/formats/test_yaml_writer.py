@@ -64,6 +64,7 @@ def test_a_sismic_statechart_survives() -> None:
     assert parse_chart(write_chart(chart), trusted=True).hash == chart.hash
 
 
+@pytest.mark.slow
 @given(text=chart_texts())
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_chart_survives(text: str) -> None:

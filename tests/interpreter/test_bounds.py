@@ -130,6 +130,7 @@ def test_a_long_chain_that_a_guard_counts_by_itself_ends_too() -> None:
     assert machine.matches("done")
 
 
+@pytest.mark.slow
 def test_one_that_counts_for_ever_meets_the_bound_which_is_settable() -> None:
     with pytest.raises(EventlessCycleError, match="more than 5000 microsteps without rest") as caught:
         counting(lambda context, event: True, 5000).send("GO")

@@ -90,17 +90,20 @@ def mypy(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_program_is_typed_strictly(tmp_path: Path) -> None:
     done = mypy(tmp_path, PROGRAM)
     assert (done.stdout, done.returncode) == ("", 0)
 
 
+@pytest.mark.slow
 def test_mistakes_are_found(tmp_path: Path) -> None:
     done = mypy(tmp_path, WRONG)
     lines = {int(line) for line in re.findall(r"^program\.py:(\d+): error", done.stdout, re.MULTILINE)}
     assert lines == set(range(5, 11)), done.stdout
 
 
+@pytest.mark.slow
 def test_the_wheel_says_that_it_is_typed(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
     command += ["--wheel-dir", str(tmp_path), str(ROOT)]

@@ -80,6 +80,7 @@ def test_every_reached_configuration_is_legal_and_follows_from_the_steps(chart: 
         assert set(machine.configuration) == active
 
 
+@pytest.mark.slow
 @fast
 @given(charts(), moves)
 def test_restored_at_any_boundary_it_goes_on_the_same(chart: Chart, story: list[Move]) -> None:
@@ -162,6 +163,7 @@ def test_whichever_condition_fails_all_is_as_before_but_the_event(chart: Chart, 
         fails_once(chart, story, Failing(at))
 
 
+@pytest.mark.slow
 @settings(fast, max_examples=8)
 @given(charts(), moves)
 def test_conditions_are_asked_alike_whether_somebody_listens_or_not(chart: Chart, story: list[Move]) -> None:
@@ -251,6 +253,7 @@ def test_joining_plans_from_parts_changes_nothing(chart: Chart, story: list[Move
     assert dumped(joining) == dumped(whole)
 
 
+@pytest.mark.slow
 @fast
 @given(charts(), moves)
 def test_being_watched_changes_nothing(chart: Chart, story: list[Move]) -> None:

@@ -266,6 +266,7 @@ def native(text: str) -> Chart:
     return parse_chart(text.replace("selection: scxml", "selection: inner"))
 
 
+@pytest.mark.slow
 def test_an_export_tells_each_chart_whose_outcome_would_differ() -> None:
     """Charts that differ are told; told is at most what some run may show."""
     differ = told = silent = 0

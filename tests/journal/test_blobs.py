@@ -23,6 +23,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(VALUES)
 def test_any_value_comes_back(value: Any) -> None:
@@ -30,6 +31,7 @@ def test_any_value_comes_back(value: Any) -> None:
     assert unpack(packed.text, packed.taken.__getitem__) == value
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(VALUES)
 def test_no_pointer_is_missed(value: Any) -> None:

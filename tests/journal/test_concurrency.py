@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from rawko.runtime.journal import StepRecord
 from tests.journal.databases import Journals
 
@@ -54,6 +56,7 @@ def started(code: str, *words: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 async def test_two_processes_take_a_run_from_each_other(journals: Journals) -> None:
     """Each begins it again and again, which ends the other's turn: no row is lost, none is written twice."""
     journal = journals()
@@ -76,6 +79,7 @@ async def test_two_processes_take_a_run_from_each_other(journals: Journals) -> N
     assert await journal.begin("rivals") == 41
 
 
+@pytest.mark.slow
 async def test_two_processes_make_the_tables_at_once(journals: Journals) -> None:
     code = (
         "import sys, pathlib; from rawko.journal import SqlJournal; where = sys.argv[1]; sys.stdin.readline();"

@@ -72,6 +72,7 @@ async def test_a_run_takes_no_more_room_than_what_was_said(tmp_path: Path, chars
     assert size <= 1.3 * raw
 
 
+@pytest.mark.slow
 async def test_the_room_grows_with_the_run_and_not_faster(tmp_path: Path) -> None:
     sizes = []
     for name, steps in (("half", 400), ("whole", 800)):

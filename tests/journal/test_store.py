@@ -165,6 +165,7 @@ def write_until_killed(path: Path, rows: int) -> int:
     return acknowledged
 
 
+@pytest.mark.slow
 async def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     for rows_before_the_kill in (1, 7, 20):

@@ -39,12 +39,14 @@ def fits(tokens: tuple[Token, ...], text: str) -> bool:
     return at(0, 0)
 
 
+@pytest.mark.slow
 @settings(max_examples=1500, deadline=None)
 @given(tokens=tokens, text=st.text("ab/", max_size=12))
 def test_the_first_place_that_fits_loses_no_match(tokens: list[Token], text: str) -> None:
     assert bool(re.fullmatch(linear_regex(tokens), text)) == fits(tuple(tokens), text)
 
 
+@pytest.mark.slow
 @settings(max_examples=1500, deadline=None)
 @given(
     parts=st.lists(st.one_of(component, st.just([gap("folders")])), min_size=1, max_size=6),

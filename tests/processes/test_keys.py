@@ -98,6 +98,7 @@ def stolen(folder: Path, how: str, *, user: int | None = None) -> dict[str, obje
     return told
 
 
+@pytest.mark.slow
 @linux_only
 def test_a_command_reads_no_key_of_ours(tmp_path: Path) -> None:
     told = stolen(tmp_path, "protected")
@@ -110,6 +111,7 @@ def test_a_command_reads_no_key_of_ours(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @linux_only
 def test_without_protection_it_would(tmp_path: Path) -> None:
     assert "'environ'" in str(stolen(tmp_path, "open")["said"])

@@ -175,6 +175,7 @@ BOMB = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="measures with /proc")
 @pytest.mark.parametrize("unit", ["xx", r":\n"])
 def test_a_bomb_needs_no_memory(unit: str) -> None:

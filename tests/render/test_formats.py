@@ -192,6 +192,7 @@ def _large(children: int, each: int) -> Chart:
     )
 
 
+@pytest.mark.slow
 def test_5000_states_are_answered_at_once_and_a_depth_that_fits_is_offered() -> None:
     chart = _large(100, 49)
     started = time.process_time()
@@ -204,6 +205,7 @@ def test_5000_states_are_answered_at_once_and_a_depth_that_fits_is_offered() -> 
     assert time.process_time() - started < 10
 
 
+@pytest.mark.slow
 def test_the_largest_drawings_take_less_than_ten_seconds() -> None:
     chart = _large(13, 50)
     started = time.process_time()
@@ -246,6 +248,7 @@ def test_lines_that_nobody_could_follow_become_rows(count: int, lines: int) -> N
     assert time.process_time() - started < 10
 
 
+@pytest.mark.slow
 def test_5000_flat_states_are_drawn_as_boxes_with_rows() -> None:
     chart = _tangle(5000, (1,))
     started = time.process_time()

@@ -41,6 +41,7 @@ def test_shipped_charts_and_a_nested_parallel_one(chart: Chart, direction: Direc
     assert geometry.undrawn(scene, chart) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_parts_of_the_shipped_charts(chart: Chart, direction: Direction) -> None:
     depths = [draw_scene(chart, Options(direction=direction, depth=depth)) for depth in (1, 2)]
@@ -49,6 +50,7 @@ def test_parts_of_the_shipped_charts(chart: Chart, direction: Direction) -> None
         assert geometry.defects(scene) == []
 
 
+@pytest.mark.slow
 @settings(
     max_examples=40,
     deadline=None,

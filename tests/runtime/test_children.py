@@ -167,7 +167,7 @@ async def test_a_factory_that_fails_is_a_failure_of_the_invocation() -> None:
 
     actor = Actor(PARENT, bindings.replaced("actor", {"kid": broken}), input={"told": []})
     async with actor:
-        await actor.wait_for("failed", timeout_s=5)
+        await actor.wait_for("failed", timeout_s=60)
         assert "no such agent" in actor.context["error"]["message"]
 
 
@@ -240,7 +240,7 @@ async def test_actors_of_one_session_find_each_other_by_system_id_and_by_path() 
     async with Actor(listener, session=session, system_id="ear", path="ear") as ear, host(session=session) as actor:
         await ear.settle()
         actor.send("CALL", whom="ear")
-        await ear.wait_for("hearing", timeout_s=5)
+        await ear.wait_for("hearing", timeout_s=60)
         assert session.actors["root"] is actor
 
 
@@ -310,7 +310,7 @@ async def test_a_crash_of_the_parent_ends_the_child() -> None:
             await actor.settle()
             child = actor.children["kid"]
             actor.send("ASK")
-            await actor.wait_for("done", timeout_s=5)
+            await actor.wait_for("done", timeout_s=60)
     assert child.is_ended
 
 
@@ -340,6 +340,6 @@ statechart:
     bindings = Bindings()
     bindings.add("actor", "kid", child_machine(lambda input: ChildMachine(shouter, Bindings(), {})))
     async with Actor(listener, bindings, inbox_limit=1) as actor:
-        await actor.wait_for("hushed", timeout_s=5)
+        await actor.wait_for("hushed", timeout_s=60)
         lost = [e for e in actor.session.stream.since(0) if e["type"] == "undelivered"]
     assert [(e["actor"], e["to"], e["event"]) for e in lost] == [("root/kid", "parent", "NOISE")]

@@ -133,7 +133,7 @@ async def test_a_journal_that_fails_stops_the_actor_and_starts_nothing() -> None
             await actor.settle()
             log.clear()
             actor.send("GO")
-            await actor.wait_for("working", timeout_s=5)
+            await actor.wait_for("working", timeout_s=60)
     assert log == []
     assert isinstance(actor.error, JournalError)
     assert journal.tries == [1, 2], "what can never succeed is not tried again"
@@ -148,7 +148,7 @@ async def test_a_commit_is_tried_again_before_anything_is_given_up() -> None:
         await asyncio.wait_for(journal.tried_again.wait(), 5)
         assert not actor.session.stream.since(2)
         journal.failing.clear()
-        await actor.wait_for("working", timeout_s=5)
+        await actor.wait_for("working", timeout_s=60)
         await actor.settle()
     assert [row.seq for row in await journal.rows("r")] == [1, 2]
     assert log.count("job started") == 1
@@ -162,7 +162,7 @@ async def test_a_writer_that_was_replaced_stops() -> None:
         await journal.begin("r")
         actor.send("GO")
         with pytest.raises(ActorCrashed, match="another writer"):
-            await actor.wait_for("working", timeout_s=5)
+            await actor.wait_for("working", timeout_s=60)
     assert "job started" not in log
 
 

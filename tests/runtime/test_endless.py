@@ -66,6 +66,7 @@ async def test_it_can_be_stopped() -> None:
     assert actor.is_ended
 
 
+@pytest.mark.slow
 async def test_what_waits_for_rest_is_told_that_there_will_be_none() -> None:
     async with Actor(CHARTS["send"], clock=SimulatedClock(), session=Session(kept=0)) as actor:
         with pytest.raises(MacrostepLimitError, match="sending itself"):

@@ -65,7 +65,7 @@ async def test_a_function_s_result_is_the_output_of_done_invoke() -> None:
         return {"twice": input.x * 2}
 
     async with worker(job) as actor:
-        await actor.wait_for("done", timeout_s=5)
+        await actor.wait_for("done", timeout_s=60)
         assert thaw(actor.context["output"]) == {"twice": 40}
 
 
@@ -84,7 +84,7 @@ async def test_a_function_s_failure_is_the_error_of_error_invoke(raised: Excepti
         raise raised
 
     async with worker(job) as actor:
-        await actor.wait_for("failed", timeout_s=5)
+        await actor.wait_for("failed", timeout_s=60)
         assert actor.context["error"]["category"] == category
         assert said in actor.context["error"]["message"]
 
@@ -98,7 +98,7 @@ async def test_an_immediate_answer_takes_no_task() -> None:
         return {"twice": input.x * 2}
 
     async with worker(job) as actor:
-        await actor.wait_for("done", timeout_s=5)
+        await actor.wait_for("done", timeout_s=60)
         assert thaw(actor.context["output"]) == {"twice": 40}
     assert "root/job#1" not in tasks
 
@@ -134,13 +134,13 @@ async def test_an_immediate_failure_is_a_failure(raised: BaseException) -> None:
         raise raised
 
     async with worker(job) as actor:
-        await actor.wait_for("failed", timeout_s=5)
+        await actor.wait_for("failed", timeout_s=60)
         assert actor.context["error"]["message"] == f"{type(raised).__name__}: bad"
 
 
 async def test_an_immediate_answer_that_is_not_json_is_a_failure() -> None:
     async with worker(immediate(lambda input: object())) as actor:
-        await actor.wait_for("failed", timeout_s=5)
+        await actor.wait_for("failed", timeout_s=60)
         assert actor.context["error"]["category"] == "validation_error"
 
 
@@ -177,7 +177,7 @@ statechart:
         await actor.settle()
         assert log == []
         may_end.set()
-        await actor.wait_for("third", timeout_s=5)
+        await actor.wait_for("third", timeout_s=60)
         assert log == ["end", "quick"]
 
 
@@ -194,7 +194,7 @@ async def test_a_result_that_is_not_json_is_a_failure() -> None:
         return {"file": object()}
 
     async with worker(job) as actor:
-        await actor.wait_for("failed", timeout_s=5)
+        await actor.wait_for("failed", timeout_s=60)
         assert actor.context["error"]["category"] == "validation_error"
         assert "file" in actor.context["error"]["message"]
 
@@ -206,7 +206,7 @@ async def test_an_actor_that_is_not_bound_is_a_failure_that_tells_the_names() ->
         "{name: a, invoke: {id: i, src: jop, on error: {target: b, action: keep_error}}}, {name: b}]}}"
     )
     async with Actor(chart, bindings) as actor:
-        await actor.wait_for("b", timeout_s=5)
+        await actor.wait_for("b", timeout_s=60)
         assert "did you mean 'job'" in actor.context["error"]["message"]
 
 
@@ -217,7 +217,7 @@ async def test_a_function_that_cancels_itself_does_not_hang_its_machine() -> Non
         await inner
 
     async with worker(job) as actor:
-        await actor.wait_for("failed", timeout_s=5)
+        await actor.wait_for("failed", timeout_s=60)
         assert "CancelledError" in actor.context["error"]["message"]
 
 
@@ -230,7 +230,7 @@ async def test_an_iterator_s_events_arrive_in_order_before_its_output() -> None:
         yield Done("the end")
 
     async with worker(job) as actor:
-        await actor.wait_for("done", timeout_s=5)
+        await actor.wait_for("done", timeout_s=60)
         assert list(actor.context["ticks"]) == list(range(200))
         assert actor.context["output"] == "the end"
 
@@ -253,7 +253,7 @@ async def test_an_iterator_is_held_back_while_the_machine_is_behind() -> None:
     actor = worker(job, inbox_limit=8)
     actor.subscribe(look)
     async with actor:
-        await actor.wait_for("done", timeout_s=5)
+        await actor.wait_for("done", timeout_s=60)
     assert list(actor.context["ticks"]) == list(range(100))
     assert 1 < furthest <= 6, "at most half an inbox ahead, and the one in its hand"
 
@@ -264,7 +264,7 @@ async def test_an_iterator_yields_events_only(item: Any) -> None:
         yield item
 
     async with worker(job) as actor:
-        await actor.wait_for("failed", timeout_s=5)
+        await actor.wait_for("failed", timeout_s=60)
         assert "accepted: Event, Done" in actor.context["error"]["message"]
 
 
@@ -273,7 +273,7 @@ async def test_an_event_that_is_not_json_is_the_iterator_s_failure_not_the_machi
         yield Event("TICK", n=object())
 
     async with worker(job) as actor:
-        await actor.wait_for("failed", timeout_s=5)
+        await actor.wait_for("failed", timeout_s=60)
         assert actor.context["error"]["category"] == "validation_error"
 
 
@@ -292,9 +292,9 @@ async def test_leaving_the_state_ends_the_iterator_and_nothing_of_it_is_heard_an
     emitted: list[str] = []
     async with worker(job) as actor:
         actor.on_emit(lambda event, data: emitted.append(event))
-        await actor.wait_for(lambda a: len(a.context["ticks"]) == 1, timeout_s=5)
+        await actor.wait_for(lambda a: len(a.context["ticks"]) == 1, timeout_s=60)
         actor.send("LEAVE")
-        await actor.wait_for("away", timeout_s=5)
+        await actor.wait_for("away", timeout_s=60)
         await asyncio.wait_for(closed.wait(), 5)
         tell[0].send_parent("TICK", n=2)
         tell[0].emit("LATE")
@@ -317,9 +317,9 @@ async def test_an_iterator_that_will_not_stop_is_not_listened_to() -> None:
             yield Event("TICK", n=rounds)
 
     async with worker(job) as actor:
-        await actor.wait_for(lambda a: len(a.context["ticks"]) >= 3, timeout_s=5)
+        await actor.wait_for(lambda a: len(a.context["ticks"]) >= 3, timeout_s=60)
         actor.send("LEAVE")
-        await actor.wait_for("away", timeout_s=5)
+        await actor.wait_for("away", timeout_s=60)
     heard = len(actor.context["ticks"])
     assert rounds <= heard + 2, "it ended with the next thing it said"
 
@@ -346,7 +346,7 @@ async def test_a_late_result_of_an_earlier_invocation_is_dropped() -> None:
         await actor.settle()
         assert actor.matches("working")
         release.set()
-        await actor.wait_for("done", timeout_s=5)
+        await actor.wait_for("done", timeout_s=60)
         assert actor.context["output"] == "second"
 
 
@@ -411,7 +411,7 @@ async def test_a_timeout_on_the_wall_clock_comes_about_by_itself() -> None:
         "{name: a, invoke: {id: job, src: job, timeout: 20ms, on error: b}}, {name: b}]}}"
     )
     async with worker(job, chart) as actor:
-        await actor.wait_for("b", timeout_s=5)
+        await actor.wait_for("b", timeout_s=60)
 
 
 async def test_a_failure_that_nobody_handles_ends_the_actor() -> None:
@@ -433,7 +433,7 @@ async def test_a_function_that_floods_its_machine_is_told_so() -> None:
             scope.send_parent("TICK", n=n)
 
     async with worker(job, inbox_limit=10) as actor:
-        await actor.wait_for("failed", timeout_s=5)
+        await actor.wait_for("failed", timeout_s=60)
         assert "InboxFull" in actor.context["error"]["message"]
         assert list(actor.context["ticks"]) == list(range(10))
 

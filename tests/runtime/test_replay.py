@@ -238,7 +238,7 @@ async def test_a_run_that_was_taken_up_again_is_stepped_through_too() -> None:
         again.send("POKE")
         await again.settle()
         again.send("FINISH")
-        await again.wait_for("idle", timeout_s=5)
+        await again.wait_for("idle", timeout_s=60)
         last = await again.take_snapshot()
     whole = await replay(journal, "r", PARENT, bindings_of(), input=INPUT)
     assert whole.snapshot is not None

@@ -50,15 +50,15 @@ def door(*, is_locked: bool = False, chart: Any = CHART) -> Actor:
 
 async def test_states_tags_and_conditions_can_be_waited_for() -> None:
     async with door() as actor:
-        await actor.wait_for("closed", timeout_s=5)
-        await actor.wait_for(tag="quiet", timeout_s=5)
+        await actor.wait_for("closed", timeout_s=60)
+        await actor.wait_for(tag="quiet", timeout_s=60)
         opened = asyncio.create_task(actor.wait_for("opened"))
         noisy = asyncio.create_task(actor.wait_for(tag="noisy"))
         both = asyncio.create_task(actor.wait_for(lambda a: a.has_tag("noisy") and a.matches("opened")))
         actor.send("OPEN")
         await asyncio.gather(opened, noisy, both)
         actor.send("LEAVE")
-        await actor.wait_for(timeout_s=5)
+        await actor.wait_for(timeout_s=60)
         assert actor.interpreter.final
 
 
@@ -109,7 +109,7 @@ async def test_a_condition_that_raises_raises_for_its_waiter_alone() -> None:
         actor.send("OPEN")
         with pytest.raises(LookupError, match="my own fault"):
             await waiting
-        await actor.wait_for("opened", timeout_s=5)
+        await actor.wait_for("opened", timeout_s=60)
 
 
 async def test_waiting_for_an_actor_that_ends_is_told_how_it_ended() -> None:
@@ -215,7 +215,7 @@ async def test_what_is_sent_to_an_actor_that_has_ended_is_told_to_observers() ->
 async def test_a_run_that_is_cancelled_stops_the_actor() -> None:
     actor = door()
     running = asyncio.create_task(actor.run())
-    await actor.wait_for("closed", timeout_s=5)
+    await actor.wait_for("closed", timeout_s=60)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running

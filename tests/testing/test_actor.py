@@ -160,7 +160,7 @@ async def test_a_scripted_actor_does_what_it_is_told_and_remembers_its_inputs() 
         actor.subscribe(recorder.record)
         await actor.settle()
         actor.send("FETCH")
-        await actor.wait_for(lambda a: len(a.context["got"]) == 3, timeout_s=5)
+        await actor.wait_for(lambda a: len(a.context["got"]) == 3, timeout_s=60)
         assert list(actor.context["got"]) == [1, 2, {"whole": True}]
     assert [dict(given) for given in fetch.inputs] == [{"url": "x"}]
     assert recorder.entered[-2:] == ["fetching", "idle"]

@@ -98,6 +98,7 @@ def test_a_failure_tells_the_line_and_the_machine_s_story_without_a_traceback(tm
     assert result.to_json()["scenarios"][0]["outcome"] == "failed"
 
 
+@pytest.mark.slow
 def test_scenarios_can_be_chosen_by_a_part_of_their_name(tmp_path: Path) -> None:
     path = door(tmp_path)
     assert [r.scenario for r in run_contracts([path], only="it opens").scenarios] == ["It opens, and closes by itself"]
@@ -105,6 +106,7 @@ def test_scenarios_can_be_chosen_by_a_part_of_their_name(tmp_path: Path) -> None
     assert run_contracts([path], only="no such name").scenarios == ()
 
 
+@pytest.mark.slow
 def test_a_plain_sismic_chart_with_code_runs_only_if_it_is_trusted(tmp_path: Path) -> None:
     chart = """
 statechart:
@@ -144,6 +146,7 @@ Feature: A counter
     assert (trusted.exit_code, trusted.passed) == (0, 2), trusted.failures or trusted.errors
 
 
+@pytest.mark.slow
 def test_an_edited_contract_is_read_anew(tmp_path: Path) -> None:
     path = door(tmp_path, CONTRACT.replace("state opened is active", "state closed is active"))
     assert run(path)[0].failed > 0
@@ -151,6 +154,7 @@ def test_an_edited_contract_is_read_anew(tmp_path: Path) -> None:
     assert run(path)[0].failed == 0
 
 
+@pytest.mark.slow
 def test_bindings_come_from_the_caller_a_module_or_the_project(tmp_path: Path) -> None:
     contract = "Feature: f\n  Scenario: s\n    When I send event OPEN\n    Then state {} is active\n"
     path = door(tmp_path, contract.format("opened"))
@@ -207,6 +211,7 @@ def test_charts_that_are_not_there_and_several_charts(tmp_path: Path) -> None:
     assert result.exit_code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stem", ["agent_loop", "node_engine", "orchestrator"])
 def test_shipped_contracts_hold_and_cover_every_state(stem: str) -> None:
     result = run_contracts([find_chart(stem)])

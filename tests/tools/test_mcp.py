@@ -53,6 +53,7 @@ async def tools(root: Path, state: Path) -> AsyncIterator[list[McpTool]]:
     await found[0].aclose()
 
 
+@pytest.mark.slow
 async def test_tools_are_called_checked_and_told(root: Path, state: Path, tools: list[McpTool]) -> None:
     toolbox = box(root, state, tools)
 
@@ -102,6 +103,7 @@ async def test_the_gate_stands_before_them(root: Path, state: Path, tools: list[
             box(root, state, tools, rule)
 
 
+@pytest.mark.slow
 async def test_a_call_that_takes_too_long_is_given_up_and_closing_ends_the_server(root: Path, state: Path) -> None:
     toolbox = box(root, state, started(root, state, server(call_timeout_ms=300)))
     found = ((one, _words(one)) for one in psutil.Process().children(recursive=True))
@@ -115,6 +117,7 @@ async def test_a_call_that_takes_too_long_is_given_up_and_closing_ends_the_serve
         await asyncio.sleep(0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "options", "message"),
     [
@@ -195,6 +198,7 @@ time.sleep(300)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="daemons are followed on Linux")
 async def test_servers_end_with_a_rawko_that_is_killed(root: Path) -> None:
     with subprocess.Popen(  # noqa: ASYNC220

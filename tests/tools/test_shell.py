@@ -196,6 +196,7 @@ def test_what_is_denied_without_need_is_known() -> None:
     assert [line for line in FALSE_ALARMS if not is_denied(line)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap runs the lines")
 def test_no_line_that_ran_rm_was_let_through() -> None:
     """A sample; `python -m tests.tools.shell_oracle` runs 25 000."""

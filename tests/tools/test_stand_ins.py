@@ -99,6 +99,7 @@ async def test_the_stand_in_tells_the_rule(make: Make, root: Path) -> None:
     assert (await bash("rm victim")).details["code"] == "denied", "what is read for sure is not even tried"
 
 
+@pytest.mark.slow
 @needs_sandbox
 async def test_what_the_sandbox_holds_is_no_doubt(make: Make, root: Path) -> None:
     """Lines that cannot be read are run where execution is stopped anyway."""

@@ -172,6 +172,7 @@ def test_rests_of_killed_processes_go(place: Place) -> None:
     assert sorted(path.suffix for path in left) == [".idx", ".pack"]
 
 
+@pytest.mark.slow
 def test_a_cleaning_that_is_killed_loses_nothing(place: Place) -> None:
     with place.open("kept") as store:
         kept = capture_some(place, store, 150, "kept")
@@ -199,6 +200,7 @@ def test_a_cleaning_that_is_killed_loses_nothing(place: Place) -> None:
     assert len([path for path in (place.repository / "objects").rglob("*") if path.is_file()]) == 2
 
 
+@pytest.mark.slow
 def test_a_store_with_many_objects_is_packed_when_a_run_ends(place: Place) -> None:
     with place.open() as store:
         for number in range(9000):
@@ -210,6 +212,7 @@ def test_a_store_with_many_objects_is_packed_when_a_run_ends(place: Place) -> No
         assert store.capture().tree == store.log()[-1].tree
 
 
+@pytest.mark.slow
 def test_a_run_that_grows_packs_what_lies_loose(tmp_path: Path) -> None:
     """So that it never holds much more than what its packed state would; it goes on with what is packed."""
     work, state = tmp_path / "work", tmp_path / "state"
@@ -232,6 +235,7 @@ def test_a_run_that_grows_packs_what_lies_loose(tmp_path: Path) -> None:
         assert len(archive.snapshots("run")) >= 900
 
 
+@pytest.mark.slow
 def test_many_versions_of_one_large_file_are_packed_long_before_there_are_many_objects(tmp_path: Path) -> None:
     work, state = tmp_path / "work", tmp_path / "state"
     work.mkdir()

@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -90,6 +91,7 @@ def stored(place: Place, tree: str) -> dict[bytes, tuple[bytes, bytes]]:
     return {path: (mode, contents[oid]) for path, (mode, oid) in listed.items()}
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None, suppress_health_check=NO_RESET)
 @given(rounds=st.lists(edits, min_size=1, max_size=3))
 def test_a_capture_holds_the_files_and_hints_find_what_a_full_look_finds(place: Place, rounds: Any) -> None:

@@ -333,6 +333,7 @@ def test_a_refusal_of_the_system_says_where_the_files_are(place: Place, store: S
         store.restore(first.model_copy(update={"tree": tree}))
 
 
+@pytest.mark.slow
 def test_a_killed_restore_is_finished_by_the_next_open(place: Place) -> None:
     """Killed at several moments after its note was written."""
     for number in range(150):

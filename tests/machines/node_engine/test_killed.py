@@ -104,6 +104,7 @@ async def take_over(store: SqlJournal, callbacks: Callbacks) -> RunReport:
                 await asyncio.sleep(0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "kept"), [("executing", [1, 2, 3]), ("persisting", [1, 2, 3]), ("waiting_retry", [2, 3])]
 )

@@ -260,6 +260,7 @@ BUDGETS = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(
     ANSWERS,

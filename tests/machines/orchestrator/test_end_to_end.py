@@ -141,6 +141,7 @@ def completes(agent: str, summary: str = "done") -> dict[str, Any]:
     return works(agent, ("complete", {"summary": summary}))
 
 
+@pytest.mark.slow
 async def test_the_shipped_scenario_from_plan_to_review(bench: Open, tmp_path: Path) -> None:
     """Planner, developer, a failed and a good tester, reviewer, with an arbiter between each (C-13, C-24, C-48)."""
     place = await bench(load_scenario("fizzbuzz"))

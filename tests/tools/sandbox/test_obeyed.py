@@ -398,6 +398,7 @@ def home(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attempt", ATTEMPTS, ids=[f"{number}-{one.row}" for number, one in enumerate(ATTEMPTS)])
 async def test_a_planted_file_is_not_obeyed(attempt: Attempt, tmp_path: Path, home: Path) -> None:
     plain, plain_outcome = await tried(attempt, tmp_path / "plain", home, is_confined=False)

@@ -144,6 +144,7 @@ async def test_a_repository_too_deep_for_a_path_is_moved_out(bash: Bash, root: P
     assert depth_of(root) < 25, "the end of it is gone, with the repository"
 
 
+@pytest.mark.slow
 async def test_what_is_new_goes_where_the_call_is_stopped_too(toolbox: Tools, root: Path, state: Path) -> None:
     async def stopped(command: str, **more: int) -> None:
         call = ToolCall(id="c", name="bash", input={"command": command, **more})

@@ -1,0 +1,147 @@
+"""`make mutants`: put small defects into the code, one at a time, and see whether a test fails.
+
+    python -m tests.mutation [ROOM...] [--count 300] [--seed 0] [-j N] [--page docs/mutants.md]
+
+Places are drawn at random over the rooms, the same for the same seed and code. The tests that run the place are tried,
+the quickest first; where none fails, the room's end-to-end tests. Exit code 1 where fewer than 95 of 100 are found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+from tests.mutation.covering import Covering, measure
+from tests.mutation.operators import Place, places
+from tests.mutation.page import page
+from tests.requirements.mutant_probe import BROKEN
+from tests.requirements.page import ROOT
+from tests.requirements.tree import Tree, Trial
+
+ROOMS = ("interpreter", "runtime", "workspace", "machines")
+MEASURED = ("tests/interpreter", "tests/runtime", "tests/workspace", "tests/machines", "tests/testing", "tests/chart",
+            "tests/journal", "tests/app", "tests/conformance", "statecharts")  # fmt: skip
+"""Folders whose tests are measured; a stranger adds the folder of a new room here."""
+AT_THE_END = {
+    "workspace": ("tests/e2e/test_rewind.py", "tests/e2e/test_forks.py", "tests/e2e/test_demo.py"),
+    "machines": ("tests/e2e/test_demo.py", "tests/e2e/test_decisions.py", "tests/e2e/test_budgets.py"),
+    "runtime": ("tests/e2e/test_demo.py", "tests/e2e/test_killed.py"),
+    "interpreter": ("tests/e2e/test_demo.py",),
+}
+MOST_TESTS = 400
+"""At most so many tests are tried for one defect: a line that thousands run is found by the first, or by few."""
+ACCEPTED = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """One place of one module, and the module's text with the defect."""
+
+    path: str
+    place: Place
+    source: str
+
+    @property
+    def room(self) -> str:
+        return Path(self.path).parts[1]
+
+    def __str__(self) -> str:
+        before = " ".join(self.source[self.place.start : self.place.end].split())
+        after = " ".join(self.place.text.split())
+        return f"{self.path}:{self.place.line} {self.place.kind}: `{before[:70]}` -> `{after[:70]}`"
+
+
+def draw(rooms: Iterable[str], count: int, seed: int) -> list[Defect]:
+    """`count` defects at most, no two at one place, drawn evenly over all places of the rooms."""
+    every: list[Defect] = []
+    for room in rooms:
+        for file in sorted((ROOT / "rawko" / room).rglob("*.py")):
+            source = file.read_text(encoding="utf-8")
+            path = file.relative_to(ROOT).as_posix()
+            every += [Defect(path, place, source) for place in places(source)]
+    random.Random(seed).shuffle(every)
+    chosen: dict[tuple[str, int, int], Defect] = {}
+    for defect in every:
+        if len(chosen) == count:
+            break
+        try:
+            ast.parse(defect.place.applied(defect.source))
+        except SyntaxError:
+            continue
+        chosen.setdefault((defect.path, defect.place.start, defect.place.end), defect)
+    return sorted(chosen.values(), key=lambda defect: (defect.path, defect.place.start))
+
+
+def is_found(trial: Trial) -> bool:
+    """A failing test, a test without end, and a module that no longer loads all show a defect."""
+    return trial.code in (1, None, BROKEN)
+
+
+def attempt(tree: Tree, defect: Defect, covering: Covering) -> Trial:
+    changed = {Path(defect.path): defect.place.applied(defect.source)}
+    tests = covering.tests(defect.path, defect.place.line, defect.place.end_line)[:MOST_TESTS]
+    trial = tree.try_(changed, tests) if tests else None
+    if trial is None or not is_found(trial):
+        later = [name for name in AT_THE_END.get(defect.room, ()) if (tree.root / name).exists()]
+        trial = tree.try_(changed, later)
+    return trial
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="make mutants")
+    parser.add_argument("rooms", nargs="*", help=f"rooms of rawko; {', '.join(ROOMS)} where none is given")
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--page", type=Path, help="a page of Markdown that names what no test has found")
+    parser.add_argument("-j", dest="jobs", type=int, default=2, help="defects at a time")
+    options = parser.parse_args(arguments)
+
+    rooms = options.rooms or ROOMS
+    if unknown := [room for room in rooms if not (ROOT / "rawko" / room).is_dir()]:
+        print(f"no room {', '.join(unknown)} in rawko/", file=sys.stderr)
+        return 2
+    defects = draw(rooms, options.count, options.seed)
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="rawko-defects-") as folder:
+        trees: SimpleQueue[Tree] = SimpleQueue()
+        first = Tree(Path(folder) / "0")
+        print("measuring which tests run which lines", flush=True)
+        covering = measure(first, MEASURED, options.jobs)
+        print(f"measured in {time.monotonic() - began:.0f} s: {len(covering.seconds)} tests", flush=True)
+        for name in covering.failing:
+            print(f"fails without any defect: {name}", flush=True)
+        trees.put(first)
+        for number in range(1, options.jobs):
+            trees.put(Tree(Path(folder) / str(number)))
+
+        def tried(defect: Defect) -> tuple[Defect, Trial]:
+            tree = trees.get()
+            try:
+                return defect, attempt(tree, defect, covering)
+            finally:
+                trees.put(tree)
+
+        surviving: list[Defect] = []
+        with ThreadPoolExecutor(options.jobs) as pool:
+            for defect, trial in pool.map(tried, defects):
+                if not is_found(trial):
+                    surviving.append(defect)
+                print(f"{'found   ' if is_found(trial) else 'SURVIVES'} {trial.seconds:5.1f} s  {defect}", flush=True)
+    found = len(defects) - len(surviving)
+    print(f"{len(defects)} defects, {found} found, {time.monotonic() - began:.0f} s")
+    if options.page:
+        options.page.write_text(page(rooms, options.seed, len(defects), list(map(str, surviving))), encoding="utf-8")
+    return 0 if found >= ACCEPTED * len(defects) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

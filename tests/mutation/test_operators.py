@@ -1,0 +1,85 @@
+"""What `make mutants` puts into code: each kind of defect, where it may stand, and what is left alone."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tests.mutation.__main__ import ROOMS, draw
+from tests.mutation.operators import places
+from tests.mutation.page import page
+from tests.requirements.page import ROOT
+
+
+def mutated(source: str) -> set[tuple[str, str]]:
+    """Kind and line of every defect of a text, as it then reads."""
+    text = textwrap.dedent(source)
+    lines = set()
+    for place in places(text):
+        changed = place.applied(text)
+        ast.parse(changed)
+        lines.add((place.kind, changed.splitlines()[place.line - 1].strip()))
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "then"),
+    [
+        ("x = a < b", "bound", "x = (a <= b)"),
+        ("x = a == b", "comparison", "x = (a != b)"),
+        ("x = a is not None", "comparison", "x = (a is None)"),
+        ("x = a and b or c", "and, or", "x = ((a and b) and (c))"),
+        ("x = not a", "lost not", "x = (a)"),
+        ("x = a + b", "arithmetic", "x = (a - b)"),
+        ("x = 3", "constant", "x = 4"),
+        ("x = True", "constant", "x = False"),
+        ("x: int = 3", "constant", "x: int = 4"),
+        ("found.append(x)", "left out", "pass"),
+        ("raise ValueError('x')", "left out", "pass"),
+        ("x += y", "left out", "pass"),
+        ("x = a if b else c", "condition", "x = a if (not (b)) else c"),
+        ("größe = 'ä' == b", "comparison", "größe = ('ä' != b)"),
+    ],
+)
+def test_each_kind(line: str, kind: str, then: str) -> None:
+    assert (kind, then) in mutated(line)
+
+
+def test_what_is_left_alone() -> None:
+    source = '''
+        """A docstring == 3."""
+        import a
+        from b import c
+        def f(x: Literal[3]) -> int: ...
+        class P(Protocol):
+            x: int = 3
+        if TYPE_CHECKING:
+            y = 3
+        log.warning("so many", 3 == 4)
+        text = f"{3 == 4}"
+        name = "a" + b
+        class A:
+            def __repr__(self):
+                return 3 == 4
+    '''
+    assert mutated(source) == set()
+
+
+def test_a_draw_is_the_same_for_the_same_seed_and_every_defect_parses() -> None:
+    drawn = draw(ROOMS, 40, 7)
+    assert [str(defect) for defect in drawn] == [str(defect) for defect in draw(ROOMS, 40, 7)]
+    assert [str(defect) for defect in drawn] != [str(defect) for defect in draw(ROOMS, 40, 8)]
+    assert len(drawn) == 40
+    for defect in drawn:
+        assert (ROOT / defect.path).read_text(encoding="utf-8") == defect.source
+        assert ast.dump(ast.parse(defect.place.applied(defect.source))) != ast.dump(ast.parse(defect.source))
+        assert Path(defect.path).parts[:2] == ("rawko", defect.room)
+
+
+def test_the_page_names_what_was_not_found() -> None:
+    text = page(["runtime"], 3, 200, ["rawko/runtime/a.py:3 bound: `a < b` -> `(a <= b)`"])
+    assert "199 of 200 found (99.5 %)" in text
+    assert "- rawko/runtime/a.py:3 bound" in text
