@@ -8,10 +8,12 @@ import signal
 import sys
 from pathlib import Path
 
+from rawko.extras import MissingExtra
 from rawko.processes.keys import protect
 from rawko.tools.commands.environment import is_public
 
 CANNOT_WRITE = 1
+MISSING_EXTRA = 2
 READER_GONE = 141
 """What a shell reports of a program that SIGPIPE ended: 128 + 13."""
 
@@ -29,6 +31,9 @@ def main() -> None:
             app(prog_name="rawko")
         finally:
             sys.stdout.flush()  # here, where a refusal can be told; at the interpreter's exit it could not
+    except MissingExtra as error:
+        print(f"rawko: {error}", file=sys.stderr)
+        sys.exit(MISSING_EXTRA)
     except BrokenPipeError:
         os._exit(READER_GONE)
     except OSError as error:

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from rawko.extras import MissingExtra, require
 from rawko.processes.keys import protect
 from rawko.tools.commands.environment import is_public
 
@@ -18,6 +19,11 @@ _README = "# A small project\n\nIt has no program yet.\n"
 def main() -> int:
     """Make the repository, run the task there, and leave nothing behind."""
     protect(is_public)
+    try:
+        require("agents", "the demo")
+    except MissingExtra as error:
+        print(f"rawko: {error}", file=sys.stderr)
+        return 2
     with tempfile.TemporaryDirectory(prefix="rawko-demo-") as folder:
         workspace, state = Path(folder, "project"), Path(folder, "state")
         workspace.mkdir()

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 
+from rawko.extras import MissingExtra
 from rawko.processes.private import FILE, make_private, narrow
 from rawko.runtime.errors import JournalError
 
@@ -44,10 +45,9 @@ def open_engine(where: Path | str, is_power_safe: bool) -> tuple[str, Engine]:
         else:
             raise ArgumentError("accepted: a file, sqlite:///FILE, or postgresql://USER@HOST/DATABASE")
     except ModuleNotFoundError as error:
-        hint = "; pip install 'rawko[postgres]'" if error.name in ("psycopg", "psycopg2") else ""
-        raise JournalError(
-            f"the journal {_shown(where)} cannot be opened: {error}{hint}", is_retryable=False
-        ) from error
+        if error.name in ("psycopg", "psycopg2"):
+            error = MissingExtra("postgres", "a journal in PostgreSQL", error.name)
+        raise JournalError(f"the journal {_shown(where)} cannot be opened: {error}", is_retryable=False) from error
     except (ArgumentError, ImportError, OSError) as error:
         raise JournalError(f"the journal {_shown(where)} cannot be opened: {error}", is_retryable=False) from error
     return _shown(where), engine

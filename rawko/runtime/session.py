@@ -6,13 +6,14 @@ The commit order lives here: step, journal commit, inspect; the actor starts the
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from rawko.interpreter.data.effects import EmitEvent, LogLine
 from rawko.interpreter.data.steps import Step
-from rawko.interpreter.data.values import fields_of
+from rawko.interpreter.data.values import fields_of, thaw
 from rawko.interpreter.monitors import Monitor, watch
 from rawko.runtime.errors import JournalError
 from rawko.runtime.inspection import KEPT, InspectionStream
@@ -42,7 +43,7 @@ class Session:
 
     Args:
         run: Id of the run; a new one by default.
-        log: Where `log` lines go; structlog by default.
+        log: Where `log` lines go; `logging` by default.
         notes: Asked for each row that ends an invocation: what has to be known when the run goes on from there.
         transient: Events whose steps need not be remembered, because what they tell is told again as a whole: pieces
             of a text that is journaled when it is complete. A step of such an event that leaves the configuration as
@@ -74,7 +75,7 @@ class Session:
     ) -> None:
         self.run = run or uuid4().hex[:12]
         self.journal: Journal = MemoryJournal() if journal is None else journal
-        self._write_log = log or write_structlog
+        self._write_log = log or write_log
         self._notes = notes
         self._last_notes: dict[str, Any] | None = None if recorded is None else recorded.notes
         self._transient = frozenset(transient)
@@ -225,11 +226,13 @@ async def _persistently(write: Callable[[], Awaitable[T]]) -> T:
     return await write()
 
 
-def write_structlog(level: str, message: str, data: Mapping[str, Any]) -> None:
-    """Write through structlog, which is loaded with the first line."""
-    import structlog
+def write_log(level: str, message: str, data: Mapping[str, Any]) -> None:
+    """Write to the logger "rawko" of Python's `logging`: the message, then the fields, which are also `record.fields`.
 
-    method = getattr(structlog.get_logger("rawko"), level, None)
-    if method is None:
-        method = structlog.get_logger("rawko").info
-    method(message, **{(f"field_{key}" if key == "event" else key): value for key, value in data.items()})
+    A level that `logging` does not know counts as info. Without any configuration warnings and errors go to standard
+    error, and nothing ever goes to standard output.
+    """
+    number = logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
+    fields = {key: thaw(value) for key, value in data.items()}
+    text = "".join(f" {key}={value!r}" for key, value in fields.items())
+    logging.getLogger("rawko").log(number, "%s%s", message, text, extra={"fields": fields})

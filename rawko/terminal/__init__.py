@@ -6,7 +6,11 @@ these. Beside them `patterns`: regular expressions on screens, bounded in time.
 
 from __future__ import annotations
 
-from rawko.terminal.adapter import PtyTerminal
-from rawko.terminal.patterns import KillableSearch
+from rawko.extras import require
+
+require("agents", "rawko.terminal")
+
+from rawko.terminal.adapter import PtyTerminal  # noqa: E402 (what it imports may be missing, which is told above)
+from rawko.terminal.patterns import KillableSearch  # noqa: E402
 
 __all__ = ["KillableSearch", "PtyTerminal"]

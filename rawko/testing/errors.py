@@ -23,5 +23,5 @@ class ContractsUnavailable(ContractMistake):
     """pytest and pytest-bdd are needed to run contracts, and are not there."""
 
     def __init__(self, missing: str) -> None:
-        super().__init__(f"contracts (.feature files) run with {missing}, which is missing: pip install 'rawko[test]'")
+        super().__init__(f"contracts (.feature files) run with {missing}, which is missing: pip install rawko")
         self.missing = missing

@@ -7,8 +7,12 @@ in memory), `look`, `touch` and `reader` (the disk), `ignore` and `userindex` (w
 `plan`, `check`, `restore` and `pending` (going back), `locks`.
 """
 
-from rawko.workspace.repository.packing import Cleaned, clean
-from rawko.workspace.store import Restoration, SnapshotStore
-from rawko.workspace.workspace import SnapshotWorkspace
+from rawko.extras import require
+
+require("agents", "rawko.workspace")
+
+from rawko.workspace.repository.packing import Cleaned, clean  # noqa: E402 (see above: what it imports may be missing)
+from rawko.workspace.store import Restoration, SnapshotStore  # noqa: E402
+from rawko.workspace.workspace import SnapshotWorkspace  # noqa: E402
 
 __all__ = ["Cleaned", "Restoration", "SnapshotStore", "SnapshotWorkspace", "clean"]

@@ -255,7 +255,7 @@ def test_without_pytest_bdd_the_message_says_what_to_install(tmp_path: Path, mon
     door(tmp_path)
     done = pytest_run(tmp_path)
     assert done.returncode == 2
-    assert "which is missing: pip install 'rawko[test]'" in done.stdout
+    assert "which is missing: pip install rawko" in done.stdout
     assert "Traceback" not in done.stdout
 
 

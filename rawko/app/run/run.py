@@ -65,7 +65,7 @@ from rawko.runtime.pacing import Pace
 from rawko.runtime.ports import Answer, People, Provider, Question, Toolbox, Workspace, WorkspaceError
 from rawko.runtime.replay.recorded import Recorded, read_recorded
 from rawko.runtime.replay.replay import ReplayError, replay
-from rawko.runtime.session import LogWriter, Session, write_structlog
+from rawko.runtime.session import LogWriter, Session, write_log
 from rawko.runtime.shortage import shortage_of
 from rawko.tools.commands.leftovers import Leftovers
 from rawko.vocabulary.documents import accepted
@@ -334,7 +334,7 @@ class Run:
 
     def _new_paces(self, noted: Mapping[str, Any] | None) -> Mapping[str, Pace]:
         """The rate limits, with what an earlier process has counted; its last model call may not be among that."""
-        rate, wrote = self.settings.rate, self.log or write_structlog
+        rate, wrote = self.settings.rate, self.log or write_log
         most = {"tools": ("tool calls", rate.tools_per_minute), "calls": ("model calls", rate.calls_per_minute)}
         paces = {}
         for name, (what, per_minute) in most.items():

@@ -5,11 +5,13 @@ it does is in the modules of `rawko.cli`, loaded when it runs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Annotated, Final
 
 import typer
 
 from rawko.cli.commands import charts, exploring, overriding, past, working
+from rawko.extras import require
 
 app = typer.Typer(
     name="rawko",
@@ -39,6 +41,17 @@ def rawko(
     """Statecharts for agents: run coding tasks under a statechart, and lint, test, draw and export charts."""
 
 
+def _of_agents(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, which first makes sure that the extra `agents` is installed."""
+
+    @wraps(command)
+    def checked(*arguments: object, **options: object) -> None:
+        require("agents", f"rawko {command.__name__.replace('_', ' ')}")
+        command(*arguments, **options)
+
+    return checked
+
+
 _BEFORE_RUNS: Final[tuple[Callable[..., None], ...]] = (
     working.run,
     working.resume,
@@ -53,20 +66,24 @@ _BEFORE_RUNS: Final[tuple[Callable[..., None], ...]] = (
 )
 _AFTER_RUNS: Final[tuple[Callable[..., None], ...]] = (
     *(past.log, past.show, past.diff, past.rewind, past.fork, past.branch, past.replay),
+)
+_OF_CHARTS: Final[tuple[Callable[..., None], ...]] = (
     *(working.init, working.trust, charts.check, charts.test, charts.diagram, charts.export),
 )
 
 for _command in _BEFORE_RUNS:
-    app.command()(_command)
+    app.command()(_of_agents(_command))
 
 _runs = typer.Typer(add_completion=False, rich_markup_mode=None)
-_runs.callback(invoke_without_command=True)(past.runs)
+_runs.callback(invoke_without_command=True)(_of_agents(past.runs))
 _runs.command("prune")(past.runs_prune)
 app.add_typer(_runs, name="runs")
 
 for _command in _AFTER_RUNS:
+    app.command()(_of_agents(_command))
+for _command in _OF_CHARTS:
     app.command()(_command)
 app.command("import")(charts.import_)
-app.command(context_settings={"allow_interspersed_args": False})(exploring.explore)
-app.command()(past.pin)
+app.command(context_settings={"allow_interspersed_args": False})(_of_agents(exploring.explore))
+app.command()(_of_agents(past.pin))
 app.command()(charts.schema)

@@ -17,12 +17,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
-import h11
-
+from rawko.extras import MissingExtra
 from rawko.interpreter.data.events import ENVELOPE
 from rawko.interpreter.data.values import thaw
 from rawko.interpreter.foreign.scxml_values import HTTP_PROCESSOR
 from rawko.runtime.errors import InboxFull, RuntimeFault
+
+try:
+    import h11
+except ModuleNotFoundError as error:
+    raise MissingExtra("http", "SCXML's HTTP event processor", "h11") from error
 
 if TYPE_CHECKING:
     from rawko.runtime.session import Session

@@ -27,7 +27,7 @@ from rawko.machines.node_engine.decide import Decision, decide, is_way_back, pla
 from rawko.machines.node_engine.drivers.setup import RunSetup
 from rawko.machines.node_engine.inputs import interruption
 from rawko.runtime.actor_kinds import ActorFailed
-from rawko.runtime.session import write_structlog
+from rawko.runtime.session import write_log
 
 STOP_DEADLINE_S = 20.0
 """How long a stopped attempt is waited for."""
@@ -59,7 +59,7 @@ class AgentRunner:
     def __init__(self, setup: RunSetup, *, clock: Clock | None = None, sleep_until: SleepUntil | None = None) -> None:
         self._ports = setup.ports
         self._observe = setup.observe
-        self._log = write_structlog if setup.log is None else setup.log
+        self._log = write_log if setup.log is None else setup.log
         self._context = NodeEngineContext.model_validate(setup.input.to_json())
         self._clock = WallClock() if clock is None else clock
         self._sleep_until = sleep_until or self._sleep

@@ -31,7 +31,7 @@ class RunSetup:
 
     Attributes:
         context: Its input; `context_from` makes one of a state that was persisted.
-        log: Where log lines go, as (level, message, fields); structlog by default.
+        log: Where log lines go, as (level, message, fields); `logging` by default.
     """
 
     context: NodeEngineContext

@@ -20,7 +20,7 @@ from rawko.machines.node_engine.leases import TTL_MS, Lease, Leases
 from rawko.machines.node_engine.ports import NodeEnginePorts, callbacks_called
 from rawko.runtime.errors import JournalError
 from rawko.runtime.journal import Journal
-from rawko.runtime.session import LogWriter, write_structlog
+from rawko.runtime.session import LogWriter, write_log
 
 LEASE_LOST: Final = "lease_lost"
 """Reason of a run that was stopped because another worker has it, or because nobody could renew its lease."""
@@ -79,7 +79,7 @@ class Worker:
         self._journal = journal
         self._ttl_ms = ttl_ms
         self._clock = WallClock() if clock is None else clock
-        self._log = log or write_structlog
+        self._log = log or write_log
         self._at_work: dict[str, Driver] = {}
 
     def stop(self, run_id: str, reason: str = REQUESTED) -> bool:
