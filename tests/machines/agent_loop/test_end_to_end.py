@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,19 +17,16 @@ import pytest
 from rawko.chart import find_chart, load_chart, parse_chart
 from rawko.interpreter import Bindings, Step, thaw
 from rawko.machines.agent_loop import agent_loop_input, bindings
-from rawko.machines.agent_loop.actors import PLACEHOLDERS, AgentLoopPorts, actors, model_request
-from rawko.machines.prompts import Prompts
+from rawko.machines.agent_loop.actors import AgentLoopPorts, actors, model_request
 from rawko.providers.scenario import Scenario
 from rawko.providers.scenario_file import load_scenario, parse_scenario
 from rawko.providers.scripted import ScriptedProvider
 from rawko.runtime import Actor, ActorFailed, ChildMachine, child_machine
 from rawko.runtime.ports import Answer, ModelRequest, Question, StreamEvent, TextDelta, TurnDone
-from rawko.tools.commands.bash import BashSettings
-from rawko.tools.toolbox import build_toolbox
 from rawko.vocabulary.agent import AgentConfig, ToolAccess
 from rawko.vocabulary.messages import unpaired_calls
 from rawko.vocabulary.plan import PlanPatch, merge_plan
-from rawko.workspace import SnapshotWorkspace
+from tests.machines.opened_ports import opened_ports
 
 CHART = load_chart(find_chart("agent_loop"))
 DEVELOPER = AgentConfig(name="developer", when_to_use="Code.", system_prompt="You write code.")
@@ -93,41 +90,18 @@ Open = Callable[..., Awaitable[Bench]]
 @pytest.fixture
 async def bench(tmp_path: Path) -> AsyncIterator[Open]:
     """Open a bench on a scenario: `await bench(replies, rules=..., answers=...)`."""
-    opened: list[AgentLoopPorts] = []
+    async with AsyncExitStack() as opened:
 
-    async def open_bench(
-        replies: str | Scenario, *, answers: tuple[str, ...] = (), assume_yes: bool = True, **more: Any
-    ) -> Bench:
-        root = tmp_path / "workspace"
-        root.mkdir()
-        scenario = replies if isinstance(replies, Scenario) else parse_scenario(f"scenario: test\nreplies:\n{replies}")
-        people = Asked(list(answers))
-        ports = AgentLoopPorts(
-            provider=ScriptedProvider(scenario),
-            toolbox=build_toolbox(
-                root,
-                state_dir=tmp_path / "state",
-                agents={name: agent.tools for name, agent in AGENTS.items()},
-                assume_yes=assume_yes,
-                bash=BashSettings(default_timeout_ms=20_000, grace_ms=200),
-                environ={"PATH": os.environ["PATH"]},
-                rules=more.pop("rules", ()),
-            ),
-            workspace=await SnapshotWorkspace.open(root, tmp_path / "state", run="r1"),
-            people=people,
-            prompts=Prompts.load("agent_loop", PLACEHOLDERS),
-            agents=AGENTS,
-            model="m-default",
-            **more,
-        )
-        opened.append(ports)
-        return Bench(root, ports, people)
+        async def open_bench(
+            replies: str | Scenario, *, answers: tuple[str, ...] = (), assume_yes: bool = True, **more: Any
+        ) -> Bench:
+            if isinstance(replies, str):
+                replies = parse_scenario(f"scenario: test\nreplies:\n{replies}")
+            people = Asked(list(answers))
+            making = opened_ports(tmp_path, ScriptedProvider(replies), AGENTS, people, assume_yes=assume_yes, **more)
+            return Bench(tmp_path / "workspace", await opened.enter_async_context(making), people)
 
-    yield open_bench
-    for ports in opened:
-        await ports.toolbox.aclose()
-        await ports.workspace.aclose()
-        await ports.provider.aclose()
+        yield open_bench
 
 
 def reply(*calls: tuple[str, dict[str, Any]], **fields: Any) -> str:

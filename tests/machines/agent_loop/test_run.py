@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rawko.chart import Chart, find_chart, load_chart
-from rawko.interpreter import EmitEvent, Interpreter, LogLine, SendTo, StartInvocation, Step, StopInvocation, thaw
+from rawko.interpreter import EmitEvent, Interpreter, LogLine, SendTo, StartInvocation, StopInvocation, thaw
 from rawko.interpreter.monitors import watch
 from rawko.machines.agent_loop import bindings
 from rawko.machines.agent_loop.conversation import texts
 from rawko.machines.agent_loop.invariants import monitors
 from rawko.vocabulary.messages import unpaired_calls
+from tests.machines.driven import Driven
 
 CHART: Chart = load_chart(find_chart("agent_loop"))
 USAGE = {"input_tokens": 10, "output_tokens": 3, "cache_read_tokens": 2, "cache_write_tokens": 1, "calls": 1}
@@ -39,66 +40,21 @@ def outcome(content: str = "ok", **more: Any) -> dict[str, Any]:
     return {"content": content, "is_error": False, "is_broken": False, "is_read_only": False, "touched": None, **more}
 
 
-class Rig:
-    """The machine with a person's hands for actors."""
+class Rig(Driven):
+    """The agent loop, and what its actors often say."""
 
     def __init__(self, **input: Any) -> None:
         given = {"agent": "developer", "prompt": "Write fizzbuzz", "seed": 7, **input}
-        self.machine = Interpreter(CHART, bindings, input=given)
-        self.effects: list[Any] = []
-        self.trees = 0
-        self._take(self.machine.start())
+        super().__init__(Interpreter(CHART, bindings, input=given))
 
-    def _take(self, *steps: Step | None) -> None:
-        for step in steps:
-            if step is not None:
-                self.effects += step.effects
+    @classmethod
+    def restored(cls, machine: Interpreter, snapshot: Mapping[str, Any]) -> Rig:
+        """A machine that goes on from a snapshot."""
+        rig = cls.__new__(cls)
+        Driven.__init__(rig, machine, snapshot=snapshot)
+        return rig
 
-    def _run(self) -> Rig:
-        while (step := self.machine.execute_once()) is not None:
-            self._take(step)
-        return self
-
-    @property
-    def context(self) -> Any:
-        return self.machine.context
-
-    @property
-    def state(self) -> str:
-        return self.machine.configuration[-1]
-
-    @property
-    def running(self) -> str:
-        (id,) = self.machine.invocations
-        return id
-
-    @property
-    def input(self) -> Any:
-        return thaw(self.machine.invocations[self.running].input)
-
-    def done(self, output: Any = None) -> Rig:
-        """The one running actor is done."""
-        assert self.machine.complete_invocation(self.running, self.machine.invocations[self.running].number, output)
-        return self._run()
-
-    def failed(self, message: str = "no", **error: Any) -> Rig:
-        number = self.machine.invocations[self.running].number
-        assert self.machine.fail_invocation(self.running, number, {"message": message, **error})
-        return self._run()
-
-    def yields(self, event: str, **data: Any) -> Rig:
-        assert self.machine.deliver(self.running, self.machine.invocations[self.running].number, event, data)
-        return self._run()
-
-    def send(self, event: str, **data: Any) -> Rig:
-        self.machine.queue(event, **data)
-        return self._run()
-
-    def wait(self, seconds: float) -> Rig:
-        self._take(*self.machine.advance(seconds))
-        return self
-
-    def started(self) -> Rig:
+    def begun(self) -> Rig:
         """Entry 0 is captured."""
         return self.captures("t0")
 
@@ -112,14 +68,6 @@ class Rig:
         """The open call is allowed, run and, unless read-only, captured."""
         self.done({"decision": "allow", "rule": "r", "reason": ""}).done(outcome(**more))
         return self.captures(tree) if self.running == "capture_snapshot" else self
-
-    def told(self, kind: type[EmitEvent] | type[SendTo], name: str) -> list[Any]:
-        return [thaw(e.data) for e in self.effects if type(e) is kind and e.event == name]
-
-    @property
-    def output(self) -> Any:
-        assert self.machine.final
-        return thaw(self.machine.output)
 
     @property
     def messages(self) -> list[Any]:
@@ -143,14 +91,14 @@ def test_the_workspace_is_captured_before_the_first_turn() -> None:
     rig = Rig()
     assert rig.running == "capture_first"
     assert rig.input == {"label": "start", "touched": None, "first_tree": None, "last_tree": None}
-    rig.started()
+    rig.begun()
     assert rig.running == "stream_agent"
     assert [entry["tree"] for entry in thaw(rig.context.snapshot_history)] == ["t0"]
     assert rig.input["messages"] == [{"role": "user", "content": [text("Write fizzbuzz")]}]
 
 
 def test_the_seeds_first_test_write_execute_complete() -> None:
-    rig = Rig().started()
+    rig = Rig().begun()
     rig.yields("TEXT_DELTA", text="I ").yields("TEXT_DELTA", text="write.")
     assert thaw(rig.context.current_response) == ["I ", "write."]
     rig.done(turn(text("I write."), use("c1", "write", file_path="fizzbuzz.py", content="print(1)")))
@@ -171,12 +119,14 @@ def test_the_seeds_first_test_write_execute_complete() -> None:
     assert [change["path"] for change in output["files_changed"]] == ["fizzbuzz.py"]
     assert [entry["call"]["name"] for entry in thaw(rig.context.tool_history)] == ["write", "bash"]
     assert not list(unpaired_calls(output["messages"]))
-    assert [m["content"][0]["text"] for m in (d["message"] for d in rig.told(SendTo, "AGENT_MESSAGE"))] == ["I write."]
-    assert [d["tool_call"]["id"] for d in rig.told(SendTo, "AGENT_TOOL_CALL")] == ["c1", "c2"]
+    assert [m["content"][0]["text"] for m in (d["message"] for d in rig.data_of(SendTo, "AGENT_MESSAGE"))] == [
+        "I write."
+    ]
+    assert [d["tool_call"]["id"] for d in rig.data_of(SendTo, "AGENT_TOOL_CALL")] == ["c1", "c2"]
 
 
 def test_an_interactive_agent_returns_to_idle_and_takes_the_next_message() -> None:
-    rig = Rig(prompt="", is_interactive=True, limits={"turns": 1}).started()
+    rig = Rig(prompt="", is_interactive=True, limits={"turns": 1}).begun()
     assert rig.state == "idle"
     rig.send("USER_MESSAGE", content="Hello")
     rig.done(turn(use("c1", "complete", summary="Hi")))
@@ -191,7 +141,7 @@ def test_a_resumed_conversation_is_marked_and_its_open_calls_are_answered() -> N
         {"role": "user", "content": [text("old")]},
         {"role": "assistant", "content": [use("c0", "bash", command="sleep 9")]},
     ]
-    rig = Rig(messages=resumed, prompt="go on").started()
+    rig = Rig(messages=resumed, prompt="go on").begun()
     assert rig.context.new_messages_from == 2
     assert rig.results(2) == [("c0", texts.CANCELLED_CALL, True)]
     assert rig.messages[3]["content"] == [text("go on")]
@@ -205,7 +155,7 @@ def test_a_workspace_that_cannot_be_captured_ends_the_run_before_it_begins() -> 
 
 
 def test_a_workspace_that_breaks_in_the_middle_ends_the_run_with_every_call_answered() -> None:
-    rig = Rig().started().done(turn(use("c1", "bash"), use("c2", "read"))).done({"decision": "allow"}).done(outcome())
+    rig = Rig().begun().done(turn(use("c1", "bash"), use("c2", "read"))).done({"decision": "allow"}).done(outcome())
     rig.failed("disk full", category="unknown")
     assert (rig.state, rig.output["tree_after"]) == ("failed", "t0")
     assert [(id, error) for id, _, error in rig.results()] == [("c1", False), ("c2", True)]
@@ -215,9 +165,7 @@ def test_a_workspace_that_breaks_in_the_middle_ends_the_run_with_every_call_answ
 
 
 def test_all_calls_of_a_turn_run_in_order_and_go_back_in_one_message() -> None:
-    rig = (
-        Rig().started().done(turn(use("c1", "read", file_path="a"), use("c2", "bash", command="x"), use("c3", "grep")))
-    )
+    rig = Rig().begun().done(turn(use("c1", "read", file_path="a"), use("c2", "bash", command="x"), use("c3", "grep")))
     rig.done({"decision": "allow"}).done(outcome("A", is_read_only=True))
     assert rig.context.open_call.call.id == "c2"
     rig.ran("t1", content="B").done({"decision": "allow"}).done(outcome("C", is_read_only=True))
@@ -227,7 +175,7 @@ def test_all_calls_of_a_turn_run_in_order_and_go_back_in_one_message() -> None:
 
 
 def test_calls_before_complete_run_and_calls_after_it_do_not() -> None:
-    rig = Rig().started()
+    rig = Rig().begun()
     rig.done(turn(use("c1", "write"), use("c2", "complete", summary="done"), use("c3", "bash", command="rm x")))
     rig.ran("t1")
     assert rig.state == "done"
@@ -235,20 +183,20 @@ def test_calls_before_complete_run_and_calls_after_it_do_not() -> None:
 
 
 def test_complete_is_refused_where_an_earlier_call_of_the_message_failed() -> None:
-    rig = Rig().started().done(turn(use("c1", "bash", command="x"), use("c2", "complete", summary="done")))
+    rig = Rig().begun().done(turn(use("c1", "bash", command="x"), use("c2", "complete", summary="done")))
     rig.ran("t0", content="boom", is_error=True)
     assert rig.state == "thinking"
     assert rig.results() == [("c1", "boom", True), ("c2", texts.LOOK_FIRST, True)]
 
 
 def test_a_read_only_tool_is_not_followed_by_a_capture() -> None:
-    rig = Rig().started().done(turn(use("c1", "read"))).done({"decision": "allow"}).done(outcome(is_read_only=True))
+    rig = Rig().begun().done(turn(use("c1", "read"))).done({"decision": "allow"}).done(outcome(is_read_only=True))
     assert rig.state == "thinking"
     assert len(rig.context.snapshot_history) == 1
 
 
 def test_an_unchanged_tree_adds_no_entry() -> None:
-    rig = Rig().started().done(turn(use("c1", "bash", command="ls"))).ran("t0")
+    rig = Rig().begun().done(turn(use("c1", "bash", command="ls"))).ran("t0")
     assert len(rig.context.snapshot_history) == 1
     rig.done(turn(use("c2", "bash", command="touch a"))).ran("t1")
     assert [entry["call_id"] for entry in thaw(rig.context.snapshot_history)] == [None, "c2"]
@@ -258,7 +206,7 @@ PLAN = {"steps": [{"description": "write"}, {"description": "test"}]}
 
 
 def test_update_plan_is_answered_by_the_machine_and_reported() -> None:
-    rig = Rig().started().done(turn(use("c1", "update_plan", **PLAN)))
+    rig = Rig().begun().done(turn(use("c1", "update_plan", **PLAN)))
     assert rig.state == "thinking"
     assert rig.results() == [("c1", "Plan updated: 0 of 2 steps finished, now at step 1.", False)]
     step = {"index": 1, "status": "complete"}
@@ -281,7 +229,7 @@ def test_update_plan_is_answered_by_the_machine_and_reported() -> None:
     ],
 )
 def test_a_control_call_that_does_not_fit_is_told_so(tool: str, input: dict[str, Any], message: str) -> None:
-    rig = Rig().started().done(turn(use("c1", tool, **input)))
+    rig = Rig().begun().done(turn(use("c1", tool, **input)))
     assert rig.state == "thinking"
     ((_, content, is_error),) = rig.results()
     assert is_error
@@ -289,7 +237,7 @@ def test_a_control_call_that_does_not_fit_is_told_so(tool: str, input: dict[str,
 
 
 def test_update_plan_is_refused_to_an_agent_that_may_not() -> None:
-    rig = Rig(can_update_plan=False).started().done(turn(use("c1", "update_plan", **PLAN)))
+    rig = Rig(can_update_plan=False).begun().done(turn(use("c1", "update_plan", **PLAN)))
     assert rig.results() == [("c1", "The tool 'update_plan' is not available to this agent.", True)]
     assert rig.context.plan is None
 
@@ -298,7 +246,7 @@ def test_update_plan_is_refused_to_an_agent_that_may_not() -> None:
 
 
 def test_a_silent_stop_is_nudged_twice_and_then_pauses() -> None:
-    rig = Rig().started()
+    rig = Rig().begun()
     for count in (1, 2):
         rig.done(turn(text("hm"), stop="end_turn"))
         assert (rig.state, rig.context.nudges) == ("thinking", count)
@@ -306,16 +254,16 @@ def test_a_silent_stop_is_nudged_twice_and_then_pauses() -> None:
     rig.done(turn(text("hm"), stop="stop_sequence"))
     assert rig.state == "paused"
     assert rig.context.reason == "silent_stop"
-    assert [data["nudge"] for data in rig.told(EmitEvent, "AGENT_STOPPED")] == [1, 2]
+    assert [data["nudge"] for data in rig.data_of(EmitEvent, "AGENT_STOPPED")] == [1, 2]
 
 
 def test_an_empty_answer_is_not_kept_because_no_server_takes_it_back() -> None:
-    rig = Rig().started().done(turn(stop="end_turn"))
+    rig = Rig().begun().done(turn(stop="end_turn"))
     assert [message["role"] for message in rig.messages] == ["user", "user"]
 
 
 def test_an_answer_that_was_cut_off_goes_on_at_most_twice() -> None:
-    rig = Rig().started()
+    rig = Rig().begun()
     for _ in range(2):
         rig.done(turn(text("long"), stop="max_tokens"))
         assert rig.state == "thinking"
@@ -325,14 +273,14 @@ def test_an_answer_that_was_cut_off_goes_on_at_most_twice() -> None:
 
 
 def test_a_call_that_was_cut_off_is_answered_without_running_and_the_others_run() -> None:
-    rig = Rig().started().done(turn(use("c1", "write"), use("c2", "write", file_path="b"), stop="max_tokens")).ran("t1")
+    rig = Rig().begun().done(turn(use("c1", "write"), use("c2", "write", file_path="b"), stop="max_tokens")).ran("t1")
     assert rig.state == "thinking"
     assert rig.results() == [("c1", "ok", False), ("c2", texts.TRUNCATED_CALL, True)]
     assert rig.messages[-1]["content"][-1] == text(texts.CUT_OFF)
 
 
 def test_a_refusal_is_a_provider_error_and_the_refused_message_is_not_kept() -> None:
-    rig = Rig().started().done(turn(text("I can"), use("c1", "bash"), stop="refusal"))
+    rig = Rig().begun().done(turn(text("I can"), use("c1", "bash"), stop="refusal"))
     assert rig.state == "failed"
     error = rig.output["error"]
     assert (error["category"], error["code"], error["agent"]) == ("provider_error", "refusal", "developer")
@@ -341,14 +289,14 @@ def test_a_refusal_is_a_provider_error_and_the_refused_message_is_not_kept() -> 
 
 def test_pause_turn_goes_on_with_the_message_verbatim() -> None:
     blocks = [text("searching"), {"type": "server_tool_use", "id": "s1", "name": "web", "input": {"q": [1]}}]
-    rig = Rig().started().done(turn(*blocks, stop="pause_turn"))
+    rig = Rig().begun().done(turn(*blocks, stop="pause_turn"))
     assert rig.state == "thinking"
     assert rig.messages[-1] == {"role": "assistant", "content": blocks}
 
 
 @pytest.mark.parametrize("how", ["stop reason", "error"])
 def test_a_full_context_window_is_a_limit(how: str) -> None:
-    rig = Rig().started()
+    rig = Rig().begun()
     if how == "error":
         rig.failed("too long", category="provider_error", code="context_window")
     else:
@@ -365,7 +313,7 @@ def test_a_full_context_window_is_a_limit(how: str) -> None:
 
 
 def test_a_retryable_error_backs_off_and_tries_the_same_turn_again() -> None:
-    rig = Rig().started().yields("TEXT_DELTA", text="half")
+    rig = Rig().begun().yields("TEXT_DELTA", text="half")
     before = rig.messages
     rig.failed("slow down", category="provider_error", code="rate_limited", retry_after_ms=5000, usage=USAGE)
     assert (rig.state, rig.context.retries) == ("backing_off", 1)
@@ -382,7 +330,7 @@ def test_a_retryable_error_backs_off_and_tries_the_same_turn_again() -> None:
 
 
 def test_the_fifth_failure_in_a_row_ends_the_run_with_the_error() -> None:
-    rig = Rig().started()
+    rig = Rig().begun()
     for _ in range(4):
         rig.failed("busy", category="provider_error", code="overloaded")
         assert rig.state == "backing_off"
@@ -394,14 +342,14 @@ def test_the_fifth_failure_in_a_row_ends_the_run_with_the_error() -> None:
 
 
 def test_a_good_turn_forgets_the_retries() -> None:
-    rig = Rig().started().failed(category="provider_error", code="server_error").send("RETRY")
+    rig = Rig().begun().failed(category="provider_error", code="server_error").send("RETRY")
     rig.done(turn(use("c1", "read"))).ran("t0", is_read_only=True)
     assert (rig.context.retries, rig.context.last_error) == (0, None)
 
 
 @pytest.mark.parametrize("code", ["authentication", "billing", "permission", "invalid_request", "scenario", None])
 def test_an_error_that_will_not_pass_ends_the_run_at_once(code: str | None) -> None:
-    rig = Rig().started().failed("no", category="provider_error", code=code)
+    rig = Rig().begun().failed("no", category="provider_error", code=code)
     assert rig.state == "failed"
 
 
@@ -409,21 +357,21 @@ def test_an_error_that_will_not_pass_ends_the_run_at_once(code: str | None) -> N
 
 
 def test_the_turn_limit_ends_a_child_after_its_last_calls_have_run() -> None:
-    rig = Rig(limits={"turns": 1}).started().done(turn(text("I try"), use("c1", "write"))).ran("t1")
+    rig = Rig(limits={"turns": 1}).begun().done(turn(text("I try"), use("c1", "write"))).ran("t1")
     assert (rig.state, rig.output["reason"], rig.output["turns"]) == ("limit", "turns", 1)
     assert rig.output["summary"] == "Stopped at the limit of 1 turns. I try"
     assert rig.output["tree_after"] == "t1"
 
 
 def test_the_tool_limit_answers_the_calls_that_were_not_run() -> None:
-    rig = Rig(limits={"tool_steps": 1}).started().done(turn(use("c1", "write"), use("c2", "bash"), use("c3", "bash")))
+    rig = Rig(limits={"tool_steps": 1}).begun().done(turn(use("c1", "write"), use("c2", "bash"), use("c3", "bash")))
     rig.ran("t1")
     assert (rig.state, rig.output["reason"], rig.output["tool_steps"]) == ("limit", "tool_steps", 1)
     assert [(id, error) for id, _, error in rig.results()] == [("c1", False), ("c2", True), ("c3", True)]
 
 
 def test_at_a_limit_an_interactive_agent_pauses_and_a_message_grants_new_limits() -> None:
-    rig = Rig(limits={"turns": 1}, is_interactive=True).started().done(turn(use("c1", "write"))).ran("t1")
+    rig = Rig(limits={"turns": 1}, is_interactive=True).begun().done(turn(use("c1", "write"))).ran("t1")
     assert (rig.state, rig.context.reason) == ("paused", "turns")
     rig.send("RESUME")
     assert rig.state == "thinking"
@@ -435,7 +383,7 @@ def test_at_a_limit_an_interactive_agent_pauses_and_a_message_grants_new_limits(
 @pytest.mark.parametrize("way", ["pause", "turns", "tool_steps", "silent"])
 def test_ending_with_the_last_tool_result_an_error_is_a_failure(way: str) -> None:
     limits = {"turns": 1} if way == "turns" else {"tool_steps": 1} if way == "tool_steps" else {}
-    rig = Rig(limits=limits, max_nudges=0).started()
+    rig = Rig(limits=limits, max_nudges=0).begun()
     rig.done(turn(use("c1", "bash", command="make test"))).ran("t0", content="2 failed", is_error=True)
     match way:
         case "pause":
@@ -453,7 +401,7 @@ def test_ending_with_the_last_tool_result_an_error_is_a_failure(way: str) -> Non
 
 
 def test_three_equal_failing_calls_end_the_run_and_others_between_them_do_not() -> None:
-    rig = Rig().started()
+    rig = Rig().begun()
     for number, (command, content) in enumerate(
         [("x", "boom"), ("x", "boom"), ("y", "bang"), ("x", "boom"), ("x", "boom"), ("x", "boom")]
     ):
@@ -465,7 +413,7 @@ def test_three_equal_failing_calls_end_the_run_and_others_between_them_do_not() 
 
 
 def test_a_broken_tool_ends_the_run() -> None:
-    rig = Rig().started().done(turn(use("c1", "bash"), use("c2", "read")))
+    rig = Rig().begun().done(turn(use("c1", "bash"), use("c2", "read")))
     rig.ran("t0", content="crash", is_error=True, is_broken=True)
     assert rig.state == "failed"
     assert rig.output["error"]["category"] == "tool_failure"
@@ -473,7 +421,7 @@ def test_a_broken_tool_ends_the_run() -> None:
 
 
 def test_a_tools_actor_that_fails_is_a_broken_tool_and_what_it_left_is_captured() -> None:
-    rig = Rig().started().done(turn(use("c1", "bash"))).done({"decision": "allow"}).failed("lost")
+    rig = Rig().begun().done(turn(use("c1", "bash"))).done({"decision": "allow"}).failed("lost")
     assert rig.running == "capture_snapshot"
     rig.captures("t1")
     assert (rig.state, rig.output["tree_after"]) == ("failed", "t1")
@@ -483,7 +431,7 @@ def test_a_tools_actor_that_fails_is_a_broken_tool_and_what_it_left_is_captured(
 
 
 def asked() -> Rig:
-    return Rig().started().done(turn(use("c1", "bash", command="rm -r x"), use("c2", "read"))).done({"decision": "ask"})
+    return Rig().begun().done(turn(use("c1", "bash", command="rm -r x"), use("c2", "read"))).done({"decision": "ask"})
 
 
 def test_nobody_there_is_reported_once_and_the_machine_waits() -> None:
@@ -494,14 +442,14 @@ def test_nobody_there_is_reported_once_and_the_machine_waits() -> None:
     assert rig.state == "awaiting_approval"
     assert rig.context.is_unattended
     assert {"waiting", "settled"} <= rig.machine.tags
-    (needs,) = rig.told(EmitEvent, "NEEDS_PERSON")
+    (needs,) = rig.data_of(EmitEvent, "NEEDS_PERSON")
     assert (needs["kind"], needs["agent"], needs["call"]["id"]) == ("approval", "developer", "c1")
-    assert len(rig.told(SendTo, "AGENT_WAITING")) == 1
+    assert len(rig.data_of(SendTo, "AGENT_WAITING")) == 1
     rig.send("APPROVE", scope="tool")
     assert rig.state == "running_tool"
     assert rig.input["approval"] == "tool"
     assert not rig.context.is_unattended
-    assert len(rig.told(SendTo, "AGENT_RESUMED")) == 1
+    assert len(rig.data_of(SendTo, "AGENT_RESUMED")) == 1
 
 
 @pytest.mark.parametrize("scope", ["once", "tool", "always"])
@@ -509,7 +457,7 @@ def test_a_yes_from_the_person_asked_runs_the_call(scope: str) -> None:
     rig = asked().done({"text": scope, "who": "user"})
     assert rig.state == "running_tool"
     assert rig.input["approval"] == scope
-    assert not rig.told(SendTo, "AGENT_RESUMED"), "nobody was told of any waiting"
+    assert not rig.data_of(SendTo, "AGENT_RESUMED"), "nobody was told of any waiting"
     rig.done(outcome()).captures("t1")
     assert rig.state == "checking_gate"
     assert rig.context.approval is None
@@ -535,7 +483,7 @@ def test_a_no_is_told_to_the_model_and_nothing_runs(answer: Callable[[Rig], Rig]
 
 
 def test_what_a_rule_denies_is_never_run() -> None:
-    rig = Rig().started().done(turn(use("c1", "bash"))).done({"decision": "deny", "rule": "deny bash", "reason": "No."})
+    rig = Rig().begun().done(turn(use("c1", "bash"))).done({"decision": "deny", "rule": "deny bash", "reason": "No."})
     assert rig.state == "thinking"
     assert rig.results() == [("c1", "Denied by the rule 'deny bash'; the call was not run. No.", True)]
     rig.done(turn(use("c2", "pause", reason="stuck")))
@@ -543,7 +491,7 @@ def test_what_a_rule_denies_is_never_run() -> None:
 
 
 def test_the_answer_to_a_question_is_the_result_of_its_call() -> None:
-    rig = Rig().started().done(turn(use("c1", "write"), use("c2", "clarify", question="Tabs?"), use("c3", "bash")))
+    rig = Rig().begun().done(turn(use("c1", "write"), use("c2", "clarify", question="Tabs?"), use("c3", "bash")))
     rig.ran("t1")
     assert rig.state == "awaiting_clarification"
     assert rig.input == {"agent": "developer", "kind": "clarify", "text": "Tabs?", "call": None}
@@ -554,11 +502,11 @@ def test_the_answer_to_a_question_is_the_result_of_its_call() -> None:
 
 
 def test_a_paused_agent_goes_on_when_told_to() -> None:
-    rig = Rig().started().done(turn(use("c1", "pause", reason="look please"))).done(None)
+    rig = Rig().begun().done(turn(use("c1", "pause", reason="look please"))).done(None)
     assert (rig.state, rig.context.reason) == ("paused", "agent")
     rig.send("RESUME")
     assert rig.results() == [("c1", "Continue.", False)]
-    assert rig.told(SendTo, "AGENT_RESUMED")
+    assert rig.data_of(SendTo, "AGENT_RESUMED")
 
 
 def test_a_people_port_that_fails_is_nobody() -> None:
@@ -567,7 +515,7 @@ def test_a_people_port_that_fails_is_nobody() -> None:
 
 
 def test_a_gate_that_fails_runs_nothing() -> None:
-    rig = Rig().started().done(turn(use("c1", "bash"))).failed("bad rules", category="unknown")
+    rig = Rig().begun().done(turn(use("c1", "bash"))).failed("bad rules", category="unknown")
     assert rig.state == "failed"
     assert [id for id, _, error in rig.results() if error] == ["c1"]
 
@@ -576,19 +524,17 @@ def test_a_gate_that_fails_runs_nothing() -> None:
 
 WAYS: Mapping[str, Callable[[], Rig]] = {
     "starting": Rig,
-    "idle": lambda: Rig(prompt="").started(),
-    "thinking": lambda: Rig().started(),
-    "backing_off": lambda: Rig().started().failed(category="provider_error", code="overloaded"),
-    "checking_gate": lambda: Rig().started().done(turn(use("c1", "bash"), use("c2", "read"))),
-    "running_tool": lambda: (
-        Rig().started().done(turn(use("c1", "bash"), use("c2", "read"))).done({"decision": "allow"})
-    ),
+    "idle": lambda: Rig(prompt="").begun(),
+    "thinking": lambda: Rig().begun(),
+    "backing_off": lambda: Rig().begun().failed(category="provider_error", code="overloaded"),
+    "checking_gate": lambda: Rig().begun().done(turn(use("c1", "bash"), use("c2", "read"))),
+    "running_tool": lambda: Rig().begun().done(turn(use("c1", "bash"), use("c2", "read"))).done({"decision": "allow"}),
     "capturing_snapshot": lambda: (
-        Rig().started().done(turn(use("c1", "bash"), use("c2", "read"))).done({"decision": "allow"}).done(outcome())
+        Rig().begun().done(turn(use("c1", "bash"), use("c2", "read"))).done({"decision": "allow"}).done(outcome())
     ),
     "awaiting_approval": asked,
-    "awaiting_clarification": lambda: Rig().started().done(turn(use("c1", "clarify", question="?"), use("c2", "read"))),
-    "paused": lambda: Rig().started().done(turn(use("c1", "pause", reason="?"))),
+    "awaiting_clarification": lambda: Rig().begun().done(turn(use("c1", "clarify", question="?"), use("c2", "read"))),
+    "paused": lambda: Rig().begun().done(turn(use("c1", "pause", reason="?"))),
 }
 
 
@@ -618,7 +564,7 @@ def test_the_call_that_was_cancelled_stands_in_the_history_with_its_synthetic_re
 
 @pytest.mark.parametrize("how", ["time", "error"])
 def test_a_capture_that_does_not_come_does_not_keep_a_cancelled_run_alive(how: str) -> None:
-    rig = Rig().started().send("CANCEL")
+    rig = Rig().begun().send("CANCEL")
     rig = rig.wait(8) if how == "time" else rig.failed("disk full")
     assert rig.state == "cancelled"
     if how == "error":
@@ -656,7 +602,7 @@ class Checked(Rig):
         super().__init__(**input)
         watch(self.machine, monitors())
 
-    def _run(self) -> Rig:
+    def _run(self) -> Self:
         super()._run()
         context = self.context
         assert len(self.machine.invocations) <= 1, "concurrency"
@@ -729,7 +675,7 @@ def test_the_invariants_hold_in_every_run(data: st.DataObject, is_interactive: b
 
 def test_a_snapshot_restored_at_any_point_goes_on_alike() -> None:
     script: list[Callable[[Rig], Any]] = [
-        lambda rig: rig.started(),
+        lambda rig: rig.begun(),
         lambda rig: rig.failed(category="provider_error", code="overloaded"),
         lambda rig: rig.send("RETRY"),
         lambda rig: rig.done(turn(use("c1", "bash"), use("c2", "clarify", question="?"))),
@@ -746,10 +692,8 @@ def test_a_snapshot_restored_at_any_point_goes_on_alike() -> None:
         first = Rig()
         for act in script[:cut]:
             act(first)
-        second = Rig.__new__(Rig)
-        second.effects, second.trees = [], 0
-        second.machine = Interpreter(CHART, bindings, clock=first.machine.clock)
-        second.machine.restore(first.machine.snapshot())
+        machine = Interpreter(CHART, bindings, clock=first.machine.clock)
+        second = Rig.restored(machine, first.machine.snapshot())
         for act in script[cut:]:
             act(second)
         assert second.output == whole.output

@@ -11,12 +11,13 @@ import pytest
 from rawko.chart import load_chart, shipped_path
 from rawko.chart.lint import lint_bindings, lint_chart
 from rawko.interpreter.clocks import SimulatedClock
-from rawko.interpreter.data.effects import EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
-from rawko.interpreter.data.steps import Receipt, Step
+from rawko.interpreter.data.effects import SendTo, StopInvocation
+from rawko.interpreter.data.steps import Receipt
 from rawko.interpreter.data.values import thaw
 from rawko.interpreter.running.interpreter import Interpreter
 from rawko.machines.orchestrator import bindings
 from rawko.runtime import bound_names
+from tests.machines.driven import Driven
 
 CHART = load_chart(shipped_path("statecharts") / "orchestrator.yaml")
 COST = {"input_tokens": 10, "output_tokens": 5, "cache_read_tokens": 0, "cache_write_tokens": 0, "calls": 1}
@@ -29,109 +30,58 @@ AGENTS = {
 }
 
 
-class Machine:
+class Machine(Driven):
     """The orchestrator with actors that say what the test says, and a clock that goes when the test says."""
 
     def __init__(self, snapshot: Mapping[str, Any] | None = None, /, **given: Any) -> None:
-        self.clock = SimulatedClock()
-        self.interpreter = Interpreter(CHART, bindings, input={"agents": AGENTS, **given}, clock=self.clock)
-        self.effects: list[Any] = []
-        self._take(self.interpreter.start() if snapshot is None else self.interpreter.restore(snapshot))
+        machine = Interpreter(CHART, bindings, input={"agents": AGENTS, **given})
+        super().__init__(machine, snapshot=snapshot)
 
-    def _take(self, *steps: Step) -> Step:
-        for step in steps:
-            self.effects += [effect for one in (step, *step.following) for effect in one.effects]
-        return steps[0]
+    def ends(self, id: str, **output: Any) -> None:
+        """An invocation ends with an output of these fields."""
+        self.done(output, id=id)
 
-    def send(self, name: str, /, **data: Any) -> Receipt | None:
-        return self._take(self.interpreter.send(name, **data)).receipt
-
-    def done(self, id: str, **output: Any) -> None:
-        number = self.interpreter.invocations[id].number
-        assert self.interpreter.complete_invocation(id, number, output)
-        self._run()
-
-    def failed(self, id: str, **error: Any) -> None:
-        number = self.interpreter.invocations[id].number
-        assert self.interpreter.fail_invocation(id, number, error)
-        self._run()
+    def breaks(self, id: str, **error: Any) -> None:
+        """An invocation ends with an error of these fields."""
+        self.failed(id=id, **error)
 
     def tells(self, event: str, **data: Any) -> None:
         """The agent's machine sends its parent an event."""
-        number = self.interpreter.invocations["execute_agent"].number
-        assert self.interpreter.deliver("execute_agent", number, event, data)
-        self._run()
-
-    def _run(self) -> None:
-        while (step := self.interpreter.execute_once()) is not None:
-            self._take(step)
-
-    def wait(self, seconds: float) -> None:
-        for step in self.interpreter.advance(seconds):
-            self._take(step)
-
-    @property
-    def state(self) -> str:
-        """The innermost active state."""
-        return self.interpreter.configuration[-1]
-
-    @property
-    def context(self) -> Any:
-        return self.interpreter.context
-
-    @property
-    def output(self) -> Any:
-        return thaw(self.interpreter.output)
-
-    @property
-    def logged(self) -> list[str]:
-        return [effect.message for effect in self.effects if isinstance(effect, LogLine)]
-
-    @property
-    def emitted(self) -> list[str]:
-        return [effect.event for effect in self.effects if isinstance(effect, EmitEvent)]
-
-    @property
-    def stopped(self) -> list[str]:
-        return [effect.id for effect in self.effects if isinstance(effect, StopInvocation)]
-
-    def started(self, id: str) -> list[Any]:
-        """Inputs of all starts of an actor."""
-        return [e.input for e in self.effects if isinstance(e, StartInvocation) and e.id == id]
+        self.yields(event, from_id="execute_agent", **data)
 
 
 def selecting(**given: Any) -> Machine:
     machine = Machine(**given)
-    assert machine.send("START_TASK", task="Do it") is Receipt.TAKEN
+    assert machine.send("START_TASK", task="Do it").receipt is Receipt.TAKEN
     assert machine.state == "selecting"
     return machine
 
 
 def executing(**given: Any) -> Machine:
     machine = selecting(**given)
-    machine.done("select_agent", **SELECT)
+    machine.ends("select_agent", **SELECT)
     assert machine.state == "working"
     return machine
 
 
 def evaluating(**given: Any) -> Machine:
     machine = executing(**given)
-    machine.done("execute_agent", outcome="success", summary="did it", usage=COST)
+    machine.ends("execute_agent", outcome="success", summary="did it", usage=COST)
     assert machine.state == "evaluating"
     return machine
 
 
 def with_plan(machine: Machine) -> Machine:
     """From executing: the agent makes a plan and goes on."""
-    machine.done("execute_agent", outcome="success", summary="planned", plan_updates=PLAN)
-    machine.done("evaluate_progress", type="CONTINUE", reason="go on")
+    machine.ends("execute_agent", outcome="success", summary="planned", plan_updates=PLAN)
+    machine.ends("evaluate_progress", type="CONTINUE", reason="go on")
     assert machine.state == "working"
     return machine
 
 
 def backing_off(**given: Any) -> Machine:
     machine = selecting(**given)
-    machine.failed("select_agent", message="slow down", code="rate_limited")
+    machine.breaks("select_agent", message="slow down", code="rate_limited")
     assert machine.state == "backing_off"
     return machine
 
@@ -170,7 +120,7 @@ def test_every_bound_function_is_used() -> None:
 def test_a_task_from_start_to_success() -> None:
     """S3-030 ... S3-038, A3-011."""
     machine = evaluating()
-    machine.done("evaluate_progress", type="COMPLETE", summary="all done", usage=COST)
+    machine.ends("evaluate_progress", type="COMPLETE", summary="all done", usage=COST)
     assert machine.state == "complete"
     output = machine.output
     assert (output["outcome"], output["summary"], output["iterations"]) == ("success", "all done", 1)
@@ -193,13 +143,13 @@ def test_a_task_from_start_to_success() -> None:
 
 def test_an_empty_task_is_not_begun() -> None:
     machine = Machine()
-    assert machine.send("START_TASK", task="  ") is Receipt.DENIED
-    assert machine.send("START_TASK") is Receipt.DENIED
+    assert machine.send("START_TASK", task="  ").receipt is Receipt.DENIED
+    assert machine.send("START_TASK").receipt is Receipt.DENIED
     assert machine.state == "idle"
 
 
 def test_a_second_task_is_not_taken_while_one_runs() -> None:
-    assert executing().send("START_TASK", task="Other") is Receipt.NOT_HANDLED
+    assert executing().send("START_TASK", task="Other").receipt is Receipt.NOT_HANDLED
 
 
 # ---------------------------------------------------------------- decisions
@@ -223,7 +173,7 @@ def test_a_second_task_is_not_taken_while_one_runs() -> None:
 def test_where_a_judgement_leads(decision: dict[str, Any], state: str, agent: str) -> None:
     """C-01, C-28."""
     machine = evaluating()
-    machine.done("evaluate_progress", **decision)
+    machine.ends("evaluate_progress", **decision)
     assert (machine.state, machine.context.current_mode) == (state, agent)
     kept = thaw(machine.context.last_arbiter_decision)
     assert {name: kept[name] for name in decision} == decision
@@ -232,7 +182,7 @@ def test_where_a_judgement_leads(decision: dict[str, Any], state: str, agent: st
 def test_continue_keeps_the_agent_and_asks_nobody() -> None:
     """C-01."""
     machine = evaluating()
-    machine.done("evaluate_progress", type="CONTINUE", reason="r")
+    machine.ends("evaluate_progress", type="CONTINUE", reason="r")
     assert len(machine.started("select_agent")) == 1
     assert [given["agent"].name for given in machine.started("execute_agent")] == ["developer", "developer"]
     assert machine.context.iteration_count == 2
@@ -241,7 +191,7 @@ def test_continue_keeps_the_agent_and_asks_nobody() -> None:
 def test_retry_asks_again_with_the_agent_before_as_a_hint() -> None:
     """C-02."""
     machine = evaluating()
-    machine.done("evaluate_progress", type="RETRY", reason="r")
+    machine.ends("evaluate_progress", type="RETRY", reason="r")
     assert machine.started("select_agent")[-1]["previous_agent"] == "developer"
 
 
@@ -261,17 +211,17 @@ def test_retry_asks_again_with_the_agent_before_as_a_hint() -> None:
 def test_where_a_selection_leads_when_somebody_has_worked(decision: dict[str, Any], state: str, mode: str) -> None:
     """C-02, C-28."""
     machine = selecting()
-    machine.done("select_agent", **{**SELECT, "mode": "planner"})
-    machine.done("execute_agent", outcome="success", summary="s")
-    machine.done("evaluate_progress", type="RETRY", reason="r")
-    machine.done("select_agent", **decision)
+    machine.ends("select_agent", **{**SELECT, "mode": "planner"})
+    machine.ends("execute_agent", outcome="success", summary="s")
+    machine.ends("evaluate_progress", type="RETRY", reason="r")
+    machine.ends("select_agent", **decision)
     assert (machine.state, machine.context.current_mode) == (state, mode)
 
 
 def test_again_with_nobody_before_is_a_validation_error() -> None:
     """C-02."""
     machine = selecting()
-    machine.done("select_agent", type="RETRY", reason="r")
+    machine.ends("select_agent", type="RETRY", reason="r")
     assert machine.state == "backing_off"
     assert machine.context.last_error.category == "validation_error"
     assert (machine.context.last_error.agent, machine.context.consecutive_failures) == ("arbiter", 1)
@@ -287,7 +237,7 @@ def test_again_with_nobody_before_is_a_validation_error() -> None:
 def test_a_selection_may_end_the_task(decision: dict[str, Any], outcome: str, summary: str) -> None:
     """C-02, C-28."""
     machine = selecting()
-    machine.done("select_agent", **decision, usage=COST)
+    machine.ends("select_agent", **decision, usage=COST)
     assert (machine.output["outcome"], machine.output["summary"]) == (outcome, summary)
     assert machine.output["usage"]["calls"] == 1
 
@@ -295,10 +245,10 @@ def test_a_selection_may_end_the_task(decision: dict[str, Any], outcome: str, su
 @pytest.mark.parametrize("kind", ["RETRY", "CONTINUE", "SKIP"])
 def test_every_decision_of_a_selection_is_kept(kind: str) -> None:
     machine = selecting()
-    machine.done("select_agent", **SELECT)
-    machine.done("execute_agent", outcome="success", summary="s", plan_updates=PLAN)
-    machine.done("evaluate_progress", type="RETRY", reason="r")
-    machine.done("select_agent", type=kind, reason="mine", usage=COST)
+    machine.ends("select_agent", **SELECT)
+    machine.ends("execute_agent", outcome="success", summary="s", plan_updates=PLAN)
+    machine.ends("evaluate_progress", type="RETRY", reason="r")
+    machine.ends("select_agent", type=kind, reason="mine", usage=COST)
     assert (machine.context.last_arbiter_decision.type, machine.context.last_arbiter_decision.reason) == (kind, "mine")
     assert machine.context.usage.calls == 2
 
@@ -306,10 +256,10 @@ def test_every_decision_of_a_selection_is_kept(kind: str) -> None:
 def test_skip_leaves_out_the_step_and_selects_anew() -> None:
     """C-28."""
     machine = with_plan(executing())
-    machine.done("execute_agent", outcome="success", summary="s")
-    machine.done("evaluate_progress", type="SKIP", reason="r")
+    machine.ends("execute_agent", outcome="success", summary="s")
+    machine.ends("evaluate_progress", type="SKIP", reason="r")
     assert [step.status for step in machine.context.plan.steps] == ["skipped", "pending", "pending"]
-    machine.done("select_agent", type="SKIP", reason="r", mode="planner")
+    machine.ends("select_agent", type="SKIP", reason="r", mode="planner")
     assert (machine.state, machine.context.plan.current_step_index) == ("selecting", 2)
     assert machine.started("select_agent")[-1]["plan"].current_step_index == 2
 
@@ -317,7 +267,7 @@ def test_skip_leaves_out_the_step_and_selects_anew() -> None:
 def test_abort_says_why() -> None:
     """C-28."""
     machine = evaluating()
-    machine.done("evaluate_progress", type="ABORT", reason="it cannot be done")
+    machine.ends("evaluate_progress", type="ABORT", reason="it cannot be done")
     assert (machine.output["outcome"], machine.output["summary"]) == ("failure", "it cannot be done")
     assert machine.logged[-1] == "[rawko] Task failed after 0 failures"
     assert machine.emitted[-1] == "SESSION_CLEANUP"
@@ -339,7 +289,7 @@ def test_abort_says_why() -> None:
 def test_no_decision_gets_past_the_cap(decision: dict[str, Any]) -> None:
     """C-03, C-04: complete, but the outcome is limit and nobody says that the task was completed."""
     machine = evaluating(max_iterations=1)
-    machine.done("evaluate_progress", **decision)
+    machine.ends("evaluate_progress", **decision)
     assert machine.state == "complete"
     assert (machine.output["outcome"], machine.output["summary"]) == ("limit", "Max iterations reached")
     assert machine.logged[-2:] == [
@@ -352,10 +302,10 @@ def test_an_endless_retry_meets_the_cap() -> None:
     """C-03."""
     machine = evaluating(max_iterations=3)
     for _ in range(2):
-        machine.done("evaluate_progress", type="RETRY", reason="r")
-        machine.done("select_agent", **SELECT)
-        machine.done("execute_agent", outcome="success", summary="s")
-    machine.done("evaluate_progress", type="RETRY", reason="r")
+        machine.ends("evaluate_progress", type="RETRY", reason="r")
+        machine.ends("select_agent", **SELECT)
+        machine.ends("execute_agent", outcome="success", summary="s")
+    machine.ends("evaluate_progress", type="RETRY", reason="r")
     assert (machine.output["outcome"], machine.output["iterations"]) == ("limit", 3)
 
 
@@ -374,14 +324,14 @@ def test_an_endless_retry_meets_the_cap() -> None:
 def test_what_a_decision_comes_to_at_the_cap(decision: dict[str, Any], outcome: str, where: str) -> None:
     """C-03, C-04, C-28: in both states the arbiter may end the task as it sees fit, and nothing else passes."""
     machine = executing(max_iterations=2)
-    machine.done("execute_agent", outcome="success", summary="s", plan_updates=PLAN)
-    machine.done("evaluate_progress", type="CONTINUE", reason="r")
+    machine.ends("execute_agent", outcome="success", summary="s", plan_updates=PLAN)
+    machine.ends("evaluate_progress", type="CONTINUE", reason="r")
     if where == "evaluating":
-        machine.done("execute_agent", outcome="success", summary="s")
-        machine.done("evaluate_progress", **decision)
+        machine.ends("execute_agent", outcome="success", summary="s")
+        machine.ends("evaluate_progress", **decision)
     else:
-        machine.failed("execute_agent", message="m", category="permission_error")
-        machine.done("select_agent", **decision)
+        machine.breaks("execute_agent", message="m", category="permission_error")
+        machine.ends("select_agent", **decision)
     assert machine.output["outcome"] == outcome
     assert ("[rawko] Max iterations (2) reached" in machine.logged) == (outcome == "limit")
 
@@ -389,20 +339,20 @@ def test_what_a_decision_comes_to_at_the_cap(decision: dict[str, Any], outcome: 
 def test_success_at_the_cap_is_success() -> None:
     """C-03: is_complete is asked first."""
     machine = evaluating(max_iterations=1)
-    machine.done("evaluate_progress", type="COMPLETE", summary="s")
+    machine.ends("evaluate_progress", type="COMPLETE", summary="s")
     assert machine.output["outcome"] == "success"
 
 
 def test_the_cap_guards_selection_as_well() -> None:
     """C-03: after a failed last run."""
     machine = executing(max_iterations=1)
-    machine.failed("execute_agent", message="m", category="tool_failure")
+    machine.breaks("execute_agent", message="m", category="tool_failure")
     assert machine.state == "backing_off"
-    assert machine.send("FORCE_AGENT", agent_name="planner") is Receipt.DENIED
+    assert machine.send("FORCE_AGENT", agent_name="planner").receipt is Receipt.DENIED
     machine.send("RETRY")
     assert machine.state == "selecting"
-    assert machine.send("FORCE_AGENT", agent_name="planner") is Receipt.DENIED
-    machine.done("select_agent", **SELECT)
+    assert machine.send("FORCE_AGENT", agent_name="planner").receipt is Receipt.DENIED
+    machine.ends("select_agent", **SELECT)
     assert (machine.state, machine.output["outcome"], machine.output["iterations"]) == ("complete", "limit", 1)
 
 
@@ -432,7 +382,7 @@ def test_which_errors_the_task_survives(error: dict[str, Any], state: str, where
     ways = {"selecting": (selecting, "select_agent"), "executing": (executing, "execute_agent")}
     make, actor = ways.get(where, (evaluating, "evaluate_progress"))
     machine = make()
-    machine.failed(actor, message="boom", **error)
+    machine.breaks(actor, message="boom", **error)
     assert machine.state == state
     assert ("[rawko] Recovering from error: boom" in machine.logged) == (state != "failed")
     assert (machine.context.consecutive_failures, machine.context.total_failures) == (1, 1)
@@ -442,12 +392,12 @@ def test_which_errors_the_task_survives(error: dict[str, Any], state: str, where
 def test_only_a_run_that_failed_is_in_the_history() -> None:
     """C-24, C-31: with its start, words and tokens."""
     machine = selecting()
-    machine.failed("select_agent", message="m", code="overloaded")
+    machine.breaks("select_agent", message="m", code="overloaded")
     assert len(machine.context.history) == 0
     machine.wait(60)
-    machine.done("select_agent", **SELECT)
+    machine.ends("select_agent", **SELECT)
     machine.wait(7)
-    machine.failed("execute_agent", message="boom", category="tool_failure", summary="half", usage=COST)
+    machine.breaks("execute_agent", message="boom", category="tool_failure", summary="half", usage=COST)
     [entry] = machine.context.history
     assert (entry.result, entry.output, entry.usage.calls) == ("failure", "half", 1)
     assert entry.completed_at - entry.started_at == 7_000
@@ -461,14 +411,14 @@ def test_a_rate_limited_arbiter_is_not_asked_for_ever() -> None:
     machine = selecting()
     waits = []
     for _ in range(2):
-        machine.failed("select_agent", message="slow down", code="rate_limited")
+        machine.breaks("select_agent", message="slow down", code="rate_limited")
         assert machine.state == "backing_off"
-        due = machine.interpreter.next_due()
+        due = machine.machine.next_due()
         assert due is not None
-        waits.append(due - machine.clock.time)
+        waits.append(due - machine.machine.clock.time)
         machine.wait(waits[-1])
         assert machine.state == "selecting"
-    machine.failed("select_agent", message="slow down", code="rate_limited")
+    machine.breaks("select_agent", message="slow down", code="rate_limited")
     assert machine.state == "failed"
     assert 0.5 <= waits[0] <= 1 <= waits[1] <= 2
     assert len(machine.started("select_agent")) == 3
@@ -482,7 +432,7 @@ def test_a_rate_limited_arbiter_is_not_asked_for_ever() -> None:
 def test_what_the_provider_asks_for_is_waited() -> None:
     """C-24."""
     machine = selecting()
-    machine.failed("select_agent", message="m", code="rate_limited", retry_after_ms=30_000)
+    machine.breaks("select_agent", message="m", code="rate_limited", retry_after_ms=30_000)
     machine.wait(29)
     assert machine.state == "backing_off"
     machine.wait(1)
@@ -492,9 +442,9 @@ def test_what_the_provider_asks_for_is_waited() -> None:
 def test_two_unknown_errors_in_a_row_are_one_too_many() -> None:
     """C-13."""
     machine = selecting()
-    machine.failed("select_agent", message="m")
+    machine.breaks("select_agent", message="m")
     machine.wait(60)
-    machine.failed("select_agent", message="m")
+    machine.breaks("select_agent", message="m")
     assert (machine.state, machine.context.consecutive_failures) == ("failed", 2)
 
 
@@ -502,9 +452,9 @@ def test_a_success_ends_the_streak() -> None:
     """S3-033, C-37."""
     machine = backing_off()
     machine.wait(60)
-    machine.done("select_agent", **SELECT)
+    machine.ends("select_agent", **SELECT)
     assert machine.context.consecutive_failures == 1
-    machine.done("execute_agent", outcome="success", summary="s")
+    machine.ends("execute_agent", outcome="success", summary="s")
     assert (machine.context.consecutive_failures, machine.context.total_failures) == (0, 1)
     assert machine.context.last_error is None
 
@@ -514,17 +464,17 @@ def test_whatever_the_error_three_in_a_row_are_too_many(category: str) -> None:
     """S3-037, S3-043: asked first."""
     machine = executing()
     for _ in range(2):
-        machine.failed("execute_agent", message="m", category="tool_failure")
+        machine.breaks("execute_agent", message="m", category="tool_failure")
         machine.send("RETRY")
-        machine.done("select_agent", **SELECT)
-    machine.failed("execute_agent", message="m", category=category)
+        machine.ends("select_agent", **SELECT)
+    machine.breaks("execute_agent", message="m", category=category)
     assert (machine.state, machine.context.consecutive_failures) == ("failed", 3)
 
 
 def test_the_number_of_failures_is_configurable() -> None:
     """S6-022."""
     machine = selecting(max_consecutive_failures=1)
-    machine.failed("select_agent", message="m", code="rate_limited")
+    machine.breaks("select_agent", message="m", code="rate_limited")
     assert machine.state == "failed"
 
 
@@ -541,7 +491,7 @@ def test_an_arbiter_that_never_answers_is_a_timeout(make: Any) -> None:
 def test_a_judgement_that_is_none_does_not_hang_the_task() -> None:
     """C-01 has no default; an answer of no known type runs into the state's own bound."""
     machine = evaluating()
-    machine.done("evaluate_progress", type="DANCE")
+    machine.ends("evaluate_progress", type="DANCE")
     machine.wait(599)
     assert machine.state == "evaluating"
     machine.wait(1)
@@ -554,10 +504,10 @@ def test_a_judgement_that_is_none_does_not_hang_the_task() -> None:
 def test_a_limit_is_neither_success_nor_failure() -> None:
     """C-33."""
     machine = executing()
-    machine.failed("execute_agent", message="m", category="tool_failure")
+    machine.breaks("execute_agent", message="m", category="tool_failure")
     machine.wait(60)
-    machine.done("select_agent", **SELECT)
-    machine.done("execute_agent", outcome="limit", summary="got half way", usage=COST)
+    machine.ends("select_agent", **SELECT)
+    machine.ends("execute_agent", outcome="limit", summary="got half way", usage=COST)
     assert machine.state == "evaluating"
     assert (machine.context.consecutive_failures, machine.context.history[-1].result) == (1, "limit")
     assert machine.context.history[-1].usage.calls == 1
@@ -566,7 +516,7 @@ def test_a_limit_is_neither_success_nor_failure() -> None:
 def test_a_run_that_says_it_failed_has_failed() -> None:
     """C-13."""
     machine = executing()
-    machine.done("execute_agent", outcome="failure", error={"message": "boom", "category": "tool_failure"})
+    machine.ends("execute_agent", outcome="failure", error={"message": "boom", "category": "tool_failure"})
     assert (machine.state, machine.context.history[-1].result) == ("backing_off", "failure")
 
 
@@ -596,9 +546,9 @@ def test_however_a_run_ends_it_is_kept_whole(output: dict[str, Any] | None, resu
     machine = executing()
     left = {"usage": COST, "messages": [said("x")]}
     if output is None:
-        machine.failed("execute_agent", message="boom", category="tool_failure", **left)
+        machine.breaks("execute_agent", message="boom", category="tool_failure", **left)
     else:
-        machine.done("execute_agent", **output, **left)
+        machine.ends("execute_agent", **output, **left)
     [entry] = machine.context.history
     assert (entry.result, entry.usage.calls, machine.context.usage.calls) == (result, 1, 2)
     assert len(machine.context.messages) == 1
@@ -608,16 +558,16 @@ def test_however_a_run_ends_it_is_kept_whole(output: dict[str, Any] | None, resu
 def test_a_limit_keeps_the_plan_and_forgets_the_error() -> None:
     """C-33, C-37."""
     machine = executing()
-    machine.failed("execute_agent", message="m", category="permission_error")
-    machine.done("select_agent", **SELECT)
-    machine.done("execute_agent", outcome="limit", plan_updates=PLAN)
+    machine.breaks("execute_agent", message="m", category="permission_error")
+    machine.ends("select_agent", **SELECT)
+    machine.ends("execute_agent", outcome="limit", plan_updates=PLAN)
     assert len(machine.context.plan.steps) == 3
     assert machine.context.last_error is None
 
 
 def test_an_agent_that_somebody_stopped_ends_the_task() -> None:
     machine = executing()
-    machine.done("execute_agent", outcome="cancelled")
+    machine.ends("execute_agent", outcome="cancelled")
     assert (machine.state, machine.context.history[-1].result) == ("cancelled", "cancelled")
 
 
@@ -625,7 +575,7 @@ def test_an_agent_that_somebody_stopped_ends_the_task() -> None:
 def test_plan_updates_that_do_not_fit_are_an_error(updates: dict[str, Any]) -> None:
     """C-36."""
     machine = executing()
-    machine.done("execute_agent", outcome="success", summary="s", plan_updates=updates)
+    machine.ends("execute_agent", outcome="success", summary="s", plan_updates=updates)
     assert (machine.state, machine.context.plan) == ("backing_off", None)
     assert machine.context.last_error.category == "validation_error"
     assert machine.context.history[-1].result == "failure"
@@ -635,7 +585,7 @@ def test_plan_updates_are_merged() -> None:
     """S3-033, C-36."""
     machine = with_plan(executing())
     done = {"step_updates": [{"index": 1, "status": "complete"}]}
-    machine.done("execute_agent", outcome="success", summary="s", plan_updates=done)
+    machine.ends("execute_agent", outcome="success", summary="s", plan_updates=done)
     assert machine.context.plan.current_step_index == 1
     assert tuple(machine.context.history[-1].steps_completed) == (1,)
     assert machine.context.history[-1].plan_step == 1
@@ -644,7 +594,7 @@ def test_plan_updates_are_merged() -> None:
 def test_a_timed_out_run_is_recorded_as_a_timeout() -> None:
     """C-17."""
     machine = executing()
-    machine.failed("execute_agent", message="m", category="timeout")
+    machine.breaks("execute_agent", message="m", category="timeout")
     assert machine.context.history[-1].result == "timeout"
 
 
@@ -658,19 +608,19 @@ def said(text: str) -> dict[str, Any]:
 def test_the_same_agent_goes_on_with_its_conversation_and_another_starts_its_own() -> None:
     """C-35."""
     machine = executing()
-    machine.done("execute_agent", outcome="success", summary="s", messages=[said("one"), said("two")])
-    machine.done("evaluate_progress", type="CONTINUE", reason="r")
+    machine.ends("execute_agent", outcome="success", summary="s", messages=[said("one"), said("two")])
+    machine.ends("evaluate_progress", type="CONTINUE", reason="r")
     again = machine.started("execute_agent")[-1]
     assert (again["start"], thaw(again["messages"])) == ("resume", [said("one"), said("two")])
 
-    machine.done("execute_agent", outcome="success", summary="s", messages=[said("three")])
-    machine.done("evaluate_progress", type="SELECT_MODE", mode="reviewer", reason="r")
+    machine.ends("execute_agent", outcome="success", summary="s", messages=[said("three")])
+    machine.ends("evaluate_progress", type="SELECT_MODE", mode="reviewer", reason="r")
     other = machine.started("execute_agent")[-1]
     assert (other["start"], thaw(other["messages"])) == ("fresh", [])
     assert [run.agent for run in other["handover"]] == ["developer", "developer"]
 
-    machine.done("execute_agent", outcome="success", summary="s", messages=[said("four")])
-    machine.done("evaluate_progress", type="CONTINUE", reason="r")
+    machine.ends("execute_agent", outcome="success", summary="s", messages=[said("four")])
+    machine.ends("evaluate_progress", type="CONTINUE", reason="r")
     assert thaw(machine.started("execute_agent")[-1]["messages"]) == [said("four")]
     assert [entry.agent for entry in machine.context.messages] == ["developer"] * 3 + ["reviewer"]
 
@@ -692,9 +642,9 @@ def test_a_waiting_agent_is_told_by_a_tag() -> None:
     """The orchestrator stays in executing while a person is needed."""
     machine = executing()
     machine.tells("AGENT_WAITING", kind="clarify", text="which?")
-    assert "waiting" in machine.interpreter.tags and machine.interpreter.matches("executing")
+    assert "waiting" in machine.machine.tags and machine.machine.matches("executing")
     machine.tells("AGENT_RESUMED")
-    assert "waiting" not in machine.interpreter.tags
+    assert "waiting" not in machine.machine.tags
     assert len(machine.started("execute_agent")) == 1
 
 
@@ -726,9 +676,9 @@ def test_cancel_stops_the_agent_first(waiting: bool) -> None:
     assert not [
         effect for effect in machine.effects if isinstance(effect, StopInvocation) and effect.id == "execute_agent"
     ]
-    assert machine.send("CANCEL") is Receipt.DENIED
-    assert machine.send("FORCE_AGENT", agent_name="planner") is Receipt.DENIED
-    machine.done("execute_agent", outcome="cancelled", summary="stopped", usage=COST, messages=[said("bye")])
+    assert machine.send("CANCEL").receipt is Receipt.DENIED
+    assert machine.send("FORCE_AGENT", agent_name="planner").receipt is Receipt.DENIED
+    machine.ends("execute_agent", outcome="cancelled", summary="stopped", usage=COST, messages=[said("bye")])
     assert machine.state == "cancelled"
     [entry] = machine.output["history"]
     assert (entry["result"], entry["output"], entry["usage"]) == ("cancelled", "stopped", COST)
@@ -748,7 +698,7 @@ def test_cancel_does_not_wait_for_ever() -> None:
 def test_an_agent_that_fails_while_it_is_stopped_is_cancelled_all_the_same() -> None:
     machine = executing()
     machine.send("CANCEL")
-    machine.failed("execute_agent", message="killed", category="tool_failure")
+    machine.breaks("execute_agent", message="killed", category="tool_failure")
     assert (machine.state, machine.context.total_failures) == ("cancelled", 0)
 
 
@@ -756,8 +706,8 @@ def test_an_agent_that_fails_while_it_is_stopped_is_cancelled_all_the_same() -> 
 def test_a_forced_agent_works_at_once_where_no_agent_works(make: Any) -> None:
     """S3-024, C-28."""
     machine = make()
-    assert machine.send("FORCE_AGENT", agent_name="ghost") is Receipt.DENIED
-    assert machine.send("FORCE_AGENT", agent_name="reviewer") is Receipt.TAKEN
+    assert machine.send("FORCE_AGENT", agent_name="ghost").receipt is Receipt.DENIED
+    assert machine.send("FORCE_AGENT", agent_name="reviewer").receipt is Receipt.TAKEN
     assert (machine.state, machine.context.current_mode) == ("working", "reviewer")
     assert machine.started("execute_agent")[-1]["agent"].name == "reviewer"
 
@@ -771,9 +721,9 @@ def test_a_forced_agent_waits_until_the_other_has_stopped(ending: str) -> None:
     assert machine.context.current_mode == "developer"
     match ending:
         case "done":
-            machine.done("execute_agent", outcome="cancelled")
+            machine.ends("execute_agent", outcome="cancelled")
         case "failed":
-            machine.failed("execute_agent", message="m")
+            machine.breaks("execute_agent", message="m")
         case _:
             machine.wait(10)
     assert (machine.state, machine.context.current_mode) == ("working", "reviewer")
@@ -792,7 +742,7 @@ def test_a_stopped_run_is_kept_whole(event: str, state: str, is_answered: bool) 
     machine.send(event, agent_name="reviewer")
     assert machine.effects[-1] == SendTo("execute_agent", "CANCEL", {})
     if is_answered:
-        machine.done("execute_agent", outcome="cancelled", summary="stopped", usage=COST, messages=[said("bye")])
+        machine.ends("execute_agent", outcome="cancelled", summary="stopped", usage=COST, messages=[said("bye")])
     else:
         machine.wait(10)
     entry = machine.context.history[1]
@@ -804,7 +754,7 @@ def test_cancel_wins_over_a_forced_agent() -> None:
     machine = executing()
     machine.send("FORCE_AGENT", agent_name="reviewer")
     machine.send("CANCEL")
-    machine.done("execute_agent", outcome="cancelled")
+    machine.ends("execute_agent", outcome="cancelled")
     assert machine.state == "cancelled"
 
 
@@ -815,41 +765,41 @@ def test_a_step_is_skipped_in_every_state_that_has_one() -> None:
     machine.send("SKIP_STEP")
     assert (machine.state, machine.context.iteration_count) == ("stopping", 2)
     assert len(machine.started("execute_agent")) == starts
-    machine.done("execute_agent", outcome="cancelled")
+    machine.ends("execute_agent", outcome="cancelled")
     assert (machine.state, machine.context.plan.current_step_index) == ("selecting", 1)
     machine.send("SKIP_STEP")
     assert (machine.state, machine.context.plan.current_step_index) == ("selecting", 2)
-    machine.failed("select_agent", message="m", code="overloaded")
+    machine.breaks("select_agent", message="m", code="overloaded")
     machine.send("SKIP_STEP")
     assert (machine.state, machine.context.plan.current_step_index) == ("backing_off", 3)
-    assert machine.send("SKIP_STEP") is Receipt.DENIED
+    assert machine.send("SKIP_STEP").receipt is Receipt.DENIED
 
 
 def test_a_step_is_skipped_while_its_work_is_judged() -> None:
     machine = with_plan(executing())
-    machine.done("execute_agent", outcome="success", summary="s")
+    machine.ends("execute_agent", outcome="success", summary="s")
     machine.send("SKIP_STEP")
     assert (machine.state, machine.context.plan.current_step_index) == ("selecting", 1)
 
 
 @pytest.mark.parametrize("make", [selecting, executing, evaluating, backing_off])
 def test_without_a_plan_there_is_nothing_to_skip(make: Any) -> None:
-    assert make().send("SKIP_STEP") is Receipt.DENIED
+    assert make().send("SKIP_STEP").receipt is Receipt.DENIED
 
 
 def test_retry_cuts_the_wait_short() -> None:
     """S3-024, C-28."""
     machine = backing_off()
-    assert machine.send("RETRY") is Receipt.TAKEN
+    assert machine.send("RETRY").receipt is Receipt.TAKEN
     assert machine.state == "selecting"
-    assert machine.send("RETRY") is Receipt.NOT_HANDLED
+    assert machine.send("RETRY").receipt is Receipt.NOT_HANDLED
 
 
 def test_late_answers_are_dropped() -> None:
     machine = selecting()
-    number = machine.interpreter.invocations["select_agent"].number
+    number = machine.machine.invocations["select_agent"].number
     machine.send("FORCE_AGENT", agent_name="reviewer")
-    assert not machine.interpreter.complete_invocation("select_agent", number, SELECT)
+    assert not machine.machine.complete_invocation("select_agent", number, SELECT)
     assert machine.context.current_mode == "reviewer"
 
 
@@ -860,26 +810,27 @@ def test_a_restored_machine_goes_on_the_same() -> None:
     """S3-071, C-26: at every point of a run with everything in it."""
     script: list[Any] = [
         lambda m: m.send("START_TASK", task="Do it"),
-        lambda m: m.failed("select_agent", message="m", code="rate_limited"),
+        lambda m: m.breaks("select_agent", message="m", code="rate_limited"),
         lambda m: m.wait(60),
-        lambda m: m.done("select_agent", **SELECT),
+        lambda m: m.ends("select_agent", **SELECT),
         lambda m: m.tells("AGENT_WAITING"),
         lambda m: m.tells("AGENT_RESUMED"),
-        lambda m: m.done("execute_agent", outcome="success", summary="s", plan_updates=PLAN, messages=[said("x")]),
-        lambda m: m.done("evaluate_progress", type="CONTINUE", reason="r"),
+        lambda m: m.ends("execute_agent", outcome="success", summary="s", plan_updates=PLAN, messages=[said("x")]),
+        lambda m: m.ends("evaluate_progress", type="CONTINUE", reason="r"),
         lambda m: m.send("FORCE_AGENT", agent_name="reviewer"),
         lambda m: m.wait(10),
         lambda m: m.send("CANCEL"),
-        lambda m: m.done("execute_agent", outcome="cancelled"),
+        lambda m: m.ends("execute_agent", outcome="cancelled"),
     ]
     whole = Machine(seed=3)
-    snapshots = [whole.interpreter.snapshot()]
+    snapshots = [whole.machine.snapshot()]
     for step in script:
         step(whole)
-        snapshots.append(whole.interpreter.snapshot())
+        snapshots.append(whole.machine.snapshot())
     for index in range(len(script)):
         resumed = Machine(snapshots[index], seed=3)
-        resumed.clock.time = snapshots[index]["now"]
+        assert isinstance(resumed.machine.clock, SimulatedClock)
+        resumed.machine.clock.time = snapshots[index]["now"]
         for step in script[index:]:
             step(resumed)
         assert resumed.output == whole.output

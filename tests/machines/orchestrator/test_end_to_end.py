@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,6 @@ from rawko.chart import find_chart, load_chart
 from rawko.chart.definition import Chart
 from rawko.interpreter import Bindings, Step, thaw
 from rawko.machines import agent_loop, orchestrator
-from rawko.machines.agent_loop.actors import PLACEHOLDERS as AGENT_PLACEHOLDERS
-from rawko.machines.agent_loop.actors import AgentLoopPorts
 from rawko.machines.agent_loop.actors import actors as agent_actors
 from rawko.machines.orchestrator.actors import OrchestratorPorts, actors
 from rawko.machines.orchestrator.arbiter.prompt import PLACEHOLDERS
@@ -28,10 +25,8 @@ from rawko.providers.scenario_file import load_scenario, parse_scenario
 from rawko.providers.scripted import ScriptedProvider
 from rawko.runtime import Actor
 from rawko.runtime.ports import Answer, Question
-from rawko.tools.commands.bash import BashSettings
-from rawko.tools.toolbox import build_toolbox
 from rawko.vocabulary.agent import AgentConfig, describe
-from rawko.workspace import SnapshotWorkspace
+from tests.machines.opened_ports import opened_ports
 
 CHART = load_chart(find_chart("orchestrator"))
 AGENT_CHART = load_chart(find_chart("agent_loop"))
@@ -88,41 +83,20 @@ Open = Callable[..., Awaitable[Bench]]
 @pytest.fixture
 async def bench(tmp_path: Path) -> AsyncIterator[Open]:
     """Open a bench on a scenario."""
-    opened: list[AgentLoopPorts] = []
+    async with AsyncExitStack() as opened:
 
-    async def open_bench(scenario: Scenario) -> Bench:
-        root = tmp_path / "workspace"
-        root.mkdir()
-        provider = ScriptedProvider(scenario)
-        ports = AgentLoopPorts(
-            provider=provider,
-            toolbox=build_toolbox(
-                root,
-                state_dir=tmp_path / "state",
-                agents={name: agent.tools for name, agent in AGENTS.items()},
-                assume_yes=True,
-                bash=BashSettings(default_timeout_ms=20_000, grace_ms=200),
-                environ={"PATH": os.environ["PATH"]},
-            ),
-            workspace=await SnapshotWorkspace.open(root, tmp_path / "state", run="r1"),
-            people=Nobody(),
-            prompts=Prompts.load("agent_loop", AGENT_PLACEHOLDERS),
-            agents=AGENTS,
-            model="m",
-        )
-        opened.append(ports)
+        async def open_bench(scenario: Scenario) -> Bench:
+            provider = ScriptedProvider(scenario)
+            ports = await opened.enter_async_context(opened_ports(tmp_path, provider, AGENTS, Nobody()))
 
-        def machine(chart: str) -> tuple[Chart, Bindings]:
-            assert chart == "agent_loop"
-            return AGENT_CHART, agent_loop.bindings | agent_actors(ports)
+            def machine(chart: str) -> tuple[Chart, Bindings]:
+                assert chart == "agent_loop"
+                return AGENT_CHART, agent_loop.bindings | agent_actors(ports)
 
-        own = OrchestratorPorts(provider, "m", Prompts.load("orchestrator", PLACEHOLDERS), machine)
-        return Bench(provider, orchestrator.bindings | actors(own))
+            own = OrchestratorPorts(provider, "m", Prompts.load("orchestrator", PLACEHOLDERS), machine)
+            return Bench(provider, orchestrator.bindings | actors(own))
 
-    yield open_bench
-    for ports in opened:
-        await ports.toolbox.aclose()
-        await ports.workspace.aclose()
+        yield open_bench
 
 
 def scripted(*replies: dict[str, Any]) -> Scenario:
