@@ -1,11 +1,54 @@
-"""The composition root: from settings to a running session. The one place where adapters meet machines."""
+"""The composition root: from settings to a running session. The one place where adapters meet machines.
+
+The public names load on first use: a command that only reads what is recorded needs no agents' machines.
+"""
+
+from __future__ import annotations
 
 from rawko.extras import require
+from rawko.lazy_names import lazy_names
 
 require("agents", "rawko.app")
 
-from rawko.app.run.parts import NO_MODEL, agent_machines, open_provider  # noqa: E402 (see above)
-from rawko.app.run.report import EXIT_CODES, Outcome, Report  # noqa: E402
-from rawko.app.run.run import Nobody, Run  # noqa: E402
+TYPE_CHECKING = False  # of `typing`, which costs an import
 
-__all__ = ["EXIT_CODES", "NO_MODEL", "Nobody", "Outcome", "Report", "Run", "agent_machines", "open_provider"]
+if TYPE_CHECKING:
+    from rawko.app.run.parts import NO_MODEL as NO_MODEL
+    from rawko.app.run.parts import agent_machines as agent_machines
+    from rawko.app.run.parts import open_provider as open_provider
+    from rawko.app.run.report import EXIT_CODES as EXIT_CODES
+    from rawko.app.run.report import Outcome as Outcome
+    from rawko.app.run.report import Report as Report
+    from rawko.app.run.run import Nobody as Nobody
+    from rawko.app.run.run import Run as Run
+
+__all__ = [
+    "EXIT_CODES",
+    "NO_MODEL",
+    "Nobody",
+    "Outcome",
+    "Report",
+    "Run",
+    "agent_machines",
+    "open_provider",
+]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "rawko.app.run.parts": (
+            "NO_MODEL",
+            "agent_machines",
+            "open_provider",
+        ),
+        "rawko.app.run.report": (
+            "EXIT_CODES",
+            "Outcome",
+            "Report",
+        ),
+        "rawko.app.run.run": (
+            "Nobody",
+            "Run",
+        ),
+    },
+)

@@ -1,22 +1,43 @@
-"""The chart language: YAML text to a checked, immutable `Chart` that knows file, line and column of every element."""
+"""The chart language: YAML text to a checked, immutable `Chart` that knows file, line and column of every element.
+
+The public names load on first use.
+"""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from rawko.lazy_names import lazy_names
 
-from rawko.chart.check import CheckResult, check_chart, check_file, check_text
-from rawko.chart.definition import Chart
-from rawko.chart.errors import ChartDefinitionError, ChartError, ChartFileError, ChartSyntaxError, Diagnostic
-from rawko.chart.lint import RULES, BoundNames, has_errors, lint_bindings, lint_chart, needed_names
-from rawko.chart.parse import load_chart, parse_chart
-from rawko.chart.schema import chart_schema
-from rawko.chart.shipped import find_chart, shipped_charts, shipped_path
+TYPE_CHECKING = False  # of `typing`, which costs an import
 
 if TYPE_CHECKING:
-    from rawko.chart.formats.sismic_model import from_statechart
-    from rawko.chart.formats.sismic_yaml import to_sismic_yaml
-    from rawko.chart.lowering import Lowered, losses, lower, to_statechart
+    from rawko.chart.check import CheckResult as CheckResult
+    from rawko.chart.check import check_chart as check_chart
+    from rawko.chart.check import check_file as check_file
+    from rawko.chart.check import check_text as check_text
+    from rawko.chart.definition import Chart as Chart
+    from rawko.chart.errors import ChartDefinitionError as ChartDefinitionError
+    from rawko.chart.errors import ChartError as ChartError
+    from rawko.chart.errors import ChartFileError as ChartFileError
+    from rawko.chart.errors import ChartSyntaxError as ChartSyntaxError
+    from rawko.chart.errors import Diagnostic as Diagnostic
+    from rawko.chart.formats.sismic_model import from_statechart as from_statechart
+    from rawko.chart.formats.sismic_yaml import to_sismic_yaml as to_sismic_yaml
+    from rawko.chart.lint import RULES as RULES
+    from rawko.chart.lint import BoundNames as BoundNames
+    from rawko.chart.lint import has_errors as has_errors
+    from rawko.chart.lint import lint_bindings as lint_bindings
+    from rawko.chart.lint import lint_chart as lint_chart
+    from rawko.chart.lint import needed_names as needed_names
+    from rawko.chart.lowering import Lowered as Lowered
+    from rawko.chart.lowering import losses as losses
+    from rawko.chart.lowering import lower as lower
+    from rawko.chart.lowering import to_statechart as to_statechart
+    from rawko.chart.parse import load_chart as load_chart
+    from rawko.chart.parse import parse_chart as parse_chart
+    from rawko.chart.schema import chart_schema as chart_schema
+    from rawko.chart.shipped import find_chart as find_chart
+    from rawko.chart.shipped import shipped_charts as shipped_charts
+    from rawko.chart.shipped import shipped_path as shipped_path
 
 __all__ = [
     "RULES",
@@ -49,18 +70,48 @@ __all__ = [
     "to_statechart",
 ]
 
-# What needs sismic loads on first use: checking a chart does not.
-_LAZY = {
-    "to_sismic_yaml": "rawko.chart.formats.sismic_yaml",
-    "from_statechart": "rawko.chart.formats.sismic_model",
-    "Lowered": "rawko.chart.lowering",
-    "losses": "rawko.chart.lowering",
-    "lower": "rawko.chart.lowering",
-    "to_statechart": "rawko.chart.lowering",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_LAZY[name]), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "rawko.chart.check": (
+            "CheckResult",
+            "check_chart",
+            "check_file",
+            "check_text",
+        ),
+        "rawko.chart.definition": ("Chart",),
+        "rawko.chart.errors": (
+            "ChartDefinitionError",
+            "ChartError",
+            "ChartFileError",
+            "ChartSyntaxError",
+            "Diagnostic",
+        ),
+        "rawko.chart.formats.sismic_model": ("from_statechart",),
+        "rawko.chart.formats.sismic_yaml": ("to_sismic_yaml",),
+        "rawko.chart.lint": (
+            "BoundNames",
+            "RULES",
+            "has_errors",
+            "lint_bindings",
+            "lint_chart",
+            "needed_names",
+        ),
+        "rawko.chart.lowering": (
+            "Lowered",
+            "losses",
+            "lower",
+            "to_statechart",
+        ),
+        "rawko.chart.parse": (
+            "load_chart",
+            "parse_chart",
+        ),
+        "rawko.chart.schema": ("chart_schema",),
+        "rawko.chart.shipped": (
+            "find_chart",
+            "shipped_charts",
+            "shipped_path",
+        ),
+    },
+)

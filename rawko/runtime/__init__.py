@@ -1,21 +1,35 @@
-"""Machines at work: actors in an asyncio loop, what they invoke, the commit order, and the ports to the world."""
+"""Machines at work: actors in an asyncio loop, what they invoke, the commit order, and the ports to the world.
+
+The public names load on first use: who only needs a port or a journal row needs no interpreter.
+"""
 
 from __future__ import annotations
 
-from rawko.runtime.actor import Actor
-from rawko.runtime.actor_kinds import ActorFailed, ChildMachine, Done, Scope, child_machine, immediate
-from rawko.runtime.errors import (
-    ActorCrashed,
-    ActorStopped,
-    BindingsNotFound,
-    InboxFull,
-    JournalError,
-    RuntimeFault,
-    WaitTimeout,
-)
-from rawko.runtime.find_bindings import bound_names, find_bindings
-from rawko.runtime.journal import Journal, MemoryJournal, StepRecord
-from rawko.runtime.session import Session
+from rawko.lazy_names import lazy_names
+
+TYPE_CHECKING = False  # of `typing`, which costs an import
+
+if TYPE_CHECKING:
+    from rawko.runtime.actor import Actor as Actor
+    from rawko.runtime.actor_kinds import ActorFailed as ActorFailed
+    from rawko.runtime.actor_kinds import ChildMachine as ChildMachine
+    from rawko.runtime.actor_kinds import Done as Done
+    from rawko.runtime.actor_kinds import Scope as Scope
+    from rawko.runtime.actor_kinds import child_machine as child_machine
+    from rawko.runtime.actor_kinds import immediate as immediate
+    from rawko.runtime.errors import ActorCrashed as ActorCrashed
+    from rawko.runtime.errors import ActorStopped as ActorStopped
+    from rawko.runtime.errors import BindingsNotFound as BindingsNotFound
+    from rawko.runtime.errors import InboxFull as InboxFull
+    from rawko.runtime.errors import JournalError as JournalError
+    from rawko.runtime.errors import RuntimeFault as RuntimeFault
+    from rawko.runtime.errors import WaitTimeout as WaitTimeout
+    from rawko.runtime.find_bindings import bound_names as bound_names
+    from rawko.runtime.find_bindings import find_bindings as find_bindings
+    from rawko.runtime.journal import Journal as Journal
+    from rawko.runtime.journal import MemoryJournal as MemoryJournal
+    from rawko.runtime.journal import StepRecord as StepRecord
+    from rawko.runtime.session import Session as Session
 
 __all__ = [
     "Actor",
@@ -39,3 +53,37 @@ __all__ = [
     "find_bindings",
     "immediate",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "rawko.runtime.actor": ("Actor",),
+        "rawko.runtime.actor_kinds": (
+            "ActorFailed",
+            "ChildMachine",
+            "Done",
+            "Scope",
+            "child_machine",
+            "immediate",
+        ),
+        "rawko.runtime.errors": (
+            "ActorCrashed",
+            "ActorStopped",
+            "BindingsNotFound",
+            "InboxFull",
+            "JournalError",
+            "RuntimeFault",
+            "WaitTimeout",
+        ),
+        "rawko.runtime.find_bindings": (
+            "bound_names",
+            "find_bindings",
+        ),
+        "rawko.runtime.journal": (
+            "Journal",
+            "MemoryJournal",
+            "StepRecord",
+        ),
+        "rawko.runtime.session": ("Session",),
+    },
+)

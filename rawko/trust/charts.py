@@ -2,23 +2,24 @@
 
 A chart that only names things of rawko's is free. One with functions of the project's own runs its code; one that says
 by itself that a tool call is approved takes a person's place.
+
+The chart's parser loads where there is a chart to read: most commands read none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from rawko.chart.canonical import canonical
-from rawko.chart.definition import Chart
 from rawko.chart.errors import ChartError
-from rawko.chart.parse import parse_chart
 from rawko.chart.shipped import shipped_charts
 from rawko.runtime.errors import BindingsNotFound
-from rawko.trust.bindings import bindings_item, named_bindings
 from rawko.trust.items import Item
 from rawko.trust.project import Project
+
+if TYPE_CHECKING:
+    from rawko.chart.definition import Chart
 
 APPROVING: Final = frozenset({"approve_call", "approval"})
 """The action that takes a yes into the machine, and the field that holds it."""
@@ -32,7 +33,11 @@ def project_chart(project: Project, name: str) -> Chart | None:
         ChartError: It has defects.
     """
     text = project.files.text(name)
-    return None if text is None else parse_chart(text, file=str(project.root / name))
+    if text is None:
+        return None
+    from rawko.chart.parse import parse_chart
+
+    return parse_chart(text, file=str(project.root / name))
 
 
 def chart_items(project: Project, names: Iterable[str]) -> Iterator[Item]:
@@ -42,9 +47,15 @@ def chart_items(project: Project, names: Iterable[str]) -> Iterator[Item]:
         ConfigError: A chart, a pyproject.toml or a module leads out of the project.
     """
     shipped = shipped_charts()
-    for name in dict.fromkeys(names):
-        if name in shipped:
-            continue
+    own = [name for name in dict.fromkeys(names) if name not in shipped]
+    if own:
+        yield from _own_chart_items(project, own)
+
+
+def _own_chart_items(project: Project, names: Iterable[str]) -> Iterator[Item]:
+    from rawko.trust.bindings import bindings_item, named_bindings
+
+    for name in names:
         try:
             chart = project_chart(project, name)
         except ChartError:
@@ -68,6 +79,8 @@ def chart_items(project: Project, names: Iterable[str]) -> Iterator[Item]:
 
 def approves(chart: Chart) -> bool:
     """Whether anything in a chart names what approves tool calls."""
+    from rawko.chart.canonical import canonical
+
     return _holds(canonical(chart))
 
 
