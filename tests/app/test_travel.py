@@ -17,7 +17,8 @@ from rawko.app.records.rows import Line
 from rawko.app.run.resume import plan_resume, prepare
 from rawko.app.time_travel import travel
 from rawko.app.time_travel.recorded_run import Address, Past, open_past
-from rawko.app.time_travel.rewind import finish_rewind, notes_after
+from rawko.app.time_travel.rewind import notes_after
+from rawko.app.time_travel.unfinished import finish_rewind
 from rawko.config import ConfigError, Flags, Settings, load_settings
 from rawko.runtime.journal import StepRecord
 from rawko.runtime.replay.rewind_records import moved_in_time

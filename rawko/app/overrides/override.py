@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from uuid import uuid4
 
 from rawko.config import ConfigError
 from rawko.interpreter.data.steps import Receipt
-from rawko.interpreter.running.interpreter import Interpreter
 from rawko.vocabulary.documents import accepted
+
+if TYPE_CHECKING:
+    from rawko.interpreter.running.interpreter import Interpreter
 
 Kind = Literal["force", "skip", "retry", "tell"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rawko.app.records.outcomes import is_open
 from rawko.app.records.record import Parent, RunRecord, list_records
 from rawko.app.recovery.consistency import Fit, Lost
-from rawko.app.recovery.reading import DAMAGED, is_open
+from rawko.app.recovery.reading import DAMAGED
 from rawko.app.run.inbox import outcome_now
 from rawko.app.time_travel.recorded_run import Past
 from rawko.runtime.replay.recorded import read_recorded

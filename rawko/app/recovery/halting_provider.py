@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from rawko.app.recovery.halting_workspace import halted
+from rawko.app.recovery.halting import halted
 from rawko.runtime.ports import ModelRequest, Provider, ProviderError, StreamEvent, TurnDone
 from rawko.runtime.shortage import shortage_of
 

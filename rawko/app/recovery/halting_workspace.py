@@ -7,10 +7,10 @@ journal, the run goes on with that very call once somebody has mended what is br
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
+from rawko.app.recovery.halting import halted
 from rawko.machines.agent_loop.context import CANCELLED_LABEL
 from rawko.runtime.ports import Workspace, WorkspaceError
 from rawko.vocabulary.snapshot import FileChange, Snapshot
@@ -56,9 +56,3 @@ class HaltingWorkspace:
         except (WorkspaceError, OSError) as error:
             self._halt(str(error))
         return await halted()
-
-
-async def halted() -> NoReturn:
-    """Wait until the run is stopped."""
-    await asyncio.Event().wait()
-    raise AssertionError("nobody sets the event")

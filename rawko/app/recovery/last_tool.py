@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from rawko.app.records.record import runs_folder
-from rawko.app.recovery.halting_workspace import halted
+from rawko.app.recovery.halting import halted
 from rawko.config import Settings
 from rawko.runtime.ports import ApprovalScope, GateVerdict, Toolbox, ToolOutcome, ToolSpec
 from rawko.runtime.shortage import Shortage

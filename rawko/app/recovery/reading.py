@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rawko.app.records.journal import nothing_left, open_journal
+from rawko.app.records.outcomes import is_open
 from rawko.app.records.record import RunRecord, has_report, read_record
 from rawko.app.recovery.consistency import NO_SNAPSHOTS, Fit, Kept, Lost, judge
 from rawko.app.recovery.last_tool import read_begun
-from rawko.app.run.follow_up import ENDED, is_parked
 from rawko.app.run.inbox import is_at_work
 from rawko.config import ConfigError, Settings
 from rawko.runtime.errors import JournalError
@@ -71,11 +71,6 @@ def refusal(settings: Settings, run: str, fit: Fit) -> ConfigError:
     told = nothing_left(settings, run, fit.problem)
     remedy = "put the whole state folder back from one and the same copy"
     return ConfigError(f"{told}; nothing was run or changed. To go on, {remedy}; `rawko log {run}` tells what is left")
-
-
-def is_open(record: RunRecord) -> bool:
-    """Whether a run has not ended: it was interrupted, waits, or has only used up its budget."""
-    return record.outcome not in ENDED or is_parked(record)
 
 
 async def lost_by(run: str, settings: Settings) -> Lost | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from rawko.app.records.outcomes import is_open
 from rawko.app.recovery.consistency import Fit
-from rawko.app.recovery.reading import is_open, refusal
+from rawko.app.recovery.reading import refusal
 from rawko.app.recovery.setback import lost_note
 from rawko.app.run.inbox import is_at_work
 from rawko.app.time_travel.recorded_run import open_past

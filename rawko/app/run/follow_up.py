@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from rawko.app.records.journal import open_journal
+from rawko.app.records.outcomes import is_open
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.run.parts import templates_of
 from rawko.config import ConfigError, Settings
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from rawko.app.run.run import Run
 
 EVENT: Final = "FOLLOW_UP"
-ENDED: Final = ("success", "failure", "limit", "cancelled")
-"""Outcomes of runs that can be followed; a run that waits is answered or cancelled first."""
-
 MAX_TOLD_CHANGES: Final = 50
 """Paths that an agent is told by name."""
 MAX_PATH_CHARS: Final = 200
@@ -110,17 +108,12 @@ def check_followed(settings: Settings, run: str) -> RunRecord:
         ConfigError: There is none, or it has not ended.
     """
     record = read_record(run, settings)
-    if record.outcome in ENDED and not is_parked(record):
+    if not is_open(record):
         return record
     if record.outcome == "limit":
         raise ConfigError(f"run {run!r} has only used up its budget; go on with: rawko resume {run} --max-cost ...")
     remedy = f"go on with: rawko resume {run}; or end it with: rawko cancel {run}"
     raise ConfigError(f"run {run!r} has not ended ({record.outcome}); {remedy}")
-
-
-def is_parked(record: RunRecord) -> bool:
-    """Whether a run's machine waits in its journal, whatever its outcome says so far."""
-    return record.outcome == "needs_person" or (record.report or {}).get("state") == "out_of_budget"
 
 
 def _prompts(settings: Settings) -> Prompts:

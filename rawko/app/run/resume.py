@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from rawko.app.records.moved_workspace import attach, check_attachable
+from rawko.app.records.outcomes import is_open
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.recovery.consistency import Fit, Lost
 from rawko.app.recovery.reading import DAMAGED, refusal
-from rawko.app.run import follow_up as continuing
 from rawko.app.run.external_edits import RESET, edits_since, is_read_only, machines_in
 from rawko.app.run.requirements import charts_of, read_only_tools, tools_of
 from rawko.app.time_travel.recorded_run import Past, check_workspace, open_past
-from rawko.app.time_travel.rewind import finish_rewind, question_of
+from rawko.app.time_travel.rewind import question_of
+from rawko.app.time_travel.unfinished import finish_rewind
 from rawko.config import ConfigError, Settings
 from rawko.runtime.ports import WorkspaceError
 from rawko.runtime.replay.replay import ReplayTree
@@ -116,7 +117,7 @@ async def prepare(run: str, current: Settings, *, workspace: Path | None = None)
 
 
 def _has_ended(record: RunRecord) -> str:
-    if record.outcome not in continuing.ENDED or continuing.is_parked(record):
+    if is_open(record):
         return ""
     return f"run {record.run!r} has ended ({record.outcome}); go back in it with: rawko rewind {record.run}@K"
 

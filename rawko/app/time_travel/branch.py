@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.time_travel.recorded_run import Address, Past, open_past
-from rawko.app.time_travel.rewind import finish_rewind
+from rawko.app.time_travel.unfinished import finish_rewind
 from rawko.app.time_travel.user_git import GitError, Repository, own_programs, repository_around
 from rawko.config import ConfigError, Settings, project_of
 from rawko.runtime.ports import WorkspaceError

@@ -22,7 +22,8 @@ from rawko.app.run import follow_up as continuing
 from rawko.app.run.run import Run
 from rawko.app.time_travel.conversation import agent_at_work
 from rawko.app.time_travel.recorded_run import Address, Past, open_past
-from rawko.app.time_travel.rewind import finish_rewind, notes_after, question_of
+from rawko.app.time_travel.rewind import notes_after, question_of
+from rawko.app.time_travel.unfinished import finish_rewind
 from rawko.config import ConfigError, Settings, share_state
 from rawko.interpreter.data.events import Event
 from rawko.interpreter.running.interpreter import Interpreter

@@ -19,6 +19,7 @@ from rawko.app.exploration import prune as explorations
 from rawko.app.exploration.listing import Listed, list_explorations
 from rawko.app.exploration.record import is_exploration
 from rawko.app.records.journal import open_journal
+from rawko.app.records.outcomes import ENDED
 from rawko.app.records.record import RunRecord, list_records, runs_folder
 from rawko.app.recovery.reading import DAMAGED
 from rawko.app.run import inbox as mail
@@ -28,7 +29,6 @@ from rawko.runtime.errors import JournalError
 from rawko.runtime.ports import WorkspaceError
 from rawko.workspace.repository.locks import FileLock
 
-ENDED: Final = ("success", "failure", "limit", "cancelled")
 """Outcomes that nobody goes on from; others are pruned only where they are named."""
 _DOOMED: Final = "pruned"
 

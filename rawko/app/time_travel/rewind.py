@@ -14,11 +14,11 @@ import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
 from rawko.app.records.json_files import write_file
 from rawko.app.records.record import RunRecord, list_records, note_rewind, read_record, write_report
+from rawko.app.records.rewind_note import NOTE, Intent, is_pending
 from rawko.app.recovery.setback import forget_lost
 from rawko.app.run.parts import open_workspace, running_folder
 from rawko.app.time_travel.recorded_run import Address, Past, check_workspace, open_past
@@ -29,12 +29,11 @@ from rawko.runtime.journal import Journal
 from rawko.runtime.ports import WorkspaceError
 from rawko.runtime.replay.recorded import read_recorded
 from rawko.runtime.replay.replay import ReplayTree
-from rawko.runtime.replay.rewind_records import Jump, JumpKind, jump_of, jump_record, moved_in_time
+from rawko.runtime.replay.rewind_records import Jump, jump_of, jump_record, moved_in_time
 from rawko.tools.commands.leftovers import Leftovers
 from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.workspace.repository.archive import user_of
 
-_NOTE: Final = "rewind.json"
 REWOUND: Final = "rewound"
 """Outcome of a run that was set back and has not gone on since."""
 _NOTHING_SPENT: Final[Mapping[str, Any]] = {"usage": {}, "asked_as": {}, "elapsed_ms": 0}
@@ -80,52 +79,6 @@ class Rewound:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class _Intent:
-    """A rewind as it is noted before anything is touched: all that is needed to finish it."""
-
-    kind: JumpKind
-    step: int | None
-    came_from: int
-    files: Snapshot
-    snapshot: Mapping[str, Any] | None
-    notes: Mapping[str, Any] | None
-    report: Mapping[str, Any] | None
-    time: float
-    safety: Snapshot | None = None
-    is_edited: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "format": 1,
-            "kind": self.kind,
-            "step": self.step,
-            "came_from": self.came_from,
-            "files": self.files.to_json(),
-            "snapshot": self.snapshot,
-            "notes": self.notes,
-            "report": self.report,
-            "time": self.time,
-            "safety": None if self.safety is None else self.safety.to_json(),
-            "is_edited": self.is_edited,
-        }
-
-    @classmethod
-    def read(cls, path: Path) -> _Intent | None:
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-            files, safety = (Snapshot.model_validate(data[name]) for name in ("files", "safety"))
-            fields = ("kind", "step", "came_from", "snapshot", "notes", "report", "time", "is_edited")
-            return cls(files=files, safety=safety, **{name: data[name] for name in fields})
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, LookupError, TypeError) as error:
-            raise ConfigError(
-                f"the note {str(path)!r} of an unfinished rewind cannot be read: {error}; remove it to leave the run "
-                "as it is"
-            ) from error
-
-
 # ---------------------------------------------------------------- going back
 
 
@@ -141,7 +94,8 @@ async def rewind(
         ConfigError: There is no such run or step, the run is at work, a snapshot is not whole, the files cannot be
             restored. Nothing was changed, or (the system refused half-way) the files are as they were again.
     """
-    await finish_rewind(address.run, current)
+    if is_pending(address.run, current):
+        await finish(address.run, current)
     async with AsyncExitStack() as stack:
         past = await stack.enter_async_context(open_past(address.run, current))
         check_workspace(past.record)
@@ -157,32 +111,26 @@ async def rewind(
         return await _carry_out(past.record, intent, journal or past.journal)
 
 
-async def finish_rewind(run: str, current: Settings) -> Rewound | None:
-    """Finish a rewind of the run that a killed process has begun; None where there is none.
-
-    Raises:
-        ConfigError: There is no such run, or the rewind cannot be finished.
-    """
+async def finish(run: str, current: Settings) -> Rewound | None:
+    """Finish a rewind that was noted; see `unfinished.finish_rewind`."""
     record = read_record(run, current)
-    if _Intent.read(record.folder / _NOTE) is None or user_of(record.settings.state_dir / "snapshots", run) is not None:
-        return None
     async with open_past(run, current) as past:
-        intent = _Intent.read(record.folder / _NOTE)
+        intent = Intent.read(record.folder / NOTE)
         if intent is None:
             return None
         if past.last > intent.came_from + 1 or (past.last > intent.came_from and not await _is_written(past, intent)):
-            (record.folder / _NOTE).unlink(missing_ok=True)  # it has gone on since, from wherever it was
+            (record.folder / NOTE).unlink(missing_ok=True)  # it has gone on since, from wherever it was
             return None
         return await _carry_out(record, intent, past.journal)
 
 
-async def _is_written(past: Past, intent: _Intent) -> bool:
+async def _is_written(past: Past, intent: Intent) -> bool:
     """Whether the latest row is that of this rewind."""
     row = await past.row(past.last)
     return jump_of(row) is not None and row.time == intent.time
 
 
-async def _intent(past: Past, place: str | None, *, files_only: bool) -> _Intent:
+async def _intent(past: Past, place: str | None, *, files_only: bool) -> Intent:
     now = time.time()
     came_from = past.step(None)
     if files_only:
@@ -190,13 +138,13 @@ async def _intent(past: Past, place: str | None, *, files_only: bool) -> _Intent
         files = await past.files(place)
         step = past.step(place) if is_step else None
         noted = (await read_recorded(past.journal, past.record.run)).notes
-        return _Intent("files", step, came_from, files, None, noted, None, now)
+        return Intent("files", step, came_from, files, None, noted, None, now)
     step = past.step(place)
     tree = await past.machines_at(step)
     files = await past.files_at(step, tree)
     latest = tree if step == came_from else await past.machines_at(came_from)
     _keep_report(past.record, came_from)
-    return _Intent(
+    return Intent(
         "rewind",
         step,
         came_from,
@@ -264,9 +212,9 @@ def _keep_report(record: RunRecord, step: int) -> None:
 # ---------------------------------------------------------------- carrying out
 
 
-async def _carry_out(record: RunRecord, intent: _Intent, journal: Journal) -> Rewound:
+async def _carry_out(record: RunRecord, intent: Intent, journal: Journal) -> Rewound:
     """Do what is noted, from wherever it was left."""
-    note = record.folder / _NOTE
+    note = record.folder / NOTE
     try:
         workspace = await open_workspace(record.settings, record.run)
         workspace.row = intent.came_from
@@ -321,7 +269,7 @@ async def _undo(workspace: Any, safety: Snapshot) -> None:
         pass
 
 
-async def _append(record: RunRecord, intent: _Intent, journal: Journal, files: str) -> int:
+async def _append(record: RunRecord, intent: Intent, journal: Journal, files: str) -> int:
     """The row; from here on it has happened. One that a killed process has written is not written twice."""
     last = await journal.last_seq(record.run)
     if last > intent.came_from:  # `finish_rewind` has made sure that it is this row

@@ -11,8 +11,8 @@ import time
 
 from rawko.app.overrides.override import Override, check_override
 from rawko.app.overrides.steering import refusal_of
+from rawko.app.records.outcomes import ENDED, is_parked
 from rawko.app.records.record import RunRecord, read_record
-from rawko.app.run.follow_up import ENDED, is_parked
 from rawko.app.run.inbox import Letter, is_at_work, leave, reply_to
 from rawko.app.run.resume import prepare
 from rawko.app.time_travel.recorded_run import open_past, run_of
@@ -21,7 +21,7 @@ from rawko.cli.overrides.outcome_text import as_json as reply_as_json
 from rawko.cli.overrides.outcome_text import told
 from rawko.cli.people import user
 from rawko.cli.run import execute
-from rawko.cli.runs.history import tell_finished
+from rawko.cli.runs.notices import tell_finished
 from rawko.cli.settings import settings_here
 from rawko.cli.trust.question import judge
 from rawko.config import ConfigError, Settings

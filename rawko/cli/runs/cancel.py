@@ -7,8 +7,8 @@ import time
 
 from rawko.app import Report, Run
 from rawko.app.exploration.record import is_exploration
+from rawko.app.records.outcomes import ENDED, is_parked
 from rawko.app.records.record import RunRecord, read_record
-from rawko.app.run.follow_up import ENDED, is_parked
 from rawko.app.run.inbox import is_at_work, leave
 from rawko.cli.explore.cancel import cancel_exploration
 from rawko.cli.output import complain, visible_json, visible_line

@@ -14,12 +14,11 @@ from rawko.app.records.history import last_steps, steps_of
 from rawko.app.records.record import RunRecord, list_records, read_record
 from rawko.app.records.rows import Line, cause_of, decision_of
 from rawko.app.recovery.reading import DAMAGED, problems
-from rawko.app.recovery.report import trouble_of
 from rawko.app.run.inbox import outcome_now
 from rawko.app.time_travel.recorded_run import Address, open_past
-from rawko.app.time_travel.rewind import finish_rewind
 from rawko.cli.explore.listing import exploration_line, print_exploration, print_exploration_log
 from rawko.cli.output import Painter, complain, nobody_reads, visible_json, visible_line
+from rawko.cli.runs.notices import tell_finished, tell_lost
 from rawko.cli.settings import settings_here
 from rawko.config import ConfigError, Settings
 from rawko.runtime.journal import StepRecord
@@ -152,20 +151,6 @@ def row_line(step: StepRecord, is_left: bool) -> str:
     kept = f"  before: snapshot {jump.safety[:7]}" if jump is not None and jump.safety else ""
     told = f"{receipt}  [{decision}]{kept}" if (decision := decision_of(step)) else f"{receipt}{kept}"
     return visible_line(f"{step.seq:>5}{mark} {when}  {step.actor:<20}  {cause_of(step):<28}  {states}{told}")
-
-
-async def tell_finished(run: str, current: Settings) -> None:
-    """Finish a rewind that a killed process has begun, and say so."""
-    done = await finish_rewind(run, current)
-    if done is not None:
-        told = f"rawko: finished the rewind of run {run} to step {done.step}, which was interrupted"
-        print(visible_line(told), file=sys.stderr)
-
-
-async def tell_lost(run: str, current: Settings) -> None:
-    """Say where what is kept of a run does not belong together, or its journal has lost its last rows."""
-    if (told := await trouble_of(run, current)) is not None:
-        print(f"rawko: {visible_line(told)}", file=sys.stderr)
 
 
 def _short(task: str) -> str:

@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 
 from rawko.app import Run
+from rawko.app.records.outcomes import ENDED, is_parked
 from rawko.app.records.record import RunRecord
-from rawko.app.run.follow_up import ENDED, is_parked
 from rawko.app.run.headless import Headless
 from rawko.app.run.inbox import is_at_work, leave
 from rawko.app.run.questions import Asked, open_question
@@ -17,7 +17,7 @@ from rawko.cli.options.running import ResumeOptions
 from rawko.cli.output import complain, exact, visible, visible_line
 from rawko.cli.people import user
 from rawko.cli.run import execute
-from rawko.cli.runs.history import tell_finished
+from rawko.cli.runs.notices import tell_finished
 from rawko.cli.settings import settings_here
 from rawko.cli.summary import how_to_answer
 from rawko.cli.trust.question import judge

@@ -18,7 +18,7 @@ from rawko.app.time_travel.replay import Verified, verify
 from rawko.app.time_travel.rewind import REWOUND, Rewound, rewind
 from rawko.cli.interrupts import KILLED, tidying
 from rawko.cli.output import Painter, complain, exact_line, nobody_reads, visible, visible_json, visible_line
-from rawko.cli.runs.history import tell_finished, tell_lost
+from rawko.cli.runs.notices import tell_finished, tell_lost
 from rawko.cli.runs.show import file_line, short
 from rawko.cli.settings import settings_here
 from rawko.cli.summary import diff_style

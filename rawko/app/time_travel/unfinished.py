@@ -1,0 +1,24 @@
+"""Finishing what a killed process has begun: what that takes is loaded only where there is something to finish."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rawko.app.records.rewind_note import is_pending
+from rawko.config import Settings
+
+if TYPE_CHECKING:
+    from rawko.app.time_travel.rewind import Rewound
+
+
+async def finish_rewind(run: str, current: Settings) -> Rewound | None:
+    """Finish a rewind of the run that a killed process has begun; None where there is none.
+
+    Raises:
+        ConfigError: There is no such run, or the rewind cannot be finished.
+    """
+    if not is_pending(run, current):
+        return None
+    from rawko.app.time_travel.rewind import finish
+
+    return await finish(run, current)

@@ -1,0 +1,24 @@
+"""What is told of a run before a command does what it is asked for, on the standard error."""
+
+from __future__ import annotations
+
+import sys
+
+from rawko.app.recovery.report import trouble_of
+from rawko.app.time_travel.unfinished import finish_rewind
+from rawko.cli.output import visible_line
+from rawko.config import Settings
+
+
+async def tell_finished(run: str, current: Settings) -> None:
+    """Finish a rewind that a killed process has begun, and say so."""
+    done = await finish_rewind(run, current)
+    if done is not None:
+        told = f"rawko: finished the rewind of run {run} to step {done.step}, which was interrupted"
+        print(visible_line(told), file=sys.stderr)
+
+
+async def tell_lost(run: str, current: Settings) -> None:
+    """Say where what is kept of a run does not belong together, or its journal has lost its last rows."""
+    if (told := await trouble_of(run, current)) is not None:
+        print(f"rawko: {visible_line(told)}", file=sys.stderr)
