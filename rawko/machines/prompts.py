@@ -92,8 +92,13 @@ class Templates(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    template: Template
     file: str
+    text: str
+    accepted: frozenset[str]
+
+    def template(self) -> Template:
+        """The template, checked."""
+        return _compiled(self.file, self.text, self.accepted)
 
 
 class Prompts:
@@ -115,6 +120,7 @@ class Prompts:
         override: Path | Templates | None = None,
         shipped: Path | None = None,
         key: bytes = b"",
+        is_lazy: bool = False,
     ) -> Prompts:
         """Read and check all templates of a machine.
 
@@ -125,6 +131,7 @@ class Prompts:
             shipped: The folder of the shipped ones; found by itself.
             key: The run's own secret, from which marks are made: they cannot be guessed without it. The same key and
                 data give the same prompt.
+            is_lazy: Check a template when it is first rendered: for machines that are only looked at, and render none.
 
         Raises:
             PromptError: A template is missing, is no UTF-8, is no template, uses a placeholder that its data does
@@ -137,6 +144,9 @@ class Prompts:
             places.insert(0, _Folder(override) if isinstance(override, Path) else override)
             _check_names(places[0], machine, placeholders)
         loaded = {name: _load(places, machine, name + SUFFIX, accepted) for name, accepted in placeholders.items()}
+        if not is_lazy:
+            for one in loaded.values():
+                one.template()
         return cls(loaded, dict(placeholders), key)
 
     def render(self, name: str, /, **data: Any) -> str:
@@ -153,11 +163,12 @@ class Prompts:
         from jinja2.exceptions import TemplateError
 
         loaded = self._loaded[name]
+        template = loaded.template()
         _check_data(loaded.file, data, self._placeholders[name])
         try:
             cleaned = _clean(data)
             given = {**cleaned, _SECRET: self._secret(name, cleaned)}
-            return _bounded(loaded.file, loaded.template.generate(given))
+            return _bounded(loaded.file, template.generate(given))
         except TemplateError as error:
             raise PromptError(loaded.file, str(error)) from error
         except RecursionError as error:
@@ -261,12 +272,13 @@ def _load(places: Sequence[Templates], machine: str, name: str, accepted: frozen
     for place in places:
         text = place.text(machine, name)
         if text is not None:
-            return _compiled(place.place(machine, name), _bounded_text(place.place(machine, name), text), accepted)
+            where = place.place(machine, name)
+            return _Loaded(where, _bounded_text(where, text), accepted)
     raise PromptError(places[-1].place(machine, name), "the template is missing")
 
 
 @lru_cache(maxsize=64)
-def _compiled(path: str, text: str, accepted: frozenset[str]) -> _Loaded:
+def _compiled(path: str, text: str, accepted: frozenset[str]) -> Template:
     """A checked template; the same text is compiled once in a process, since that takes longer than all the rest."""
     from jinja2.exceptions import TemplateSyntaxError
 
@@ -281,7 +293,7 @@ def _compiled(path: str, text: str, accepted: frozenset[str]) -> _Loaded:
         _check_tree(path, tree, 0)
         _check_placeholders(path, tree, accepted)
         _bound_loops(tree)
-        return _Loaded(environment.from_string(tree), path)
+        return environment.from_string(tree)
     except RecursionError as error:
         raise PromptError(path, "not a template: nested too deeply") from error
 

@@ -122,6 +122,23 @@ async def test_from_every_step_a_run_goes_on_to_the_same_end(place: Place) -> No
     assert verified.is_identical, verified.problem
 
 
+async def test_rows_alone_tell_the_files_of_every_step(place: Place) -> None:
+    """As the machines do: right after a tool, while its snapshot is being taken, after rewinds to any such step."""
+    run, settings = await place.run()
+    rows = [row async for row in travel.log(run, settings)]
+    tools = [row.seq for row in rows if row.event is not None and row.event["name"] == "done.invoke.execute_tool"]
+    for step in (tools[0], tools[1] + 1, tools[1]):
+        await travel.rewind(f"{run}@{step}", settings)
+        assert (await resumed(run, settings)).outcome == "success"
+    found = set()
+    async with open_past(run, settings) as past:
+        for step in range(1, past.last + 1):
+            by_machines = await past.files_at(step, await past.machines_at(step))
+            assert (await past.files_by_rows(step)).commit == by_machines.commit, step
+            found.add(by_machines.tree)
+    assert len(found) == 3
+
+
 async def test_a_look_at_a_late_step_decodes_what_is_near_it(place: Place) -> None:
     """With a checkpoint close by, nothing before it is read; neither by show nor by diff."""
     run, settings = await place.run()

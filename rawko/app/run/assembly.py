@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,8 +63,13 @@ def assemble(
     """
     try:
         own, key = templates_of(settings), prompt_key(settings.state_dir, run)
-        loop_prompts = Prompts.load("agent_loop", agent_loop_actors.PLACEHOLDERS, override=own, key=key)
-        arbiter_prompts = Prompts.load("orchestrator", ORCHESTRATOR_PROMPTS, override=own, key=key)
+        is_still = isinstance(parts.provider, StillProvider)
+
+        def prompts(machine: str, placeholders: Mapping[str, frozenset[str]]) -> Prompts:
+            return Prompts.load(machine, placeholders, override=own, key=key, is_lazy=is_still)
+
+        loop_prompts = prompts("agent_loop", agent_loop_actors.PLACEHOLDERS)
+        arbiter_prompts = prompts("orchestrator", ORCHESTRATOR_PROMPTS)
     except PromptError as error:
         raise ConfigError(str(error)) from error
     model = model_of(settings)

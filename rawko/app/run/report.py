@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from rawko.interpreter.data.values import thaw
-from rawko.runtime.actor import Actor
 from rawko.vocabulary.usage import Usage
+
+if TYPE_CHECKING:
+    from rawko.runtime.actor import Actor
 
 Outcome = Literal["success", "failure", "limit", "cancelled", "needs_person", "interrupted"]
 EXIT_CODES: Final[Mapping[str, int]] = {

@@ -1,7 +1,7 @@
 """A recorded run, opened to be looked at: its rows, its machines as of any step, its files as of any step.
 
-Nothing here changes anything, and a run at work may be looked at. Going back is `rewinding`'s, going elsewhere is
-`forking`'s and `branching`'s.
+Nothing here changes anything, and a run at work may be looked at. Going back is `rewind`'s, going elsewhere is `fork`'s
+and `branch`'s. Machines load where they are asked for: who wants files alone pays for rows and snapshots alone.
 """
 
 from __future__ import annotations
@@ -11,23 +11,25 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from rawko.app.records.journal import open_journal
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.recovery.consistency import Fit
 from rawko.app.recovery.reading import check_store, find
-from rawko.app.run.assembly import Prepared
 from rawko.app.run.external_edits import CAPTURE
-from rawko.app.run.run import Run
 from rawko.config import ConfigError, Settings
 from rawko.runtime.errors import JournalError
 from rawko.runtime.journal import Journal, StepRecord
 from rawko.runtime.ports import WorkspaceError
-from rawko.runtime.replay.replay import MachineMaker, ReplayError, ReplayTree
 from rawko.runtime.replay.rewind_records import jump_of
 from rawko.vocabulary.snapshot import Snapshot
 from rawko.workspace.repository.archive import MIN_PREFIX, Archive
+
+if TYPE_CHECKING:
+    from rawko.app.run.assembly import Prepared
+    from rawko.app.run.run import Run
+    from rawko.runtime.replay.replay import MachineMaker, ReplayTree
 
 Result = TypeVar("Result")
 
@@ -156,6 +158,8 @@ class Past:
 
     def fresh(self, make: MachineMaker | None = None, *, is_exact: bool = False) -> ReplayTree:
         """The run's machines before the first step."""
+        from rawko.runtime.replay.replay import ReplayTree
+
         chart, bindings, given = self.machine
         options: dict[str, Any] = {} if make is None else {"make": make}
         return ReplayTree(self.record.run, chart, bindings, given, is_exact=is_exact, **options)
@@ -166,6 +170,8 @@ class Past:
         Raises:
             ConfigError: The chart or its functions have changed since, or the journal cannot be read.
         """
+        from rawko.runtime.replay.replay import ReplayError
+
         tree = self.fresh(make)
         if step:
             try:
@@ -195,11 +201,13 @@ class Past:
         }
         return await self._files(await self._coming_snapshot(step, waited), tree.notes)
 
-    async def _files_by_rows(self, step: int) -> Snapshot:
-        """As `files_at`, from the rows alone: for charts that have changed since."""
-        row = await self.row(step)
-        starts = [effect for effect in row.effects if effect["type"] == "start" and effect["src"] == CAPTURE]
-        coming = await self._coming_snapshot(step, {(row.actor, f"done.invoke.{start['id']}") for start in starts})
+    async def files_by_rows(self, step: int) -> Snapshot:
+        """As `files_at`, from the rows alone: no machine is needed, nor a chart that has not changed since.
+
+        Raises:
+            ConfigError: The snapshot is not in the store.
+        """
+        coming = await self._coming_snapshot(step, await self._captures_at_work(step))
         notes, until = None, step
         while notes is None and until > 0:
             found = await self._rows(max(until - PAGE, 0), until)
@@ -215,6 +223,24 @@ class Past:
         if first is None:
             raise ConfigError(f"run {self.record.run!r} has no snapshots: its workspace was never captured")
         return first
+
+    async def _captures_at_work(self, step: int) -> set[tuple[str, str]]:
+        """Captures that were started before a step and not ended by then: actor, and the event that ends each."""
+        waited: set[tuple[str, str]] = set()
+        async for row in self.rows(max(step - LOOK_AHEAD, 0), step):
+            if jump_of(row) is not None:
+                waited.clear()
+            if row.event is not None:
+                name = str(row.event["name"]).replace("error.invoke.", "done.invoke.", 1)
+                waited.discard((row.actor, name))
+            for effect in row.effects:
+                if effect["type"] == "start" and effect["src"] == CAPTURE:
+                    waited.add((row.actor, f"done.invoke.{effect['id']}"))
+                elif effect["type"] == "stop":
+                    ended = f"{row.actor}/{effect['id']}"
+                    waited.discard((row.actor, f"done.invoke.{effect['id']}"))
+                    waited = {one for one in waited if one[0] != ended and not one[0].startswith(f"{ended}/")}
+        return waited
 
     async def _coming_snapshot(self, step: int, waited: Collection[tuple[str, str]]) -> str | None:
         """The snapshot that was being captured at a step: the tool is done, its files are what that one holds.
@@ -258,12 +284,7 @@ class Past:
         """
         if place is not None and Address(self.record.run, place).is_snapshot:
             return self.snapshot(place)
-        step = self.step(place)
-        try:
-            tree = await self.machines_at(step)
-        except ConfigError:  # files need no machine
-            return await self._files_by_rows(step)
-        return await self.files_at(step, tree)
+        return await self.files_by_rows(self.step(place))
 
     def check_whole(self, snapshot: Snapshot) -> None:
         """Make sure that everything of a snapshot is in the store.
@@ -296,6 +317,8 @@ def check_workspace(record: RunRecord) -> None:
 
 def run_of(record: RunRecord, settings: Settings | None = None) -> Run:
     """The recorded run, ready to go on, with its own settings or others."""
+    from rawko.app.run.run import Run
+
     return Run(
         settings or record.settings,
         record.task,

@@ -142,7 +142,7 @@ async def _intent(past: Past, place: str | None, *, files_only: bool) -> Intent:
     step = past.step(place)
     tree = await past.machines_at(step)
     files = await past.files_at(step, tree)
-    latest = tree if step == came_from else await past.machines_at(came_from)
+    latest = (await read_recorded(past.journal, past.record.run)).notes
     _keep_report(past.record, came_from)
     return Intent(
         "rewind",
@@ -150,7 +150,7 @@ async def _intent(past: Past, place: str | None, *, files_only: bool) -> Intent:
         came_from,
         files,
         moved_in_time(tree.root.snapshot(), now),
-        notes_after(tree.notes, latest.notes),
+        notes_after(tree.notes, latest),
         _report(past.record, tree, step),
         now,
     )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sys
-import textwrap
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, TextIO
@@ -13,15 +11,12 @@ from rawko.app.records.overview import Overview
 from rawko.app.time_travel.conversation import text_of
 from rawko.app.time_travel.explain import ContextChange, Ended, Explanation
 from rawko.cli.output import Painter, visible, visible_line
-from rawko.interpreter.data.values import Record, Vector, thaw
+from rawko.cli.runs.lines import file_line, short
 from rawko.interpreter.running.choices import Candidate, Choice
-from rawko.vocabulary.snapshot import FileChange
 from rawko.vocabulary.usage import Usage
 
-_VALUE_CHARS = 160
 _TEXT_LINES = 30
 _REASONS = {"guard": "no", "not asked": "not asked", "preempted": "preempted", "error": "error"}
-_SIGNS = {"added": "A", "modified": "M", "deleted": "D"}
 
 
 def print_explanation(told: Explanation, stream: TextIO) -> None:
@@ -169,12 +164,6 @@ def _files(told: Explanation) -> Iterator[str]:
     yield from map(file_line, told.changes)
 
 
-def file_line(change: FileChange) -> str:
-    """A changed path with the lines that came and went."""
-    lines = "binary" if change.is_binary else f"+{change.added_lines} -{change.removed_lines}"
-    return f"{_SIGNS[change.kind]} {change.path}  {lines}"
-
-
 def _mapping(data: Mapping[str, Any]) -> Iterator[str]:
     for name, value in data.items():
         if isinstance(value, str) and "\n" in value:
@@ -189,12 +178,6 @@ def _lines(text: str) -> Iterator[str]:
     yield from lines[:_TEXT_LINES]
     if len(lines) > _TEXT_LINES:
         yield f"… {len(lines) - _TEXT_LINES} more lines"
-
-
-def short(value: Any, chars: int = _VALUE_CHARS) -> str:
-    """A value as JSON in one line, cut."""
-    text = json.dumps(thaw(value) if isinstance(value, Record | Vector) else value, ensure_ascii=False, default=str)
-    return textwrap.shorten(text, chars, placeholder="…") if len(text) > chars else text
 
 
 def _usage(usage: Usage) -> str:

@@ -1,4 +1,7 @@
-"""`diff`, `rewind`, `fork`, `branch`, `replay` and `resume --dry-run`: between the steps of recorded runs."""
+"""`diff`, `rewind`, `fork`, `branch`, `replay` and `resume --dry-run`: between the steps of recorded runs.
+
+Each command loads what it needs when it runs: that is most of what a quick one costs.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +9,27 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from rawko.app.run.resume import ResumePlan, plan_resume
-from rawko.app.time_travel.branch import Branched, branch
-from rawko.app.time_travel.compare import PARTS, Difference, FieldChange, compare
-from rawko.app.time_travel.conversation import Said, text_of
-from rawko.app.time_travel.fork import Changes, Forked, fork
 from rawko.app.time_travel.recorded_run import LAST, Address
-from rawko.app.time_travel.replay import Verified, verify
-from rawko.app.time_travel.rewind import REWOUND, Rewound, rewind
 from rawko.cli.interrupts import KILLED, tidying
 from rawko.cli.output import Painter, complain, exact_line, nobody_reads, visible, visible_json, visible_line
+from rawko.cli.runs.lines import file_line, short
 from rawko.cli.runs.notices import tell_finished, tell_lost
-from rawko.cli.runs.show import file_line, short
 from rawko.cli.settings import settings_here
 from rawko.cli.summary import diff_style
 from rawko.cli.trust.question import judge as person
 from rawko.config import ConfigError, Settings
 from rawko.trust.project import Judge, never
+
+if TYPE_CHECKING:
+    from rawko.app.run.resume import ResumePlan
+    from rawko.app.time_travel.branch import Branched
+    from rawko.app.time_travel.compare import Difference, FieldChange
+    from rawko.app.time_travel.conversation import Said
+    from rawko.app.time_travel.fork import Forked
+    from rawko.app.time_travel.replay import Verified
+    from rawko.app.time_travel.rewind import Rewound
 
 DIFFERENT = 1
 
@@ -78,6 +83,8 @@ def diff_command(
 ) -> int:
     """What lies between two steps."""
 
+    from rawko.app.time_travel.compare import PARTS, compare
+
     async def do(current: Settings) -> Difference:
         before, after = _sides(run, places)
         for name in dict.fromkeys((before.run, after.run)):
@@ -125,6 +132,8 @@ def _print_difference(told: Difference) -> None:
 
 
 def _said_lines(said: Said, sign: str) -> Iterator[str]:
+    from rawko.app.time_travel.conversation import text_of
+
     role = said.message.get("role")
     who = f"{said.agent} " if said.agent else ""
     lines = text_of(said.message).split("\n")
@@ -164,6 +173,8 @@ def _field_lines(change: FieldChange) -> Iterator[str]:
 def rewind_command(address: str, *, files_only: bool, as_json: bool, is_trusted: bool = False) -> int:
     """Set a run back."""
 
+    from rawko.app.time_travel.rewind import rewind
+
     async def do(current: Settings) -> Rewound:
         place = Address.parse(address)
         if place.place is None:
@@ -176,6 +187,8 @@ def rewind_command(address: str, *, files_only: bool, as_json: bool, is_trusted:
 
 
 def _print_rewound(told: Rewound) -> None:
+    from rawko.app.time_travel.rewind import REWOUND
+
     paint = Painter(sys.stdout)
     where = f"to step {told.step}" if told.step else "to a snapshot"
     what = f"run {told.run} is back {where}" if told.state else f"the files of run {told.run} are back {where}"
@@ -206,6 +219,8 @@ def fork_command(
 ) -> int:
     """Make a run of its own."""
 
+    from rawko.app.time_travel.fork import Changes, fork
+
     async def do(current: Settings) -> Forked:
         place = Address.parse(address)
         await tell_finished(place.run, current)
@@ -227,6 +242,8 @@ def branch_command(
 ) -> int:
     """Write a branch."""
 
+    from rawko.app.time_travel.branch import branch
+
     async def do(current: Settings) -> Branched:
         place = Address.parse(address)
         await tell_finished(place.run, current)
@@ -247,6 +264,8 @@ def _print_branched(told: Branched) -> None:
 
 def replay_command(address: str, *, as_json: bool, is_trusted: bool = False) -> int:
     """Verify a recorded run; exit 1 where it does not come out as recorded."""
+
+    from rawko.app.time_travel.replay import Verified, verify
 
     async def do(current: Settings) -> Verified:
         place = Address.parse(address)
@@ -273,6 +292,8 @@ def _print_verified(told: Verified) -> None:
 
 def dry_run_command(run: str, workspace: Path | None, *, as_json: bool, is_trusted: bool = False) -> int:
     """Say what a resume would do; exit 2 where it would be refused."""
+
+    from rawko.app.run.resume import ResumePlan, plan_resume
 
     async def do(current: Settings) -> ResumePlan:
         return await plan_resume(run, current, workspace=workspace)
