@@ -9,16 +9,13 @@ import signal
 import sys
 from pathlib import Path
 
+from rawko.cli.exit_codes import CANNOT_WRITE, MISSING_EXTRA, READER_GONE
 from rawko.extras import MissingExtra
 from rawko.processes.keys import protect
 from rawko.tools.commands.environment import is_public
 
-CANNOT_WRITE = 1
-MISSING_EXTRA = 2
 _COLLECTED_FROM = 50_000
 """Objects made until the garbage collector looks: at its default of 700 it takes a tenth of a short command."""
-READER_GONE = 141
-"""What a shell reports of a program that SIGPIPE ended: 128 + 13."""
 
 
 def main() -> None:

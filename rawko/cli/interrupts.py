@@ -10,8 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-KILLED = 130
-"""The exit code of whatever a person has ended."""
+from rawko.cli.exit_codes import KILLED
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
-from rawko.cli import READER_GONE
+from rawko.cli.exit_codes import BAD_INPUT, READER_GONE
 from rawko.vocabulary.visible import exact, exact_line, visible, visible_json, visible_line
 
 __all__ = [
@@ -27,8 +27,6 @@ __all__ = [
 ]
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
-
-BAD_INPUT = 2
 
 
 def complain(message: str) -> int:

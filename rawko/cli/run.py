@@ -16,7 +16,8 @@ from rawko.app.repeating import differences
 from rawko.app.run.follow_up import check_followed
 from rawko.app.run.headless import Headless
 from rawko.app.time_travel.recorded_run import run_of
-from rawko.cli.interrupts import KILLED, Interrupts
+from rawko.cli.exit_codes import KILLED
+from rawko.cli.interrupts import Interrupts
 from rawko.cli.live import LiveOutput
 from rawko.cli.logs import RunLog
 from rawko.cli.options.running import RunOptions

@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from rawko.app.records.journal import open_journal
 from rawko.app.records.outcomes import is_open
 from rawko.app.records.record import RunRecord, read_record
+from rawko.app.run.assembly import Prepared
 from rawko.app.run.parts import templates_of
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.data.values import freeze
@@ -26,13 +27,21 @@ from rawko.runtime.replay.replay import ReplayError, replay
 from rawko.vocabulary.snapshot import ChangedFiles, FileChange, Snapshot
 from rawko.workspace.repository.archive import Archive
 
-if TYPE_CHECKING:
-    from rawko.app.run.run import Run
-
 EVENT: Final = "FOLLOW_UP"
 MAX_TOLD_CHANGES: Final = 50
 """Paths that an agent is told by name."""
 MAX_PATH_CHARS: Final = 200
+
+
+class RecordedRun(Protocol):
+    """A run whose machines can be read from its journal: `Run`, of which nothing else is needed for that."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def settings(self) -> Settings: ...
+    def machine(self) -> Prepared:
+        """Chart, bindings and input of its machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +171,7 @@ def _cut(path: str) -> str:
     return path if len(path) <= MAX_PATH_CHARS else f"{path[:MAX_PATH_CHARS]}..."
 
 
-async def legacy_of(followed: Run, record: RunRecord) -> Legacy:
+async def legacy_of(followed: RecordedRun, record: RunRecord) -> Legacy:
     """What a run leaves behind, from its journal.
 
     Raises:
@@ -190,7 +199,7 @@ def legacy_at(record: RunRecord, snapshot: Mapping[str, Any], at_work: Mapping[s
     return replace(_of_agent(record, at_work), agent=str(at_work.get("agent") or ""), history=found.history)
 
 
-async def last_snapshot(run: Run) -> dict[str, Any] | None:
+async def last_snapshot(run: RecordedRun) -> dict[str, Any] | None:
     """The tree of machines as a run's journal knows it last; None where nothing was committed. Nothing is started.
 
     Raises:

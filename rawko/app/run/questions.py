@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rawko.app.records.journal import nothing_left
 from rawko.app.records.record import has_report
-from rawko.app.run.follow_up import last_snapshot
-
-if TYPE_CHECKING:
-    from rawko.app.run.run import Run
+from rawko.app.run.follow_up import RecordedRun, last_snapshot
 
 WAITING = "waiting"
 OUT_OF_BUDGET = "out_of_budget"
@@ -27,7 +24,7 @@ class Asked:
     agent: str
 
 
-async def open_question(run: Run) -> Asked | None:
+async def open_question(run: RecordedRun) -> Asked | None:
     """The question that a run waits with; None where it does not wait. A crash while it waited changes nothing.
 
     Raises:

@@ -18,7 +18,8 @@ from rawko.app.exploration.page import gone_on, happening, page_of
 from rawko.app.exploration.record import ExplorationPlan, ExplorationRecord, explorations_folder, read_plan
 from rawko.app.exploration.report import ExplorationReport
 from rawko.app.records.record import is_name
-from rawko.cli.interrupts import KILLED, Interrupts
+from rawko.cli.exit_codes import KILLED
+from rawko.cli.interrupts import Interrupts
 from rawko.cli.logs import RunLog
 from rawko.cli.options.exploring import ExploreOptions
 from rawko.cli.output import Painter, complain, exact_line, nobody_reads, silence, visible, visible_json, visible_line

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from rawko.app.time_travel.recorded_run import LAST, Address
-from rawko.cli.interrupts import KILLED, tidying
+from rawko.cli.exit_codes import KILLED
+from rawko.cli.interrupts import tidying
 from rawko.cli.output import Painter, complain, exact_line, nobody_reads, visible, visible_json, visible_line
 from rawko.cli.runs.lines import file_line, short
 from rawko.cli.runs.notices import tell_finished, tell_lost
