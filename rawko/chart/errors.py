@@ -17,6 +17,7 @@ from heapq import nsmallest
 from typing import Literal
 
 from rawko.chart.definition import Position
+from rawko.cutting import cut
 
 Severity = Literal["error", "warning"]
 
@@ -75,8 +76,7 @@ class ChartDefinitionError(ChartError):
 def shown(value: object) -> str:
     """A value for a message: its repr, cut, never longer than a line."""
     text = value[: MAX_SHOWN * 2] if isinstance(value, str) else value
-    quoted = repr(text)
-    return quoted if len(quoted) <= MAX_SHOWN else quoted[: MAX_SHOWN - 3] + "..."
+    return cut(repr(text), MAX_SHOWN)
 
 
 def a(noun: str) -> str:
@@ -98,9 +98,9 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     candidates are compared, by their beginnings.
     """
     candidates = nsmallest(MAX_COMPARED, names, key=lambda candidate: _unlikeness(name, candidate))
-    cut = {candidate[:MAX_BEGINNING].lower(): candidate for candidate in reversed(candidates)}
-    near = get_close_matches(name[:MAX_BEGINNING].lower(), cut, n=1, cutoff=0.55)
-    return cut[near[0]] if near else None
+    begins = {candidate[:MAX_BEGINNING].lower(): candidate for candidate in reversed(candidates)}
+    near = get_close_matches(name[:MAX_BEGINNING].lower(), begins, n=1, cutoff=0.55)
+    return begins[near[0]] if near else None
 
 
 def _unlikeness(name: str, candidate: str) -> tuple[bool, int]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
 from rawko.cli.output import Painter, exact_line, visible_line
+from rawko.cutting import cut
 from rawko.runtime.inspection import InspectionEvent
 from rawko.vocabulary.usage import Usage
 from rawko.vocabulary.visible import VisibleStream
@@ -92,7 +93,7 @@ class LiveOutput:
         self._stream.flush()
         text = self._without_repetition(_in_a_row(message))
         style = "red" if level in ("error", "critical") else "yellow"
-        print("  " + Painter(sys.stderr)(_cut(text, 2 * _WIDTH), style), file=sys.stderr, flush=True)
+        print("  " + Painter(sys.stderr)(cut(text, 2 * _WIDTH, "…"), style), file=sys.stderr, flush=True)
 
     def _without_repetition(self, message: str) -> str:
         """The message, whose reason is left out where the last one gave it."""
@@ -180,7 +181,7 @@ class LiveOutput:
         given = call["input"]
         shown = next((str(given[key]) for key in _SHOWN_INPUTS if given.get(key)), "")
         text = shown or (json.dumps(given, ensure_ascii=False) if given else "")
-        text = _cut(exact_line(_words(text)), _WIDTH)
+        text = cut(exact_line(_words(text)), _WIDTH, "…")
         self._line(f"  {self._paint('▸', 'blue')} {exact_line(call['name'])} {self._paint(text, 'dim')}")
 
     def _tool_result(self, output: Mapping[str, Any]) -> None:
@@ -215,7 +216,7 @@ def _gist(output: Mapping[str, Any]) -> str:
 
 
 def _short(text: str) -> str:
-    return _cut(_in_a_row(text), _WIDTH)
+    return cut(_in_a_row(text), _WIDTH, "…")
 
 
 def _in_a_row(text: str) -> str:
@@ -229,10 +230,6 @@ def _words(text: str) -> str:
 
 def _moved_in(text: str) -> str:
     return text.replace("\n", "\n    ")
-
-
-def _cut(line: str, width: int) -> str:
-    return line if len(line) <= width else line[: width - 1] + "…"
 
 
 _HANDLERS: Mapping[str, Callable[[LiveOutput, InspectionEvent], None]] = {

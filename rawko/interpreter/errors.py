@@ -23,6 +23,7 @@ from typing import Any
 from sismic.exceptions import ContractError, InvariantError, PostconditionError, PreconditionError
 
 from rawko.chart.definition import Position
+from rawko.cutting import cut, cut_middle
 
 MAX_SHOWN = 12
 """Entries of a list that a message shows."""
@@ -34,7 +35,7 @@ def shown(value: object, limit: int = 80) -> str:
         text = "..." if value is ... else repr(value)
     except Exception as error:  # noqa: BLE001 - whatever a foreign repr raises, the error at hand is the one to tell
         text = f"<{type(value).__name__} without repr: {type(error).__name__}>"
-    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+    return cut(text, limit)
 
 
 class InterpreterError(Exception):
@@ -55,7 +56,7 @@ class NotJsonError(InterpreterError):
 
     def __init__(self, where: str, found: object, accepted: str) -> None:
         kind = "" if found is ... else f" ({type(found).__name__})"
-        place = where if len(where) <= 160 else f"{where[:80]}…{where[-79:]}"
+        place = cut_middle(where, 160, "…")
         super().__init__(f"{place}: {shown(found)}{kind} is not JSON; accepted: {accepted}")
         self.where = where
         self.found = found

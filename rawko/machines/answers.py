@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from rawko.cutting import cut
+
 QUOTED_CHARS: Final = 120
 _FENCE: Final = re.compile(r"^[ \t]*```[ \t]*(?:json)?[ \t]*\n(?P<body>.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
 
@@ -40,7 +42,7 @@ def json_object(text: str, *, keys: str) -> Mapping[str, Any]:
 
 def quoted(text: str) -> str:
     """A text as messages show it, cut where it is long."""
-    return repr(text if len(text) <= QUOTED_CHARS else text[:QUOTED_CHARS] + "...")
+    return repr(cut(text, QUOTED_CHARS, is_beyond=True))
 
 
 def _unfenced(text: str) -> str:

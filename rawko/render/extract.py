@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from rawko.chart.definition import Chart, State, Transition
+from rawko.cutting import cut_line
 from rawko.render.graph import Arrow, ArrowKind, Box, BoxKind, Diagram, Entry
 from rawko.render.view import View, make_view
-from rawko.render.words import actions_text, cut, delay_text, event_text, guard_text, short_actions, timers_by_event
+from rawko.render.words import actions_text, delay_text, event_text, guard_text, short_actions, timers_by_event
 
 TITLE_CHARS = 48
 EVENT_CHARS = 60
@@ -92,7 +93,7 @@ class _Extraction:
             state=state.name,
             kind=self._kind(state),
             parent=None if parent is None else self._parent_of(parent),
-            title=cut(state.name, TITLE_CHARS),
+            title=cut_line(state.name, TITLE_CHARS),
             rows=(*self._notes(state), *self.rows.get(state.name, ())),
             hidden=self.view.hidden_inside(state.name),
             is_region=parent is not None and self.chart[parent].kind == "parallel" and not state.is_history,
@@ -116,10 +117,10 @@ class _Extraction:
             if actions:
                 yield Entry(word, actions=short_actions(actions), tooltip=f"{word} / {actions_text(actions)}")
         for invoke in state.invoke:
-            yield Entry(f"invoke {cut(invoke.id, EVENT_CHARS)}", tooltip=f"invoke {invoke.id}: {invoke.src}")
+            yield Entry(f"invoke {cut_line(invoke.id, EVENT_CHARS)}", tooltip=f"invoke {invoke.id}: {invoke.src}")
         for timer in state.after:
             text = f"after {delay_text(timer.delay)}"
-            yield Entry(cut(text, EVENT_CHARS), tooltip=text)
+            yield Entry(cut_line(text, EVENT_CHARS), tooltip=text)
 
     # ------------------------------------------------------------ transitions
 
@@ -168,7 +169,7 @@ class _Extraction:
         if not (event or guard):
             event = "always"
         return Entry(
-            event=cut(event, EVENT_CHARS),
+            event=cut_line(event, EVENT_CHARS),
             guard=guard,
             actions=actions,
             transition=transition.index,

@@ -23,6 +23,7 @@ from rawko.chart.definition import (
     SendAction,
 )
 from rawko.chart.expressions import format_call, format_guard
+from rawko.cutting import cut_line
 
 ACTIONS_CHARS = 36
 """Longest list of actions that is written out; what is longer is cut to a count: `record, count +2`."""
@@ -93,10 +94,4 @@ def short_actions(actions: Sequence[Action]) -> str:
             break
         shown.append(text)
     rest = len(texts) - len(shown)
-    return cut(", ".join(shown), ACTIONS_CHARS + 8) + (f" +{rest}" if rest else "")
-
-
-def cut(text: str, chars: int) -> str:
-    """One line of at most so many characters; what was cut off is shown by an ellipsis."""
-    line = " ".join(text.split())
-    return line if len(line) <= chars else line[: chars - 1].rstrip() + "…"
+    return cut_line(", ".join(shown), ACTIONS_CHARS + 8) + (f" +{rest}" if rest else "")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from rawko.cutting import cut
 from rawko.interpreter.data.values import Vector
 from rawko.testing.errors import ContractMistake
 
@@ -112,4 +113,4 @@ def shown(value: Any) -> str:
     from rawko.interpreter.data.values import thaw
 
     text = json.dumps(thaw(value), ensure_ascii=False, default=repr)
-    return text if len(text) <= 300 else text[:297] + "..."
+    return cut(text, 300)

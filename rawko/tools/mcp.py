@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
+from rawko.cutting import cut
 from rawko.processes.launching import supervised
 from rawko.processes.private import append_private, make_private
 from rawko.runtime.ports import ToolOutcome, ToolSpec
@@ -192,8 +193,8 @@ class McpTool(Tool):
             said = f"{self.spec.name}: {failure.message}"
             return ToolOutcome(said, is_error=True, touched=None, details={"code": failure.code})
         text = "\n".join(_texts(result)) or "(no output)"
-        if len(text) > MAX_CONTENT_CHARS:
-            text = f"{text[:MAX_CONTENT_CHARS]}\n[cut after {MAX_CONTENT_CHARS} characters of {len(text)}]"
+        told = f"\n[cut after {MAX_CONTENT_CHARS} characters of {len(text)}]"
+        text = cut(text, MAX_CONTENT_CHARS, told, is_beyond=True)
         return ToolOutcome(text, is_error=bool(getattr(result, "is_error", False)), touched=None)
 
     async def aclose(self) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from rawko.cutting import cut
+
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
@@ -64,8 +66,7 @@ def _unknown(error: ValidationError, name: str, known: list[str]) -> str:
 
 
 def _value(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=repr)
-    short = text if len(text) <= _MAX_VALUE_CHARS else text[:_MAX_VALUE_CHARS] + "…"
+    short = cut(json.dumps(value, ensure_ascii=False, default=repr), _MAX_VALUE_CHARS, "…", is_beyond=True)
     return "null" if value is None else f"{short} ({_TYPES.get(type(value), type(value).__name__)})"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from rawko.cutting import cut
 from rawko.vocabulary.visible import visible_json, visible_line
 
 MAX_LINE_CHARS = 2000
@@ -41,9 +42,7 @@ def shown_name(name: str) -> str:
 
 def cut_line(line: str, limit: int = MAX_LINE_CHARS) -> str:
     """The line, or its beginning and how much is missing."""
-    if len(line) <= limit:
-        return line
-    return f"{line[:limit]} [… {len(line) - limit} more characters]"
+    return cut(line, limit, " [… {more} more characters]", is_beyond=True)
 
 
 def size(count: int) -> str:

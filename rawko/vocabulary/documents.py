@@ -25,6 +25,7 @@ from rawko.chart.yaml_nodes import (
     decode,
     scalar_value,
 )
+from rawko.cutting import cut
 
 M = TypeVar("M", bound=BaseModel)
 MAX_SHOWN = 60
@@ -217,8 +218,7 @@ def _where(item: Mapping[str, Any]) -> str:
 
 
 def _show(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= MAX_SHOWN else f"{shown[: MAX_SHOWN - 3]}..."
+    return cut(repr(value), MAX_SHOWN)
 
 
 def _missing(item: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rawko.cutting import cut_line
 from rawko.runtime.journal import StepRecord
 from rawko.runtime.replay.rewind_records import jump_of
 
@@ -56,8 +57,7 @@ def decision_of(record: StepRecord) -> str:
 
 
 def _short(text: object) -> str:
-    line = " ".join(str(text).split())
-    return line if len(line) <= SHORT_CHARS else line[: SHORT_CHARS - 1] + "…"
+    return cut_line(str(text), SHORT_CHARS)
 
 
 _JUMPS = {

@@ -16,6 +16,7 @@ from rawko.app.records.record import RunRecord, read_record
 from rawko.app.run.assembly import Prepared
 from rawko.app.run.parts import templates_of
 from rawko.config import ConfigError, Settings
+from rawko.cutting import cut
 from rawko.interpreter.data.values import freeze
 from rawko.machines.agent_loop.actors import PLACEHOLDERS
 from rawko.machines.agent_loop.context import View
@@ -161,14 +162,10 @@ def _told(changes: Sequence[FileChange]) -> ChangedFiles:
     named = changes[:MAX_TOLD_CHANGES]
 
     def of(kind: str) -> tuple[str, ...]:
-        return tuple(_cut(change.path) for change in named if change.kind == kind)
+        return tuple(cut(change.path, MAX_PATH_CHARS, is_beyond=True) for change in named if change.kind == kind)
 
     more = len(changes) - len(named)
     return ChangedFiles(added=of("added"), modified=of("modified"), deleted=of("deleted"), more=more)
-
-
-def _cut(path: str) -> str:
-    return path if len(path) <= MAX_PATH_CHARS else f"{path[:MAX_PATH_CHARS]}..."
 
 
 async def legacy_of(followed: RecordedRun, record: RunRecord) -> Legacy:

@@ -21,6 +21,7 @@ from rawko.app.time_travel.recorded_run import Address, Past, open_past
 from rawko.app.time_travel.unfinished import finish_rewind
 from rawko.app.time_travel.user_git import GitError, Repository, own_programs, repository_around
 from rawko.config import ConfigError, Settings, project_of
+from rawko.cutting import cut_line
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import Snapshot
 from rawko.workspace.capture.mirror import File
@@ -139,8 +140,7 @@ def _base(repository: Repository, record: RunRecord) -> str | None:
 
 
 def _message(record: RunRecord, where: str) -> str:
-    first = " ".join((record.task.strip().splitlines() or [""])[0].split())
-    subject = first if len(first) <= _SUBJECT_CHARS else first[: _SUBJECT_CHARS - 1].rstrip() + "…"
+    subject = cut_line((record.task.strip().splitlines() or [""])[0], _SUBJECT_CHARS)
     body = f"\n{record.task.strip()}\n" if subject != record.task.strip() else ""
     return f"{subject}\n{body}\nRawko-Run: {where}\n"
 

@@ -13,6 +13,7 @@ from rawko.app.exploration.record import Attempt
 from rawko.app.time_travel.recorded_run import LAST, Address
 from rawko.cli.output import Painter, exact_line, visible, visible_json, visible_line
 from rawko.config import ConfigError, Settings
+from rawko.cutting import cut
 from rawko.machines.node_engine.explore import trail as told
 from rawko.vocabulary.usage import Usage
 
@@ -33,7 +34,7 @@ def _command(one: Listed) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _COMMAND_CHARS else text[: _COMMAND_CHARS - 1] + "…"
+    return cut(text, _COMMAND_CHARS, "…")
 
 
 def _time(at_ms: int | None, how: str = "%H:%M:%S") -> str:

@@ -21,6 +21,7 @@ from rawko.cli.output import Painter, complain, nobody_reads, visible_json, visi
 from rawko.cli.runs.notices import tell_finished, tell_lost
 from rawko.cli.settings import settings_here
 from rawko.config import ConfigError, Settings
+from rawko.cutting import cut
 from rawko.runtime.journal import StepRecord
 from rawko.runtime.replay.rewind_records import jump_of
 
@@ -154,8 +155,7 @@ def row_line(step: StepRecord, is_left: bool) -> str:
 
 
 def _short(task: str) -> str:
-    line = visible_line(" ".join(task.split()))
-    return line if len(line) <= _TASK_CHARS else line[: _TASK_CHARS - 1] + "…"
+    return cut(visible_line(" ".join(task.split())), _TASK_CHARS, "…")
 
 
 # ---------------------------------------------------------------- show

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from rawko.cutting import cut
 from rawko.interpreter.data.values import thaw
 from rawko.machines.agent_loop.context import AgentLoopContext
 from rawko.vocabulary.errors import Category, ErrorContext, ErrorDetails, ProviderCode
@@ -34,8 +35,7 @@ def iso(at_ms: float) -> str:
 def describe_call(call: Mapping[str, Any] | Any) -> str:
     """A tool call in one short line: name and input."""
     shown = json.dumps(thaw(call["input"]), ensure_ascii=False)
-    text = f"{call['name']} {shown}"
-    return text if len(text) <= ATTEMPT_CHARS else text[: ATTEMPT_CHARS - 3] + "..."
+    return cut(f"{call['name']} {shown}", ATTEMPT_CHARS)
 
 
 def whole_call(call: Mapping[str, Any] | Any) -> str:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from rawko.chart.definition import Chart, State, Transition
+from rawko.cutting import cut
 from rawko.render.placing.layout import Direction
 from rawko.render.view import View, make_view
 from rawko.render.words import actions_text, event_text, guard_text, timers_by_event
@@ -59,13 +60,12 @@ def to_mermaid(
 
 def escaped(text: str) -> str:
     """Text for a label: one line, cut, with everything but letters, digits and a few marks as entities."""
-    line = _in_a_line(text)
-    cut = line if len(line) <= MAX_LABEL else line[: MAX_LABEL - 1] + "…"
+    label = cut(_in_a_line(text), MAX_LABEL, "…")
     # Mermaid's lexer takes `direction LR` for a statement wherever in a line it stands: break the word.
-    words = {found.start() for found in _DIRECTION.finditer(cut)}
+    words = {found.start() for found in _DIRECTION.finditer(label)}
     return "".join(
         each if (each.isalnum() or each in _PLAIN) and place not in words else f"#{ord(each)};"
-        for place, each in enumerate(cut)
+        for place, each in enumerate(label)
     )
 
 

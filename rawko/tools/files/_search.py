@@ -2,7 +2,7 @@
 
 Runs as a script of its own (`python -I .../_search.py FOLDER_OF_RAWKO`), so that a regular expression that never ends
 can be killed.
-Standard library and `rawko.patterns` only: it must start in a few milliseconds.
+Standard library, `rawko.cutting` and `rawko.patterns` only: it must start in a few milliseconds.
 
 In: one JSON object on standard input (see `rawko.tools.files.search.Request`). Out: see
 `rawko.tools.files.search.Found`; null
@@ -25,6 +25,7 @@ if __name__ == "__main__":
     # An isolated interpreter may not find this package by itself. Last, so that nothing beside it shadows a module.
     sys.path.append(sys.argv[1])
 
+from rawko.cutting import cut
 from rawko.patterns.ignorefile import level
 
 MAX_DEPTH = 128
@@ -202,7 +203,7 @@ class Grep:
         for hit in hits:
             for number in range(max(hit - self._context, last + 1), min(hit + self._context + 1, len(lines))):
                 line = lines[number]
-                text = line if len(line) <= self._line_chars else line[: self._line_chars] + " […]"
+                text = cut(line, self._line_chars, " […]", is_beyond=True)
                 if not self._output.add([path, number + 1, number in wanted, text], len(path) + len(text) + 10):
                     return False
                 last = number

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rawko.cutting import cut_middle
 from rawko.interpreter.data.values import thaw
 from rawko.machines.agent_loop.context import View
 from rawko.machines.agent_loop.conversation import texts
@@ -137,7 +138,11 @@ def _start_of_last_turns(messages: Sequence[WireMessage], turns: int) -> int:
 
 def _entries(message: WireMessage, limit: int) -> list[dict[str, str]]:
     found = [_entry(message["role"], block) for block in message["content"]]
-    return [{"speaker": entry["speaker"], "text": _cut(entry["text"], limit)} for entry in found if entry["text"]]
+    return [
+        {"speaker": entry["speaker"], "text": cut_middle(entry["text"], limit, " ... ")}
+        for entry in found
+        if entry["text"]
+    ]
 
 
 def _entry(role: str, block: Mapping[str, Any]) -> dict[str, str]:
@@ -155,12 +160,6 @@ def _entry(role: str, block: Mapping[str, Any]) -> dict[str, str]:
 def _result_text(block: Mapping[str, Any]) -> str:
     content = block.get("content", "")
     return content if isinstance(content, str) else json.dumps(thaw(content), ensure_ascii=False)
-
-
-def _cut(text: str, limit: int) -> str:
-    if len(text) <= limit:
-        return text
-    return f"{text[: limit // 2]} ... {text[-(limit // 2) :]}"
 
 
 def _user(text: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from rawko.cutting import cut
 from rawko.machines.orchestrator.arbiter.times import iso
 from rawko.machines.orchestrator.context import ExecutionResult
 from rawko.vocabulary.agent import RecentPerformance
@@ -70,7 +71,7 @@ class ExecutionSummary(Data):
 
 def truncate(text: str, limit: int) -> str:
     """The first `limit` characters, and "..." beyond them where something was cut (C-14)."""
-    return text if len(text) <= limit else text[:limit] + CUT
+    return cut(text, limit, CUT, is_beyond=True)
 
 
 def build_execution_summary(
