@@ -149,7 +149,7 @@ class TestActor:
     def set_context(self, name: str, value: Any) -> None:
         """Change a context field behind the machine's back, through a snapshot."""
         from rawko.interpreter.data.values import thaw
-        from rawko.interpreter.running.core import model_of
+        from rawko.interpreter.stepping.machine import model_of
 
         snapshot = self.interpreter.snapshot()
         snapshot["context"][name] = thaw(model_of(self.chart, self.doubles.bindings).field(name, value))

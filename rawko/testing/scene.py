@@ -15,7 +15,7 @@ from rawko.interpreter.data.context_model import ContextModel
 from rawko.interpreter.data.steps import Receipt
 from rawko.interpreter.data.values import Vector
 from rawko.interpreter.errors import InterpreterError
-from rawko.interpreter.running.core import model_of
+from rawko.interpreter.stepping.machine import model_of
 from rawko.testing.actor import TestActor
 from rawko.testing.coverage import Coverage
 from rawko.testing.doubles import Call, Doubles

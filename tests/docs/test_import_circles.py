@@ -11,28 +11,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 STILL_ROUND: tuple[frozenset[str], ...] = (
-    frozenset(f"rawko.interpreter.{name}" for name in ("compiled.program", "compiled.tables", "data.steps")),
-    frozenset(
-        f"rawko.interpreter.{name}"
-        for name in (
-            "bounds.repetition",
-            "foreign.scxml_execution",
-            "foreign.trusted_code",
-            *(
-                f"running.{name}"
-                for name in [
-                    "core",
-                    "explain",
-                    "instrumentation",
-                    "interpreter",
-                    "macrostep",
-                    "operations",
-                    "recovery",
-                    "snapshots",
-                ]
-            ),
-        )
-    ),
     frozenset({"rawko.machines.node_engine.context", "rawko.machines.node_engine.policies"}),
     frozenset(
         f"rawko.runtime.{name}"

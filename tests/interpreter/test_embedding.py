@@ -83,7 +83,7 @@ def life(
         pace: Called before each event.
     """
     machine = Interpreter(chart, bound, input={"log": []})
-    machine._program.max_nodes = max_nodes
+    machine._machine.program.max_nodes = max_nodes
     random = Random(seed)
     seen: list[str] = []
     for _ in range(events):

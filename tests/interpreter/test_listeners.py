@@ -498,3 +498,19 @@ def test_bind_passes_sent_events_on() -> None:
     interpreter.bind(heard.append)
     interpreter.send("E")
     assert [(event.name, event.data) for event in heard] == [("TOLD", {"n": 1}), ("OUT", {"name": "x"})]
+
+
+def test_a_configuration_is_the_one_of_now_also_where_contracts_look_at_it_and_nobody_listens() -> None:
+    chart = chart_of("""
+name: r
+initial: a
+states:
+- {name: a, contract: [{before: not in_state('b')}], transitions: [{event: E, target: b}]}
+- {name: b, transitions: [{event: E, target: c}]}
+- {name: c}
+""")
+    machine = Interpreter(chart)
+    machine.start()
+    for state in "bc":
+        machine.queue("E").execute()
+        assert machine.configuration == ["r", state] == machine.snapshot()["configuration"]

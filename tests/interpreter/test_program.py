@@ -31,16 +31,16 @@ def test_interpreters_of_one_chart_and_its_bindings_share_tables() -> None:
     chart, names = chart_of(RING), bindings()
     first, second = (Interpreter(chart, names, input={"n": 0}) for _ in range(2))
     other = Interpreter(chart, bindings(), input={"n": 0})
-    assert first._program is second._program
-    assert first._program is not other._program
-    assert first._program.structure is other._program.structure
+    assert first._machine.program is second._machine.program
+    assert first._machine.program is not other._machine.program
+    assert first._machine.program.structure is other._machine.program.structure
 
 
 def test_tables_are_bounded_and_what_is_in_use_goes_on() -> None:
     chart = chart_of(RING)
     resting, running = (Interpreter(chart, bindings_, input={"n": 0}) for bindings_ in (bindings(),) * 2)
-    program = running._program
-    assert program is resting._program
+    program = running._machine.program
+    assert program is resting._machine.program
     program.max_nodes = 3
     resting.start()
     for n in range(200):
@@ -60,7 +60,7 @@ def test_charts_bindings_and_tables_go_with_their_last_user() -> None:
     interpreter = Interpreter(chart, names, input={"n": 0})
     interpreter.send("E").steps[0].transitions.clear()
     assert interpreter.statechart.root == "r"
-    program = weakref.ref(interpreter._program)
+    program = weakref.ref(interpreter._machine.program)
     alive = weakref.ref(chart), weakref.ref(names)
     del interpreter, chart, names
     gc.collect()
@@ -70,7 +70,7 @@ def test_charts_bindings_and_tables_go_with_their_last_user() -> None:
 def test_threads_share_a_chart() -> None:
     chart, names = chart_of(RING), bindings()
     machines = [Interpreter(chart, names, input={"n": 0}) for _ in range(8)]
-    machines[0]._program.max_nodes = 5
+    machines[0]._machine.program.max_nodes = 5
     errors: list[BaseException] = []
 
     def run(machine: Interpreter) -> None:
@@ -92,6 +92,10 @@ def test_threads_share_a_chart() -> None:
 def test_a_machine_at_rest_allocates_no_queues() -> None:
     interpreter = Interpreter(parse_chart("statechart: {name: c, root state: {name: r}}"))
     interpreter.start()
-    assert interpreter._internal is None
-    assert (interpreter._agenda._queue, interpreter._agenda._heap, interpreter._agenda._timers) == (None, None, None)
+    assert interpreter._machine.internal is None
+    assert (
+        interpreter._machine.agenda._queue,
+        interpreter._machine.agenda._heap,
+        interpreter._machine.agenda._timers,
+    ) == (None, None, None)
     assert interpreter._observation is None

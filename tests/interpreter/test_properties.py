@@ -235,7 +235,7 @@ def test_tables_that_are_always_dropped_change_nothing(chart: Chart, story: list
     machine = interpreter_of(chart)
     other = replace(chart)  # a program of its own
     forgetful = interpreter_of(other)
-    forgetful._program.max_nodes = 1
+    forgetful._machine.program.max_nodes = 1
     for move in (None, *story):
         assert trace(run(machine, move)) == trace(run(forgetful, move))
     assert dumped(machine) == dumped(forgetful)
@@ -245,9 +245,9 @@ def test_tables_that_are_always_dropped_change_nothing(chart: Chart, story: list
 @given(charts(), moves)
 def test_joining_plans_from_parts_changes_nothing(chart: Chart, story: list[Move]) -> None:
     joining, whole = interpreter_of(chart), interpreter_of(replace(chart))
-    joining._program.uses_parts = True
-    joining._program.max_nodes = 2
-    whole._program.uses_parts = False
+    joining._machine.program.uses_parts = True
+    joining._machine.program.max_nodes = 2
+    whole._machine.program.uses_parts = False
     for move in (None, *story):
         assert trace(run(joining, move)) == trace(run(whole, move))
     assert dumped(joining) == dumped(whole)

@@ -365,7 +365,7 @@ states: [{name: a, after: {1h: {action: []}}, transitions: [{event: E, target: a
     interpreter.start()
     for _ in range(1000):
         interpreter.send("E")
-    assert len(interpreter._agenda._heap or ()) < 50
+    assert len(interpreter._machine.agenda._heap or ()) < 50
     assert len(interpreter.snapshot()["timers"]) == 2
 
 

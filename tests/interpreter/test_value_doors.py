@@ -242,13 +242,13 @@ def by_event(value: Any) -> tuple[Interpreter, Any]:
 def by_waiting_event(value: Any) -> tuple[Interpreter, Any]:
     found = started()
     found.queue("KEEP", value=value)
-    return found, next(iter(found._agenda.events))[2].data["value"]
+    return found, next(iter(found._machine.agenda.events))[2].data["value"]
 
 
 def by_delayed_event(value: Any) -> tuple[Interpreter, Any]:
     found = started()
     found.queue("KEEP", value=value, delay=5)
-    return found, found._agenda.timers[0].data["value"]
+    return found, found._machine.agenda.timers[0].data["value"]
 
 
 def by_assign(value: Any) -> tuple[Interpreter, Any]:
@@ -272,7 +272,7 @@ def by_raise(value: Any) -> tuple[Interpreter, Any]:
 def by_send(value: Any) -> tuple[Interpreter, Any]:
     found = started(send("KEEP", value=value, delay_ms=5))
     found.send("GIVE")
-    return found, found._agenda.timers[0].data["value"]
+    return found, found._machine.agenda.timers[0].data["value"]
 
 
 def by_invoke_input(value: Any) -> tuple[Interpreter, Any]:
@@ -334,8 +334,8 @@ def assert_kept(door: Callable[[Any], tuple[Interpreter, Any]], value: Any, expe
     text = json.dumps(found.snapshot(), allow_nan=False)
     again = Interpreter(CHART, bindings(None))
     again.restore(json.loads(text))
-    assert json.dumps(again.checkpoint()["_fields"], default=thaw) == json.dumps(
-        found.checkpoint()["_fields"], default=thaw
+    assert json.dumps(again.checkpoint()["fields"], default=thaw) == json.dumps(
+        found.checkpoint()["fields"], default=thaw
     )
     taken = again.snapshot()
     for key in {"context", "external", "timers", "output", "input"} & taken.keys():
@@ -458,10 +458,10 @@ def test_an_enumerations_member_names_an_event_by_its_value() -> None:
     event = found.send(Said.GIVE).steps[0].event
     assert event is not None
     assert type(event.name) is str
-    [timer] = found._agenda.timers
+    [timer] = found._machine.agenda.timers
     assert (timer.id, type(timer.event), timer.event) == ("send:a", str, "a")
     found.queue(Said.GIVE)
-    assert [type(event.name) for _, _, event in found._agenda.events] == [str]
+    assert [type(event.name) for _, _, event in found._machine.agenda.events] == [str]
 
 
 @pytest.mark.parametrize("delay", [math.nan, math.inf, -1, 10**400])

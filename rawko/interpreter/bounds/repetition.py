@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rawko.interpreter.data.events import Event
-    from rawko.interpreter.running.macrostep import Macrosteps
+    from rawko.interpreter.stepping.machine import Machine
 
 
 class Repetition:
     """The watch over one macrostep."""
 
-    def __init__(self, machine: Macrosteps, steps: Sequence[Any]) -> None:
+    def __init__(self, machine: Machine, steps: Sequence[Any]) -> None:
         self._machine = machine
         self._steps = steps
         self._left = self._distance = 1
@@ -31,16 +31,16 @@ class Repetition:
 
     def _remember(self) -> None:
         machine = self._machine
-        work = machine._work
+        work = machine.work
         self._place = len(self._steps)
-        self._configuration = machine._node.configuration if machine._node is not None else frozenset()
-        self._fields = dict(machine._fields)
-        self._history = machine._history
-        self._idle = machine._idle_choice
-        self._running = machine._invocations.keys()
+        self._configuration = machine.node.configuration if machine.node is not None else frozenset()
+        self._fields = dict(machine.fields)
+        self._history = machine.history
+        self._idle = machine.idle_choice
+        self._running = machine.invocations.keys()
         self._failed = work.failed if work is not None else frozenset()
-        self._queue = [_content(event) for event in machine._internal or ()]
-        self._event = _content(machine._event)
+        self._queue = [_content(event) for event in machine.internal or ()]
+        self._event = _content(machine.event)
         self._undone = len(work.undo) if work is not None else 0
         self._changed: dict[str, None] = {}
 
@@ -60,26 +60,26 @@ class Repetition:
 
     def _is_back(self) -> bool:
         machine = self._machine
-        if machine._node is None or machine._node.configuration != self._configuration or self._has_changed():
+        if machine.node is None or machine.node.configuration != self._configuration or self._has_changed():
             return False
-        work = machine._work
+        work = machine.work
         return (
-            machine._idle_choice == self._idle
-            and (machine._history is self._history or machine._history == self._history)
-            and machine._invocations.keys() == self._running
+            machine.idle_choice == self._idle
+            and (machine.history is self._history or machine.history == self._history)
+            and machine.invocations.keys() == self._running
             and (work.failed if work is not None else frozenset()) == self._failed
-            and len(machine._internal or ()) == len(self._queue)
-            and _same(_content(machine._event), self._event)
-            and all(_same(_content(e), old) for e, old in zip(machine._internal or (), self._queue, strict=True))
+            and len(machine.internal or ()) == len(self._queue)
+            and _same(_content(machine.event), self._event)
+            and all(_same(_content(e), old) for e, old in zip(machine.internal or (), self._queue, strict=True))
         )
 
     def _has_changed(self) -> bool:
         """Whether the context has; only fields that were assigned since are looked at, the last to differ first."""
-        machine, work = self._machine, self._machine._work
+        machine, work = self._machine, self._machine.work
         if work is not None and len(work.undo) > self._undone:
             self._changed |= dict.fromkeys(name for name, _ in work.undo[self._undone :])
             self._undone = len(work.undo)
-        fields, old = machine._fields, self._fields
+        fields, old = machine.fields, self._fields
         for name in reversed(self._changed):
             if name not in old or name not in fields or not _same(fields[name], old[name]):
                 self._changed[name] = self._changed.pop(name)
@@ -90,19 +90,19 @@ class Repetition:
         return cycle_error(self._machine, self._steps, len(self._steps) - self._place, limit=None)
 
 
-def limit_error(machine: Macrosteps, steps: Sequence[Any], limit: int) -> EventlessCycleError:
+def limit_error(machine: Machine, steps: Sequence[Any], limit: int) -> EventlessCycleError:
     """The error of a macrostep that has reached its bound, with its latest microsteps."""
     return cycle_error(machine, steps, MAX_SHOWN, limit=limit)
 
 
-def cycle_error(machine: Macrosteps, steps: Sequence[Any], length: int, *, limit: int | None) -> EventlessCycleError:
+def cycle_error(machine: Machine, steps: Sequence[Any], length: int, *, limit: int | None) -> EventlessCycleError:
     """The error, with the last `length` microsteps: where each led, by what, and where that is written."""
     loop: list[LoopStep] = []
-    transitions = machine._program.structure.transitions
+    transitions = machine.program.structure.transitions
     taken = steps[len(steps) - length :]
     before = (step._plan for step in reversed(steps[: len(steps) - length]) if step._plan is not None)
     plan = next(before, None)
-    active = machine._names() if plan is None else plan.target.names  # nothing was taken at all: it stayed there
+    active = machine.names if plan is None else plan.target.names  # nothing was taken at all: it stayed there
     for step in taken:
         ways = [transitions[index] for index in step.indexes]
         told = tuple(f"{t.source} -> {', '.join(t.targets) or '(no target)'} at {t.position}" for t in ways)

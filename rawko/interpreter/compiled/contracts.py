@@ -13,8 +13,8 @@ from rawko.chart import definition as d
 from rawko.interpreter.bindings import Bindings, signature_of
 from rawko.interpreter.compiled.functions import resolve, split_arguments
 from rawko.interpreter.compiled.structure import Structure
+from rawko.interpreter.data.failures import Failed
 from rawko.interpreter.errors import BindingError
-from rawko.interpreter.running.transaction import Failed
 
 Test: TypeAlias = Callable[[Any, Any, Any, Callable[[str], bool]], Any]
 """(context, event, old, is_active) -> truth."""

@@ -41,7 +41,9 @@ from rawko.interpreter.compiled.tables import (
     TIMERS,
     Block,
     Blocks,
+    Branch,
     Candidate,
+    CodeGuardCall,
     EventKey,
     HistoryBranch,
     Node,
@@ -50,9 +52,10 @@ from rawko.interpreter.compiled.tables import (
     Plan,
     Row,
     Rows,
+    Way,
     Where,
 )
-from rawko.interpreter.data.steps import Receipt
+from rawko.interpreter.data.receipt import Receipt
 from rawko.interpreter.errors import BindingError
 from rawko.interpreter.foreign.meta_events import StateEvents
 
@@ -63,24 +66,7 @@ no more of them. When full, all tables are dropped and built anew as needed."""
 MAX_PARTS = 65_536
 """Parts of plans kept per chart; they hold no configuration alive."""
 
-__all__ = [  # what plans are made of is read together with programs
-    "ACTION",
-    "CHECK",
-    "DONE",
-    "INVOKE",
-    "LEAVE",
-    "TIMERS",
-    "Block",
-    "CodeGuardCall",
-    "Node",
-    "Operation",
-    "Plan",
-    "Program",
-    "Rows",
-    "Where",
-    "program_of",
-]
-
+_SIMPLE = frozenset((ACTION, CHECK))
 CompiledTimer: TypeAlias = tuple[d.After, Callable[[Any, Any], float]]
 
 
@@ -204,7 +190,7 @@ class Program:
         return plan.news
 
     def binds(self, drawn: Outline) -> bool:
-        """Whether a contract has a word about something that is left, taken or entered."""
+        """Whether a contract binds something that is left, taken or entered."""
         return not (
             self._bound_exits.isdisjoint(drawn.exits)
             and self._bound_entries.isdisjoint(entry.state for entry in drawn.entries)
@@ -378,16 +364,61 @@ class Program:
             return self._make_plan(node, chosen, history)
         return found  # type: ignore[return-value]
 
-    def note_plain(self, node: Node, key: EventKey, plan: Plan) -> None:
-        """Remember the plan of a choice without guards, if nothing can come between: see `Node.plain`."""
-        is_plain = (
-            node.plans.get(plan.outline.transitions) is plan
-            and not plan.operations
+    def note_way(self, node: Node, key: EventKey, rows: Rows, history: dict[int, tuple[int, ...]]) -> None:
+        """Remember how an event is processed in a configuration, where that is simple; see `Way`."""
+        self._keep(node)
+        node.ways[key] = None
+        if self.passes_on or self.has_code:
+            return
+        if rows.fixed:
+            branch = Branch(None, rows.fixed)
+            plan = self.settle(node, branch, history)
+            if plan is not None:
+                way = node.ways[key] = Way((branch,), rows.receipt)
+                way.plan = None if plan.operations else plan
+        elif self.rows(node, None).rows:
+            return  # an event that is not taken may still make an eventless guard true
+        elif not rows.rows:
+            node.ways[key] = Way((), rows.receipt)
+        elif len(rows.rows) == 1 and not self.errors_are_events:
+            branches = tuple([Branch(guard, (transition,)) for guard, transition in rows.rows[0][2]])
+            node.ways[key] = Way(branches, rows.receipt)
+
+    def settle(self, node: Node, branch: Branch, history: dict[int, tuple[int, ...]]) -> Plan | None:
+        """The plan of a branch that is taken for the first time; None if it takes the full macrostep."""
+        plan = self.plan(node, branch.chosen, history)
+        is_simple = (
+            node.plans.get(branch.chosen) is plan
             and plan.finished_by < 0
-            and not self.passes_on
+            and all(kind in _SIMPLE for kind, _, _ in plan.operations)
+            and not (self.errors_are_events and plan.operations)
             and not self.rows(plan.target, None).rows
         )
-        node.plain[key] = plan if is_plain else None
+        if not is_simple:
+            branch.is_full = True
+            return None
+        branch.plan = plan
+        return plan
+
+    def _plan_of(self, drawn: Outline, target: Node | None) -> Plan:
+        """An outline with its code."""
+        plan = Plan(
+            self.structure,
+            drawn,
+            tuple(map(self.exit_blocks.__getitem__, drawn.exits)),
+            tuple(map(self.transition_blocks.__getitem__, drawn.transitions)),
+            tuple(map(self.entry_blocks.__getitem__, drawn.entries)),
+        )
+        if target is not None:
+            plan.target = target
+        if self.has_code and any(kind == ACTION and what.code is not None for kind, what, _ in plan.operations):
+            plan.has_code = True
+            plan.is_still = False
+        if self.has_contracts and self.binds(drawn):
+            plan.is_bound = True
+            if self.checks_inline:
+                plan.operations = self.checked_operations(plan)
+        return plan
 
     def _make_plan(self, node: Node, chosen: tuple[int, ...], history: dict[int, tuple[int, ...]]) -> Plan:
         consulted: dict[int, tuple[int, ...] | None] = {}
@@ -399,7 +430,7 @@ class Program:
         plan = self._join(node, chosen) if self.uses_parts else None
         if plan is None:
             drawn = outline(self.structure, node.configuration, chosen, recall)
-            plan = Plan(self, drawn, self.node(drawn.configuration))
+            plan = self._plan_of(drawn, self.node(drawn.configuration))
         if not consulted:
             node.plans[chosen] = plan
             return plan
@@ -445,7 +476,7 @@ class Program:
             configuration=configuration,
             finished_by=-1,
         )
-        return Plan(self, drawn, self.node(configuration))
+        return self._plan_of(drawn, self.node(configuration))
 
     def _part(self, configuration: Configuration, transition: int) -> Part | None:
         """What a transition does, by the active states in its domain. None if that is not all that it looks at:
@@ -477,13 +508,13 @@ class Program:
         drawn = outline(self.structure, inside.union(around), (transition,), consulted.append)
         if consulted or any(self.structure.is_final[entry.state] for entry in drawn.entries):
             return None
-        return Part(Plan(self, drawn, None))
+        return Part(self._plan_of(drawn, None))
 
     def initial_plan(self) -> Plan:
         """The entry of the first configuration."""
         if self._initial is None:
             drawn = initial_outline(self.structure)
-            self._initial = Plan(self, drawn, self.node(drawn.configuration))
+            self._initial = self._plan_of(drawn, self.node(drawn.configuration))
         return self._initial
 
 
@@ -504,18 +535,6 @@ def in_blocks(actions: tuple[CompiledAction, ...], where: Callable[[], Where]) -
         if action.block not in places:
             places[action.block] = where()
     return tuple((ACTION, action, places[action.block]) for action in actions)
-
-
-class CodeGuardCall:
-    """A guard that the evaluator of a trusted chart decides."""
-
-    __slots__ = ("transition",)
-
-    def __init__(self, transition: int) -> None:
-        self.transition = transition
-
-    def __call__(self, context: Any, event: Any) -> Any:
-        raise AssertionError("asked by the interpreter through its evaluator")
 
 
 def _compile_condition(guard: d.Guard, bindings: Bindings) -> Any:

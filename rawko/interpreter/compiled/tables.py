@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 from rawko.interpreter.compiled.functions import GuardFunction
 from rawko.interpreter.compiled.plans import Configuration, Entry, Outline, describe
 from rawko.interpreter.compiled.structure import Structure
-from rawko.interpreter.data.steps import Receipt
+from rawko.interpreter.data.receipt import Receipt
 
 if TYPE_CHECKING:
     from sismic.model import MetaEvent
 
     from rawko.chart.definition import Transition
-    from rawko.interpreter.compiled.program import Program
 
 ACTION: Final = 0
 LEAVE: Final = 1
@@ -71,12 +70,12 @@ class Plan:
 
     Attributes:
         operations: What there is to run where nobody listens, in order; empty for most transitions.
-        has_code: Trusted Python code runs, of which nobody knows what it changes.
-        is_bound: A contract has a word about something that it leaves, takes or enters.
+        has_code: Trusted Python code runs, which may change anything.
+        is_bound: A contract binds something that it leaves, takes or enters.
         is_still: It changes nothing by itself: it leaves and enters nothing, and no code of its own runs.
-        news: What listeners are told of it, in order: a meta-event, or the transition that was processed; made by
-            whoever tells it first.
-        target: Where it leads; None in a part, as only the whole has one.
+        news: What listeners are told of it, in order: a meta-event, or the transition that was processed; made
+            when it is first told.
+        target: Where it leads; a part of a plan has none, only the whole has.
     """
 
     __slots__ = (
@@ -95,25 +94,29 @@ class Plan:
         "writes",
     )
 
-    def __init__(self, program: Program, drawn: Outline, target: Node | None) -> None:
-        self.target: Node = target  # type: ignore[assignment]  # see above
-        self.structure = program.structure
+    target: Node
+
+    def __init__(
+        self,
+        structure: Structure,
+        drawn: Outline,
+        exits: tuple[Block, ...],
+        transitions: tuple[Block, ...],
+        entries: tuple[Block, ...],
+    ) -> None:
+        self.structure = structure
         self.outline = drawn
-        self.exits = tuple(map(program.exit_blocks.__getitem__, drawn.exits))
-        self.transitions = tuple(map(program.transition_blocks.__getitem__, drawn.transitions))
-        self.entries = tuple(map(program.entry_blocks.__getitem__, drawn.entries))
-        blocks = self.exits + self.transitions + self.entries
+        self.exits = exits
+        self.transitions = transitions
+        self.entries = entries
+        blocks = exits + transitions + entries
         self.operations = tuple([operation for block in blocks for operation in block.operations])
         self.writes = drawn.writes
         self.finished_by = drawn.finished_by
-        self.has_code = program.has_code and any(
-            kind == ACTION and what.code is not None for kind, what, _ in self.operations
-        )
-        self.is_bound = program.has_contracts and program.binds(drawn)
-        self.is_still = not (drawn.exits or drawn.entries or self.has_code)
+        self.has_code = False
+        self.is_bound = False
+        self.is_still = not (drawn.exits or drawn.entries)
         self.news: tuple[MetaEvent | Transition, ...] | None = None
-        if self.is_bound and program.checks_inline:
-            self.operations = program.checked_operations(self)
 
     @property
     def exited(self) -> list[str]:
@@ -142,6 +145,18 @@ class Plan:
         plan.is_still = self.is_still
         plan.news = self.news
         return plan
+
+
+class CodeGuardCall:
+    """A guard that the evaluator of a trusted chart decides."""
+
+    __slots__ = ("transition",)
+
+    def __init__(self, transition: int) -> None:
+        self.transition = transition
+
+    def __call__(self, context: Any, event: Any) -> Any:
+        raise AssertionError("the evaluator is asked instead")
 
 
 class Part:
@@ -201,19 +216,54 @@ NO_ROWS = Rows((), Receipt.UNKNOWN)
 """Of eventless transitions in a chart that has none."""
 
 
+class Branch:
+    """One candidate of a way: the guard, and what follows where it is true.
+
+    Attributes:
+        guard: None: always true.
+        chosen: The transitions, as `Node.plans` has them.
+        plan: None as long as it was never taken, and where it takes the full macrostep.
+        is_full: It does: there are timers, invocations, done events, a history to look up, eventless transitions to
+            follow, or the machine ends.
+    """
+
+    __slots__ = ("chosen", "guard", "is_full", "plan")
+
+    def __init__(self, guard: GuardFunction | None, chosen: tuple[int, ...]) -> None:
+        self.guard = guard
+        self.chosen = chosen
+        self.plan: Plan | None = None
+        self.is_full = False
+
+
+class Way:
+    """All that an event comes to in a configuration, where that is simple: see `macrostep.plain_macrostep`.
+
+    Attributes:
+        branches: In the order in which they are asked; the first that is true is taken.
+        plan: The plan of the only branch, if it has no guard and no operations: such a step cannot fail.
+        receipt: What the sender is told where none is true.
+    """
+
+    __slots__ = ("branches", "plan", "receipt")
+
+    def __init__(self, branches: tuple[Branch, ...], receipt: Receipt) -> None:
+        self.branches = branches
+        self.receipt = receipt
+        self.plan: Plan | None = None
+
+
 class Node:
     """One configuration with everything known about it.
 
     Attributes:
         rows: By event key.
         plans: By the transitions chosen.
-        plain: By event key, for events without guards: the plan, if it just goes from one stable configuration to
-            another (no code, no timers, no history to look up, nothing eventless to follow: such a step cannot fail);
-            None if that has been found not to be so.
+        ways: By event key: how the event is processed without a full macrostep; None: only by that.
         generation: Of the program's tables, see `Program.node`.
     """
 
-    __slots__ = ("_names", "_names_set", "_structure", "configuration", "generation", "plain", "plans", "rows")
+    __slots__ = ("_names", "_names_set", "_structure", "configuration", "generation", "plans", "rows", "ways")
 
     def __init__(self, structure: Structure, configuration: Configuration, generation: int) -> None:
         self.configuration = configuration
@@ -223,13 +273,13 @@ class Node:
         self._names_set: frozenset[str] | None = None
         self.rows: dict[EventKey, Rows] = {}
         self.plans: dict[tuple[int, ...], Plan | HistoryBranch] = {}
-        self.plain: dict[EventKey, Plan | None] = {}
+        self.ways: dict[EventKey, Way | None] = {}
 
     def forget(self) -> None:
         """Know nothing but the configuration."""
         self.rows.clear()
         self.plans.clear()
-        self.plain.clear()
+        self.ways.clear()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -92,3 +92,15 @@ def make_event(name: str, data: Mapping[str, Any], kind: type[Event] = Event) ->
     event.data = dict(data)
     event.at_ms = 0
     return event
+
+
+def invocation_event(name: str, data: dict[str, Any], id: str, number: int, *, is_end: bool) -> InvocationEvent:
+    """An event from an actor that keeps this very dictionary: its caller gives it away."""
+    event = InvocationEvent.__new__(InvocationEvent)
+    event.name = name
+    event.data = data
+    event.at_ms = 0
+    event.id = id
+    event.number = number
+    event.is_end = is_end
+    return event

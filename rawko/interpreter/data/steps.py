@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from sismic.model import MacroStep, Transition
 from sismic.model import MicroStep as SismicMicroStep
 
 from rawko.interpreter.data.effects import Effect
+from rawko.interpreter.data.receipt import Receipt
 from rawko.interpreter.data.updates import Update
 
+__all__ = ["MicroStep", "Receipt", "Step"]
+
 if TYPE_CHECKING:
-    from rawko.interpreter.compiled.program import Node, Plan
+    from rawko.interpreter.compiled.tables import Node, Plan
     from rawko.interpreter.data.events import Event
-
-
-class Receipt(Enum):
-    """What became of an event."""
-
-    TAKEN = "taken"
-    DENIED = "denied by guard"
-    NOT_HANDLED = "not handled in this state"
-    UNKNOWN = "unknown event"
-    FAILED = "failed, and error.execution was processed instead"
-    DONE = "machine is done"
-
-    @property
-    def is_taken(self) -> bool:
-        return self is Receipt.TAKEN
 
 
 class MicroStep(SismicMicroStep):

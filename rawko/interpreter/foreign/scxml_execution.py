@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rawko.chart.definition import Chart, CodeGuard
 from rawko.interpreter.compiled.functions import CompiledAction
-from rawko.interpreter.compiled.program import Where
+from rawko.interpreter.compiled.tables import Where
 from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.failures import Failed
+from rawko.interpreter.data.updates import Update
 from rawko.interpreter.data.values import Record
 from rawko.interpreter.foreign.scxml_data_model import DataModel
 from rawko.interpreter.foreign.scxml_values import revived
 from rawko.interpreter.running.instrumentation import Observation
-from rawko.interpreter.running.transaction import Failed
-
-if TYPE_CHECKING:
-    from rawko.interpreter.running.core import Core
+from rawko.interpreter.stepping.error_events import flush_raised, raise_error
+from rawko.interpreter.stepping.machine import Machine
+from rawko.interpreter.stepping.updates import apply_update
 
 
 class DataObservation(Observation):
@@ -29,7 +30,7 @@ class DataObservation(Observation):
         http_location: Where the machine is reached by HTTP, or None.
 
     Attributes:
-        is_reachable: Set by the runtime: whether an event could go to a machine. None: nobody knows, all may be.
+        is_reachable: Set by the runtime: whether an event could go to a machine. None: that is not known, all may be.
     """
 
     has_evaluator = True
@@ -48,15 +49,15 @@ class DataObservation(Observation):
         self._session_id = session_id or chart.name
         self._http_location = http_location
 
-    def attach_to(self, core: Core) -> None:
-        super().attach_to(core)
+    def attach_to(self, machine: Machine, face: Any) -> None:
+        super().attach_to(machine, face)
         self._codes = [t.guard.code if isinstance(t.guard, CodeGuard) else "" for t in self._chart.transitions]
         self.model = DataModel(
             name=self._chart.name,
             session_id=self._session_id,
             given=self._given,
             is_active=self._is_active,
-            apply=lambda update: core._apply(update, core._begin_work()),  # type: ignore[attr-defined]
+            apply=self._apply,
             tell=self._tell_error,
             number=self._next_number,
             is_reachable=lambda to: self.is_reachable is None or self.is_reachable(to),
@@ -64,21 +65,23 @@ class DataObservation(Observation):
         )
         self.model.start(self._chart.preamble)
 
+    def _apply(self, update: Update) -> None:
+        apply_update(self.machine, self.machine.work or self.machine.begin(), update)
+
     def _next_number(self) -> int:
-        self.interpreter._seq += 1
-        return self.interpreter._seq
+        self.machine.seq += 1
+        return self.machine.seq
 
     def _tell_error(self, where: str, error: Exception) -> None:
         """An error of code that does not end its block."""
-        interpreter = self.interpreter
-        failed = Failed("action", where, "code", self._chart.position, error)
-        interpreter._raise_error(failed)
-        if not interpreter._is_busy:  # at start: there is no step yet that would take it in
-            interpreter._flush_raised()
-            interpreter._work = None
+        machine = self.machine
+        raise_error(machine, Failed("action", where, "code", self._chart.position, error))
+        if not machine.is_busy and machine.work is not None:  # at start: there is no step yet that would take it in
+            flush_raised(machine, machine.work)
+            machine.work = None
 
     def _is_active(self, name: str) -> bool:
-        node = self.interpreter._node
+        node = self.machine.node
         if self.live is None and node is None:
             return False
         return super()._is_active(name)
@@ -89,7 +92,7 @@ class DataObservation(Observation):
     # ------------------------------------------------------------ code
 
     def guard(self, transition: int, event: Event | None) -> bool:
-        return bool(self.model.evaluate(self._codes[transition], event or self.interpreter._event))
+        return bool(self.model.evaluate(self._codes[transition], event or self.machine.event))
 
     def execute(self, action: CompiledAction, where: Where, event: Event) -> None:
         assert action.code is not None
@@ -102,7 +105,7 @@ class DataObservation(Observation):
         for guard, condition in self.conditions.get((element, kind), ()):
             if condition is None and isinstance(guard, CodeGuard):
                 try:
-                    is_true = self.model.evaluate(guard.code, event or self.interpreter._event)
+                    is_true = self.model.evaluate(guard.code, event or self.machine.event)
                 except Exception as error:
                     raise self._failed(element, kind, guard, error) from error
                 if not is_true:
@@ -120,7 +123,7 @@ class DataObservation(Observation):
 
     def restored(self, context: Mapping[str, Any], entry: Mapping[str, float], idle: Mapping[str, float]) -> None:
         """Variables as they were; functions and classes are those that the preamble has made anew."""
-        self.interpreter._internal = None  # errors of the preamble: they were told before
+        self.machine.internal = None  # errors of the preamble: they were told before
         kept = {name: value for name, value in self.model.names.variables().items() if callable(value)}
         self._fill(kept | {name: revived(value) for name, value in context.items()})
 

@@ -9,22 +9,21 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sismic.code import Evaluator, PythonEvaluator
 from sismic.model import MetaEvent
 
 from rawko.chart.definition import Action, Chart, CodeAction, CodeGuard
 from rawko.interpreter.compiled.functions import CompiledAction
-from rawko.interpreter.compiled.program import Block, Where
 from rawko.interpreter.compiled.structure import structure_of
+from rawko.interpreter.compiled.tables import Block, Where
 from rawko.interpreter.data.events import Event, InternalEvent, make_event
+from rawko.interpreter.data.failures import Failed
 from rawko.interpreter.data.values import Record
 from rawko.interpreter.running.instrumentation import Observation
-from rawko.interpreter.running.transaction import Failed
-
-if TYPE_CHECKING:
-    from rawko.interpreter.running.core import Core
+from rawko.interpreter.stepping.event_queue import Timer
+from rawko.interpreter.stepping.machine import Machine
 
 
 class TrustedEvaluator(PythonEvaluator):
@@ -67,16 +66,17 @@ class TrustedObservation(Observation):
             if not t.events and isinstance(t.guard, CodeGuard) and (seconds := timed_calls(t.guard.code))
         }
 
-    def attach_to(self, core: Core) -> None:
-        super().attach_to(core)
-        interpreter = self.interpreter
-        interpreter._entry_time = {}  # type: ignore[attr-defined]
-        interpreter._idle_time = {}  # type: ignore[attr-defined]
-        interpreter._sent_events = []  # type: ignore[attr-defined]
-        interpreter._statechart = self.statechart  # type: ignore[attr-defined]
-        interpreter._event = make_event("rawko.init", {})
-        self.evaluator = self._klass(interpreter, initial_context=self._initial)
-        interpreter._evaluator = self.evaluator  # type: ignore[attr-defined]
+    def attach_to(self, machine: Machine, face: Any) -> None:
+        """sismic's evaluators read the interpreter's times and sent events by these names."""
+        super().attach_to(machine, face)
+        self.face = face
+        face._entry_time = {}
+        face._idle_time = {}
+        face._sent_events = []
+        face._statechart = self.statechart
+        machine.event = make_event("rawko.init", {})
+        self.evaluator = self._klass(face, initial_context=self._initial)
+        face._evaluator = self.evaluator
         assert self.statechart is not None
         self.evaluator.execute_statechart(self.statechart)
 
@@ -89,35 +89,35 @@ class TrustedObservation(Observation):
     # ------------------------------------------------------------ code
 
     def step_started(self, now: float) -> None:
-        self.interpreter._sent_events = []  # type: ignore[attr-defined]
+        self.face._sent_events = []
         super().step_started(now)
 
     def guard(self, transition: int, event: Event | None) -> bool:
-        return bool(self.evaluator.evaluate_guard(self._transitions[transition], event or self.interpreter._event))
+        return bool(self.evaluator.evaluate_guard(self._transitions[transition], event or self.machine.event))
 
     def run_entry(self, block: Block) -> None:
         definition = self.program.structure.states[block.element]
         if self._is_plain(definition.on_entry):
             state = self._states[block.element]
             self._collect(lambda: self.evaluator.execute_on_entry(state), block, "on entry", definition.on_entry)
-        self.interpreter._run(self._rest(block, definition.on_entry))
+        self._run(self._rest(block, definition.on_entry))
 
     def run_exit(self, block: Block) -> None:
         definition = self.program.structure.states[block.element]
         if self._is_plain(definition.on_exit):
             state = self._states[block.element]
             self._collect(lambda: self.evaluator.execute_on_exit(state), block, "on exit", definition.on_exit)
-        self.interpreter._run(self._rest(block, definition.on_exit))
+        self._run(self._rest(block, definition.on_exit))
 
     def run_action(self, block: Block) -> None:
         definition = self.program.structure.transitions[block.element]
-        current = self.interpreter._event
+        current = self.machine.event
         if self._is_plain(definition.actions):
             transition = self._transitions[block.element]
             self._collect(
                 lambda: self.evaluator.execute_action(transition, current), block, "action", definition.actions
             )
-        self.interpreter._run(self._rest(block, definition.actions))
+        self._run(self._rest(block, definition.actions))
 
     def _is_plain(self, actions: tuple[Action, ...]) -> bool:
         """One piece of code, as sismic knows it; a foreign evaluator is asked where there is none, too."""
@@ -150,14 +150,17 @@ class TrustedObservation(Observation):
         return self.evaluator._evaluate_code(code, additional_context={"event": event})
 
     def _queue(self, sent: Any) -> None:
-        work = self.interpreter._begin_work()
+        machine = self.machine
+        work = machine.work or machine.begin()
         for event in sent or ():
             if isinstance(event, MetaEvent):
                 work.sent.append(event)
                 continue
             delay = event.data.get("delay", 0)
             if isinstance(delay, (int, float)) and delay > 0:
-                self.interpreter._delay_raised(event, delay)
+                machine.seq += 1
+                due, id = machine.time + delay, f"send.{machine.seq}"
+                work.staged.append(Timer(due, machine.seq, id, event.name, event.data, delay=delay))
             else:
                 internal = make_event(event.name, event.data, InternalEvent)
                 assert isinstance(internal, InternalEvent)
@@ -166,26 +169,24 @@ class TrustedObservation(Observation):
             work.sent.append(event)
 
     def microstep_ended(self, sent: list[Any]) -> None:
-        self.interpreter._sent_events.extend(sent)  # type: ignore[attr-defined]
+        self.face._sent_events.extend(sent)
         super().microstep_ended(sent)
 
     # ------------------------------------------------------------ times and contracts
 
     def entered(self, state: int) -> None:
-        interpreter = self.interpreter
         name = self.program.structure.names[state]
-        interpreter._entry_time[name] = interpreter._time  # type: ignore[attr-defined]
-        interpreter._idle_time[name] = interpreter._time  # type: ignore[attr-defined]
+        self.face._entry_time[name] = self.face._idle_time[name] = self.machine.time
 
     def fired(self, transition: int) -> None:
         source = self.program.structure.transitions[transition].source
-        self.interpreter._idle_time[source] = self.interpreter._time  # type: ignore[attr-defined]
+        self.face._idle_time[source] = self.machine.time
 
     def _remember(self, element: Any) -> None:
         """The evaluator keeps `__old__` itself, when it is asked for preconditions."""
 
     def _check(self, element: Any, kind: str, event: Event | None) -> None:
-        if self.interpreter._ignore_contract:
+        if self.machine.ignores_contracts:
             return
         target = self._transitions[element] if isinstance(element, int) else self._state(element)
         ask = {
@@ -201,8 +202,8 @@ class TrustedObservation(Observation):
             raise self._contract_failed(element, kind, failing, "the condition does not hold")
 
     def check_invariants(self, event: Event | None) -> None:
-        if not self.interpreter._ignore_contract:
-            for name in self.interpreter._names():
+        if not self.machine.ignores_contracts:
+            for name in self.machine.names:
                 self._check(name, "always", event)
 
     def _state(self, name: str) -> Any:
@@ -217,11 +218,10 @@ class TrustedObservation(Observation):
     # ------------------------------------------------------------ rollback
 
     def mark(self) -> Any:
-        interpreter = self.interpreter
         return (
             _copy(self._context()),
-            dict(interpreter._entry_time),  # type: ignore[attr-defined]
-            dict(interpreter._idle_time),  # type: ignore[attr-defined]
+            dict(self.face._entry_time),
+            dict(self.face._idle_time),
             dict(getattr(self.evaluator, "_memory", {})),
         )
 
@@ -239,11 +239,14 @@ class TrustedObservation(Observation):
         live = self._context()
         live.clear()
         live.update(context)
-        self.interpreter._entry_time, self.interpreter._idle_time = dict(entry), dict(idle)  # type: ignore[attr-defined]
+        self.face._entry_time, self.face._idle_time = dict(entry), dict(idle)
+
+    def times(self) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        return self.face._entry_time, self.face._idle_time
 
     def olds(self) -> dict[str, Any]:
         memory = getattr(self.evaluator, "_memory", {})
-        found = ((name, memory.get(id(self._state(name)))) for name in self.interpreter._names())
+        found = ((name, memory.get(id(self._state(name)))) for name in self.machine.names)
         return {name: dict(old) for name, old in found if old is not None}
 
     def restore_olds(self, olds: Mapping[str, Any]) -> None:
@@ -254,15 +257,15 @@ class TrustedObservation(Observation):
 
     def next_timed_guard(self) -> float | None:
         """When an eventless `after(n)` or `idle(n)` guard of an active state may become true by itself."""
-        interpreter = self.interpreter
+        machine, face = self.machine, self.face
         due: list[float] = []
         for index, calls in self._timed.items():
             source = self.program.structure.transitions[index].source
-            if interpreter.matches(source):
+            if machine.matches(source):
                 for function, seconds in calls:
-                    times = interpreter._entry_time if function == "after" else interpreter._idle_time  # type: ignore[attr-defined]
+                    times = face._entry_time if function == "after" else face._idle_time
                     moment = times.get(source, 0) + seconds
-                    if moment > interpreter._time:
+                    if moment > machine.time:
                         due.append(moment)
         return min(due, default=None)
 

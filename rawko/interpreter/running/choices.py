@@ -1,6 +1,6 @@
 """A machine that notes how it chooses: every candidate transition of a step, and why it was taken or not.
 
-For looking at a recorded step once more; a machine at work does not pay for this.
+For looking at a recorded step once more; other machines do not pay for this.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from rawko.interpreter.compiled.contracts import condition_text
-from rawko.interpreter.compiled.program import Rows
+from rawko.interpreter.compiled.tables import Rows
 from rawko.interpreter.data.events import Event
 from rawko.interpreter.data.steps import MicroStep, Step
 from rawko.interpreter.running.explain import guard_seen
@@ -67,11 +67,13 @@ class Choosing(Interpreter):
 
     choices: list[Choice] | None = None
 
-    def _select(self, rows: Rows, event: Event | None) -> tuple[int, ...]:
-        chosen = super()._select(rows, event)
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self._observed().on_choice = self._note
+
+    def _note(self, rows: Rows, event: Event | None, chosen: tuple[int, ...]) -> None:
         if self.choices is not None:
             self.choices.append(self._noted(rows, event, chosen))
-        return chosen
 
     def _noted(self, rows: Rows, event: Event | None, chosen: tuple[int, ...]) -> Choice:
         noted: list[Candidate] = []
@@ -85,16 +87,17 @@ class Choosing(Interpreter):
                 if is_chosen:
                     passed |= ancestors | {state}
                     is_open = False
-        return Choice("" if event is None else event.name, self._names(), tuple(noted))
+        return Choice("" if event is None else event.name, self._machine.names, tuple(noted))
 
     def _candidate(self, index: int, event: Event | None, *, is_asked: bool, is_chosen: bool) -> Candidate:
-        definition = self._program.structure.transitions[index]
+        definition = self._machine.program.structure.transitions[index]
         verdict: Verdict = "taken" if is_chosen else "guard" if is_asked else "not asked"
         values: dict[str, Any] = {}
         reads: dict[str, Any] = {}
         if definition.guard is not None and is_asked:
-            assert self._node is not None
-            values, reads = guard_seen(self, self._node, index, self._event)
+            machine = self._machine
+            assert machine.node is not None
+            values, reads = guard_seen(machine, machine.node, index, machine.event)
         return Candidate(
             index=index,
             source=definition.source,
@@ -156,7 +159,7 @@ def _settled(choice: Choice, taken: set[int]) -> Choice:
 
 def _unguarded(machine: Choosing, micro: MicroStep) -> Choice:
     event = "" if micro.event is None else micro.event.name
-    transitions = machine._program.structure.transitions
+    transitions = machine._machine.program.structure.transitions
     candidates = tuple(
         Candidate(index, t.source, t.targets, event, "taken", position=str(t.position))
         for index in micro.indexes

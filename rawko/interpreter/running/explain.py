@@ -6,18 +6,16 @@ import difflib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rawko.interpreter.compiled.contracts import condition_text
 from rawko.interpreter.compiled.functions import CompiledGuard
 from rawko.interpreter.compiled.plans import domain_of
-from rawko.interpreter.compiled.program import CodeGuardCall, Node
 from rawko.interpreter.compiled.structure import Structure
+from rawko.interpreter.compiled.tables import CodeGuardCall, Node
 from rawko.interpreter.data.events import Event
 from rawko.interpreter.data.values import Method, Record
-
-if TYPE_CHECKING:
-    from rawko.interpreter.running.interpreter import Interpreter
+from rawko.interpreter.stepping.machine import Machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,88 +76,86 @@ for _name in ("get", "items", "values"):  # through `__getitem__`, which notes
 
 
 @contextmanager
-def _looking(interpreter: Interpreter, event: Event) -> Iterator[None]:
+def _looking(machine: Machine, event: Event) -> Iterator[None]:
     """Guards are asked as of now; whatever trusted ones write is undone."""
-    observation = interpreter._observation
+    observation = machine.observer
     marks = observation.mark() if observation is not None else None
-    time = interpreter._time
-    interpreter._time = now = interpreter._now()
+    time = machine.time
+    machine.time = now = machine.now
     event.at_ms = int(now * 1000)
     try:
         yield
     finally:
-        interpreter._time = time
+        machine.time = time
         if observation is not None:
             observation.roll_back(marks)
 
 
-def _ask(interpreter: Interpreter, guard: CompiledGuard | None, transition: int, event: Event, context: Any) -> bool:
+def _ask(machine: Machine, guard: CompiledGuard | None, transition: int, event: Event, context: Any) -> bool:
     if guard is None or isinstance(guard, bool):
         return guard is not False
     if isinstance(guard, CodeGuardCall):
-        assert interpreter._observation is not None
-        return interpreter._observation.guard(transition, event)
+        assert machine.observer is not None
+        return machine.observer.guard(transition, event)
     return bool(guard(context, event))
 
 
-def can(interpreter: Interpreter, event: Event) -> bool:
+def can(machine: Machine, event: Event) -> bool:
     """Whether the event would be taken at the clock's time. A raising guard counts as false."""
-    node = interpreter._node
-    if node is None or interpreter.final:
+    node = machine.node
+    if node is None or machine.is_done:
         return False
-    program = interpreter._program
+    program = machine.program
     rows = program.rows(node, program.structure.event_key(event.name))
-    with _looking(interpreter, event):
+    with _looking(machine, event):
         return any(
-            _holds(interpreter, guard, transition, event)
+            _holds(machine, guard, transition, event)
             for _, _, candidates in rows.rows
             for guard, transition in candidates
         )
 
 
-def _holds(interpreter: Interpreter, guard: CompiledGuard | None, transition: int, event: Event) -> bool:
+def _holds(machine: Machine, guard: CompiledGuard | None, transition: int, event: Event) -> bool:
     try:
-        return _ask(interpreter, guard, transition, event, interpreter._context)
+        return _ask(machine, guard, transition, event, machine.context)
     except Exception:  # noqa: BLE001 - a guard may raise anything; then it does not let the event pass
         return False
 
 
-def why_not(interpreter: Interpreter, event: Event) -> tuple[Refusal, ...]:
+def why_not(machine: Machine, event: Event) -> tuple[Refusal, ...]:
     """Each candidate transition that would not fire, leaf to root, with the reason; empty if nothing is refused."""
-    node = interpreter._node
+    node = machine.node
     if node is None:
         return (Refusal("not started"),)
-    if interpreter.final:
-        return (Refusal("done", detail=f"the machine finished with output {interpreter.output!r:.80}"),)
-    structure = interpreter._program.structure
+    if machine.is_done:
+        return (Refusal("done", detail=f"the machine finished with output {machine.output!r:.80}"),)
+    structure = machine.program.structure
     key = structure.event_key(event.name)
     sources = structure.sources(key)
     if not sources:
-        return (_unknown(interpreter, event.name),)
+        return (_unknown(machine, event.name),)
     if not node.configuration & sources.keys():
         handled = ", ".join(repr(structure.names[s]) for s in sorted(sources))
         return (Refusal("not handled here", detail=f"handled in {handled}"),)
-    with _looking(interpreter, event):
-        return _refusals(interpreter, node, event, sources)
+    with _looking(machine, event):
+        return _refusals(machine, node, event, sources)
 
 
-def _unknown(interpreter: Interpreter, name: str) -> Refusal:
-    structure = interpreter._program.structure
-    if name in interpreter.chart.events:
+def _unknown(machine: Machine, name: str) -> Refusal:
+    structure = machine.program.structure
+    if name in machine.chart.events:
         return Refusal("not handled here", detail="declared, but no state handles it")
     near = difflib.get_close_matches(name, sorted(structure.written), 1)
     known = ", ".join(sorted(structure.written)) or "none"
     return Refusal("unknown event", detail=f"nearest: {near[0]}" if near else f"known events: {known}")
 
 
-def _refusals(
-    interpreter: Interpreter, node: Node, event: Event, sources: dict[int, tuple[int, ...]]
-) -> tuple[Refusal, ...]:
-    structure = interpreter._program.structure
+def _refusals(machine: Machine, node: Node, event: Event, sources: dict[int, tuple[int, ...]]) -> tuple[Refusal, ...]:
+    structure = machine.program.structure
     fired: dict[int, int] = {}
     refusals: list[Refusal] = []
     chosen: list[int] = []
-    per_leaf = interpreter._program.asks_per_leaf
+    per_leaf = machine.program.asks_per_leaf
     order = structure.post_order(node.configuration)
     for state in order:
         for transition in sources.get(state, ()):
@@ -179,15 +175,15 @@ def _refusals(
                 refusals.append(Refusal("inner fired", detail=f"{winner.source!r} fires first", **about))
                 continue
             reads: dict[str, Any] = {}
-            context = _Recording(interpreter._fields, reads)
+            context = _Recording(machine.fields, reads)
             try:
-                guard = interpreter._program.guard(node, transition)
-                is_true = _ask(interpreter, guard, transition, event, context)
+                guard = machine.program.guard(node, transition)
+                is_true = _ask(machine, guard, transition, event, context)
             except Exception as error:  # noqa: BLE001 - whatever the guard raises is the answer
                 refusals.append(Refusal("error", reads=reads, detail=f"{type(error).__name__}: {error}", **about))
                 continue
             if not is_true:
-                values = _values(interpreter, node, definition.guard, event)
+                values = _values(machine, node, definition.guard, event)
                 refusals.append(Refusal("guard", values=values, reads=reads, **about))
                 continue
             chosen.append(transition)
@@ -195,7 +191,7 @@ def _refusals(
                 fired.setdefault(ancestor, transition)
     if per_leaf:
         chosen = _in_order_of_leaves(structure, node, chosen)
-    return (*refusals, *_preempted(interpreter, node, tuple(chosen)))
+    return (*refusals, *_preempted(machine, node, tuple(chosen)))
 
 
 def _leaves(structure: Structure, node: Node, state: int) -> list[int]:
@@ -227,35 +223,35 @@ def _in_order_of_leaves(structure: Structure, node: Node, chosen: list[int]) -> 
     return list(found)
 
 
-def _preempted(interpreter: Interpreter, node: Node, chosen: tuple[int, ...]) -> tuple[Refusal, ...]:
+def _preempted(machine: Machine, node: Node, chosen: tuple[int, ...]) -> tuple[Refusal, ...]:
     if len(chosen) < 2:
         return ()
-    program = interpreter._program
-    plan = program.plan(node, chosen, interpreter._history)
+    program = machine.program
+    plan = program.plan(node, chosen, machine.history)
     kept = set(plan.outline.transitions)
     found: list[Refusal] = []
     for transition in chosen:
         if transition not in kept:
             definition = program.structure.transitions[transition]
-            domain = domain_of(program.structure, transition, interpreter._history.get)
+            domain = domain_of(program.structure, transition, machine.history.get)
             winners = ", ".join(repr(program.structure.transitions[t].source) for t in sorted(kept))
             detail = f"by the transition of {winners}; both would leave {program.structure.names[domain]!r}"
             found.append(Refusal("preempted", transition, definition.source, definition.targets, detail=detail))
     return tuple(found)
 
 
-def guard_seen(interpreter: Interpreter, node: Node, transition: int, event: Event) -> tuple[dict[str, Any], ...]:
+def guard_seen(machine: Machine, node: Node, transition: int, event: Event) -> tuple[dict[str, Any], ...]:
     """What a guard came to, as of now: the value of each name in it, and the context fields that it read."""
     reads: dict[str, Any] = {}
-    guard = interpreter._program.guard(node, transition)
+    guard = machine.program.guard(node, transition)
     try:
-        _ask(interpreter, guard, transition, event, _Recording(interpreter._fields, reads))
+        _ask(machine, guard, transition, event, _Recording(machine.fields, reads))
     except Exception:  # noqa: BLE001 - the value of the name that raises says so
         pass
-    return _values(interpreter, node, interpreter._program.structure.transitions[transition].guard, event), reads
+    return _values(machine, node, machine.program.structure.transitions[transition].guard, event), reads
 
 
-def _values(interpreter: Interpreter, node: Node, guard: Any, event: Event) -> dict[str, Any]:
+def _values(machine: Machine, node: Node, guard: Any, event: Event) -> dict[str, Any]:
     """The value of each name in a guard expression."""
     from rawko.chart import definition as d
     from rawko.interpreter.compiled.contracts import compile_condition
@@ -272,10 +268,10 @@ def _values(interpreter: Interpreter, node: Node, guard: Any, event: Event) -> d
             case d.InState(state):
                 found[condition_text(part)] = state in node.names_set
             case d.GuardCall():
-                condition = compile_condition(part, interpreter._bindings)
+                condition = compile_condition(part, machine.bindings)
                 assert condition is not None
                 try:
-                    value = condition.holds(interpreter._context, event, None, node.names_set.__contains__)
+                    value = condition.holds(machine.context, event, None, node.names_set.__contains__)
                     found[condition_text(part)] = bool(value)
                 except Exception as error:  # noqa: BLE001 - shown, not raised
                     found[condition_text(part)] = f"{type(error).__name__}: {error}"

@@ -7,21 +7,19 @@ sismic's: exits, transitions, entries, sent events, each at its place, live.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
-from sismic.clock import SynchronizedClock
 from sismic.exceptions import PropertyStatechartError
 from sismic.model import Event as SismicEvent
 from sismic.model import MetaEvent, Statechart
 
-from rawko.chart.definition import Chart, Transition
+from rawko.chart.definition import Transition
 from rawko.interpreter.compiled.contracts import contract_failure, require
 from rawko.interpreter.compiled.functions import CompiledAction
-from rawko.interpreter.compiled.program import Block, Operation, Plan, Where
+from rawko.interpreter.compiled.tables import Block, Operation, Plan, Rows, Where
 from rawko.interpreter.data.events import Event, InternalEvent
+from rawko.interpreter.data.failures import Failed, ListenerFailed
 from rawko.interpreter.data.values import Record, freeze
-from rawko.interpreter.errors import UntrustedCodeError
 from rawko.interpreter.foreign.meta_events import (
     STEP_ENDED,
     STEP_ROLLED_BACK,
@@ -30,11 +28,8 @@ from rawko.interpreter.foreign.meta_events import (
     TransitionProcessed,
     meta_event,
 )
-from rawko.interpreter.running.transaction import Failed, ListenerFailed
-
-if TYPE_CHECKING:
-    from rawko.interpreter.running.core import Core
-    from rawko.interpreter.running.interpreter import Interpreter
+from rawko.interpreter.stepping.machine import Machine
+from rawko.interpreter.stepping.operations import run_operations
 
 
 class Observation:
@@ -43,6 +38,7 @@ class Observation:
     Attributes:
         is_open: A step has begun and not ended.
         is_listening_only: No trusted code, and no invariants, which would have to be asked after every microstep.
+        on_choice: Called with what `chosen` is told, where somebody notes how a machine chooses.
     """
 
     has_evaluator = False
@@ -50,7 +46,9 @@ class Observation:
     is_reachable: Callable[[str], bool] | None = None
     statechart: Statechart | None = None
 
-    def __init__(self, interpreter: Core | None = None) -> None:
+    on_choice: Callable[[Rows, Event | None, tuple[int, ...]], None] | None = None
+
+    def __init__(self) -> None:
         self.listeners: list[Callable[[MetaEvent], Any]] = []
         self.is_open = False
         self._live: set[int] | None = None
@@ -58,13 +56,12 @@ class Observation:
         self._told_count = 0
         self._current: tuple[Callable[[MetaEvent], Any], ...] = ()
         self._properties: tuple[PropertyListener, ...] = ()
-        if interpreter is not None:
-            self.attach_to(interpreter)
 
-    def attach_to(self, core: Core) -> None:
-        self.interpreter = cast("Interpreter", core)
-        self.program = core._program
-        self.conditions: Mapping[Any, Any] = {} if core._ignore_contract else self.program.conditions
+    def attach_to(self, machine: Machine, face: Any) -> None:
+        """Observe a machine. `face`: the interpreter that people hold, for sismic's evaluators."""
+        self.machine = machine
+        self.program = machine.program
+        self.conditions: Mapping[Any, Any] = {} if machine.ignores_contracts else self.program.conditions
         self._bound = {element for element, _ in self.conditions}
         # Asked for each active state after each microstep: most charts with contracts have no invariants.
         self._has_invariants = any(kind == "always" for _, kind in self.conditions)
@@ -76,15 +73,21 @@ class Observation:
         return self.is_listening_only and not self._current
 
     @property
+    def has_listeners(self) -> bool:
+        return bool(self.listeners)
+
+    @property
     def is_needed(self) -> bool:
-        return (bool(self.conditions) and not self.program.checks_inline) or self.has_evaluator
+        """Whether there is more to it than listeners."""
+        has_conditions = bool(self.conditions) and not self.program.checks_inline
+        return has_conditions or self.has_evaluator or self.on_choice is not None
 
     # ------------------------------------------------------------ what is seen in mid-step
 
     @property
     def live(self) -> set[int] | None:
         """The active states in mid-step; None between steps."""
-        plan, node = self._told, self.interpreter._node
+        plan, node = self._told, self.machine.node
         if plan is None or node is None:
             return self._live
         exits, transitions, entries = plan.outline.exits, plan.outline.transitions, plan.outline.entries
@@ -92,9 +95,11 @@ class Observation:
         left = set(node.configuration).difference(exits[: self._told_count])
         return left.union(entry.state for entry in entries[:entered])
 
-    def live_configuration(self) -> list[str]:
-        structure = self.program.structure
-        names = [structure.names[s] for s in self.live or ()]
+    def live_configuration(self) -> list[str] | None:
+        live, structure = self.live, self.program.structure
+        if live is None:
+            return None
+        names = [structure.names[s] for s in live]
         return sorted(names, key=lambda n: (len(structure.ancestors[structure.index[n]]), n))
 
     def _is_active(self, name: str) -> bool:
@@ -102,7 +107,7 @@ class Observation:
         live = self.live
         if live is not None:
             return index in live
-        return self.interpreter.matches(name)
+        return self.machine.matches(name)
 
     def context(self, fields: Record) -> Mapping[str, Any]:
         return fields
@@ -148,7 +153,7 @@ class Observation:
                 for listener in self._current:
                     listener(STEP_ENDED)
             except Exception as error:
-                if self.interpreter._is_busy:
+                if self.machine.is_busy:
                     raise ListenerFailed(error) from error
                 raise
             self.is_open = False
@@ -189,14 +194,14 @@ class Observation:
     def microstep(self, plan: Plan, event: Event | None) -> None:
         """Exits, transitions and entries, each followed by its meta-event."""
         structure = self.program.structure
-        interpreter = self.interpreter
-        node = interpreter._node
+        machine = self.machine
+        node = machine.node
         if not (self._current or self.has_evaluator) and node is not None:
             self._live = None
             if self.binds(plan):
                 self._bound_microstep(plan)
             else:
-                interpreter._run(plan.operations)
+                self._run(plan.operations)
             return
         self._live = live = set(node.configuration) if node is not None else set()
         for block in plan.exits:
@@ -206,7 +211,7 @@ class Observation:
         for block in plan.entries:
             name = structure.names[block.element]
             self._remember(name)
-            self._check(name, "before", interpreter._event)
+            self._check(name, "before", machine.event)
             live.add(block.element)
             self.entered(block.element)
             self.run_entry(block)
@@ -214,8 +219,7 @@ class Observation:
 
     def _bound_microstep(self, plan: Plan) -> None:
         """The same where nobody listens: only what has a contract is looked at."""
-        interpreter, names, bound = self.interpreter, self.program.structure.names, self._bound
-        event, run = interpreter._event, interpreter._run
+        names, bound, event, run = self.program.structure.names, self._bound, self.machine.event, self._run
         self._told, self._told_count = plan, 0  # what is active meanwhile is worked out for those who ask
         for block in plan.exits:
             if block.operations:
@@ -242,7 +246,7 @@ class Observation:
         self._told = None
 
     def binds(self, plan: Plan) -> bool:
-        """Whether a contract has a word about something that the plan leaves, takes or enters."""
+        """Whether a contract binds something that the plan leaves, takes or enters."""
         return plan.is_bound and bool(self.conditions)
 
     def tell(self, plan: Plan, event: Event | None) -> None:
@@ -268,12 +272,12 @@ class Observation:
         name = self.program.structure.names[block.element]
         self.run_exit(block)
         live.discard(block.element)
-        self._check(name, "after", self.interpreter._event)
+        self._check(name, "after", self.machine.event)
         self._forget(name)
         self._tell(self.program.exit_events[block.element])
 
     def _transition(self, block: Block, event: Event | None) -> None:
-        current = self.interpreter._event
+        current = self.machine.event
         self._remember(block.element)
         self._check(block.element, "before", current)
         self._check(block.element, "always", current)
@@ -287,29 +291,39 @@ class Observation:
 
     def microstep_ended(self, sent: list[Any]) -> None:
         """Sent events in order, then the invariants of all active states."""
+        self._live = None  # the machine's own configuration is the new one from here on
         for event in sent:
             if isinstance(event, MetaEvent):
                 if self._current:
                     self._tell(event)
             elif self._current:
                 self.notify("event sent", event=event if isinstance(event, InternalEvent) else _as_internal(event))
-        if not self.interpreter._is_done:
-            self.check_invariants(self.interpreter._event)
+        if not self.machine.is_done:
+            self.check_invariants(self.machine.event)
 
     def closing(self, state: int, operations: tuple[Operation, ...]) -> None:
         """Exit code of a state that stays in the configuration of a finished machine."""
         self.run_exit(Block(state, operations))
 
+    def chosen(self, rows: Rows, event: Event | None, transitions: tuple[int, ...]) -> None:
+        if self.on_choice is not None:
+            self.on_choice(rows, event, transitions)
+
+    def _run(self, operations: tuple[Operation, ...]) -> None:
+        work = self.machine.work
+        assert work is not None
+        run_operations(self.machine, work, operations)
+
     # ------------------------------------------------------------ code (trusted charts override these)
 
     def run_exit(self, block: Block) -> None:
-        self.interpreter._run(block.operations)
+        self._run(block.operations)
 
     def run_entry(self, block: Block) -> None:
-        self.interpreter._run(block.operations)
+        self._run(block.operations)
 
     def run_action(self, block: Block) -> None:
-        self.interpreter._run(block.operations)
+        self._run(block.operations)
 
     def entered(self, state: int) -> None: ...
 
@@ -334,24 +348,24 @@ class Observation:
     def check_invariants(self, event: Event | None) -> None:
         """The `always` conditions of all active states, outer ones first. No event: nothing happened, time passed."""
         if self._has_invariants:
-            for name in self.interpreter._names():
+            for name in self.machine.names:
                 self._check(name, "always", event)
 
     def _remember(self, element: Any) -> None:
         if element in self.program.reads_old and self.conditions:
-            interpreter = self.interpreter
-            interpreter._olds = {**interpreter._olds, element: Record(dict(interpreter._fields))}
+            machine = self.machine
+            machine.olds = {**machine.olds, element: Record(dict(machine.fields))}
 
     def _forget(self, element: Any) -> None:
-        olds = self.interpreter._olds
+        olds = self.machine.olds
         if element in olds:
-            self.interpreter._olds = {key: value for key, value in olds.items() if key != element}
+            self.machine.olds = {key: value for key, value in olds.items() if key != element}
 
     def _check(self, element: Any, kind: str, event: Event | None) -> None:
         if (element, kind) not in self.conditions:
             return
-        interpreter = self.interpreter
-        context, event, old = interpreter._context, event or interpreter._event, interpreter._olds.get(element)
+        machine = self.machine
+        context, event, old = machine.context, event or machine.event, machine.olds.get(element)
         structure = self.program.structure
         require(structure, self.conditions, element, kind, context, event, old, self._is_active)
 
@@ -371,11 +385,15 @@ class Observation:
 
     def olds(self) -> Mapping[str, Any]:
         """The contexts that `old` stands for in contracts of active states, by state."""
-        return self.interpreter._olds
+        return self.machine.olds
 
     def restore_olds(self, olds: Mapping[str, Any]) -> None:
         """The same, from a snapshot."""
-        self.interpreter._olds = {name: freeze(old, was_kept=True) for name, old in olds.items()}
+        self.machine.olds = {name: freeze(old, was_kept=True) for name, old in olds.items()}
+
+    def times(self) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        """When states were entered, and when something happened in them last, for trusted code; in seconds."""
+        return {}, {}
 
     def next_timed_guard(self) -> float | None:
         return None
@@ -422,27 +440,3 @@ class PropertyListener:
     def reset(self) -> None:
         if self._mark is not None:
             self.interpreter.roll_back_to(self._mark)
-
-
-def property_listener(
-    interpreter: Interpreter, statechart: Any, interpreter_klass: Callable[..., Any] | None
-) -> PropertyListener:
-    """A listener that runs a property statechart on the clock of `interpreter`."""
-    from rawko.interpreter.running.interpreter import Interpreter
-
-    clock = SynchronizedClock(interpreter)
-    if interpreter_klass is not None:
-        return PropertyListener(interpreter_klass(statechart, clock=clock))
-    observation = interpreter._observation
-    trusted = observation is not None and observation.has_evaluator
-    if isinstance(statechart, Chart):
-        make: Callable[..., Any] = partial(Interpreter.trusting, trusted=True) if trusted else Interpreter
-    else:
-        make = partial(Interpreter.from_sismic, trusted=trusted)
-    try:
-        return PropertyListener(make(statechart, clock=clock))
-    except UntrustedCodeError as error:
-        raise UntrustedCodeError(
-            f"{error}; to watch with code you trust, pass "
-            "interpreter_klass=functools.partial(Interpreter.from_sismic, trusted=True)"
-        ) from None

@@ -1,19 +1,21 @@
-"""The machine: one statechart, its configuration and its context, stepped by events.
+"""The face of a machine for those who embed it: `Interpreter`.
 
-`Interpreter` is sans-IO: it opens nothing, waits for nothing, reads only the clock that it is given. A macrostep
-returns what changed and what the runtime must do. The rules are SCXML's, with XState's transition domain and
-sismic's eventless-before-external order (docs/semantics.md). Choosing is `program`, planning is `plans`; here a
-chosen plan is carried out, atomically.
+It is sans-IO: it opens nothing, waits for nothing, reads only the clock that it is given. A macrostep returns what
+changed and what the runtime must do. The rules are SCXML's, with XState's transition domain and sismic's
+eventless-before-external order (docs/semantics.md). The state of the machine is a `Machine`; the functions of
+`rawko.interpreter.stepping` move it, on plans from `rawko.interpreter.compiled`.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from math import ulp
 from typing import Any, Self, cast
 
-from sismic.clock import Clock, SimulatedClock
+from sismic.clock import Clock, SimulatedClock, SynchronizedClock
+from sismic.interpreter import Interpreter as SismicInterpreter
 from sismic.model import Event as SismicEvent
 from sismic.model import InternalEvent as SismicInternalEvent
 from sismic.model import MetaEvent, Statechart
@@ -21,27 +23,36 @@ from sismic.model import MetaEvent, Statechart
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.bounds.limits import MAX_MACROSTEPS, MAX_MICROSTEPS
-from rawko.interpreter.data.events import Event, InternalEvent, make_event
-from rawko.interpreter.data.steps import Receipt, Step
+from rawko.interpreter.data.events import Event, InternalEvent, invocation_event, make_event
+from rawko.interpreter.data.invocation import Invocation
+from rawko.interpreter.data.receipt import Receipt
+from rawko.interpreter.data.steps import Step
 from rawko.interpreter.data.values import Record, exact_text, freeze_fields, freeze_own_fields
-from rawko.interpreter.errors import MacrostepLimitError, NotJsonError, NotRunningError
-from rawko.interpreter.running.core import invocation_event
-from rawko.interpreter.running.event_queue import Timer
-from rawko.interpreter.running.explain import Refusal, can, why_not
-from rawko.interpreter.running.instrumentation import BoundListener, Observation, property_listener
-from rawko.interpreter.running.macrostep import Macrosteps
-from rawko.interpreter.running.snapshots import release, restore_into, snapshot_text, take_snapshot
-from rawko.interpreter.running.transaction import Invocation
-
-NOT_KEPT = frozenset(
-    "_chart _bindings _program clock _model _context _observation _evaluator _subscribers".split()  # noqa: SIM905
+from rawko.interpreter.errors import (
+    MacrostepLimitError,
+    NotJsonError,
+    NotRunningError,
+    SnapshotError,
+    UntrustedCodeError,
+    shown,
 )
+from rawko.interpreter.running.explain import Refusal, can, why_not
+from rawko.interpreter.running.instrumentation import BoundListener, Observation, PropertyListener
+from rawko.interpreter.running.snapshots import release, restore_into, snapshot_text, take_snapshot
+from rawko.interpreter.stepping.event_queue import Timer
+from rawko.interpreter.stepping.execution import execute_next, execute_observed
+from rawko.interpreter.stepping.machine import Machine
+from rawko.interpreter.stepping.macrostep import macrostep, plain_macrostep
+
+NOT_KEPT = frozenset(("chart", "bindings", "program", "clock", "model", "context", "observer"))
 """What a checkpoint leaves out: it does not change, or keeps itself."""
+NO_BINDINGS = Bindings()
+NO_SUBSCRIBERS: Mapping[object, Callable[[Step], Any]] = {}
 NO_DATA: Mapping[str, Any] = {}
 _new_event = Event.__new__
 
 
-class Interpreter(Macrosteps):
+class Interpreter(SismicInterpreter):
     """A running statechart.
 
     Args:
@@ -61,6 +72,45 @@ class Interpreter(Macrosteps):
 
     Not thread-safe: one interpreter belongs to one thread at a time; charts, bindings and plans are shared freely.
     """
+
+    def __init__(
+        self,
+        chart: Chart,
+        bindings: Bindings | None = None,
+        *,
+        input: Mapping[str, Any] | None = None,
+        clock: Clock | None = None,
+        ignore_contract: bool = False,
+        observation: Observation | None = None,
+        max_microsteps: int = MAX_MICROSTEPS,
+        max_macrosteps: int = MAX_MACROSTEPS,
+    ) -> None:
+        if not isinstance(chart, Chart):
+            raise TypeError(
+                f"Interpreter takes a Chart, found {type(chart).__name__}; "
+                "for a sismic Statechart use Interpreter.from_sismic(statechart, trusted=True)"
+            )
+        if chart.has_code and (observation is None or not observation.has_evaluator):
+            raise UntrustedCodeError(
+                f"chart {chart.name!r} holds Python code; allow it with trusted=True "
+                "(Interpreter.from_sismic, rawko.load_chart(..., trusted=True) and Interpreter.trusting)"
+            )
+        self._machine = machine = Machine(
+            chart,
+            NO_BINDINGS if bindings is None else bindings,
+            input,
+            SimulatedClock() if clock is None else clock,
+            _bound("max_microsteps", max_microsteps),
+            ignores_contracts=ignore_contract,
+        )
+        self._subscribers = NO_SUBSCRIBERS
+        self._max_macrosteps = _bound("max_macrosteps", max_macrosteps)
+        program = machine.program
+        if observation is None and program.has_contracts and not program.checks_inline and not ignore_contract:
+            observation = Observation()
+        if observation is not None:
+            machine.observer = observation
+            observation.attach_to(machine, self)
 
     # ------------------------------------------------------------ other ways to make one
 
@@ -146,67 +196,78 @@ class Interpreter(Macrosteps):
     # ------------------------------------------------------------ what can be read
 
     @property
+    def clock(self) -> Clock:
+        return self._machine.clock
+
+    @clock.setter
+    def clock(self, clock: Clock) -> None:
+        self._machine.clock = clock
+
+    @property
+    def configuration(self) -> list[str]:
+        """Names of the active states, by depth, then by name."""
+        return self._machine.configuration
+
+    @property
     def bindings(self) -> Bindings:
-        return self._bindings
+        return self._machine.bindings
 
     @property
     def chart(self) -> Chart:
-        return self._chart
+        return self._machine.chart
 
     @property
     def context(self) -> Record:
         """The context: a live, read-only view. Of a trusted chart: the evaluator's own mapping."""
-        if self._observation is None:
-            return self._context
-        return cast("Record", self._observation.context(self._context))
+        return cast("Record", self._machine.visible_context)
 
     @property
     def input(self) -> Record:
         """What the machine was made with; it is read when the machine starts, and not part of a snapshot afterwards."""
-        return self._input
+        return self._machine.input
 
     @property
     def output(self) -> Any:
         """What the machine gave when it finished; None before."""
-        return self._output
+        return self._machine.output
 
     @property
     def final(self) -> bool:
         """Whether the machine has finished. Its last configuration is kept."""
-        return self._is_done
+        return self._machine.is_done
 
     @property
     def is_started(self) -> bool:
-        return self._node is not None
+        return self._machine.node is not None
 
     @property
     def time(self) -> float:
         """Seconds on the clock at the latest macrostep."""
-        return self._time
+        return self._machine.time
 
     @property
     def statechart(self) -> Statechart:
         """The chart as sismic's model, for sismic's tools; made when first asked for."""
-        return self._program.structure.lowered.statechart
+        return self._machine.program.structure.lowered.statechart
 
     @property
     def tags(self) -> frozenset[str]:
         """Tags of all active states."""
-        return frozenset(tag for name in self.configuration for tag in self._chart[name].tags)
+        return frozenset(tag for name in self.configuration for tag in self._machine.chart[name].tags)
 
     @property
     def max_microsteps(self) -> int:
         """The bound on microsteps in one macrostep."""
-        return self._max_microsteps
+        return self._machine.max_microsteps
 
     @property
     def invocations(self) -> Mapping[str, Invocation]:
         """Running invocations by id."""
-        return self._invocations
+        return self._machine.invocations
 
     def matches(self, state: str) -> bool:
         """Whether a state is active."""
-        return self._node is not None and state in self._node.names_set
+        return self._machine.matches(state)
 
     # ------------------------------------------------------------ stepping
 
@@ -217,7 +278,7 @@ class Interpreter(Macrosteps):
             NotRunningError: It has started already.
             ActionError: An entry action failed; the machine is as if never started.
         """
-        if self._node is not None:
+        if self._machine.node is not None:
             raise NotRunningError("the machine has started already")
         step = self.execute_once()
         assert step is not None
@@ -238,33 +299,72 @@ class Interpreter(Macrosteps):
         """
         if name.__class__ is not str:
             name = exact_text(name, "event")
+        machine = self._machine
+        observer = machine.observer
+        if data and (observer is None or not observer.has_evaluator):
+            freeze_own_fields(data, name)
         event = _new_event(Event)
         event.name = name
-        event.data = self._own_payload(name, data) if data else data
+        event.data = data
         event.at_ms = 0
-        node, agenda, observation = self._node, self._agenda, self._observation
-        if node is None or agenda._queue or agenda._heap or self._internal or self._is_busy or self._is_done:
+        node, agenda = machine.node, machine.agenda
+        if node is None or agenda._queue or agenda._heap or machine.internal or machine.is_busy or machine.is_done:
             return self._send_queued(event)
         # Nothing waits: the event need not go through the queue.
-        if observation is None:
-            self._time = now = self._now()
-            self._seq += 1
-            plan = node.plain.get(name)
-            step = self._macrostep(now, event) if plan is None else self._take_plain(now, event, plan)
-        elif observation.is_listening_only and not observation.is_open:
-            self._time = now = self._now()
-            self._seq += 1
-            step = self._execute_observed(now, observation, event)
+        if observer is None:
+            clock = machine.clock
+            if clock.__class__ is SimulatedClock and not clock._play:
+                machine.time = now = clock._time
+            else:
+                machine.time = now = clock.time
+            machine.seq += 1
+            way = node.ways.get(name)
+            step = macrostep(machine, now, event) if way is None else plain_macrostep(machine, now, event, way)
+        elif observer.is_listening_only and not observer.is_open:
+            machine.time = now = machine.now
+            machine.seq += 1
+            step = execute_observed(machine, observer, now, event)
         else:
             return self._send_queued(event)
         assert step is not None
         if self._subscribers:
             self._tell_subscribers(step)
+        if agenda._queue or agenda._heap or machine.internal or machine.observer is not None:
+            return self._with_following(event, step)
+        return step
+
+    def _with_following(self, event: Event, step: Step) -> Step:
         if step._steps[0].event is not event:  # a listener has put something before it
             return self._run_to(event, [step])
         if self._may_go_on():
             step.following = self._executed_after(step)
         return step
+
+    def execute_once(self) -> Step | None:
+        """Run one macrostep; None if nothing is due.
+
+        Raises:
+            ActionError, InvocationError, EventlessCycleError: See `rawko.interpreter.errors`; rolled back.
+        """
+        step = execute_next(self._machine)
+        if self._subscribers and step is not None:
+            self._tell_subscribers(step)
+        return step
+
+    def _tell_subscribers(self, step: Step) -> None:
+        """All of them, whatever one raises: the step has happened."""
+        failure: Exception | None = None
+        self._machine.is_busy = True
+        try:
+            for subscriber in self._subscribers.values():
+                try:
+                    subscriber(step)
+                except Exception as error:  # noqa: BLE001 - goes to the caller, after the others were told
+                    failure = failure or error
+        finally:
+            self._machine.is_busy = False
+        if failure is not None:
+            raise failure
 
     def _executed_after(self, step: Step) -> tuple[Step, ...]:
         """What else there is to do after a step; an error tells that it has happened, too."""
@@ -275,16 +375,18 @@ class Interpreter(Macrosteps):
 
     def _macrostep_limit(self) -> int:
         """Macrosteps that a call may take: what waits now, be it much, is not the machine's own doing."""
-        return self._max_macrosteps + len(self._agenda._queue or ()) + len(self._agenda._heap or ())
+        agenda = self._machine.agenda
+        return self._max_macrosteps + len(agenda._queue or ()) + len(agenda._heap or ())
 
     def _send_queued(self, event: Event) -> Step:
         """Send an event to a machine that may have to start, or to do something else first."""
-        self._require_idle()
+        machine = self._machine
+        machine.require_idle()
         before: list[Step] = []
-        if self._node is None:
+        if machine.node is None:
             before.append(self.start())
-        if not self._is_done:
-            self._push(event)
+        if not machine.is_done:
+            machine.push(event)
         return self._run_to(event, before)
 
     def _run_to(self, event: Event, before: list[Step]) -> Step:
@@ -292,7 +394,7 @@ class Interpreter(Macrosteps):
         found: Step | None = None
         following: list[Step] = []
         limit = self._macrostep_limit()
-        while not self._is_done and self._may_go_on():
+        while not self._machine.is_done and self._may_go_on():
             if len(before) + len(following) >= limit:
                 raise MacrostepLimitError(self._max_macrosteps, [*before, *((found,) if found else ()), *following])
             step = self.execute_once()
@@ -305,7 +407,7 @@ class Interpreter(Macrosteps):
             else:
                 before.append(step)
         if found is None:  # the machine finished before the event's turn came
-            found = Step(self._time, [], Receipt.DONE, node=self._node)
+            found = Step(self._machine.time, [], Receipt.DONE, node=self._machine.node)
         if before:
             found = _with_earlier(found, before)
         found.following = tuple(following)
@@ -313,22 +415,17 @@ class Interpreter(Macrosteps):
 
     def _may_go_on(self) -> bool:
         """Whether something waits, or code must be asked that looks at the time."""
-        agenda, observation = self._agenda, self._observation
-        return bool(agenda._queue or agenda._heap or self._internal) or (
-            observation is not None and not observation.is_listening_only
+        machine = self._machine
+        agenda, observer = machine.agenda, machine.observer
+        return bool(agenda._queue or agenda._heap or machine.internal) or (
+            observer is not None and not observer.is_listening_only
         )
 
     def _payload(self, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
         """A payload as the machine keeps it: frozen JSON, but for trusted code, which takes any value."""
-        if not data or (self._observation is not None and self._observation.has_evaluator):
+        if not data or self._machine.holds_any_value:
             return dict(data)
         return freeze_fields(data, name)
-
-    def _own_payload(self, name: str, data: dict[str, Any]) -> dict[str, Any]:
-        """The same, of a dictionary that is the machine's alone."""
-        if self._observation is not None and self._observation.has_evaluator:
-            return data
-        return freeze_own_fields(data, name)
 
     def queue(  # type: ignore[override]  # sismic's own, but for parameters that may have any name
         self, event_or_name: str | SismicEvent, /, *event_or_names: str | SismicEvent, **parameters: Any
@@ -342,7 +439,7 @@ class Interpreter(Macrosteps):
             NotJsonError: A payload that is not JSON; nothing more is queued.
         """
         if event_or_name.__class__ is str and not event_or_names and not parameters:
-            self._push(make_event(event_or_name, NO_DATA))
+            self._machine.push(make_event(event_or_name, NO_DATA))
             return self
         for item in (event_or_name, *event_or_names):
             if isinstance(item, str):
@@ -359,30 +456,31 @@ class Interpreter(Macrosteps):
         name = exact_text(event.name, "event")
         data = event.data if isinstance(event, MetaEvent) else self._payload(name, event.data)
         if isinstance(event, SismicInternalEvent):
-            self._raise_internal(make_event(name, data, InternalEvent))
+            self._machine.push_internal(make_event(name, data, InternalEvent))
         elif isinstance(event, Event):
             event.name = name
             event.data = dict(data)
-            self._push(event)
+            self._machine.push(event)
         else:
             self._queue_delayed(name, data, event.data.get("delay", 0))
 
     def _queue_delayed(self, name: str, data: Mapping[str, Any], delay: Any) -> None:
         if isinstance(delay, (int, float)) and delay > 0:
-            self._seq += 1
-            due = self._now() + delay
-            self._agenda.set(Timer(due, self._seq, f"send.{self._seq}", name, data, delay=delay))
+            machine = self._machine
+            machine.seq += 1
+            due = machine.now + delay
+            machine.agenda.set(Timer(due, machine.seq, f"send.{machine.seq}", name, data, delay=delay))
         else:
-            self._push(make_event(name, data))
+            self._machine.push(make_event(name, data))
 
     def know_reachable(self, is_reachable: Callable[[str], bool]) -> None:
-        """Tell code in SCXML's data model whom it can send to: what reaches nobody is an error at once."""
+        """Tell code in SCXML's data model whom it can send to: what reaches no machine is an error at once."""
         if self._observation is not None and self._observation.has_data_model:
             self._observation.is_reachable = is_reachable
 
     def queue_first(self, event: Event) -> None:
         """Queue an event before all that wait."""
-        self._agenda.push_front(self._now(), event)
+        self._machine.agenda.push_front(self._machine.now, event)
 
     def execute(self, max_steps: int = -1) -> list[Step]:
         """Run macrosteps until nothing is due, at most `max_steps` of them if positive; a list of steps.
@@ -429,24 +527,25 @@ class Interpreter(Macrosteps):
 
     def next_due(self) -> float | None:
         """When something will happen by itself, in seconds of the clock; None: never without an event."""
-        if self._is_done:
+        machine = self._machine
+        if machine.is_done:
             return None
-        due = self._agenda.next_due()
-        if self._observation is not None:
-            timed = self._observation.next_timed_guard()
+        due = machine.agenda.next_due()
+        if machine.observer is not None:
+            timed = machine.observer.next_timed_guard()
             if timed is not None and (due is None or timed < due):
                 return timed
         return due
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether nothing would come of a step now: nothing waits, nobody has to look (invariants, timed guards)."""
-        observation = self._observation
+        """Whether nothing would come of a step now: nothing waits, no invariant or timed guard is asked."""
+        machine = self._machine
         return (
-            not self._is_done
-            and not self._internal
-            and (observation is None or not observation.looks_when_idle)
-            and self._agenda.peek(self.clock.time) is None
+            not machine.is_done
+            and not machine.internal
+            and (machine.observer is None or not machine.observer.looks_when_idle)
+            and machine.agenda.peek(machine.now) is None
         )
 
     # ------------------------------------------------------------ invocations
@@ -465,7 +564,7 @@ class Interpreter(Macrosteps):
 
         With `errors: scxml` the event is SCXML's: `error.communication`.
         """
-        name = "error.communication" if self._program.errors_are_events else f"error.invoke.{id}"
+        name = "error.communication" if self._machine.program.errors_are_events else f"error.invoke.{id}"
         return self._from_actor(id, number, name, {"error": error}, is_end=True, was_running=was_running)
 
     def deliver(self, id: str, number: int, event: str, data: Mapping[str, Any], *, was_running: bool = False) -> bool:
@@ -475,22 +574,23 @@ class Interpreter(Macrosteps):
     def _from_actor(
         self, id: str, number: int, name: str, data: Mapping[str, Any], *, is_end: bool, was_running: bool
     ) -> bool:
-        invocation = self._invocations.get(id)
+        machine = self._machine
+        invocation = machine.invocations.get(id)
         is_running = invocation is not None and invocation.number == number
-        if self._is_done or not (is_running or was_running):
+        if machine.is_done or not (is_running or was_running):
             return False
-        self._push(invocation_event(name, freeze_fields(data, name), id, number, is_end=is_end))
+        machine.push(invocation_event(name, freeze_fields(data, name), id, number, is_end=is_end))
         return True
 
     # ------------------------------------------------------------ asking
 
     def can(self, event: str, /, **data: Any) -> bool:
         """Whether an event would be taken now. Nothing is changed; a guard that raises counts as false."""
-        return can(self, make_event(event, self._payload(event, data)))
+        return can(self._machine, make_event(event, self._payload(event, data)))
 
     def why_not(self, event: str, /, **data: Any) -> tuple[Refusal, ...]:
         """Why an event would not be taken now: each candidate with the guards that denied it and what they read."""
-        return why_not(self, make_event(event, self._payload(event, data)))
+        return why_not(self._machine, make_event(event, self._payload(event, data)))
 
     # ------------------------------------------------------------ snapshots
 
@@ -500,7 +600,7 @@ class Interpreter(Macrosteps):
         Raises:
             SnapshotError: Called in mid-step, or a queued event's payload is not JSON.
         """
-        return take_snapshot(self)
+        return take_snapshot(self._machine)
 
     def snapshot_json(self) -> str:
         """The snapshot as JSON text: as `json.dumps(machine.snapshot())`, in less than half the time.
@@ -508,7 +608,7 @@ class Interpreter(Macrosteps):
         Raises:
             SnapshotError: As `snapshot`.
         """
-        return snapshot_text(self)
+        return snapshot_text(self._machine)
 
     def restore(self, snapshot: Mapping[str, Any] | str | bytes) -> Step:
         """Go on exactly where a snapshot was taken; this machine must be fresh (not started).
@@ -522,7 +622,7 @@ class Interpreter(Macrosteps):
         Raises:
             SnapshotError: It does not fit this chart, or is damaged; the machine is unchanged.
         """
-        return restore_into(self, snapshot)
+        return restore_into(self._machine, snapshot)
 
     def release(self, id: str) -> Step:
         """Start an invocation that a restore held back (policy `ask`).
@@ -530,7 +630,7 @@ class Interpreter(Macrosteps):
         Raises:
             SnapshotError: No invocation of that id is held.
         """
-        return release(self, id)
+        return release(self._machine, id)
 
     def checkpoint(self) -> dict[str, Any]:
         """The machine as it is, for `roll_back_to`: cheaper than a snapshot, and not limited to JSON.
@@ -538,13 +638,13 @@ class Interpreter(Macrosteps):
         Raises:
             InterpreterError: Called in mid-step.
         """
-        self._require_idle()
-        observation = self._observation
-        kept = {name: value for name, value in self.__dict__.items() if name not in NOT_KEPT}
-        kept["_fields"] = dict(self._fields)
-        kept["_agenda"] = self._agenda.copy()
-        kept["_internal"] = None if self._internal is None else deque(self._internal)
-        kept["_marks"] = None if observation is None else observation.mark()
+        machine = self._machine
+        machine.require_idle()
+        kept = {name: getattr(machine, name) for name in Machine.__slots__ if name not in NOT_KEPT}
+        kept["fields"] = dict(machine.fields)
+        kept["agenda"] = machine.agenda.copy()
+        kept["internal"] = None if machine.internal is None else deque(machine.internal)
+        kept["marks"] = None if machine.observer is None else machine.observer.mark()
         return kept
 
     def roll_back_to(self, checkpoint: Mapping[str, Any]) -> None:
@@ -553,16 +653,18 @@ class Interpreter(Macrosteps):
         Raises:
             InterpreterError: Called in mid-step.
         """
-        self._require_idle()
+        machine = self._machine
+        machine.require_idle()
         kept = dict(checkpoint)
-        marks, fields = kept.pop("_marks"), kept.pop("_fields")
-        self.__dict__.update(kept)
-        self._agenda = kept["_agenda"].copy()
-        self._internal = None if self._internal is None else deque(self._internal)
-        self._fields.clear()
-        self._fields.update(fields)
-        if self._observation is not None:
-            self._observation.roll_back(marks)
+        marks, fields = kept.pop("marks"), kept.pop("fields")
+        for name, value in kept.items():
+            setattr(machine, name, value)
+        machine.agenda = machine.agenda.copy()
+        machine.internal = None if machine.internal is None else deque(machine.internal)
+        machine.fields.clear()
+        machine.fields.update(fields)
+        if machine.observer is not None:
+            machine.observer.roll_back(marks)
 
     # ------------------------------------------------------------ listeners
 
@@ -584,9 +686,7 @@ class Interpreter(Macrosteps):
 
     def attach(self, listener: Callable[[MetaEvent], Any]) -> None:
         """Call `listener` with every meta-event: see sismic's documentation and docs/embedding.md."""
-        if self._observation is None:
-            self._observation = Observation(self)
-        self._observation.listeners.append(listener)
+        self._observed().listeners.append(listener)
 
     def detach(self, listener: Callable[[MetaEvent], Any]) -> None:
         """Stop calling a listener."""
@@ -595,7 +695,39 @@ class Interpreter(Macrosteps):
             raise ValueError("the listener is not attached")
         observation.detach(listener)
         if not observation.listeners and not observation.is_needed:
-            self._observation = None
+            self._machine.observer = None
+
+    @property
+    def _observation(self) -> Observation | None:
+        return cast("Observation | None", self._machine.observer)
+
+    def _observed(self) -> Observation:
+        """What listens, made where nothing does."""
+        observation = self._observation
+        if observation is None:
+            observation = self._machine.observer = Observation()
+            observation.attach_to(self._machine, self)
+        return observation
+
+    # ------------------------------------------------------------ what sismic's tools read and write
+
+    @property
+    def _event(self) -> Event:
+        return self._machine.event
+
+    @property
+    def _configuration(self) -> set[str]:
+        return set(self.configuration)
+
+    @_configuration.setter
+    def _configuration(self, names: set[str]) -> None:
+        machine = self._machine
+        if not names:  # how sismic's `run_in_background` stops a machine, from another thread
+            machine.is_done = True
+            return
+        structure = machine.program.structure
+        machine.node = machine.program.node(frozenset(structure.index[name] for name in names))
+        machine.is_done = False
 
     @property
     def _listeners(self) -> list[Callable[[MetaEvent], Any]]:
@@ -618,21 +750,36 @@ class Interpreter(Macrosteps):
                 through an `interpreter_klass` of your own).
 
         Raises:
-            UntrustedCodeError: It holds code and nobody trusts it.
+            UntrustedCodeError: It holds code, and neither this machine nor an `interpreter_klass` is trusted.
         """
-        listener = property_listener(self, statechart, interpreter_klass)
+        listener = PropertyListener(self._property_machine(statechart, interpreter_klass))
         self.attach(listener)
         return listener
+
+    def _property_machine(self, statechart: Any, interpreter_klass: Callable[..., Any] | None) -> Any:
+        clock = SynchronizedClock(self)
+        if interpreter_klass is not None:
+            return interpreter_klass(statechart, clock=clock)
+        trusted = self._machine.holds_any_value
+        if isinstance(statechart, Chart):
+            make: Callable[..., Any] = partial(Interpreter.trusting, trusted=True) if trusted else Interpreter
+        else:
+            make = partial(Interpreter.from_sismic, trusted=trusted)
+        try:
+            return make(statechart, clock=clock)
+        except UntrustedCodeError as error:
+            raise UntrustedCodeError(
+                f"{error}; to watch with code you trust, pass "
+                "interpreter_klass=functools.partial(Interpreter.from_sismic, trusted=True)"
+            ) from None
 
     # ------------------------------------------------------------ pickling
 
     def __getstate__(self) -> dict[str, Any]:
-        from rawko.interpreter.errors import SnapshotError
-
         raise SnapshotError("interpreters are not pickled; take snapshot() and restore() it into a new one")
 
     def __repr__(self) -> str:
-        return f"Interpreter({self._chart.name!r}, [{', '.join(self.configuration)}])"
+        return f"Interpreter({self._machine.chart.name!r}, [{', '.join(self.configuration)}])"
 
 
 def _with_earlier(found: Step, before: list[Step]) -> Step:
@@ -645,3 +792,9 @@ def _with_earlier(found: Step, before: list[Step]) -> Step:
         tuple(e for step in (*before, found) for e in step.effects),
         found._node,
     )
+
+
+def _bound(name: str, value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} is a whole number >= 1, found {shown(value)}")
+    return value

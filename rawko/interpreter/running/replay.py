@@ -12,13 +12,12 @@ from typing import Any
 
 from sismic.clock import Clock
 
-from rawko.interpreter.data.events import Event, make_event
+from rawko.interpreter.data.events import Event, invocation_event, make_event
 from rawko.interpreter.data.steps import Step
 from rawko.interpreter.data.values import freeze, freeze_fields, thaw
-from rawko.interpreter.running.core import invocation_event
-from rawko.interpreter.running.event_queue import Timer
 from rawko.interpreter.running.interpreter import Interpreter
 from rawko.interpreter.running.snapshots import restore_into
+from rawko.interpreter.stepping.event_queue import Timer
 
 _ENDS = ("done.invoke.", "error.invoke.")
 
@@ -44,7 +43,7 @@ def restore_as_it_was(machine: Interpreter, snapshot: Mapping[str, Any]) -> None
     Raises:
         SnapshotError: It does not fit.
     """
-    restore_into(machine, snapshot, as_is=True)
+    restore_into(machine._machine, snapshot, as_is=True)
 
 
 def replay_step(machine: Interpreter, event: Mapping[str, Any] | None) -> Step | None:
@@ -52,13 +51,13 @@ def replay_step(machine: Interpreter, event: Mapping[str, Any] | None) -> Step |
     if not machine.is_started:
         return machine.start()
     if event is not None and not _is_next(machine, event):
-        machine._agenda.push_front(machine.clock.time, _made(machine, event["name"], event["data"]))
+        machine.queue_first(_made(machine, event["name"], event["data"]))
     return machine.execute_once()
 
 
 def _is_next(machine: Interpreter, event: Mapping[str, Any]) -> bool:
     """Whether the machine would take this very event by itself now."""
-    first = machine._agenda.peek(machine.clock.time)
+    first = machine._machine.agenda.peek(machine.clock.time)
     if isinstance(first, Timer):
         if first.number:  # a timeout says nothing yet; what it will say is made when it fires
             return bool(first.event == event["name"] and _is_timeout(event))

@@ -8,21 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rawko.interpreter.compiled.structure import Structure
 from rawko.interpreter.data.effects import Effect, StartInvocation
 from rawko.interpreter.data.events import Event, InvocationEvent, make_event
+from rawko.interpreter.data.invocation import Invocation
 from rawko.interpreter.data.json_text import from_text, to_text
 from rawko.interpreter.data.steps import Step
 from rawko.interpreter.data.values import Record, freeze, thaw
 from rawko.interpreter.errors import NotJsonError, SnapshotError, shown
-from rawko.interpreter.running.event_queue import Agenda, Timer
-from rawko.interpreter.running.operations import timeout_timer
-from rawko.interpreter.running.transaction import Invocation
-
-if TYPE_CHECKING:
-    from rawko.interpreter.running.interpreter import Interpreter
+from rawko.interpreter.stepping.event_queue import Agenda, Timer
+from rawko.interpreter.stepping.invocations import timeout_timer
+from rawko.interpreter.stepping.machine import Machine
+from rawko.interpreter.stepping.stability import find_idle_choice
 
 FORMAT = 2
 """Since format 2 only a machine that has not started writes its input: afterwards nothing reads it."""
@@ -33,7 +32,7 @@ _KEYS = frozenset(
 )
 
 
-def take_snapshot(machine: Interpreter, plain: Callable[[Any], Any] = thaw) -> dict[str, Any]:
+def take_snapshot(machine: Machine, plain: Callable[[Any], Any] = thaw) -> dict[str, Any]:
     """The machine as plain JSON data.
 
     Args:
@@ -42,46 +41,47 @@ def take_snapshot(machine: Interpreter, plain: Callable[[Any], Any] = thaw) -> d
     Raises:
         SnapshotError: In mid-step, or something queued or in a trusted context is not JSON.
     """
-    if machine._is_in_step:
+    if machine.is_in_step:
         raise SnapshotError("a step is being processed; snapshots are taken between steps")
-    if machine._internal:
+    if machine.internal:
         raise SnapshotError("an internal event waits; call execute() first, snapshots are taken when none does")
-    structure = machine._program.structure
-    is_started = machine._node is not None
+    structure = machine.program.structure
+    entry, idle = machine.observer.times() if machine.observer is not None else ({}, {})
+    is_started = machine.node is not None
     try:
         snapshot = {
             "format": FORMAT,
             "chart": {"name": structure.name, "hash": structure.hash},
             "started": is_started,
-            "done": machine._is_done,
-            "output": plain(machine._output),
-            "now": float(machine._time),
+            "done": machine.is_done,
+            "output": plain(machine.output),
+            "now": float(machine.time),
             "configuration": _document_order(structure, machine),
             "history": {
                 structure.names[h]: [structure.names[s] for s in record]
-                for h, record in sorted(machine._history.items())
+                for h, record in sorted(machine.history.items())
             },
-            "context": plain(_accepted(dict(machine.context), "context")),
-            "external": [_external(plain, *queued) for queued in machine._agenda.events],
-            "timers": [_timer(plain, timer) for timer in machine._agenda.timers],
+            "context": plain(_accepted(dict(machine.visible_context), "context")),
+            "external": [_external(plain, *queued) for queued in machine.agenda.events],
+            "timers": [_timer(plain, timer) for timer in machine.agenda.timers],
             "invocations": [
-                _invocation(plain, i) for i in sorted(machine._invocations.values(), key=lambda i: i.number)
+                _invocation(plain, i) for i in sorted(machine.invocations.values(), key=lambda i: i.number)
             ],
             "children": {},
-            "entry": _times(getattr(machine, "_entry_time", {})),
-            "idle": _times(getattr(machine, "_idle_time", {})),
+            "entry": _times(entry),
+            "idle": _times(idle),
             "old": _olds(plain, machine),
-            "seq": machine._seq,
-            "number": machine._number,
+            "seq": machine.seq,
+            "number": machine.number,
         }
         if not is_started:
-            snapshot["input"] = plain(_accepted(machine._input, "input"))
+            snapshot["input"] = plain(_accepted(machine.input, "input"))
     except NotJsonError as error:
         raise SnapshotError(str(error)) from error
     return snapshot
 
 
-def snapshot_text(machine: Interpreter) -> str:
+def snapshot_text(machine: Machine) -> str:
     """The machine as JSON text: what `json.dumps` gives of its snapshot, in less than half the time.
 
     Raises:
@@ -103,8 +103,8 @@ def _times(times: Mapping[str, float]) -> dict[str, float]:
     return {name: float(time) for name, time in sorted(times.items())}
 
 
-def _document_order(structure: Structure, machine: Interpreter) -> list[str]:
-    node = machine._node
+def _document_order(structure: Structure, machine: Machine) -> list[str]:
+    node = machine.node
     return [] if node is None else [structure.names[s] for s in sorted(node.configuration)]
 
 
@@ -145,16 +145,16 @@ def _invocation(plain: Callable[[Any], Any], invocation: Invocation) -> dict[str
     }
 
 
-def _olds(plain: Callable[[Any], Any], machine: Interpreter) -> dict[str, Any]:
-    observation = machine._observation
-    olds = machine._olds if observation is None else observation.olds()
+def _olds(plain: Callable[[Any], Any], machine: Machine) -> dict[str, Any]:
+    observation = machine.observer
+    olds = machine.olds if observation is None else observation.olds()
     return {name: plain(_accepted(old, "old")) for name, old in sorted(olds.items())}
 
 
 # ---------------------------------------------------------------- restore
 
 
-def restore_into(machine: Interpreter, snapshot: Mapping[str, Any] | str | bytes, *, as_is: bool = False) -> Step:
+def restore_into(machine: Machine, snapshot: Mapping[str, Any] | str | bytes, *, as_is: bool = False) -> Step:
     """Fill a fresh machine; everything is checked before anything is changed.
 
     Args:
@@ -164,9 +164,9 @@ def restore_into(machine: Interpreter, snapshot: Mapping[str, Any] | str | bytes
     Raises:
         SnapshotError: See `Interpreter.restore`.
     """
-    if machine._is_in_step:
+    if machine.is_in_step:
         raise SnapshotError("a step is being processed; restore needs a fresh machine")
-    if machine._node is not None or machine._agenda or machine._internal:
+    if machine.node is not None or machine.agenda or machine.internal:
         raise SnapshotError("restore needs a fresh machine: this one has started or has events queued")
     checked = _Checked(machine, _parsed(snapshot) if isinstance(snapshot, (str, bytes)) else snapshot)
     return checked.fill(as_is=as_is)
@@ -182,9 +182,9 @@ def _parsed(text: str | bytes) -> Any:
 class _Checked:
     """A snapshot whose every part fits the machine."""
 
-    def __init__(self, machine: Interpreter, snapshot: Mapping[str, Any]) -> None:
+    def __init__(self, machine: Machine, snapshot: Mapping[str, Any]) -> None:
         self.machine = machine
-        self.structure = machine._program.structure
+        self.structure = machine.program.structure
         if not isinstance(snapshot, Mapping):
             raise SnapshotError(f"found {type(snapshot).__name__}, accepted: a mapping as snapshot() returns")
         missing = sorted(_KEYS - snapshot.keys())
@@ -334,43 +334,43 @@ class _Checked:
     def fill(self, *, as_is: bool = False) -> Step:
         """Nothing here can fail."""
         machine = self.machine
-        now = machine._now()
-        machine._fields.clear()
-        machine._fields.update(dict(self.context))
-        machine._node = machine._program.node(self.configuration) if self.configuration else None
-        machine._history = self.history
-        machine._is_done = bool(self.data["done"])
-        machine._output = self.output
+        now = machine.now
+        machine.fields.clear()
+        machine.fields.update(dict(self.context))
+        machine.node = machine.program.node(self.configuration) if self.configuration else None
+        machine.history = self.history
+        machine.is_done = bool(self.data["done"])
+        machine.output = self.output
         if self.input is not None:
-            machine._input = self.input
-        machine._seq, machine._number = self.seq, self.number
-        machine._time = now
+            machine.input = self.input
+        machine.seq, machine.number = self.seq, self.number
+        machine.time = now
         self._fill_observation()
-        agenda = machine._agenda = Agenda()
+        agenda = machine.agenda = Agenda()
         for time, seq, event in self.external:
             agenda.push(min(time, now), seq, event)
         if as_is:
-            machine._invocations = {invocation.id: invocation for invocation in self.invocations}
+            machine.invocations = {invocation.id: invocation for invocation in self.invocations}
             for timer in self.timers:
                 agenda.set(timer)
-            return Step(now, [], node=machine._node)
+            return Step(now, [], node=machine.node)
         timers = {timer.number: timer for timer in self.timers if timer.number}
         effects = self._revive(now, timers)
         for timer in (*(timer for timer in self.timers if not timer.number), *timers.values()):
             timer.due = _due(timer, now, self.then)
             agenda.set(timer)
-        return Step(now, [], None, (), tuple(effects), machine._node)
+        return Step(now, [], None, (), tuple(effects), machine.node)
 
     def _fill_observation(self) -> None:
         machine = self.machine
-        observation = machine._observation
+        observation = machine.observer
         if observation is None:
-            machine._olds = {name: _kept(old) for name, old in self.olds.items()}
+            machine.olds = {name: _kept(old) for name, old in self.olds.items()}
             return
         observation.restored(thaw(self.context), self.entry, self.idle)
         observation.restore_olds(self.olds)
-        if observation.has_evaluator and machine._node is not None:
-            machine.find_idle_choice(self.then)
+        if observation.has_evaluator and machine.node is not None:
+            find_idle_choice(machine, self.then)
 
     def _revive(self, now: float, timeouts: dict[int, Timer]) -> list[Effect]:
         """Bring invocations back by their policy; those whose end is queued already need nothing.
@@ -397,11 +397,11 @@ class _Checked:
                     timeouts.pop(invocation.number, None)
                     again = revived[invocation.id] = restart(machine, invocation, now)
                     if again.timeout_s is not None:
-                        machine._seq += 1
-                        timer = timeouts[again.number] = timeout_timer(again, now, machine._seq)
+                        machine.seq += 1
+                        timer = timeouts[again.number] = timeout_timer(again, now, machine.seq)
                         timer.policy = "original"
                     effects.append(_start(again))
-        machine._invocations = revived
+        machine.invocations = revived
         return effects
 
     def _lost(self, invocation: Invocation, now: float) -> None:
@@ -411,34 +411,34 @@ class _Checked:
             f"error.invoke.{invocation.id}",
             {"error": error},
         )
-        self.machine._seq += 1
-        self.machine._agenda.push(now, self.machine._seq, event)
+        self.machine.seq += 1
+        self.machine.agenda.push(now, self.machine.seq, event)
 
 
-def release(machine: Interpreter, id: str) -> Step:
+def release(machine: Machine, id: str) -> Step:
     """Start an invocation that was held back by the policy `ask`.
 
     Raises:
         SnapshotError: No invocation of that id is held.
     """
-    held = machine._invocations.get(id)
+    held = machine.invocations.get(id)
     if held is None or not held.is_held:
         raise SnapshotError(f"no invocation {id!r} is held")
-    machine._require_idle()
-    now = machine._now()
+    machine.require_idle()
+    now = machine.now
     again = restart(machine, held, now)
-    machine._invocations = {**machine._invocations, id: again}
+    machine.invocations = {**machine.invocations, id: again}
     if again.timeout_s is not None:
-        machine._seq += 1
-        machine._agenda.set(timeout_timer(again, now, machine._seq))
-    return Step(now, [], None, (), (_start(again),), machine._node)
+        machine.seq += 1
+        machine.agenda.set(timeout_timer(again, now, machine.seq))
+    return Step(now, [], None, (), (_start(again),), machine.node)
 
 
-def restart(machine: Interpreter, invocation: Invocation, now: float) -> Invocation:
+def restart(machine: Machine, invocation: Invocation, now: float) -> Invocation:
     """The next attempt of an invocation, under a number of its own."""
-    machine._number += 1
+    machine.number += 1
     attempt = invocation.attempt + 1
-    return replace(invocation, number=machine._number, attempt=attempt, started=now, is_held=False)
+    return replace(invocation, number=machine.number, attempt=attempt, started=now, is_held=False)
 
 
 def _start(invocation: Invocation, *, is_resumed: bool = False) -> StartInvocation:

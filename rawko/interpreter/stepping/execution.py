@@ -1,0 +1,146 @@
+"""What a machine does next: its start, what waits internally, then the first event or timer that is due."""
+
+from __future__ import annotations
+
+from sismic.clock import SimulatedClock
+
+from rawko.interpreter.data.effects import SendTo
+from rawko.interpreter.data.events import Event, InvocationEvent, invocation_event, make_event
+from rawko.interpreter.data.failures import Failed
+from rawko.interpreter.data.steps import MicroStep, Step
+from rawko.interpreter.data.values import Record
+from rawko.interpreter.stepping.event_queue import Timer
+from rawko.interpreter.stepping.machine import Machine, init_event
+from rawko.interpreter.stepping.macrostep import macrostep, plain_macrostep, told_macrostep
+from rawko.interpreter.stepping.observer import Observer
+from rawko.interpreter.stepping.recovery import error_of
+
+
+def execute_next(machine: Machine) -> Step | None:
+    """One macrostep of what is due; None if nothing is.
+
+    Raises:
+        ActionError, InvocationError, EventlessCycleError: Rolled back.
+    """
+    observer = machine.observer
+    if machine.is_busy or observer is not None:
+        machine.require_idle()
+    clock = machine.clock
+    if clock.__class__ is SimulatedClock and not clock._play:
+        machine.time = now = clock._time
+    else:
+        machine.time = now = clock.time
+    if observer is None or (observer.is_listening_only and not observer.has_listeners):
+        return _next(machine, now)  # contracts alone are looked at where something is bound by them
+    return execute_observed(machine, observer, now)
+
+
+def execute_observed(machine: Machine, observer: Observer, now: float, event: Event | None = None) -> Step | None:
+    """A macrostep that is listened to; for the event, if one is given, as if it had been queued."""
+    try:
+        if event is None:
+            observer.step_started(now)
+            step = _next(machine, now)
+        else:
+            step = _sent(machine, observer, now, event)
+        if step is None and machine.node is not None and not machine.is_done:
+            _check_idle(machine, observer)
+        if observer.is_open:
+            observer.step_ended()
+    except BaseException:
+        observer.step_failed()
+        raise
+    return step
+
+
+def _sent(machine: Machine, observer: Observer, now: float, event: Event) -> Step | None:
+    seq, node = machine.seq, machine.node
+    assert node is not None
+    is_next = False
+    try:
+        observer.step_started(now)
+        is_next = not machine.internal
+    finally:
+        if not is_next:  # a listener has raised, or put something before it
+            machine.agenda.push(now, seq, event)
+    if not is_next:
+        return _next(machine, now)
+    way = node.ways.get(event.name)
+    if way is not None and way.plan is not None and not (way.plan.is_bound and observer.binds(way.plan)):
+        return told_macrostep(machine, observer, now, event, way.plan)
+    return macrostep(machine, now, event)
+
+
+def _check_idle(machine: Machine, observer: Observer) -> None:
+    """Invariants also hold where nothing happens: time may have passed (sismic's rule)."""
+    machine.is_busy = True
+    try:
+        observer.check_invariants(None)
+    except Failed as failure:
+        raise error_of(machine, failure, None) from failure.__cause__
+    finally:
+        machine.is_busy = False
+
+
+def _next(machine: Machine, now: float) -> Step | None:
+    node, program = machine.node, machine.program
+    if node is None:
+        event = init_event(machine.input)
+        return macrostep(machine, now, event, plan=program.initial_plan())
+    if machine.is_done:
+        machine.agenda.clear()
+        return None
+    observer = machine.observer
+    if machine.internal or (observer is not None and observer.has_evaluator and program.rows(node, None).rows):
+        step = macrostep(machine, now, None)
+        if step is not None:
+            return step
+    next_of = machine.agenda.next
+    while (taken := next_of(now)) is not None:
+        if taken.__class__ is Event:
+            way = node.ways.get(taken.name)
+            if way is not None:
+                if observer is None:
+                    return plain_macrostep(machine, now, taken, way)
+                plan = way.plan
+                if plan is not None and observer.is_listening_only and not observer.binds(plan):
+                    return told_macrostep(machine, observer, now, taken, plan)
+        step = _fire(machine, now, taken) if isinstance(taken, Timer) else _consume(machine, now, taken)
+        if step is not None:
+            return step
+    return None
+
+
+def _fire(machine: Machine, now: float, timer: Timer) -> Step | None:
+    """A delayed event is due: the machine's own is processed, another's becomes an effect."""
+    if timer.target is not None:
+        effect = SendTo(timer.target, timer.event, timer.data)
+        return Step(now, [MicroStep(None, None, [])], effects=(effect,), node=machine.node)
+    if timer.number:
+        return _time_out(machine, now, timer)
+    return _consume(machine, now, make_event(timer.event, timer.data))
+
+
+def _time_out(machine: Machine, now: float, timer: Timer) -> Step | None:
+    invocation = next((i for i in machine.invocations.values() if i.number == timer.number), None)
+    if invocation is None:
+        return None
+    error = {
+        "category": "timeout",
+        "code": "timeout",
+        "message": f"actor {invocation.id!r} did not finish within {timer.delay:g} s",
+    }
+    name = f"error.invoke.{invocation.id}"
+    event = invocation_event(name, {"error": Record(error)}, invocation.id, timer.number, is_end=True)
+    return macrostep(machine, now, event, ended=invocation, is_timeout=True)
+
+
+def _consume(machine: Machine, now: float, event: Event) -> Step | None:
+    if not isinstance(event, InvocationEvent):
+        return macrostep(machine, now, event)
+    invocation = machine.invocations.get(event.id)
+    if invocation is None or invocation.number != event.number:
+        if not machine.program.errors_are_events:
+            return None  # of an invocation that has ended
+        return macrostep(machine, now, event)  # SCXML: what came while it was running is heard
+    return macrostep(machine, now, event, ended=invocation if event.is_end else None)

@@ -1,0 +1,128 @@
+"""Invocations begun and ended: changes of the machine at once, effects and timers for the commit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rawko.chart.definition import Invoke
+from rawko.interpreter.compiled.functions import CodeCall
+from rawko.interpreter.data.effects import StopInvocation, start_invocation
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.failures import Failed
+from rawko.interpreter.data.invocation import Invocation, new_invocation
+from rawko.interpreter.data.values import freeze
+from rawko.interpreter.errors import InterpreterError
+from rawko.interpreter.stepping.error_events import fail_or_raise
+from rawko.interpreter.stepping.event_queue import Timer
+from rawko.interpreter.stepping.machine import Machine
+from rawko.interpreter.stepping.transaction import Transaction
+
+
+def timeout_id(number: int) -> str:
+    """The id of the timer that limits an invocation."""
+    return f"timeout.{number}"
+
+
+def timeout_timer(invocation: Invocation, now: float, seq: int) -> Timer:
+    """The timer that limits an invocation which starts now."""
+    number, delay = invocation.number, invocation.timeout_s
+    assert delay is not None
+    event = f"error.invoke.{invocation.id}"
+    return Timer(now + delay, seq, timeout_id(number), event, {}, None, invocation.state, delay, "original", number)
+
+
+def end_invocation(machine: Machine, work: Transaction, invocation: Invocation, *, is_stopped: bool) -> None:
+    """An actor has told its end; one that timed out must be stopped."""
+    if is_stopped:
+        stop_invocation(machine, work, invocation)
+        return
+    forget_invocation(machine, invocation)
+    if invocation.timeout_s is not None:
+        work.staged.append(timeout_id(invocation.number))
+
+
+def stop_invocation(machine: Machine, work: Transaction, invocation: Invocation) -> None:
+    """Nothing of it will be heard any more."""
+    forget_invocation(machine, invocation)
+    work.effects.append(StopInvocation(invocation.id, invocation.number))
+    if invocation.timeout_s is not None:
+        work.staged.append(timeout_id(invocation.number))
+
+
+def forget_invocation(machine: Machine, invocation: Invocation) -> None:
+    left = machine.invocations.copy()  # a new one: what an undo goes back to stays as it is
+    left.pop(invocation.id, None)
+    machine.invocations = left
+
+
+def spawn(machine: Machine, work: Transaction, id: str, src: str, input: Any) -> None:
+    """Start an actor that belongs to no state.
+
+    Raises:
+        InterpreterError: One of that id is running.
+    """
+    if machine.is_done:
+        return  # exit code of a machine that has finished: nothing would ever stop it
+    if id in machine.invocations:
+        raise InterpreterError(f"an actor with id {id!r} is running already")
+    _start(machine, work, id, src, input, None, "restart", None)
+
+
+def _start(
+    machine: Machine,
+    work: Transaction,
+    id: str,
+    src: str,
+    input: Any,
+    state: str | None,
+    policy: str,
+    timeout_s: float | None,
+) -> None:
+    machine.number = number = machine.number + 1
+    invocation = new_invocation(id, state, src, input, number, machine.time, policy, timeout_s)
+    machine.invocations = {**machine.invocations, id: invocation}
+    work.effects.append(start_invocation(id, src, input, number, state, policy))
+    if timeout_s is not None:
+        machine.seq += 1
+        work.staged.append(timeout_timer(invocation, machine.time, machine.seq))
+
+
+def start_invocations(machine: Machine, work: Transaction) -> None:
+    """For states entered and still active, in document order, with the event of their entry."""
+    program = machine.program
+    starting, work.starting = work.starting, {}
+    for state in sorted(starting):
+        event = starting[state]
+        for invoke, compute, limit in program.starts[state]:
+            value: Any = None
+            timeout_s: float | None = None
+            is_computed = False
+            try:
+                if compute is not None:
+                    value = freeze(value_of(machine, compute, event), "input")
+                is_computed = True
+                if limit is not None:
+                    timeout_s = limit(machine.context, event) / 1000
+            except Exception as error:  # noqa: BLE001 - a bound function raises what it likes
+                fail_or_raise(machine, _not_started(invoke, error, is_computed=is_computed), error)
+                continue
+            if invoke.id in machine.invocations:  # a spawned actor of that name
+                stop_invocation(machine, work, machine.invocations[invoke.id])
+            _start(machine, work, invoke.id, invoke.src, value, invoke.state, invoke.on_restore, timeout_s)
+
+
+def value_of(machine: Machine, compute: Any, event: Event) -> Any:
+    """What a compiled input or output comes to."""
+    if compute.__class__ is CodeCall:
+        assert machine.observer is not None
+        return machine.observer.value(compute.code, event)
+    return compute(machine.context, event)
+
+
+def _not_started(invoke: Invoke, error: Exception, *, is_computed: bool) -> Failed:
+    """Its input could not be computed, or else its timeout."""
+    where = f"state {invoke.state!r} (invoke {invoke.id})"
+    if is_computed:
+        return Failed("delay", where, getattr(invoke.timeout, "name", "timeout"), invoke.position, error)
+    name = invoke.input if isinstance(invoke.input, str) else invoke.id
+    return Failed("input", where, name, invoke.position, error)

@@ -1,0 +1,160 @@
+"""From one microstep to a stable configuration: eventless transitions, else internal events, until there is neither.
+
+An example: E leads from a to b; b has `always: {guard: g, target: c}`; the entry of c raises F, which c handles.
+
+    process E   microstep a -> b        g is asked: true
+    eventless   microstep b -> c        nothing eventless in c; F waits
+    process F   microstep in c          nothing eventless, nothing waits: stable
+    commit      timers, sends and invocations of all three begin here
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rawko.interpreter.bounds.repetition import Repetition, limit_error
+from rawko.interpreter.compiled.tables import EventKey, Node, Plan
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.failures import Failed
+from rawko.interpreter.data.receipt import Receipt
+from rawko.interpreter.data.steps import MicroStep, Step
+from rawko.interpreter.stepping.error_events import flush_raised
+from rawko.interpreter.stepping.invocations import start_invocations
+from rawko.interpreter.stepping.machine import Machine
+from rawko.interpreter.stepping.microstep import microstep
+from rawko.interpreter.stepping.selection import choose
+from rawko.interpreter.stepping.transaction import Transaction
+
+
+def process(
+    machine: Machine, work: Transaction, event: Event, steps: list[Any], chosen: tuple[int, ...] | None = None
+) -> Receipt:
+    """Select for an event, unless that has been done (`chosen`), and take what is selected.
+
+    Raises:
+        Failed, ListenerFailed: The macrostep is to be undone.
+    """
+    node, program = machine.node, machine.program
+    assert node is not None
+    name: str = event.name
+    key: EventKey = name
+    rows = node.rows.get(name)
+    if rows is None:
+        key = program.structure.event_key(name)
+        rows = program.rows(node, key)
+    if chosen is None:
+        chosen = rows.fixed
+        if chosen is None:
+            chosen = choose(machine, rows, event)
+    if machine.observer is not None:
+        machine.observer.event_consumed(event)
+    if key is name and name not in node.ways:
+        program.note_way(node, name, rows, machine.history)
+    if chosen:
+        plan = node.plans.get(chosen)
+        if plan.__class__ is not Plan:
+            plan = program.plan(node, chosen, machine.history)
+        microstep(machine, work, plan, event, steps)
+        return Receipt.TAKEN
+    steps.append(MicroStep(None, event, []))
+    if rows.receipt is Receipt.UNKNOWN and name in machine.chart.events:
+        return Receipt.NOT_HANDLED
+    return rows.receipt
+
+
+def stabilise(machine: Machine, work: Transaction, steps: list[Any]) -> None:
+    """Eventless transitions, else the first internal event, until there is neither.
+
+    Raises:
+        EventlessCycleError: There is no end to it.
+        Failed, ListenerFailed: The macrostep is to be undone.
+    """
+    program = machine.program
+    if not (program.has_eventless or machine.internal):
+        return
+    count, next_look = 0, machine.first_look
+    watch: Repetition | None = None
+    while not machine.is_done:
+        if count >= next_look:
+            if count >= machine.max_microsteps:
+                raise limit_error(machine, steps, machine.max_microsteps)
+            if watch is None:
+                watch = Repetition(machine, steps)
+            else:
+                watch.look()
+        node = machine.node
+        assert node is not None
+        rows = node.rows.get(None) or program.rows(node, None)
+        chosen = rows.fixed
+        if chosen is None:
+            chosen = choose(machine, rows, None)
+        if not chosen or chosen == machine.idle_choice:
+            if not machine.internal:
+                return
+            event = machine.internal.popleft()
+            machine.idle_choice = None
+            event.at_ms = int(machine.time * 1000)
+            machine.event = event
+            process(machine, work, event, steps)
+        else:
+            _take_eventless(machine, work, node, chosen, steps)
+        count += 1
+
+
+def _take_eventless(machine: Machine, work: Transaction, node: Node, chosen: tuple[int, ...], steps: list[Any]) -> None:
+    plan = node.plans.get(chosen)
+    if plan.__class__ is not Plan:
+        plan = machine.program.plan(node, chosen, machine.history)
+    if not plan.is_still:
+        microstep(machine, work, plan, None, steps)
+        machine.idle_choice = None
+        return
+    before = _traces(machine, work)
+    microstep(machine, work, plan, None, steps)
+    machine.idle_choice = chosen if _traces(machine, work) == before else None
+
+
+def _traces(machine: Machine, work: Transaction) -> tuple[int, int, int, int]:
+    """What a microstep leaves behind, besides its configuration."""
+    return (len(work.updates), len(work.effects), len(work.staged), len(machine.internal or ()))
+
+
+def find_idle_choice(machine: Machine, then: float) -> None:
+    """For a restored machine: which eventless transitions came to nothing at `then`, and wait for an event."""
+    node, now, program = machine.node, machine.time, machine.program
+    assert node is not None
+    machine.time = then
+    try:
+        rows = program.rows(node, None)
+        chosen = rows.fixed if rows.fixed is not None else choose(machine, rows, None)
+        plan = program.plan(node, chosen, machine.history) if chosen else None
+    except Failed:
+        return  # it raises again when it is asked in earnest
+    finally:
+        machine.work = machine.internal = None  # what a guard's failure has raised: it is raised again, too
+        machine.time = now
+    if plan is not None and plan.is_still:
+        machine.idle_choice = chosen
+
+
+def commit(machine: Machine, work: Transaction, now: float, steps: list[Any], receipt: Receipt | None) -> Step | None:
+    """End a macrostep: invocations begin, what was staged enters the event queue. None: nothing has happened.
+
+    Raises:
+        Failed, ListenerFailed: The macrostep is to be undone.
+    """
+    if work.starting:
+        start_invocations(machine, work)
+        while work.raised:  # only where errors are events: an input has failed
+            flush_raised(machine, work)
+            stabilise(machine, work, steps)
+            start_invocations(machine, work)
+    if not steps:
+        machine.work = None
+        return None
+    if machine.observer is not None:
+        machine.observer.step_ended()  # the last thing that may fail, and undo all
+    if work.staged:
+        work.apply_to(machine.agenda)
+    machine.work = None
+    return Step(now, steps, receipt, tuple(work.updates), tuple(work.effects), machine.node)
