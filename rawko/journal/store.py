@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, bindparam, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 
 from rawko.journal.blobs import Packed, squeeze
@@ -57,7 +56,7 @@ class SqlJournal:
     def __init__(self, where: Path | str, *, is_power_safe: bool = False) -> None:
         self.name, self._engine = open_engine(where, is_power_safe)
         self._reading = reading(self._engine)
-        self._insert: Any = postgresql.insert if self._engine.dialect.name == "postgresql" else sqlite.insert
+        self._insert = _insert_of(self._engine.dialect.name)
         self._keep_blob, self._note_use = self._blob_statements()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rawko-journal")
         self._is_closed = False
@@ -293,3 +292,14 @@ def _refused(connection: Connection, run: str, epoch: int, seq: int) -> JournalE
     else:
         message = f"run {run!r}: row {seq} is out of order, expected {found.last_seq + 1}"
     return JournalError(message, is_retryable=False)
+
+
+def _insert_of(dialect: str) -> Any:
+    """The INSERT that can pass over what is there already; only the database's own dialect is loaded."""
+    if dialect == "postgresql":
+        from sqlalchemy.dialects import postgresql
+
+        return postgresql.insert
+    from sqlalchemy.dialects import sqlite
+
+    return sqlite.insert

@@ -6,7 +6,7 @@ Everything here is synchronous and used from one thread at a time; `workspace` p
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -189,6 +189,7 @@ class SnapshotStore:
         allow_skipped: bool = False,
         row: int | None = None,
         is_set_back: bool = False,
+        begin: Callable[[Snapshot], None] | None = None,
     ) -> Restoration:
         """Make the files what they were in a snapshot, of this run or another one of the store.
 
@@ -202,6 +203,8 @@ class SnapshotStore:
             allow_skipped: Restore a snapshot that was not completely captured, too; what it skipped is left alone.
             row: Of the journal, in which the restore will stand; `self.row` where it gets none.
             is_set_back: The journal knows no later snapshot; see `history.Link`.
+            begin: Told of the snapshot that holds the workspace as it is, before the first file is touched; what it
+                raises leaves everything as it was.
 
         Raises:
             WorkspaceError: Before anything is touched: the snapshot is incomplete or damaged, an uncaptured file is in
@@ -224,6 +227,8 @@ class SnapshotStore:
             changes = diff.changes_of(self._repository, self._objects, todo.steps)
             if dry_run:
                 return Restoration(changes, safety, None)
+            if begin is not None:
+                begin(safety)
             self._pending.begin(snapshot, safety)
             self._carry_out(todo.steps, mirror, safety)
             mirror.settle(todo.trees)

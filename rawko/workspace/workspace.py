@@ -95,6 +95,7 @@ class SnapshotWorkspace:
         allow_skipped: bool = False,
         row: int | None = None,
         is_set_back: bool = False,
+        begin: Callable[[Snapshot], None] | None = None,
     ) -> Restoration:
         """Make the files what they were in a snapshot; see `SnapshotStore.restore`. Once begun, it is finished."""
         before = self.row
@@ -108,6 +109,7 @@ class SnapshotWorkspace:
                 allow_skipped=allow_skipped,
                 row=row,
                 is_set_back=is_set_back,
+                begin=begin,
             )
 
         return await self._run(restore)

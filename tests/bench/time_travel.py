@@ -119,7 +119,7 @@ def measure(root: Path, files: int, steps: int) -> None:
     tell("fork", rawko("fork", place, "--into", str(root / "fork"))[0])
     tell("cp -r", copy())
     cost, said = rawko("rewind", place, "--json")
-    tell(f"rewind ({len(json.loads(said).get('changes', ()))} files)", cost)
+    tell(f"rewind ({len(json.loads(said)['files_changed'])} files)", cost)
     tell("rewind again", rawko("rewind", f"{run}@last", "--json")[0])
 
 

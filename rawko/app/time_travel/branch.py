@@ -71,7 +71,6 @@ async def branch(
     await finish_rewind(address.run, current)
     async with open_past(address.run, current) as past:
         files = await past.files(address.place)
-        past.check_whole(files)
         repository, workspace = _repository(past.record, current)
         project_of(current).require(own_programs(repository))
         old = _check_name(repository, name, is_forced=is_forced)
@@ -177,6 +176,7 @@ def _tree(past: Past, repository: Repository, workspace: Path, files: Snapshot, 
         embedded = _embedded(workspace, held)
         inner = {path for path in held if not embedded.isdisjoint(_above(path))}
         same = {path for path, file in held.items() if entries.get(prefix + path) == (b"%06o" % file.mode, _hex(file))}
+        past.check_whole(files, without=same | inner)
         past.archive.write_out(files, place, without=same | inner)
         if base is None:
             git("read-tree", "--empty")

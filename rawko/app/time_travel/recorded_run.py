@@ -286,13 +286,16 @@ class Past:
             return self.snapshot(place)
         return await self.files_by_rows(self.step(place))
 
-    def check_whole(self, snapshot: Snapshot) -> None:
+    def check_whole(self, snapshot: Snapshot, *, without: Collection[bytes] = ()) -> None:
         """Make sure that everything of a snapshot is in the store.
+
+        Args:
+            without: Files whose contents are not needed.
 
         Raises:
             ConfigError: Says what is missing.
         """
-        missing = self._archived(lambda: self.archive.missing(snapshot))
+        missing = self._archived(lambda: self.archive.missing(snapshot, without=without))
         if missing:
             more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
             raise ConfigError(

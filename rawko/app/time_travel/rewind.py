@@ -222,26 +222,31 @@ async def _carry_out(record: RunRecord, intent: Intent, journal: Journal) -> Rew
         raise ConfigError(_in_use(record, str(error))) from error
     try:
         known = {one.tree for one in await workspace.log()}
-        plan = await workspace.restore(intent.files, dry_run=True, allow_skipped=True)
-        if intent.safety is None:
-            intent = replace(intent, safety=plan.safety, is_edited=plan.safety.tree not in known)
-            write_file(note, intent.to_json())
-        assert intent.safety is not None
+        is_new = intent.safety is None
+
+        def begin(safety: Snapshot) -> None:
+            nonlocal intent
+            if is_new:
+                intent = replace(intent, safety=safety, is_edited=safety.tree not in known)
+                write_file(note, intent.to_json())
+
         try:
-            done = await workspace.restore(intent.files, allow_skipped=True, row=intent.came_from + 1)
+            done = await workspace.restore(intent.files, allow_skipped=True, row=intent.came_from + 1, begin=begin)
             assert done.now is not None, "a restore that is no dry run ends in a snapshot"
             row = await _append(record, intent, journal, done.now.commit)
             forget_lost(record, intent.came_from)
         except (WorkspaceError, JournalError):
-            await _undo(workspace, intent.safety)
-            note.unlink(missing_ok=True)
+            if intent.safety is not None:
+                await _undo(workspace, intent.safety)
+                note.unlink(missing_ok=True)
             raise
+        assert intent.safety is not None
         if intent.kind == "rewind":
             assert intent.step is not None and intent.report is not None
             note_rewind(read_record(record.run, record.settings), row, intent.step)
             write_report(record.settings, record.run, intent.report)
         note.unlink(missing_ok=True)
-        changes = tuple(await workspace.changes(intent.safety.tree, done.now.tree))
+        changes = done.changes if is_new else tuple(await workspace.changes(intent.safety.tree, done.now.tree))
     except WorkspaceError as error:
         raise ConfigError(f"run {record.run!r} cannot be set back: {error.message}") from error
     except JournalError as error:

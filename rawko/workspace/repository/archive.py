@@ -122,12 +122,18 @@ class Archive:
             except KeyError as error:
                 raise WorkspaceError(f"snapshot {snapshot.commit[:12]} is damaged: {error}") from error
 
-    def missing(self, snapshot: Snapshot) -> list[str]:
-        """Paths of a snapshot whose contents, or whose list of contents, are not in the store; "." for all of it."""
-        with self._held():
-            return sorted(to_text(path) or "." for path in self._missing(bytes.fromhex(snapshot.tree), b""))
+    def missing(self, snapshot: Snapshot, *, without: Collection[bytes] = ()) -> list[str]:
+        """Paths of a snapshot whose contents, or whose list of contents, are not in the store; "." for all of it.
 
-    def _missing(self, tree: bytes, above: bytes) -> Iterator[bytes]:  # what is damaged is missing
+        Args:
+            without: Files whose contents are not asked for.
+        """
+        with self._held():
+            found = self._missing(bytes.fromhex(snapshot.tree), b"", without)
+            return sorted(to_text(path) or "." for path in found)
+
+    def _missing(self, tree: bytes, above: bytes, without: Collection[bytes]) -> Iterator[bytes]:
+        # What is damaged is missing.
         try:
             entries = list(self._objects.read_tree(tree))
         except KeyError:
@@ -136,8 +142,8 @@ class Archive:
         for name, mode, oid in entries:
             path = above + b"/" + name if above else name
             if mode == MODE_FOLDER:
-                yield from self._missing(oid, path)
-            elif not self._is_whole(oid):
+                yield from self._missing(oid, path, without)
+            elif path not in without and not self._is_whole(oid):
                 yield path
 
     def _is_whole(self, oid: bytes) -> bool:
@@ -171,9 +177,7 @@ class Archive:
             WorkspaceError: A part of the snapshot is missing (nothing is written), or the folder cannot be written.
         """
         with self._held():
-            steps = plan(self._objects, Folder(), bytes.fromhex(snapshot.tree)).steps
-            if without:
-                steps = tuple(step for step in steps if step.path not in without)
+            steps = plan(self._objects, Folder(), bytes.fromhex(snapshot.tree), without=without).steps
             modes = Modes(known=self._state.glob("*.modes"))
             owners = Owners(known=self._state.glob("*.owners"))
             fill(folder, steps, self._objects, Attributes(modes, owners))

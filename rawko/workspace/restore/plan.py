@@ -6,7 +6,7 @@ captured stands in the way. Doing it is `restore`'s.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rawko.runtime.ports import WorkspaceError
@@ -44,11 +44,19 @@ class Plan:
     trees: Mapping[Parts, bytes]
 
 
-def plan(objects: Objects, mirror: Folder, tree: bytes, *, left_alone: Sequence[str] = ()) -> Plan:
+def plan(
+    objects: Objects,
+    mirror: Folder,
+    tree: bytes,
+    *,
+    left_alone: Sequence[str] = (),
+    without: Collection[bytes] = (),
+) -> Plan:
     """The way from the mirror, whose trees are written, to a stored tree.
 
     Args:
         left_alone: Paths of which the tree knows nothing; neither they nor what lies beneath get a step.
+        without: Files that get no step, and need not be in the store.
 
     Raises:
         WorkspaceError: An object of the tree is missing, or a name in it could do harm.
@@ -61,6 +69,9 @@ def plan(objects: Objects, mirror: Folder, tree: bytes, *, left_alone: Sequence[
         raise WorkspaceError(f"tree {tree.hex()} cannot be restored: an object of it is missing: {error}") from error
     if unknown:
         steps = [step for step in steps if unknown.isdisjoint(prefixes(step.parts))]
+        trees = {}
+    if without:
+        steps = [step for step in steps if step.path not in without]
         trees = {}
     for step in steps:
         if step.after is not None:
