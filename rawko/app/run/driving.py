@@ -195,12 +195,17 @@ class Driver:
                 machine.put(name, data)
 
     async def _ask_again(self, actor: Actor) -> None:
-        """A resumed agent that waits for a person asked somebody once, in vain: ask whoever is there now."""
+        """Ask again for what an agent of the resumed run has waited for since before: a person's answer, or a budget.
+
+        An agent that has come to wait in this process was refused with the budget and the people of now.
+        """
         if not self.is_resumed:
             return
         await self._has_read_mail.wait()  # an override may end the waiting
         await actor.settle()
         for machine in tuple(actor.session.actors.values()):
+            if _has_moved(machine):
+                continue
             if "out_of_budget" in machine.configuration:
                 machine.send("RESUME")
                 continue
@@ -244,6 +249,11 @@ class Driver:
             return await self.people.ask(question)
         except Unattended:
             return None
+
+
+def _has_moved(actor: Actor) -> bool:
+    """Whether the machine has taken an event in this process; a restored one stands where it was left."""
+    return actor.last_step is not None and actor.last_step.event is not None
 
 
 def _below(actor: Actor) -> Iterator[Actor]:
