@@ -6,9 +6,10 @@ In memory stays only what the model is shown: the beginning and the end.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from rawko.processes.private import make_private
 from rawko.tools.text import printed, size
@@ -16,6 +17,8 @@ from rawko.tools.text import printed, size
 HEAD_BYTES = 8_000
 TAIL_BYTES = 20_000
 """What the model sees of a long output. More of the end: that is where errors and summaries stand."""
+LOOK_EVERY: Final = 64
+"""Commands between two looks at all kept outputs: a look costs as much as there are."""
 
 
 class Spool:
@@ -29,6 +32,9 @@ class Spool:
 
     def __init__(self, folder: Path, *, max_bytes: int, max_total_bytes: int) -> None:
         self._folder, self._max_bytes, self._max_total_bytes = folder, max_bytes, max_total_bytes
+        self._number = 0
+        self._left = 0  # bytes, since the last look
+        self._opens = 0  # before the next look
 
     def open(self) -> Output:
         """A new output.
@@ -37,18 +43,30 @@ class Spool:
             OSError: The state folder cannot be written.
         """
         make_private(self._folder)
-        kept = self._make_room()
-        number = int(kept[-1].stem) + 1 if kept else 1
+        if self._opens <= 0 or self._left <= 0:
+            self._look()
+        self._opens -= 1
         while True:
-            path = self._folder / f"{number:06d}.log"
+            self._number += 1
+            path = self._folder / f"{self._number:06d}.log"
             try:
                 fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             except FileExistsError:
-                number += 1
                 continue
-            return Output(path, fd, self._max_bytes)
+            return Output(path, fd, self._max_bytes, self._count)
 
-    def _make_room(self) -> list[Path]:
+    def _count(self, saved: int) -> None:
+        self._left -= saved
+
+    def _look(self) -> None:
+        """Remove what is too much, and see what is left. Half of it is for other runs, which write at the same time."""
+        kept, total = self._make_room()
+        self._number = max(self._number, int(kept[-1].stem) if kept else 0)
+        self._left = (self._max_total_bytes - self._max_bytes - total) // 2
+        self._opens = LOOK_EVERY
+
+    def _make_room(self) -> tuple[list[Path], int]:
+        """The run's outputs that are kept, and the bytes of all runs' outputs."""
         files = sorted(
             (path for path in self._folder.glob("*.log") if path.stem.isdecimal()), key=lambda p: int(p.stem)
         )
@@ -66,18 +84,23 @@ class Spool:
             gone.add(path)
             total -= taken
         # The newest number is never used again, even where its file had to go.
-        return [path for path in files if path not in gone] or files[-1:]
+        return [path for path in files if path not in gone] or files[-1:], total
 
 
 class Output:
-    """One command's output as it grows."""
+    """One command's output as it grows.
 
-    def __init__(self, path: Path, fd: int, max_bytes: int) -> None:
+    Args:
+        count: Called with the number of bytes that were saved.
+    """
+
+    def __init__(self, path: Path, fd: int, max_bytes: int, count: Callable[[int], None]) -> None:
         self.path = path
         self.total = 0
         self._fd, self.max_bytes = fd, max_bytes
         self._head, self._tail = bytearray(), bytearray()
         self.error: OSError | None = None
+        self._count = count
 
     @property
     def is_full(self) -> bool:
@@ -120,7 +143,9 @@ class Output:
     def _save(self, data: memoryview) -> None:
         try:
             while data:
-                data = data[os.write(self._fd, data) :]
+                saved = os.write(self._fd, data)
+                self._count(saved)
+                data = data[saved:]
         except OSError as error:
             self.error = error
 
