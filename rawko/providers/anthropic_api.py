@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
+from typing import Final
 
 import httpx2
 from anthropic import AsyncAnthropic, AsyncStream, DefaultAsyncHttpxClient
-from anthropic.types import Message, RawMessageStreamEvent
+from anthropic.types import Message
 
 from rawko.providers.answer_size import ACCEPTED_ENCODINGS, bounded
 from rawko.providers.anthropic_failures import classify
@@ -21,7 +22,10 @@ from rawko.providers.endpoint import Endpoint
 from rawko.providers.models import resolve_model
 from rawko.runtime.ports import ModelRequest, StreamEvent, TurnDone
 
-_NO_KEY = "no-key"
+_EVENTS: Final = AsyncStream[object]
+"""A stream of events as the JSON objects that came: blocks newer than the SDK come through whole."""
+_END: Final = object()
+_NO_KEY: Final = "no-key"
 """What servers without sign-in are sent; the SDK refuses to send nothing."""
 
 
@@ -96,8 +100,8 @@ class _Call:
         self._reader = AnswerReader(resolve_model(request.model))
         self._whole_s = min(request.timeout_ms or endpoint.timeout_ms, endpoint.timeout_ms) / 1000
         self._ends_at = asyncio.get_running_loop().time() + self._whole_s
-        self._answer: AsyncStream[RawMessageStreamEvent] | None = None
-        self._events: AsyncIterator[RawMessageStreamEvent] | None = None
+        self._answer: AsyncStream[object] | None = None
+        self._events: AsyncIterator[object] | None = None
 
     async def next(self) -> StreamEvent:
         """The next delta, or the end.
@@ -119,26 +123,17 @@ class _Call:
             await self._answer.close()
 
     async def _next(self) -> StreamEvent:
-        if self._events is None:
-            async with self._in_time():
+        async with self._in_time():
+            if self._events is None:
                 # `messages.create` would copy and encode the whole conversation with each call.
                 self._answer = await self._client.post(
-                    "/v1/messages",
-                    content=self._body,
-                    cast_to=Message,
-                    stream=True,
-                    stream_cls=AsyncStream[RawMessageStreamEvent],
+                    "/v1/messages", content=self._body, cast_to=Message, stream=True, stream_cls=_EVENTS
                 )
-            self._events = aiter(self._answer)
-        while True:
-            async with self._in_time():
-                event = await anext(self._events, None)
-            if event is None:
-                return self._reader.done()
-            # Blocks newer than the SDK come through whole; it only warns that it does not know them.
-            delta = self._reader.read(event.to_dict(mode="json", warnings=False))
-            if delta is not None:
-                return delta
+                self._events = aiter(self._answer)
+            while (event := await anext(self._events, _END)) is not _END:
+                if (delta := self._reader.read(event)) is not None:
+                    return delta
+        return self._reader.done()
 
     @asynccontextmanager
     async def _in_time(self) -> AsyncIterator[None]:

@@ -14,8 +14,10 @@ The bytes are those that the SDK would make of the same body (a test compares th
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from operator import is_
 from typing import Any, Final
 
 from anthropic import transform_schema
@@ -41,14 +43,23 @@ class _Sent:
     """What the last request of one purpose was made of.
 
     Attributes:
-        messages: By identity, each with its bytes; that it is held keeps its identity from being used again.
+        messages: As they were given.
+        parts: The bytes of each; none of one without content, which the API refuses.
         frame: What `rest` was encoded from.
         rest: Everything after the messages.
     """
 
-    messages: dict[int, tuple[Message, bytes]] = field(default_factory=dict)
+    messages: list[Message] = field(default_factory=list)
+    parts: list[bytes] = field(default_factory=list)
     frame: tuple[object, ...] = ()
     rest: bytes = b""
+
+    def take(self, messages: Sequence[Message]) -> None:
+        """Encode the messages that are not those of before."""
+        same = list(map(is_, self.messages, messages))
+        kept = len(same) if all(same) else same.index(False)
+        self.parts[kept:] = [_message(message) if message.content else b"" for message in messages[kept:]]
+        self.messages = list(messages)
 
 
 class RequestWriter:
@@ -75,21 +86,16 @@ class RequestWriter:
             ValueError: Something in it is nested too deeply.
         """
         sent = self._sent.setdefault(request.purpose, _Sent())
-        messages = [message for message in request.messages if message.content]
-        before, sent.messages = sent.messages, {}
-        parts: list[bytes] = []
-        for message in messages:
-            kept = before.get(id(message)) or (message, _message(message))
-            sent.messages[id(message)] = kept
-            parts.append(kept[1])
+        sent.take(request.messages)
+        parts = sent.parts
         if self._uses_cache and request.output_schema is None:
-            asked = [index for index, message in enumerate(messages) if message.role == "user"]
-            for index in asked[-MOVING_BREAKPOINTS:]:
-                parts[index] = _message(messages[index], is_marked=True)
+            parts = parts.copy()
+            for index in _last_asked(sent.messages):
+                parts[index] = _message(sent.messages[index], is_marked=True)
         frame = (request.model, request.output_schema, request.system, *request.tools)
         if frame != sent.frame:
             sent.frame, sent.rest = frame, self._rest(request)
-        return b'{"max_tokens":%d,"messages":[%s],%s' % (request.max_tokens, b",".join(parts), sent.rest)
+        return b'{"max_tokens":%d,"messages":[%s],%s' % (request.max_tokens, b",".join(filter(None, parts)), sent.rest)
 
     def _rest(self, request: ModelRequest) -> bytes:
         """The fields after the messages, with the brace that ends the body."""
@@ -124,6 +130,13 @@ def _tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
     return [
         {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)} for tool in tools
     ]
+
+
+def _last_asked(messages: Sequence[Message]) -> Iterator[int]:
+    """Indexes of the last user messages that are sent, the latest first."""
+    indexes = range(len(messages) - 1, -1, -1)
+    asked = (index for index in indexes if messages[index].role == "user" and messages[index].content)
+    return islice(asked, MOVING_BREAKPOINTS)
 
 
 def _message(message: Message, *, is_marked: bool = False) -> bytes:

@@ -50,12 +50,14 @@ class AnswerReader:
         self._stop_reason: str | None = None
         self._has_begun = False
 
-    def read(self, event: Mapping[str, Any]) -> StreamEvent | None:
+    def read(self, event: object) -> StreamEvent | None:
         """Take one event; a delta that a reader should see comes back. Unknown events are passed over.
 
         Raises:
-            UnreadableAnswerError: The event is not what its type promises.
+            UnreadableAnswerError: The event is no JSON object, or not what its type promises.
         """
+        if not isinstance(event, dict):
+            raise UnreadableAnswerError(f"an event of the answer is no JSON object: {event!r:.100}")
         kind = str(event.get("type"))
         read = _EVENTS.get(kind)
         if read is None:

@@ -527,6 +527,18 @@ def sse(*events: Event) -> httpx2.Response:
     return httpx2.Response(200, headers={"content-type": "text/event-stream"}, content=content.encode())
 
 
+@pytest.mark.parametrize("data", ["[1]", '"text"', "7", "null"])
+async def test_an_event_that_is_no_object_makes_the_answer_unreadable(data: str) -> None:
+    whole = sse(start(), *text("a"), *end()).content
+    head, rest = whole.split(b"\n\n", 1)
+    content = b"%s\n\nevent: content_block_delta\ndata: %s\n\n%s" % (head, data.encode(), rest)
+    provider = provider_of(lambda _: httpx2.Response(200, content=content))
+    with pytest.raises(ProviderError, match="no JSON object") as caught:
+        await provider.create(ask())
+    assert caught.value.code == "malformed"
+    await provider.aclose()
+
+
 async def test_what_the_sdk_hands_on_is_what_came() -> None:
     tomorrow = {"type": "block_of_tomorrow", "new": {"deep": [1, None]}, "input": {"kept": 1}}
     known = {

@@ -12,6 +12,7 @@ costs what is new in it, however long the conversation is:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import is_
 
 from rawko.machines.agent_loop.conversation.rules import WireMessage, as_sent
 from rawko.vocabulary.messages import Message, call_ids
@@ -32,12 +33,8 @@ class SentConversation:
 
     def take(self, messages: Sequence[WireMessage]) -> tuple[Message, ...]:
         """The conversation as `as_sent` gives it."""
-        same = 0
-        for old, new in zip(self._source, messages, strict=False):
-            if old is not new:
-                break
-            same += 1
-        self._keep(same)
+        same = list(map(is_, self._source, messages))
+        self._keep(len(same) if all(same) else same.index(False))
         for message in messages[self._ends[-1] if self._ends else 0 :]:
             self._add(message)
         self._source = list(messages)
