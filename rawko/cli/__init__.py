@@ -12,6 +12,7 @@ from pathlib import Path
 from rawko.cli.exit_codes import CANNOT_WRITE, MISSING_EXTRA, READER_GONE
 from rawko.extras import MissingExtra
 from rawko.processes.keys import protect
+from rawko.processes.memory import loading
 from rawko.tools.commands.environment import is_public
 
 _COLLECTED_FROM = 50_000
@@ -25,7 +26,8 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # `run` has handlers of its own; nothing else has to be tidied up
     for name in ("stdout", "stderr"):
         _make_writable(name)
-    from rawko.cli.commands import app
+    with loading():
+        from rawko.cli.commands import app
 
     try:
         try:

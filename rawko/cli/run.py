@@ -30,6 +30,7 @@ from rawko.cli.trust.question import has_person, judge
 from rawko.config import ConfigError, changed_by, load_settings
 from rawko.config.flags import changing_names, fixed_names
 from rawko.processes.keys import environment
+from rawko.processes.memory import leave_loaded_alone, loading
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.ports import People
 
@@ -127,9 +128,9 @@ async def _run(run: Run, *, as_json: bool, quiet: bool, people: People | None) -
         run.people = people
     else:
         run.people = TerminalPeople(live.end_line, steering.paused)
-    if not quiet:
-        run.observe = lambda event: show(live, event)
+    run.observe = _Observer(None if quiet else lambda event: show(live, event))
     with ExitStack() as stack:
+        stack.enter_context(loading())
         if people is None:
             stack.enter_context(steering)
         log = stack.enter_context(RunLog(settings.state_dir / "runs" / run.id))
@@ -167,6 +168,21 @@ def _asked(run: Run) -> str:
             return f"cassette: {settings.cassette}"
         case "anthropic":
             return run.model
+
+
+class _Observer:
+    """Hears what happens. With the first event all that a run needs is loaded, and is left alone from then on."""
+
+    def __init__(self, show: Callable[[InspectionEvent], None] | None) -> None:
+        self._show = show
+        self._has_begun = False
+
+    def __call__(self, event: InspectionEvent) -> None:
+        if not self._has_begun:
+            self._has_begun = True
+            leave_loaded_alone()
+        if self._show is not None:
+            self._show(event)
 
 
 class _Show:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -122,7 +123,8 @@ class Prompts:
         key: bytes = b"",
         is_lazy: bool = False,
     ) -> Prompts:
-        """Read and check all templates of a machine.
+        """Read all templates of a machine, and check those that are not the package's own: these are tested, and are
+        compiled when they are first used.
 
         Args:
             machine: Its stem: templates are `<machine>/<name>.md.j2` in either folder.
@@ -144,8 +146,9 @@ class Prompts:
             places.insert(0, _Folder(override) if isinstance(override, Path) else override)
             _check_names(places[0], machine, placeholders)
         loaded = {name: _load(places, machine, name + SUFFIX, accepted) for name, accepted in placeholders.items()}
-        if not is_lazy:
-            for one in loaded.values():
+        own = f"{shipped_path('prompts')}{os.sep}"
+        for one in loaded.values():
+            if not is_lazy and not one.file.startswith(own):
                 one.template()
         return cls(loaded, dict(placeholders), key)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rawko.app.run.null_ports import NoWorkspace, StillProvider, StillToolbox
-from rawko.app.run.parts import Machine, agent_machines, check_machines, templates_of
+from rawko.app.run.parts import Machine, agent_machines, check_machines, shipped_chart, templates_of
 from rawko.app.secrecy.prompt_key import prompt_key
-from rawko.chart import Chart, find_chart, load_chart
+from rawko.chart import Chart
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.bindings import Bindings
 from rawko.machines import agent_loop, orchestrator
@@ -117,7 +117,7 @@ def _orchestrator(settings: Settings, run: str, ports: orchestrator_actors.Orche
         "seed": seed,
     }
     bindings = orchestrator.bindings | orchestrator_actors.actors(ports)
-    return load_chart(find_chart("orchestrator")), bindings, given
+    return shipped_chart("orchestrator"), bindings, given
 
 
 def _seed(run: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -280,7 +280,7 @@ def take_up_tools(toolbox: Toolbox, noted: Mapping[str, Any] | None) -> None:
 
 def _known_states(settings: Settings) -> frozenset[str]:
     """All states that a rule may name: the orchestrator's, the agent loop's, and those of agents' own charts."""
-    charts = [load_chart(find_chart(stem)) for stem in ("orchestrator", "agent_loop")]
+    charts = [shipped_chart(stem) for stem in ("orchestrator", "agent_loop")]
     charts += [chart for chart, _ in agent_machines(settings).values()]
     return frozenset(state for chart in charts for state in chart.states)
 
@@ -304,10 +304,16 @@ def agent_machines(settings: Settings, base: Bindings = agent_loop.bindings) -> 
     return machines
 
 
+@cache
+def shipped_chart(stem: str) -> Chart:
+    """A chart of the package's own, read once per process."""
+    return load_chart(find_chart(stem))
+
+
 def _machine(settings: Settings, config: AgentConfig, base: Bindings) -> Machine:
     try:
         if config.chart in shipped_charts():
-            return load_chart(find_chart(config.chart)), base
+            return shipped_chart(config.chart), base
         project = project_of(settings)
         chart = project_chart(project, config.chart)
         if chart is None:

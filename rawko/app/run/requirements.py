@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rawko.app.run.parts import agent_machines, open_toolbox
-from rawko.chart import find_chart, load_chart
+from rawko.app.run.parts import agent_machines, open_toolbox, shipped_chart
 from rawko.config import Settings
 from rawko.runtime.ports import Toolbox
 
@@ -18,7 +17,7 @@ def charts_of(settings: Settings, agent: str | None) -> dict[str, str]:
     chosen = machines.values() if agent is None else [machines[settings.agents[agent].chart]]
     charts = [chart for chart, _ in chosen]
     if agent is None:
-        charts.append(load_chart(find_chart("orchestrator")))
+        charts.append(shipped_chart("orchestrator"))
     return {chart.name: chart.hash for chart in charts}
 
 
