@@ -54,7 +54,8 @@ conformance: setup ## the public suites on every engine that is here, into docs/
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,bench]'
 	$(BIN)/python -m tests.conformance.compare
 
-docs: setup ## draw the shipped machines into docs/machines
+docs: setup ## draw the shipped machines into docs/machines, and write the tables that are made of code
+	$(BIN)/python -m rawko.config.docs
 	$(BIN)/python -m rawko.render.docs
 
 format: setup ## format and fix what ruff can

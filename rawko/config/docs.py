@@ -1,6 +1,7 @@
-"""The tables of settings in the documentation, made of the one in the code; `python -m rawko.config.docs` writes them.
+"""Tables of the documentation that are made of tables in the code: `python -m rawko.config.docs` writes them.
 
-Each stands between two comments, `<!-- settings: begin -->` and `<!-- settings: end -->`; what is around is left.
+Each stands between two comments, such as `<!-- settings: begin -->` and `<!-- settings: end -->`; what is around is
+left.
 """
 
 from __future__ import annotations
@@ -11,9 +12,8 @@ from typing import Final
 
 from rawko.config.row import Row, leaves, rows
 from rawko.config.settings import OTHER_VARIABLES, Settings
+from rawko.patterns.exclusions import exclusions_table
 
-BEGIN: Final = "<!-- settings: begin -->\n"
-END: Final = "<!-- settings: end -->\n"
 FOLDER: Final = Path(__file__).parents[2] / "docs"
 
 
@@ -60,27 +60,32 @@ def trust_table() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES: Final[Mapping[str, Callable[[], str]]] = {"command-line.md": layers_table, "trust.md": trust_table}
+TABLES: Final[Mapping[tuple[str, str], Callable[[], str]]] = {
+    ("command-line.md", "settings"): layers_table,
+    ("trust.md", "settings"): trust_table,
+    ("time-travel.md", "exclusions"): exclusions_table,
+}
+"""By page, and by the name of the comments that they stand between."""
 
 
-def with_table(page: str, table: str) -> str:
-    """A page with the table between its comments.
+def with_table(page: str, name: str, table: str) -> str:
+    """A page with a table between the comments of its name.
 
     Raises:
         ValueError: It has no such comments.
     """
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, rest = page.partition(f"<!-- {name}: begin -->\n")
+    _, end, after = rest.partition(f"<!-- {name}: end -->\n")
     if not begin or not end:
-        raise ValueError(f"there is no {BEGIN.strip()} … {END.strip()}")
-    return f"{before}{BEGIN}{table}{END}{after}"
+        raise ValueError(f"there is no place for a table {name!r}")
+    return f"{before}{begin}{table}{end}{after}"
 
 
 def main() -> None:
     """Write the tables into the pages."""
-    for name, table in PAGES.items():
-        page = FOLDER / name
-        page.write_text(with_table(page.read_text("utf-8"), table()), encoding="utf-8")
+    for (page, name), table in TABLES.items():
+        path = FOLDER / page
+        path.write_text(with_table(path.read_text("utf-8"), name, table()), encoding="utf-8")
 
 
 if __name__ == "__main__":

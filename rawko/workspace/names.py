@@ -1,6 +1,7 @@
-"""Names of files: bytes inside, text with surrogate escapes at the border, and which of them are never captured.
+"""Names of files: bytes inside, text with surrogate escapes at the border.
 
-A path inside is a tuple of components (`Parts`), or the same joined by `/`. What is on disk is `look`'s.
+A path inside is a tuple of components (`Parts`), or the same joined by `/`. Which names are never captured is
+`rawko.patterns.exclusions`'s.
 """
 
 from __future__ import annotations
@@ -11,9 +12,6 @@ from typing import TypeAlias
 from rawko.runtime.ports import WorkspaceError
 
 Parts: TypeAlias = tuple[bytes, ...]
-
-MAX_DEPTH = 128
-"""Folders deeper than this are recorded as skipped: each level holds a file descriptor during a look."""
 
 _RUN = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 
@@ -43,11 +41,6 @@ def to_bytes(path: str) -> bytes:
 def to_text(path: bytes) -> str:
     """The path as the vocabulary spells it: UTF-8, other bytes as surrogate escapes."""
     return path.decode("utf-8", "surrogateescape")
-
-
-def is_git_name(name: bytes) -> bool:
-    """Whether a file or folder of this name is git's own; in any case, because some file systems fold case."""
-    return len(name) == 4 and name.lower() == b".git"
 
 
 def check_run(run: str) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from rawko.patterns.exclusions import MAX_FILE_BYTES
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.workspace.capture.full_scan import Looker
@@ -34,7 +35,6 @@ from rawko.workspace.restore.pending import PendingRestore
 from rawko.workspace.restore.plan import Step, plan
 from rawko.workspace.restore.restore import Restorer
 
-DEFAULT_MAX_FILE_BYTES = 100 * 1024 * 1024
 _WEIGHED_EVERY = 1024 * 1024
 """Bytes written until what lies loose is weighed again, which takes a look at each loose object."""
 
@@ -105,7 +105,7 @@ class SnapshotStore:
         *,
         run: str,
         exclude: Iterable[str | os.PathLike[str]] = (),
-        max_file_bytes: int = DEFAULT_MAX_FILE_BYTES,
+        max_file_bytes: int = MAX_FILE_BYTES,
     ) -> SnapshotStore:
         """Open the snapshots of a run, or begin them.
 

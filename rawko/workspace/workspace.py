@@ -9,10 +9,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import TypeVar
 
+from rawko.patterns.exclusions import MAX_FILE_BYTES
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.workspace.repository.history import Link
-from rawko.workspace.store import DEFAULT_MAX_FILE_BYTES, Restoration, SnapshotStore
+from rawko.workspace.store import Restoration, SnapshotStore
 
 Result = TypeVar("Result")
 
@@ -42,7 +43,7 @@ class SnapshotWorkspace:
         *,
         run: str,
         exclude: Iterable[str | os.PathLike[str]] = (),
-        max_file_bytes: int = DEFAULT_MAX_FILE_BYTES,
+        max_file_bytes: int = MAX_FILE_BYTES,
     ) -> SnapshotWorkspace:
         """Open the snapshots of a run; see `SnapshotStore.open`."""
         thread = _thread()

@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from rawko.config import Flags, file_model, record_model, schemas
-from rawko.config.docs import FOLDER, PAGES, with_table
+from rawko.config.docs import FOLDER, TABLES, with_table
 from rawko.config.flags import flag_rows
 from rawko.config.row import Row, leaves, rows
 from rawko.config.settings import Settings
@@ -54,10 +54,10 @@ def test_a_record_has_the_fields_of_the_table() -> None:
     assert set(record_model().model_fields) == {row.name for row in ROWS if row.setting.recorded != "never"}
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_the_documentation_has_the_table(page: str) -> None:
+@pytest.mark.parametrize(("page", "name"), TABLES)
+def test_the_documentation_has_the_table(page: str, name: str) -> None:
     text = (FOLDER / page).read_text("utf-8")
-    assert with_table(text, PAGES[page]()) == text, "run: python -m rawko.config.docs"
+    assert with_table(text, name, TABLES[page, name]()) == text, "run: make docs"
 
 
 def test_no_name_is_given_twice() -> None:

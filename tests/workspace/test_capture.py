@@ -16,10 +16,11 @@ from typing import Any
 
 import pytest
 
+from rawko.patterns.exclusions import MAX_DEPTH
 from rawko.runtime.ports import WorkspaceError
 from rawko.workspace import SnapshotStore
 from rawko.workspace.capture.reader import RACY_NS
-from rawko.workspace.names import MAX_DEPTH, to_text
+from rawko.workspace.names import to_text
 from rawko.workspace.repository.objects import STREAM_FROM_BYTES
 
 Place = Any

@@ -26,9 +26,9 @@ if __name__ == "__main__":
     sys.path.append(sys.argv[1])
 
 from rawko.cutting import cut
+from rawko.patterns.exclusions import MAX_DEPTH, is_git_name
 from rawko.patterns.ignorefile import level
 
-MAX_DEPTH = 128
 MAX_IGNORE_BYTES = 1_000_000
 """A .gitignore is read up to here."""
 MAX_LINE_CHARS = 20_000
@@ -94,7 +94,7 @@ class Walk:
             return
         for name, is_folder, is_file in sorted(found, key=lambda item: item[0] + ("/" if item[1] else "")):
             path = base + name
-            if name == ".git" or self.is_hidden(path) or (ignores is not None and ignores.covers(path, is_folder)):
+            if is_git_name(name) or self.is_hidden(path) or (ignores is not None and ignores.covers(path, is_folder)):
                 continue
             if not is_folder:
                 yield Entry(path, name, fd, is_file)

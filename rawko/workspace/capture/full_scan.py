@@ -14,12 +14,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from rawko.patterns.exclusions import MAX_DEPTH, is_git_name
 from rawko.runtime.ports import WorkspaceError
 from rawko.workspace.capture.ignore import IGNORE_FILE, RULES, Repositories, Scope
 from rawko.workspace.capture.mirror import File, Folder, Mirror, signature
 from rawko.workspace.capture.reader import Counters, Reader, refuse_if_ours
 from rawko.workspace.folders import OPEN_FOLDER
-from rawko.workspace.names import MAX_DEPTH, Parts, is_git_name
+from rawko.workspace.names import Parts
 from rawko.workspace.repository.objects import Objects
 
 _ENCODING = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()

@@ -11,12 +11,13 @@ import os
 import stat
 from collections.abc import Sequence
 
+from rawko.patterns.exclusions import MAX_DEPTH, is_git_name
 from rawko.workspace.capture.full_scan import Looker, Place
 from rawko.workspace.capture.ignore import IGNORE_FILE, RULES, Scope
 from rawko.workspace.capture.mirror import Folder, Mirror
 from rawko.workspace.capture.reader import refuse_if_ours
 from rawko.workspace.folders import OPEN_FOLDER, opened
-from rawko.workspace.names import MAX_DEPTH, Parts, is_git_name
+from rawko.workspace.names import Parts
 
 
 class Toucher:

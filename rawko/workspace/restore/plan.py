@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from rawko.patterns.exclusions import is_git_name
 from rawko.runtime.ports import WorkspaceError
 from rawko.workspace.capture.mirror import File, Folder
-from rawko.workspace.names import Parts, is_git_name, to_parts, to_text
+from rawko.workspace.names import Parts, to_parts, to_text
 from rawko.workspace.repository.objects import MODE_EXECUTABLE, MODE_FILE, MODE_FOLDER, MODE_LINK, Objects
 
 _MODES = frozenset({MODE_FILE, MODE_EXECUTABLE, MODE_LINK, MODE_FOLDER})
