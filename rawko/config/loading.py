@@ -17,6 +17,7 @@ from rawko.config.layers import Layer, Merged, merge, of_environment, of_file, o
 from rawko.config.models import file_model
 from rawko.config.places import state_dir
 from rawko.config.row import rows
+from rawko.config.rule_defects import rule_defects
 from rawko.config.settings import ProviderName, Settings
 from rawko.config.trust_items import settings_items, without_trust
 from rawko.config.user_file import user_document, user_file
@@ -58,12 +59,14 @@ def load_settings(
     project = Project(workspace, judge)
     problems: list[str] = []
     document, model = _project_file(project.files, problems)
-    users = _users_file(workspace, environ, problems)
+    mine, users = _users_file(workspace, environ, problems)
     typed = of_flags(flags, problems)
     variables = of_environment(environ, flags, problems)
     named = flags.get("agents") or environ.get("RAWKO_AGENTS")
     agents = _agents(project.files, named, problems)
     instructions = _or("", problems, lambda: project_instructions(project.files))
+    if has_powers:  # rules count where something is run
+        problems += [str(defect) for one in (document, mine) for defect in rule_defects(one, agents)]
     if problems:
         raise ConfigError("\n".join(problems))
     if has_powers:
@@ -115,28 +118,28 @@ def _agents(files: ProjectFiles, named: str | Path | None, problems: list[str]) 
 
 
 def _project_file(files: ProjectFiles, problems: list[str]) -> tuple[Document, Data]:
-    """`.rawko/config.yaml` as data and as its model; both empty where there is none, or one that cannot be used."""
+    """`.rawko/config.yaml` as data and as its model; empty as far as there is none, or one that cannot be used."""
     nothing = Document({}, str(files.root / CONFIG))
 
-    def read() -> tuple[Document, Data]:
+    def read() -> Document:
         text = files.text(CONFIG)
-        found = nothing if text is None else _document(text, nothing.source)
-        return found, _checked(found)
+        return nothing if text is None else _document(text, nothing.source)
 
-    return _or((nothing, file_model()()), problems, read)
+    document = _or(nothing, problems, read)
+    return document, _or(file_model()(), problems, lambda: _checked(document))
 
 
-def _users_file(workspace: Path, environ: Mapping[str, str], problems: list[str]) -> Layer:
+def _users_file(workspace: Path, environ: Mapping[str, str], problems: list[str]) -> tuple[Document, Layer]:
     """The user's own file. One that lies in the workspace, where a tool could write it, may only tighten."""
+    document = _or(Document({}, ""), problems, lambda: user_document(environ))
 
     def read() -> Layer:
-        document = user_document(environ)
         model = _checked(document)
         if user_file(environ).resolve().is_relative_to(workspace):
             model = file_model().model_validate(without_trust(document.data))
         return of_file("user", model)
 
-    return _or(Layer("user"), problems, read)
+    return document, _or(Layer("user"), problems, read)
 
 
 def _document(text: str, source: str) -> Document:

@@ -130,17 +130,22 @@ def test_the_users_file_lies_in_their_configuration_folder(
     assert load_settings(person.project, Flags(), {}).model == "mine"
 
 
+PROJECTS = """\
+max_iterations: 0
+headles: fail
+bash:
+  extra_env: ['*']
+provider: antropic
+rules: [deny bsh, deny bash for testr]
+"""
+
+
 def test_everything_that_is_wrong_is_told_at_once(person: Person) -> None:
-    person.writes(
-        own="modle: x\n", project="max_iterations: 0\nheadles: fail\nbash:\n  extra_env: ['*']\nprovider: antropic\n"
-    )
-    (person.project / ".rawko" / "agents").mkdir()
-    (person.project / ".rawko" / "agents" / "a.yaml").write_text("name: A\nwhen_to_use: x\n")
+    person.writes(own="modle: x\nrules: [alow *]\n", project=PROJECTS)
     (person.project / "AGENTS.md").write_text("x" * 100_001)
     with pytest.raises(ConfigError) as told:
         person.settings({"RAWKO_HEADLESS": "prak", "RAWKO_SANDBOX": "maybe"}, budget=Budget.model_construct(cost_usd=0))
     config, own = person.project / ".rawko" / "config.yaml", person.own
-    agent = person.project / ".rawko" / "agents" / "a.yaml"
     lines = str(told.value).splitlines()
     begins = [
         f"{config}:1:17: 'max_iterations': found 0; ",
@@ -151,12 +156,30 @@ def test_everything_that_is_wrong_is_told_at_once(person: Person) -> None:
         "--max-cost: found 0; accepted: US dollars above 0",
         "RAWKO_SANDBOX: 'maybe'; ",
         "RAWKO_HEADLESS: 'prak'; did you mean 'park'? ",
-        f"{agent}:1:1: key 'system_prompt' is missing",
-        f"{agent}:1:7: 'name': found 'A'; ",
         f"{person.project / 'AGENTS.md'}: 100001 characters; ",
+        f"{config}:6:9: rules: rule 1 'deny bsh': unknown tool 'bsh'; did you mean 'bash'? ",
+        f"{config}:6:19: rules: rule 2 'deny bash for testr': there is no agent 'testr'; did you mean 'tester'? ",
+        f"{own}:2:9: rules: rule 1 'alow *': unknown decision 'alow'; did you mean 'allow'?",
     ]
     assert len(lines) == len(begins), told.value
     assert [line for line, begin in zip(lines, begins, strict=True) if not line.startswith(begin)] == []
+
+
+def test_defects_of_agents_are_told_with_the_rest(person: Person) -> None:
+    person.writes(own="", project="modl: x\nrules: [3, deny bash for nobody]\n")
+    (person.project / ".rawko" / "agents").mkdir()
+    (person.project / ".rawko" / "agents" / "a.yaml").write_text("name: A\nwhen_to_use: x\n")
+    with pytest.raises(ConfigError) as told:
+        person.settings()
+    begins = [
+        "config.yaml:1:1: unknown key 'modl'",
+        "config.yaml:2:9: 'rules': found 3",
+        "a.yaml:1:1: key",
+        "a.yaml:1:7",
+    ]
+    lines = str(told.value).splitlines()
+    assert len(lines) == len(begins), told.value
+    assert [begin for line, begin in zip(lines, begins, strict=True) if begin not in line] == []
 
 
 def test_what_does_not_fit_together_is_told_at_once(person: Person) -> None:
