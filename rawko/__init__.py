@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from rawko.interpreter import stop as stop
     from rawko.interpreter.clocks import SimulatedClock as SimulatedClock
     from rawko.interpreter.clocks import WallClock as WallClock
+    from rawko.journal import SqlJournal as SqlJournal
     from rawko.runtime import Actor as Actor
     from rawko.runtime import ActorFailed as ActorFailed
     from rawko.runtime import ChildMachine as ChildMachine
@@ -71,6 +72,7 @@ _HOMES = {
         "stop",
     ),
     "rawko.interpreter.clocks": ("SimulatedClock", "WallClock"),
+    "rawko.journal": ("SqlJournal",),
     "rawko.runtime": ("Actor", "ActorFailed", "ChildMachine", "Done", "child_machine", "immediate"),
 }
 _LAZY = {name: module for module, names in _HOMES.items() for name in names}
@@ -94,6 +96,7 @@ __all__ = [
     "Receipt",
     "SimulatedClock",
     "SnapshotError",
+    "SqlJournal",
     "Step",
     "WallClock",
     "append",

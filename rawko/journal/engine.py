@@ -58,8 +58,11 @@ def _unopened(where: Path | str, why: str) -> JournalError:
 
 
 def _url(where: Path | str) -> URL:
+    if isinstance(where, str) and "://" not in where:
+        where = Path(where)
     if isinstance(where, Path):
-        make_private(where.parent)
+        if not where.parent.is_dir():  # one that is there is the user's, and stays as it is
+            make_private(where.parent)
         return URL.create("sqlite", database=str(where))
     url = make_url(where)
     if url.drivername in ("postgresql", "postgres"):
@@ -69,7 +72,7 @@ def _url(where: Path | str) -> URL:
 
 def _shown(where: Path | str) -> str:
     """For messages: never with a password."""
-    if isinstance(where, Path):
+    if isinstance(where, Path) or "://" not in where:
         return repr(str(where))
     try:
         return repr(make_url(where).render_as_string(hide_password=True))

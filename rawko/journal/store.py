@@ -18,11 +18,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from rawko.journal.blobs import Packed, squeeze
 from rawko.journal.engine import journal_error, open_engine, reading
+from rawko.journal.holds import holds_of
 from rawko.journal.migrations import bring_up_to_date, check_format, found_format
 from rawko.journal.pruning import Pruned, prune_runs, shrink
 from rawko.journal.rows import is_same_step, packed_state, packed_step, read_state, read_steps
 from rawko.journal.tables import FORMAT, blobs, checkpoints, runs, steps, uses
-from rawko.runtime.errors import JournalError
+from rawko.runtime.errors import JournalError, RuntimeFault
 from rawko.runtime.journal import StepRecord
 
 Result = TypeVar("Result")
@@ -47,7 +48,7 @@ class SqlJournal:
     at each row. A write may be repeated when its answer was lost: a row that is there already is not written twice.
 
     Args:
-        where: A file, or a database URL (`postgresql://USER@HOST/DATABASE`, `sqlite:///FILE`).
+        where: A file, by its path; or a database URL (`postgresql://USER@HOST/DATABASE`, `sqlite:///FILE`).
 
     Raises:
         JournalError: It cannot be opened, is damaged, or is of a newer format; an older one is migrated.
@@ -61,6 +62,7 @@ class SqlJournal:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rawko-journal")
         self._is_closed = False
         self._noted: dict[str, set[bytes]] = {}
+        self._holds = holds_of(self._engine, self.name)
         try:
             self._prepare()
         except BaseException:
@@ -111,7 +113,7 @@ class SqlJournal:
         """Close the database. Safe to call twice."""
         if not self._is_closed:
             self._is_closed = True
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._engine.dispose)
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._end)
             self._thread.shutdown(wait=False)
 
     async def _work(self, call: Callable[[], Result]) -> Result:
@@ -124,7 +126,20 @@ class SqlJournal:
         """`aclose` where no loop runs."""
         self._is_closed = True
         self._thread.shutdown(wait=True)
+        self._end()
+
+    def _end(self) -> None:
+        self._holds.give_back_all()
         self._engine.dispose()
+
+    async def hold(self, run: str) -> None:
+        """Hold a run alone, until `release` or the end of this process; see `rawko.journal.holds`."""
+        await self._work(lambda: self._guarded(lambda: self._holds.take(run)))
+
+    async def release(self, run: str) -> None:
+        """End a hold."""
+        if not self._is_closed:
+            await self._work(lambda: self._guarded(lambda: self._holds.give_back(run)))
 
     # ------------------------------------------------------------ besides the port
 
@@ -181,7 +196,7 @@ class SqlJournal:
     def _guarded(self, call: Callable[[], Result]) -> Result:
         try:
             return call()
-        except JournalError:
+        except RuntimeFault:
             raise
         except (SQLAlchemyError, sqlite3.Error, OSError) as error:
             raise journal_error(self.name, error) from error

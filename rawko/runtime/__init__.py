@@ -17,15 +17,19 @@ if TYPE_CHECKING:
     from rawko.runtime.actor_kinds import Scope as Scope
     from rawko.runtime.actor_kinds import child_machine as child_machine
     from rawko.runtime.actor_kinds import immediate as immediate
+    from rawko.runtime.bindings_lookup import bound_names as bound_names
+    from rawko.runtime.bindings_lookup import find_bindings as find_bindings
     from rawko.runtime.errors import ActorCrashed as ActorCrashed
+    from rawko.runtime.errors import ActorExists as ActorExists
+    from rawko.runtime.errors import ActorInUse as ActorInUse
     from rawko.runtime.errors import ActorStopped as ActorStopped
     from rawko.runtime.errors import BindingsNotFound as BindingsNotFound
     from rawko.runtime.errors import InboxFull as InboxFull
     from rawko.runtime.errors import JournalError as JournalError
     from rawko.runtime.errors import RuntimeFault as RuntimeFault
+    from rawko.runtime.errors import SubscriberFailed as SubscriberFailed
+    from rawko.runtime.errors import UnknownActor as UnknownActor
     from rawko.runtime.errors import WaitTimeout as WaitTimeout
-    from rawko.runtime.find_bindings import bound_names as bound_names
-    from rawko.runtime.find_bindings import find_bindings as find_bindings
     from rawko.runtime.journal import Journal as Journal
     from rawko.runtime.journal import MemoryJournal as MemoryJournal
     from rawko.runtime.journal import StepRecord as StepRecord
@@ -34,7 +38,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Actor",
     "ActorCrashed",
+    "ActorExists",
     "ActorFailed",
+    "ActorInUse",
     "ActorStopped",
     "BindingsNotFound",
     "ChildMachine",
@@ -47,6 +53,8 @@ __all__ = [
     "Scope",
     "Session",
     "StepRecord",
+    "SubscriberFailed",
+    "UnknownActor",
     "WaitTimeout",
     "bound_names",
     "child_machine",
@@ -68,14 +76,18 @@ __getattr__ = lazy_names(
         ),
         "rawko.runtime.errors": (
             "ActorCrashed",
+            "ActorExists",
+            "ActorInUse",
             "ActorStopped",
             "BindingsNotFound",
             "InboxFull",
             "JournalError",
             "RuntimeFault",
+            "SubscriberFailed",
+            "UnknownActor",
             "WaitTimeout",
         ),
-        "rawko.runtime.find_bindings": (
+        "rawko.runtime.bindings_lookup": (
             "bound_names",
             "find_bindings",
         ),

@@ -7,7 +7,7 @@ from the step to the start of its effects, so that a snapshot of the tree never 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -23,8 +23,9 @@ from rawko.interpreter.errors import SnapshotError
 from rawko.interpreter.running.interpreter import Interpreter
 from rawko.runtime import simulated
 from rawko.runtime.actor_kinds import ChildMachine
+from rawko.runtime.durable import INPUT, Place, read_resumable
 from rawko.runtime.effects import Effects, Parent
-from rawko.runtime.errors import ActorCrashed, ActorStopped, WaitTimeout
+from rawko.runtime.errors import ActorCrashed, ActorStopped, JournalError, SubscriberFailed, WaitTimeout
 from rawko.runtime.inbox import Inbox
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.invocations import Invocations
@@ -50,7 +51,10 @@ class Actor:
     Args:
         chart, bindings, input: As for `Interpreter`; `bindings` also name the actors.
         clock: The wall clock by default; a SimulatedClock moves by `advance` alone.
-        session: The tree it belongs to; a new one by default (then `run`, `journal` and `log` configure it).
+        id, journal: Its steps are kept in the journal under this id, which nobody else may have at the same time; with
+            `Actor.resume` it goes on from there. Without an id a new one is made up.
+        session: The tree it belongs to; a new one by default (then `id`, `journal` and `log` configure it).
+        log: Takes log lines; by default they go to the logger "rawko" of Python's `logging`.
         snapshot: Go on from there instead of starting (`actor.snapshot()`).
         inbox_limit: Events that may wait, before `send` raises InboxFull.
         trusted: Run the chart's Python code; `input` then gives variables their first values.
@@ -69,7 +73,7 @@ class Actor:
         input: Mapping[str, Any] | None = None,
         clock: Clock | None = None,
         session: Session | None = None,
-        run: str | None = None,
+        id: str | None = None,
         journal: Journal | None = None,
         log: LogWriter | None = None,
         system_id: str | None = None,
@@ -80,7 +84,14 @@ class Actor:
         trusted: bool = False,
         max_microsteps: int = MAX_MICROSTEPS,
     ) -> None:
-        self.session = session or Session(run=run, journal=journal, log=log)
+        is_durable = session is None and id is not None and journal is not None
+        self.session = session or Session(
+            run=id, journal=journal, log=log, opening=self._opening if is_durable and snapshot is None else None
+        )
+        self._place: Place | None = None
+        if is_durable:
+            assert journal is not None and id is not None
+            self._place = Place(journal, id, is_new=snapshot is None)
         self.interpreter = Interpreter.trusting(
             chart,
             bindings,
@@ -109,9 +120,10 @@ class Actor:
         self.interpreter.know_reachable(self._effects.can_reach)
         self._waiters = Waiters(self)
         self._requests: dict[int, asyncio.Future[Step]] = {}
-        self._listeners: Observers[StepListener] = Observers(self._report)
+        self._subscribers: list[StepListener] = []
         self._emit_listeners: Observers[EmitListener] = Observers(self._report)
         self._task: asyncio.Task[None] | None = None
+        self._begun = asyncio.Event()
         self._ended = asyncio.Event()
         self._is_stopping = False
         self._error: BaseException | None = None
@@ -119,9 +131,70 @@ class Actor:
 
     # ------------------------------------------------------------ life
 
+    @classmethod
+    def resume(
+        cls,
+        id: str,
+        chart: Chart,
+        bindings: Bindings | None = None,
+        *,
+        journal: Journal,
+        clock: Clock | None = None,
+        log: LogWriter | None = None,
+        inbox_limit: int = INBOX_LIMIT,
+        trusted: bool = False,
+        max_microsteps: int = MAX_MICROSTEPS,
+    ) -> Resuming:
+        """Go on with an actor where its journal ends, in this process or after another one was killed.
+
+            async with Actor.resume("order-7", chart, bindings, journal=journal) as actor: ...
+            actor = await Actor.resume("order-7", chart, bindings, journal=journal)  # which has not begun yet
+
+        Its recorded steps are stepped through again, without doing anything; then timers and invocations come back,
+        each by its `on restore`.
+
+        Raises:
+            UnknownActor: The journal has no actor of that id.
+            ActorInUse: Another one of that id is at work.
+            ReplayError: The chart or its functions have changed since.
+            JournalError: The journal cannot be read.
+        """
+
+        async def go_on() -> Actor:
+            place = Place(journal, id, is_new=False)
+            await place.take()
+            try:
+                found = await read_resumable(journal, id, chart, bindings, trusted=trusted)
+                actor = cls(
+                    chart,
+                    bindings,
+                    input=found.input,
+                    clock=clock,
+                    session=Session(run=id, journal=journal, log=log, recorded=found.recorded),
+                    snapshot=found.snapshot,
+                    inbox_limit=inbox_limit,
+                    trusted=trusted,
+                    max_microsteps=max_microsteps,
+                )
+            except BaseException:
+                await place.give_back()
+                raise
+            actor._place = place
+            return actor
+
+        return Resuming(go_on)
+
+    def _opening(self) -> dict[str, Any]:
+        return {INPUT: thaw(self.interpreter.input)}
+
     async def __aenter__(self) -> Actor:
+        await self._take_place()
         self.start()
         return self
+
+    async def _take_place(self) -> None:
+        if self._place is not None and self._task is None:
+            await self._place.take()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -149,6 +222,8 @@ class Actor:
         self._wake()
         if self._task is not None:
             await asyncio.wait([self._task])
+        elif self._place is not None:
+            await self._place.give_back()
 
     async def run(self) -> Any:
         """Run to the end; the machine's output.
@@ -156,7 +231,9 @@ class Actor:
         Raises:
             ActorCrashed: The machine raised.
             ActorStopped: It was stopped first.
+            ActorExists, ActorInUse: Another actor has the id.
         """
+        await self._take_place()
         self.start()
         try:
             await self._ended.wait()
@@ -167,11 +244,13 @@ class Actor:
             raise self._crash()
         if not self.interpreter.final:
             raise ActorStopped(self.path, "finishing", self.configuration)
-        return self.interpreter.output
+        return self.output
 
     async def _main(self) -> None:
         self.session.register(self)
         try:
+            if self._place is not None:
+                await self._place.take()
             await self._loop()
         except Exception as error:  # noqa: BLE001 - the machine's or the journal's: told to whoever waits
             self._error = error
@@ -183,6 +262,7 @@ class Actor:
             self._alarm.cancel()
         await self._invocations.close()
         self._publish_end()
+        self._begun.set()
         self._ended.set()
         self._idle.set()
         self._inbox.close()
@@ -191,6 +271,11 @@ class Actor:
             if not request.done():
                 request.set_exception(self._ended_before("taking the event"))
         self.session.forget(self)
+        if self._place is not None:
+            try:
+                await self._place.give_back()
+            except JournalError as error:
+                self._report(f"the id is given back when this process ends: {error}")
 
     def _ended_before(self, wanted: str) -> Exception:
         return self._crash() if self._error is not None else ActorStopped(self.path, wanted, self.configuration)
@@ -232,6 +317,7 @@ class Actor:
                 await self._commit(restored)
             if not interpreter.is_started:
                 await self._commit(interpreter.start())
+        self._begun.set()
         self._waiters.check()
 
     def _introduce(self) -> None:
@@ -267,13 +353,28 @@ class Actor:
             begin(effect)
         if self.interpreter.final:
             self._effects.tell_end(self.interpreter.output)
-        if self._listeners.callbacks:
-            self._listeners.tell(step)
+        failed = self._tell(step) if self._subscribers else None
         if self._requests:
             self._answer(step)
         self._waiters.check()
         if self.session.is_checkpoint_due:
             await self.session.checkpoint()
+        if failed is not None:
+            raise failed from failed.error
+
+    def _tell(self, step: Step) -> SubscriberFailed | None:
+        """Tell the subscribers of a step; the first failure among them."""
+        failed: SubscriberFailed | None = None
+        self.session.is_whole = True
+        try:
+            for subscriber in tuple(self._subscribers):
+                try:
+                    subscriber(step)
+                except Exception as error:  # noqa: BLE001 - foreign code; the actor ends with what it raised
+                    failed = failed or SubscriberFailed(self.path, subscriber, error)
+        finally:
+            self.session.is_whole = False
+        return failed
 
     async def _sleep(self) -> None:
         """Wait for an event or for what is due next."""
@@ -511,8 +612,8 @@ class Actor:
 
     @property
     def output(self) -> Any:
-        """The machine's output, once it has finished."""
-        return self.interpreter.output
+        """The machine's output, once it has finished: plain JSON data, a copy."""
+        return thaw(self.interpreter.output)
 
     @property
     def is_ended(self) -> bool:
@@ -569,8 +670,13 @@ class Actor:
             raise self._ended_before(wanted)
 
     def subscribe(self, listener: StepListener) -> Callable[[], None]:
-        """Call `listener` with every committed step of this actor; returns what ends it."""
-        return self._listeners.add(listener)
+        """Call `listener` with every committed step of this actor, once its effects have begun; returns what ends it.
+
+        It may take a `snapshot()`. If it raises, the actor ends with SubscriberFailed: what was to be saved is not
+        silently left unsaved. (`inspect` and `on_emit` are for those who only watch: one that raises is dropped.)
+        """
+        self._subscribers.append(listener)
+        return lambda: self._subscribers.remove(listener) if listener in self._subscribers else None
 
     def on_emit(self, listener: EmitListener) -> Callable[[], None]:
         """Call `listener` with every event that this actor emits; returns what ends it."""
@@ -586,9 +692,9 @@ class Actor:
 
         Raises:
             SnapshotError: A step is being written to the journal right now (`await actor.take_snapshot()` waits for
-                it), or a trusted context is not JSON.
+                it; in a subscriber it is over), or a trusted context is not JSON.
         """
-        if self.session.turn.locked():
+        if self.session.turn.locked() and not self.session.is_whole:
             raise SnapshotError("a step is being committed: use await actor.take_snapshot()")
         return self.snapshot_in_turn()
 
@@ -612,6 +718,29 @@ class Actor:
 
     def __repr__(self) -> str:
         return f"Actor({self.path!r}, {self.interpreter!r})"
+
+
+class Resuming:
+    """An actor that is about to go on: await it, or enter it with `async with`. See `Actor.resume`."""
+
+    def __init__(self, go_on: Callable[[], Awaitable[Actor]]) -> None:
+        self._go_on = go_on
+        self._actor: Actor | None = None
+
+    def __await__(self) -> Generator[Any, None, Actor]:
+        return self._go_on().__await__()
+
+    async def __aenter__(self) -> Actor:
+        self._actor = actor = await self._go_on()
+        await actor.__aenter__()
+        await actor._begun.wait()  # so that it can be looked at from here on
+        return actor
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._actor is not None
+        await self._actor.__aexit__(kind, error, trace)
 
 
 def _moves_timers(snapshot: Mapping[str, Any] | None) -> bool:

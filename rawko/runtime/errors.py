@@ -6,12 +6,17 @@ RuntimeFault
 ├── WaitTimeout      (also TimeoutError) what was waited for did not come about in time
 ├── InboxFull        more events waiting than the actor's bound
 ├── JournalError     a step could not be committed; it has not happened
+├── SubscriberFailed a subscriber of steps raised; the step is committed, the actor has ended
+├── ActorExists      the journal has an actor of that id already
+├── UnknownActor     the journal has no actor of that id
+├── ActorInUse       another process, or another actor of this one, holds that id
 └── BindingsNotFound a chart's bindings cannot be found or loaded
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 
 class RuntimeFault(Exception):
@@ -68,6 +73,54 @@ class JournalError(RuntimeFault):
         super().__init__(message)
         self.is_retryable = is_retryable
         self.is_damaged = is_damaged
+
+
+class SubscriberFailed(RuntimeFault):
+    """A subscriber of an actor's steps raised; its error is the cause. What it should have done is not done, so the
+    actor ends. The step that it was told is committed.
+    """
+
+    def __init__(self, actor: str, subscriber: object, error: BaseException) -> None:
+        super().__init__(f"actor {actor!r}: subscriber {subscriber!r} raised {type(error).__name__}: {error}")
+        self.actor = actor
+        self.error = error
+
+
+class ActorExists(RuntimeFault):
+    """The journal has steps of an actor of that id already. `steps` is how many."""
+
+    def __init__(self, id: str, journal: str, steps: int) -> None:
+        super().__init__(
+            f"the journal {journal} has an actor {id!r} already ({steps} steps): go on with it by "
+            f"Actor.resume({id!r}, chart, bindings, journal=...), or choose another id"
+        )
+        self.id = id
+        self.journal = journal
+        self.steps = steps
+
+
+class UnknownActor(RuntimeFault):
+    """The journal has no step of an actor of that id."""
+
+    def __init__(self, id: str, journal: str, known: Sequence[str] = ()) -> None:
+        near = get_close_matches(id, known, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        super().__init__(f"the journal {journal} has no actor {id!r}{hint} A new one begins with Actor(..., id={id!r})")
+        self.id = id
+        self.journal = journal
+
+
+class ActorInUse(RuntimeFault):
+    """An actor of that id is at work. `process` is the holder's number, where it is known."""
+
+    def __init__(self, id: str, journal: str, process: int | None) -> None:
+        holder = "another process" if process is None else f"process {process}"
+        super().__init__(
+            f"actor {id!r} of the journal {journal} is held by {holder}: one at a time; stop that one first"
+        )
+        self.id = id
+        self.journal = journal
+        self.process = process
 
 
 class BindingsNotFound(RuntimeFault):

@@ -18,11 +18,13 @@ from rawko.interpreter.data.values import FROZEN, freeze
 from rawko.interpreter.errors import BindingError, InvocationError, NotJsonError
 from rawko.interpreter.monitors import MonitorViolated
 from rawko.runtime.actor_kinds import ActorFailed, ChildFactory, ChildMachine, Done, Immediate
-from rawko.runtime.errors import ActorCrashed, JournalError
+from rawko.runtime.errors import ActorCrashed, JournalError, SubscriberFailed
 
 if TYPE_CHECKING:
     from rawko.runtime.actor import Actor
 
+ENDS_ALL = (JournalError, MonitorViolated, SubscriberFailed)
+"""What ends the whole tree and not only the child that it happened in: no machine could mend it."""
 STOP_DEADLINE_S = 20.0
 """How long a later start waits for a stopped actor to end."""
 
@@ -188,8 +190,8 @@ class Invocations:
                 raise
             owner.failed(id, number, failure_of(error))  # it cancelled itself: nobody stopped it
         except Exception as error:
-            if isinstance(error, ActorCrashed) and isinstance(error.error, (JournalError, MonitorViolated)):
-                raise error.error from error  # the whole run shares the journal; what is broken is not gone on with
+            if isinstance(error, ActorCrashed) and isinstance(error.error, ENDS_ALL):
+                raise error.error from error
             owner.failed(id, number, failure_of(error))
         else:
             owner.completed(id, number, frozen)
@@ -226,7 +228,8 @@ class Invocations:
         return output
 
     async def _run_child(self, child: Actor, machine: ChildMachine) -> Any:
-        output = await child.run()
+        await child.run()
+        output = child.interpreter.output
         return machine.output(output) if machine.output is not None else output
 
 

@@ -6,15 +6,16 @@ so that their size does not grow with the run.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from rawko.interpreter.data.effects import Effect, EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
 from rawko.interpreter.data.steps import Step
 from rawko.interpreter.data.updates import Append, Assign, Update
 from rawko.interpreter.data.values import thaw
-from rawko.runtime.errors import JournalError
+from rawko.runtime.errors import ActorInUse, JournalError
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,29 @@ class Journal(Protocol):
         ...
 
 
+@runtime_checkable
+class HoldingJournal(Journal, Protocol):
+    """A journal that also gives each run to one holder at a time, until that gives it back or its process has ended."""
+
+    async def hold(self, run: str) -> None:
+        """Hold a run alone.
+
+        Raises:
+            ActorInUse: Somebody else holds it.
+            JournalError: The store failed.
+        """
+        ...
+
+    async def release(self, run: str) -> None:
+        """End a hold. One that has ended already is no error."""
+        ...
+
+
+def name_of(journal: Journal) -> str:
+    """The journal in a message."""
+    return str(getattr(journal, "name", None) or type(journal).__name__)
+
+
 @dataclass
 class MemoryJournal:
     """A journal that ends with the process."""
@@ -97,6 +121,19 @@ class MemoryJournal:
     _rows: dict[str, list[StepRecord]] = field(default_factory=dict)
     _epochs: dict[str, int] = field(default_factory=dict)
     _checkpoints: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)
+    _held: set[str] = field(default_factory=set)
+
+    async def hold(self, run: str) -> None:
+        if run in self._held:
+            raise ActorInUse(run, name_of(self), os.getpid())
+        self._held.add(run)
+
+    async def release(self, run: str) -> None:
+        self._held.discard(run)
+
+    async def runs(self) -> Sequence[str]:
+        """Ids of all runs, sorted."""
+        return tuple(sorted(self._rows))
 
     async def begin(self, run: str) -> int:
         self._epochs[run] = self._epochs.get(run, 0) + 1

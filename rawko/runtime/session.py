@@ -44,6 +44,7 @@ class Session:
     Args:
         run: Id of the run; a new one by default.
         log: Where `log` lines go; `logging` by default.
+        opening: Notes of the first row, where nobody has others.
         notes: Asked for each row that ends an invocation: what has to be known when the run goes on from there.
         transient: Events whose steps need not be remembered, because what they tell is told again as a whole: pieces
             of a text that is journaled when it is complete. A step of such an event that leaves the configuration as
@@ -56,6 +57,7 @@ class Session:
 
     Attributes:
         turn: Held by the one actor that steps; see `rawko.runtime.actor`.
+        is_whole: The one that holds the turn is between two steps: all of the latest has been committed and begun.
         stream: What happens in the tree; it is closed when the last actor has ended.
         steps: Taken by all actors of the tree so far.
         http: Carries events by HTTP; None: nothing does (see `rawko.runtime.scxml.http_events`).
@@ -67,6 +69,7 @@ class Session:
         run: str | None = None,
         journal: Journal | None = None,
         log: LogWriter | None = None,
+        opening: Callable[[], dict[str, Any]] | None = None,
         notes: Callable[[], dict[str, Any]] | None = None,
         transient: Collection[str] = (),
         recorded: Recorded | None = None,
@@ -76,6 +79,7 @@ class Session:
         self.run = run or uuid4().hex[:12]
         self.journal: Journal = MemoryJournal() if journal is None else journal
         self._write_log = log or write_log
+        self._opening = opening
         self._notes = notes
         self._last_notes: dict[str, Any] | None = None if recorded is None else recorded.notes
         self._transient = frozenset(transient)
@@ -86,6 +90,7 @@ class Session:
         self.actors: dict[str, Actor] = {}
         self.http: HttpEvents | None = None
         self.turn = asyncio.Lock()
+        self.is_whole = False
         self._root: Actor | None = None
         self.steps = 0
         self._seq = 0
@@ -113,10 +118,13 @@ class Session:
             await self._begin()
         event = step.event
         notes = self._notes() if self._notes is not None and event is not None and _is_end(event.name) else None
+        if not self._seq and self._opening is not None:
+            notes = self._opening()
         record = record_of(step, run=self.run, seq=self._seq + 1, epoch=self._epoch, actor=actor.path, notes=notes)
         await _persistently(lambda: self.journal.append(record))
+        if self._seq or self._opening is None:  # the opening stays in its row, and in no checkpoint
+            self._last_notes = notes or self._last_notes
         self._seq = record.seq
-        self._last_notes = notes or self._last_notes
         self._show(record, step, row=record.seq)
 
     async def _begin(self) -> None:

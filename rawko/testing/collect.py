@@ -20,8 +20,8 @@ from rawko.chart.errors import ChartError
 from rawko.chart.parse import load_chart
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.errors import InterpreterError
+from rawko.runtime.bindings_lookup import find_bindings
 from rawko.runtime.errors import BindingsNotFound
-from rawko.runtime.find_bindings import find_bindings
 from rawko.testing.coverage import Coverage
 from rawko.testing.errors import ContractBroken, ContractMistake, ContractsUnavailable
 from rawko.testing.scene import Scene, StepText

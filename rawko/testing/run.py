@@ -127,7 +127,7 @@ def run_contracts(
 
     Args:
         bindings: For all of the charts: Bindings, or the name of a module that has them; by default each chart's own
-            (see `rawko.runtime.find_bindings`).
+            (see `rawko.runtime.bindings_lookup`).
         report: Where a person reads along: scenarios as they end, failures, the coverage table. None: nowhere.
         is_verbose: Also list what is not covered.
         only: Run only the scenarios whose name contains this, in whatever case.

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
+from rawko.runtime.bindings_lookup import NamedBindings, load_bindings, name_bindings
 from rawko.runtime.errors import BindingsNotFound
-from rawko.runtime.find_bindings import NamedBindings, load_bindings, name_bindings
 from rawko.trust.errors import ConfinedError
 from rawko.trust.items import Item, hash_of
 from rawko.trust.project import Project

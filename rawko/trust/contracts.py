@@ -17,8 +17,8 @@ from rawko.chart.definition import Chart
 from rawko.chart.errors import ChartError
 from rawko.chart.parse import load_chart
 from rawko.interpreter.bindings import Bindings
+from rawko.runtime.bindings_lookup import find_project
 from rawko.runtime.errors import BindingsNotFound
-from rawko.runtime.find_bindings import find_project
 from rawko.trust.bindings import bindings_item, named_bindings, project_bindings
 from rawko.trust.errors import ConfigError, ConfinedError
 from rawko.trust.items import Item

@@ -63,7 +63,7 @@ async def call_models(where: str, disturb: Any) -> tuple[list[str], list[int]]:
 
     journal = SqlJournal(where)
     try:
-        async with Actor(CHART, bindings, input={"said": []}, journal=journal, run="r") as actor:
+        async with Actor(CHART, bindings, input={"said": []}, journal=journal, id="r") as actor:
             for _ in range(1, CALLS):
                 await actor.wait_for("between", timeout_s=60)
                 await actor.request("NEXT")

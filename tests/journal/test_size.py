@@ -53,7 +53,7 @@ async def talk(folder: Path, steps: int, chars: int) -> tuple[int, int]:
     """A machine that takes in so many messages, with checkpoints: raw size and size on disk, both in bytes."""
     journal = SqlJournal(folder / "journal.db")
     raw = 0
-    async with Actor(CHART, bindings_of(), input={"messages": []}, journal=journal, run="r") as actor:
+    async with Actor(CHART, bindings_of(), input={"messages": []}, journal=journal, id="r") as actor:
         for number in range(steps):
             said = message(number, chars)
             raw += len(json.dumps(said))

@@ -12,7 +12,7 @@ from rawko.chart import find_chart, load_chart
 from rawko.chart.check import check_chart
 from rawko.interpreter.bindings import Bindings
 from rawko.machines import agent_loop, node_engine, orchestrator
-from rawko.runtime.find_bindings import bound_names
+from rawko.runtime.bindings_lookup import bound_names
 
 MACHINES = {"agent_loop": agent_loop, "node_engine": node_engine, "orchestrator": orchestrator}
 

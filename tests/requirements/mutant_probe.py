@@ -31,7 +31,7 @@ def load(path: Path) -> None:
         importlib.import_module(".".join(path.with_suffix("").parts).removesuffix(".__init__"))
     elif path.suffix == ".yaml" and path.parent == Path("statecharts"):
         from rawko import Interpreter, load_chart
-        from rawko.runtime.find_bindings import find_bindings
+        from rawko.runtime.bindings_lookup import find_bindings
 
         chart = load_chart(path)
         Interpreter(chart, find_bindings(chart))

@@ -65,7 +65,7 @@ def careful(journal: MemoryJournal, log: list[Any]) -> Actor:
         await asyncio.Event().wait()
 
     actor = Actor(
-        CHART, bindings, journal=journal, run="r", log=lambda level, message, data: log.append(f"log {message}")
+        CHART, bindings, journal=journal, id="r", log=lambda level, message, data: log.append(f"log {message}")
     )
     actor.on_emit(lambda event, data: log.append(f"emit {event}"))
     actor.subscribe(lambda step: log.append(f"step {step.configuration[-1]}"))
@@ -98,8 +98,8 @@ async def test_nothing_is_seen_or_started_before_the_step_is_committed() -> None
         assert (await waiting)["configuration"] == ["careful", "working"]
 
 
-async def test_a_snapshot_is_refused_in_every_callback_of_a_step_and_loses_nothing() -> None:
-    bindings, refused = Bindings(), set[str]()
+async def test_a_snapshot_is_refused_in_every_callback_but_a_subscriber_s_and_loses_nothing() -> None:
+    bindings, refused, taken = Bindings(), set[str](), list[Any]()
 
     def ask(place: str) -> None:
         with pytest.raises(SnapshotError):
@@ -115,13 +115,14 @@ async def test_a_snapshot_is_refused_in_every_callback_of_a_step_and_loses_nothi
     async with actor:
         await actor.settle()
         actor.on_emit(lambda event, data: ask("emit"))
-        actor.subscribe(lambda step: ask("step"))
+        actor.subscribe(lambda step: taken.append(actor.snapshot()["configuration"]))
         actor.inspect(lambda event: ask(event["type"]) if event["type"] != "stopped" else None)
         actor.interpreter.attach(lambda event: ask(event.name))
         actor.send("GO")
         await actor.settle()
         assert actor.matches("idle")
         assert actor.snapshot()["configuration"] == ["careful", "idle"]
+    assert taken[-1] == ["careful", "idle"], "all of the step has happened by then"
     assert refused >= {"actor", "log", "emit", "step", "step started", "event consumed", "step ended"}
 
 
@@ -182,7 +183,7 @@ statechart:
     bindings = Bindings()
     bindings.add("actor", "kid", child_machine(lambda input: ChildMachine(kid, Bindings(), {})))
     journal = MemoryJournal()
-    await Actor(parent, bindings, input={"seen": False}, journal=journal, run="tree", clock=SimulatedClock()).run()
+    await Actor(parent, bindings, input={"seen": False}, journal=journal, id="tree", clock=SimulatedClock()).run()
     rows = await journal.rows("tree")
     assert [(row.seq, row.actor) for row in rows] == [(1, "root"), (2, "root/kid"), (3, "root")]
     assert rows[2].event == {"name": "done.invoke.kid", "data": {"output": None}}
@@ -201,7 +202,7 @@ async def test_a_journal_lost_to_a_child_stops_the_whole_run() -> None:
     bindings = Bindings()
     bindings.add("actor", "kid", child_machine(lambda input: ChildMachine(kid, Bindings(), {})))
     journal = StubbornJournal(failing=[2], is_retryable=False)
-    actor = Actor(parent, bindings, journal=journal, run="r")
+    actor = Actor(parent, bindings, journal=journal, id="r")
     with pytest.raises(ActorCrashed, match="disk full"):
         await actor.run()
     assert actor.configuration == ("p", "a")
@@ -215,7 +216,7 @@ async def test_a_run_that_is_taken_up_again_goes_on_with_the_next_row() -> None:
         snapshot = actor.snapshot()
     bindings = Bindings()
     bindings.add("actor", "job", lambda input: None)
-    async with Actor(CHART, bindings, journal=journal, run="r", snapshot=snapshot) as again:
+    async with Actor(CHART, bindings, journal=journal, id="r", snapshot=snapshot) as again:
         again.subscribe(second.append)
         again.send("GO")
         await again.settle()
@@ -241,7 +242,7 @@ statechart:
     bindings = Bindings()
     bindings.add("actor", "kid", child_machine(lambda input: ChildMachine(kid, Bindings(), {"n": 0})))
     journal = MemoryJournal()
-    async with Actor(parent, bindings, journal=journal, run="r") as actor:
+    async with Actor(parent, bindings, journal=journal, id="r") as actor:
         await actor.settle()
         assert await journal.last_checkpoint("r") is None
         for _ in range(CHECKPOINT_EVERY):
@@ -264,7 +265,7 @@ async def test_a_checkpoint_that_cannot_be_written_does_not_stop_the_run() -> No
     )
     logged: list[str] = []
     journal = NoCheckpoints()
-    async with Actor(chart, journal=journal, run="r", log=lambda level, text, data: logged.append(text)) as actor:
+    async with Actor(chart, journal=journal, id="r", log=lambda level, text, data: logged.append(text)) as actor:
         for _ in range(CHECKPOINT_EVERY + 1):
             actor.send("T")
         await actor.settle()
@@ -322,7 +323,7 @@ statechart:
     inner.add("actor", "job", _never_done)
     bindings.add("actor", "kid", child_machine(lambda input: ChildMachine(kid, inner, {"n": 0})))
     journal = MemoryJournal()
-    async with Actor(parent, bindings, journal=journal, run="r") as actor:
+    async with Actor(parent, bindings, journal=journal, id="r") as actor:
         await actor.settle()
         while await journal.last_seq("r") < CHECKPOINT_EVERY - 2:
             actor.children["kid"].send("TICK")

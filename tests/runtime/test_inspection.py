@@ -47,7 +47,7 @@ def family(**options: Any) -> Actor:
 async def test_the_story_of_a_tree_is_one_numbered_stream_of_json() -> None:
     told: list[Any] = []
     logged: list[Any] = []
-    actor = family(run="r", log=lambda *line: logged.append(line))
+    actor = family(id="r", log=lambda *line: logged.append(line))
     actor.inspect(told.append)
     await actor.run()
     assert [event["seq"] for event in told] == list(range(1, len(told) + 1))
@@ -105,7 +105,7 @@ async def test_observers_that_raise_are_dropped_and_the_run_goes_on() -> None:
 
     actor = family(log=lambda level, message, data: logged.append(f"{level}: {message}"))
     actor.inspect(broken)
-    actor.subscribe(broken)
+    actor.inspect(lambda event: broken(event))
     assert await actor.run() is None
     assert calls == ["broken", "broken"], "each was told once"
     assert len([line for line in logged if line.startswith("error: observer") and "not my day" in line]) == 2

@@ -363,7 +363,7 @@ def check_machines(settings: Settings, machines: Mapping[str, Machine]) -> None:
     Raises:
         ConfigError: With every finding that is an error.
     """
-    from rawko.runtime.find_bindings import bound_names
+    from rawko.runtime.bindings_lookup import bound_names
 
     for config in settings.agents.values():
         if config.chart in shipped_charts():

@@ -52,8 +52,8 @@ def _bound(chart: Chart, path: Path, module: str | None) -> Any:
     Raises:
         LookupError: The module cannot be used.
     """
+    from rawko.runtime.bindings_lookup import bound_names, find_bindings, load_bindings, shipped_bindings
     from rawko.runtime.errors import BindingsNotFound
-    from rawko.runtime.find_bindings import bound_names, find_bindings, load_bindings, shipped_bindings
 
     try:
         if module is not None:

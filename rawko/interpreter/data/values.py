@@ -63,7 +63,7 @@ class Record(Mapping[str, Any]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Record({self.__dict__!r})"
+        return repr(self.__dict__)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Record, (self.__dict__,)
@@ -201,7 +201,7 @@ class Vector(Sequence[Any]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Vector({self._buffer[: self._length]!r})"
+        return repr(self._buffer[: self._length])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Vector, (self._buffer[: self._length],)

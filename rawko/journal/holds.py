@@ -1,0 +1,188 @@
+"""Which process a run of the journal belongs to: held until it is given back, or until the process has ended.
+
+In SQLite it is a lock on a file of its own beside the database, in PostgreSQL an advisory lock of the server: both are
+released by the system when their holder dies, so that a killed process is in nobody's way.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from sqlalchemy import Connection, Engine, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from rawko.processes.private import make_private
+from rawko.runtime.errors import ActorInUse
+
+
+class Holds(Protocol):
+    """The runs of one journal that this process holds."""
+
+    def take(self, run: str) -> None:
+        """Hold a run.
+
+        Raises:
+            ActorInUse: Another holder has it, in this process or elsewhere.
+            OSError, SQLAlchemyError: The lock cannot be taken.
+        """
+        ...
+
+    def give_back(self, run: str) -> None:
+        """End a hold. One that has ended already is no error."""
+        ...
+
+    def give_back_all(self) -> None:
+        """End all holds; the journal is being closed."""
+        ...
+
+
+def holds_of(engine: Engine, name: str) -> Holds:
+    """What keeps the holds of a journal.
+
+    Args:
+        name: Of the journal, for messages.
+    """
+    if engine.dialect.name == "postgresql":
+        return ServerHolds(engine, name)
+    database = engine.url.database
+    is_file = bool(database) and database != ":memory:"
+    return FileHolds(Path(f"{database}.held"), name) if is_file else OwnHolds(name)
+
+
+class OwnHolds:
+    """For a database in memory, which no other process reaches."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._held: set[str] = set()
+
+    def take(self, run: str) -> None:
+        if run in self._held:
+            raise ActorInUse(run, self._name, os.getpid())
+        self._held.add(run)
+
+    def give_back(self, run: str) -> None:
+        self._held.discard(run)
+
+    def give_back_all(self) -> None:
+        self._held.clear()
+
+
+class FileHolds:
+    """A folder beside the database, with one locked file for each run that is held."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._folder = folder
+        self._name = name
+        self._held: dict[str, int] = {}
+
+    def take(self, run: str) -> None:
+        if not self._folder.is_dir():
+            make_private(self._folder)
+        while True:
+            file = self._file(run)
+            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+                os.close(descriptor)
+                raise ActorInUse(run, self._name, int(holder) if holder.isdigit() else None) from None
+            if _is_of(descriptor, file):
+                break
+            os.close(descriptor)  # its last holder has removed it meanwhile: that one guards nothing any more
+        os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+        self._held[run] = descriptor
+
+    def give_back(self, run: str) -> None:
+        descriptor = self._held.pop(run, None)
+        if descriptor is not None:
+            with suppress(OSError):  # the folder may be gone; the lock goes with the descriptor
+                self._file(run).unlink()
+            os.close(descriptor)
+
+    def give_back_all(self) -> None:
+        for run in tuple(self._held):
+            self.give_back(run)
+
+    def _file(self, run: str) -> Path:
+        return self._folder / hashlib.sha256(run.encode()).hexdigest()[:32]
+
+
+def _is_of(descriptor: int, file: Path) -> bool:
+    """Whether a file still stands under its name."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(file))  # noqa: PTH116 (both sides are `stat`)
+    except FileNotFoundError:
+        return False
+
+
+class ServerHolds:
+    """Advisory locks of one connection, which is kept open as long as a run is held.
+
+    A connection that breaks takes its locks with it: they are taken again with the next hold. In between the epoch
+    of the run's writer still keeps a second process from writing beside the first.
+    """
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self._engine = engine
+        self._name = name
+        self._connection: Connection | None = None
+        self._held: dict[str, int] = {}
+
+    def take(self, run: str) -> None:
+        if run in self._held:
+            raise ActorInUse(run, self._name, os.getpid())
+        connection = self._connected()
+        key = _key(connection, run)
+        if not _scalar(connection, "SELECT pg_try_advisory_lock(:key)", key=key):
+            self._rest()
+            raise ActorInUse(run, self._name, None)
+        self._held[run] = key
+
+    def give_back(self, run: str) -> None:
+        key = self._held.pop(run, None)
+        if key is None or self._connection is None:
+            return
+        with suppress(SQLAlchemyError):  # a connection that is broken holds nothing
+            _scalar(self._connection, "SELECT pg_advisory_unlock(:key)", key=key)
+        self._rest()
+
+    def give_back_all(self) -> None:
+        for run in tuple(self._held):
+            self.give_back(run)
+
+    def _connected(self) -> Connection:
+        if self._connection is not None:
+            try:
+                _scalar(self._connection, "SELECT 1")
+                return self._connection
+            except SQLAlchemyError:
+                self._connection.close()
+        connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        for key in self._held.values():
+            _scalar(connection, "SELECT pg_try_advisory_lock(:key)", key=key)
+        self._connection = connection
+        return connection
+
+    def _rest(self) -> None:
+        """Give the connection back to the pool where nothing is held any more."""
+        if not self._held and self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _key(connection: Connection, run: str) -> int:
+    """64 bits of a run's name; schemas of one database have runs of their own."""
+    schema = _scalar(connection, "SELECT current_schema()")
+    digest = hashlib.sha256(f"rawko {schema} {run}".encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
+
+
+def _scalar(connection: Connection, query: str, **values: Any) -> Any:
+    return connection.execute(text(query), values).scalar()
