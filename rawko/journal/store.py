@@ -22,6 +22,7 @@ from rawko.journal.holds import holds_of
 from rawko.journal.migrations import bring_up_to_date, check_format, found_format
 from rawko.journal.pruning import Pruned, prune_runs, shrink
 from rawko.journal.rows import is_same_step, packed_state, packed_step, read_state, read_steps
+from rawko.journal.statements import prepared
 from rawko.journal.tables import FORMAT, blobs, checkpoints, runs, steps, uses
 from rawko.runtime.errors import JournalError, RuntimeFault
 from rawko.runtime.journal import StepRecord
@@ -58,7 +59,8 @@ class SqlJournal:
         self.name, self._engine = open_engine(where, is_power_safe)
         self._reading = reading(self._engine)
         self._insert = _insert_of(self._engine.dialect.name)
-        self._keep_blob, self._note_use = self._blob_statements()
+        self._take_turn, self._add_step = prepared(self._engine, _TAKE_TURN), prepared(self._engine, _ADD_STEP)
+        self._keep_blob, self._note_use = (prepared(self._engine, one) for one in self._blob_statements())
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rawko-journal")
         self._is_closed = False
         self._noted: dict[str, set[bytes]] = {}
@@ -225,12 +227,12 @@ class SqlJournal:
 
         def write(connection: Connection) -> None:
             turn = {"of": record.run, "by": record.epoch, "after": record.seq - 1, "to": record.seq}
-            if connection.execute(_TAKE_TURN, turn).rowcount != 1:
+            if self._take_turn(connection, turn).rowcount != 1:
                 if not self._is_written(connection, record):
                     raise _refused(connection, record.run, record.epoch, record.seq)
                 return
             self._keep(connection, record.run, packed)
-            connection.execute(_ADD_STEP, row)
+            self._add_step(connection, row)
 
         self._written(write)
         self._remember(record.run, packed)
@@ -245,7 +247,7 @@ class SqlJournal:
         body, packed = packed_state(snapshot)
 
         def write(connection: Connection) -> None:
-            if connection.execute(_TAKE_TURN, {"of": run, "by": epoch, "after": seq, "to": seq}).rowcount != 1:
+            if self._take_turn(connection, {"of": run, "by": epoch, "after": seq, "to": seq}).rowcount != 1:
                 raise _refused(connection, run, epoch, seq + 1)
             self._keep(connection, run, packed)
             statement = self._insert(checkpoints).values(run=run, seq=seq, body=body)
@@ -263,8 +265,8 @@ class SqlJournal:
         if not fresh:
             return
         data = [{"digest": digest, "data": squeeze(packed.taken[digest])} for digest in fresh]
-        connection.execute(self._keep_blob, data)
-        connection.execute(self._note_use, [{"run": run, "digest": digest} for digest in fresh])
+        self._keep_blob(connection, data)
+        self._note_use(connection, [{"run": run, "digest": digest} for digest in fresh])
 
     def _remember(self, run: str, packed: Packed) -> None:
         """Only what is committed is known to be there."""
