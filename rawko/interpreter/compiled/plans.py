@@ -164,7 +164,18 @@ def domain_of(structure: Structure, transition: int, recall: Recall) -> int:
 
 
 def outline(structure: Structure, configuration: Configuration, chosen: tuple[int, ...], recall: Recall) -> Outline:
-    """What the chosen transitions do, conflicts resolved. `recall` gives the history records of now."""
+    """What the chosen transitions do, conflicts resolved. `recall` gives the history records of now.
+
+    An example: root > a > (a1, a2), root > b, with a2 active; a1 is a's initial.
+
+        a2 -> a1    domain a       exits a2       entries a1
+        a2 -> b     domain root    exits a2, a    entries b
+        b -> a      domain root    exits b        entries a, a1 (by default)
+    """
+    if len(chosen) == 1 and not structure.has_history:
+        drawn = _simple_outline(structure, configuration, chosen, recall)
+        if drawn is not None:
+            return drawn
     kept: list[tuple[int, int, frozenset[int]]] = []
     for transition in chosen:
         domain = domain_of(structure, transition, recall)
@@ -197,6 +208,39 @@ def outline(structure: Structure, configuration: Configuration, chosen: tuple[in
         if domain >= 0 and structure.is_parallel[domain]:
             entry_set.add_regions(domain)
     return _finished(structure, configuration, exited, tuple(t for t, _, _ in kept), entry_set, writes)
+
+
+def _simple_outline(
+    structure: Structure, configuration: Configuration, chosen: tuple[int, ...], recall: Recall
+) -> Outline | None:
+    """The same of one transition to one atomic state on whose way no region has to be entered; None: it is not so."""
+    (transition,) = chosen
+    targets = structure.targets[transition]
+    if len(targets) != 1:
+        return None
+    (target,) = targets
+    if structure.is_compound[target] or structure.is_parallel[target] or structure.is_final[target]:
+        return None
+    domain = domain_of(structure, transition, recall)
+    if target == domain or structure.is_parallel[domain]:
+        return None
+    entered = [target]
+    for ancestor in structure.ancestors[target]:
+        if ancestor == domain or not structure.is_inside(ancestor, domain):
+            break
+        if structure.is_parallel[ancestor]:
+            return None
+        entered.append(ancestor)
+    entered.reverse()
+    exited = configuration & structure.inside(domain)
+    return Outline(
+        exits=tuple(sorted(exited, reverse=True)),
+        transitions=chosen,
+        entries=tuple([Entry(state, False, -1, ()) for state in entered]),
+        writes=(),
+        configuration=(configuration - exited).union(entered),
+        finished_by=-1,
+    )
 
 
 def initial_outline(structure: Structure) -> Outline:

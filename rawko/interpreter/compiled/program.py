@@ -139,6 +139,10 @@ class Program:
             for i in s.invoke
         }
         self.invocations = {i.id: i for s in states for i in s.invoke}
+        self._silent = tuple(
+            not (s.on_entry or s.on_exit or s.initial_actions or s.memory_actions or s.after or s.invoke)
+            for s in states
+        )
         self.starts = tuple(tuple((i, self.inputs[i.id], self.timeouts[i.id]) for i in s.invoke) for s in states)
         self.finalizers = {i.id: actions(i.finalize) for s in states for i in s.invoke if i.finalize}
         self.passes_on = bool(self.finalizers) or any(i.autoforward for i in self.invocations.values())
@@ -205,14 +209,15 @@ class Program:
         def check(element: Any, *kinds: str) -> None:
             found.extend((CHECK, element, kind) for kind in kinds if (element, kind) in self.conditions)
 
-        for block in plan.exits:
+        exits, transitions, entries = self.blocks(plan)
+        for block in exits:
             found.extend(block.operations)
             check(names[block.element], "after")
-        for block in plan.transitions:
+        for block in transitions:
             check(block.element, "before", "always")
             found.extend(block.operations)
             check(block.element, "after", "always")
-        for block in plan.entries:
+        for block in entries:
             check(names[block.element], "before")
             found.extend(block.operations)
         return tuple(found)
@@ -305,14 +310,14 @@ class Program:
         if found is not None:
             return found
         rows: list[Row] = []
-        for state in structure.post_order(asked):
+        for state in structure.post_order(asked) if len(asked) > 1 else asked:
             if candidates := self._candidates(node, sources[state]):
                 rows.append((state, frozenset(structure.ancestors[state]), candidates))
         receipt = Receipt.DENIED if asked else Receipt.NOT_HANDLED if sources else Receipt.UNKNOWN
         if self.asks_per_leaf:
             return Rows(tuple(rows), receipt, self._paths(node, rows))
         found = Rows(tuple(rows), receipt)
-        if not any(t in self._guard_makers for state in asked for t in sources[state]):
+        if not (self._guard_makers and any(t in self._guard_makers for state in asked for t in sources[state])):
             self._rows_asked[key, asked] = found
         return found
 
@@ -364,51 +369,74 @@ class Program:
             return self._make_plan(node, chosen, history)
         return found  # type: ignore[return-value]
 
-    def note_way(self, node: Node, key: EventKey, rows: Rows, history: dict[int, tuple[int, ...]]) -> None:
-        """Remember how an event is processed in a configuration, where that is simple; see `Way`."""
+    def way(self, node: Node, name: str, history: dict[int, tuple[int, ...]]) -> Way | None:
+        """How an event is processed in a configuration, where that is simple, worked out once; see `Way`."""
+        key = self.structure.event_key(name)
+        if key in node.ways:
+            return node.ways[key]
+        rows = self.rows(node, key)
         self._keep(node)
-        node.ways[key] = None
+        way = node.ways[key] = self._make_way(node, rows, history)
+        return way
+
+    def _make_way(self, node: Node, rows: Rows, history: dict[int, tuple[int, ...]]) -> Way | None:
         if self.passes_on or self.has_code:
-            return
+            return None
         if rows.fixed:
             branch = Branch(None, rows.fixed)
             plan = self.settle(node, branch, history)
-            if plan is not None:
-                way = node.ways[key] = Way((branch,), rows.receipt)
-                way.plan = None if plan.operations else plan
-        elif self.rows(node, None).rows:
-            return  # an event that is not taken may still make an eventless guard true
-        elif not rows.rows:
-            node.ways[key] = Way((), rows.receipt)
-        elif len(rows.rows) == 1 and not self.errors_are_events:
-            branches = tuple([Branch(guard, (transition,)) for guard, transition in rows.rows[0][2]])
-            node.ways[key] = Way(branches, rows.receipt)
+            if plan is None:
+                return None
+            way = Way((branch,), rows.receipt)
+            way.plan = None if plan.operations else branch.plan
+            return way
+        if self.has_eventless and self.rows(node, None).rows:
+            return None  # an event that is not taken may still make an eventless guard true
+        if not rows.rows:
+            return None if rows.receipt is Receipt.UNKNOWN else Way((), rows.receipt)
+        if len(rows.rows) == 1 and not self.errors_are_events:
+            return Way(tuple([Branch(guard, (transition,)) for guard, transition in rows.rows[0][2]]), rows.receipt)
+        return None
 
     def settle(self, node: Node, branch: Branch, history: dict[int, tuple[int, ...]]) -> Plan | None:
-        """The plan of a branch that is taken for the first time; None if it takes the full macrostep."""
+        """The plan of a branch that has none yet, with the history records of now; None: it takes the full way."""
         plan = self.plan(node, branch.chosen, history)
-        is_simple = (
-            node.plans.get(branch.chosen) is plan
-            and plan.finished_by < 0
-            and all(kind in _SIMPLE for kind, _, _ in plan.operations)
-            and not (self.errors_are_events and plan.operations)
-            and not self.rows(plan.target, None).rows
-        )
-        if not is_simple:
+        if (
+            not plan.is_direct
+            or (self.errors_are_events and plan.operations)
+            or (self.has_eventless and self.rows(plan.target, None).rows)
+        ):
             branch.is_full = True
             return None
-        branch.plan = plan
+        if node.plans.get(branch.chosen) is plan:  # no history has a say in it
+            branch.plan = plan
         return plan
+
+    def blocks(self, plan: Plan) -> tuple[list[Block], list[Block], list[Block]]:
+        """The operations of a plan by state left, transition taken and state entered, for those who go one by one."""
+        drawn = plan.outline
+        return (
+            [self.exit_blocks[state] for state in drawn.exits],
+            [self.transition_blocks[transition] for transition in drawn.transitions],
+            [self.entry_blocks[entry] for entry in drawn.entries],
+        )
 
     def _plan_of(self, drawn: Outline, target: Node | None) -> Plan:
         """An outline with its code."""
-        plan = Plan(
-            self.structure,
-            drawn,
-            tuple(map(self.exit_blocks.__getitem__, drawn.exits)),
-            tuple(map(self.transition_blocks.__getitem__, drawn.transitions)),
-            tuple(map(self.entry_blocks.__getitem__, drawn.entries)),
-        )
+        silent = self._silent
+        operations: list[Operation] = []
+        for state in drawn.exits:
+            if not silent[state]:
+                operations += self.exit_blocks[state].operations
+        for transition in drawn.transitions:
+            if self.actions[transition]:
+                operations += self.transition_blocks[transition].operations
+        for entry in drawn.entries:
+            if entry.done or entry.history >= 0 or not silent[entry.state]:
+                operations += self.entry_blocks[entry].operations
+        plan = Plan(self.structure, drawn, tuple(operations))
+        if operations and not all(kind in _SIMPLE for kind, _, _ in operations):
+            plan.is_direct = False
         if target is not None:
             plan.target = target
         if self.has_code and any(kind == ACTION and what.code is not None for kind, what, _ in plan.operations):
@@ -530,6 +558,8 @@ def _are_plain(conditions: Mapping[tuple[Any, str], Any]) -> bool:
 
 def in_blocks(actions: tuple[CompiledAction, ...], where: Callable[[], Where]) -> tuple[Operation, ...]:
     """Actions as operations; those of one block share one `Where`."""
+    if not actions:
+        return ()
     places: dict[int, Where] = {}
     for action in actions:
         if action.block not in places:

@@ -72,6 +72,7 @@ class Plan:
         operations: What there is to run where nobody listens, in order; empty for most transitions.
         has_code: Trusted Python code runs, which may change anything.
         is_bound: A contract binds something that it leaves, takes or enters.
+        is_direct: Its operations are only actions and conditions, and the machine goes on.
         is_still: It changes nothing by itself: it leaves and enters nothing, and no code of its own runs.
         news: What listeners are told of it, in order: a meta-event, or the transition that was processed; made
             when it is first told.
@@ -79,42 +80,30 @@ class Plan:
     """
 
     __slots__ = (
-        "entries",
-        "exits",
         "finished_by",
         "has_code",
         "is_bound",
+        "is_direct",
         "is_still",
         "news",
         "operations",
         "outline",
         "structure",
         "target",
-        "transitions",
         "writes",
     )
 
     target: Node
 
-    def __init__(
-        self,
-        structure: Structure,
-        drawn: Outline,
-        exits: tuple[Block, ...],
-        transitions: tuple[Block, ...],
-        entries: tuple[Block, ...],
-    ) -> None:
+    def __init__(self, structure: Structure, drawn: Outline, operations: tuple[Operation, ...]) -> None:
         self.structure = structure
         self.outline = drawn
-        self.exits = exits
-        self.transitions = transitions
-        self.entries = entries
-        blocks = exits + transitions + entries
-        self.operations = tuple([operation for block in blocks for operation in block.operations])
+        self.operations = operations
         self.writes = drawn.writes
         self.finished_by = drawn.finished_by
         self.has_code = False
         self.is_bound = False
+        self.is_direct = drawn.finished_by < 0
         self.is_still = not (drawn.exits or drawn.entries)
         self.news: tuple[MetaEvent | Transition, ...] | None = None
 
@@ -134,14 +123,12 @@ class Plan:
         plan.target = target
         plan.structure = self.structure
         plan.outline = self.outline
-        plan.exits = self.exits
-        plan.transitions = self.transitions
-        plan.entries = self.entries
         plan.operations = self.operations
         plan.writes = self.writes
         plan.finished_by = self.finished_by
         plan.has_code = self.has_code
         plan.is_bound = self.is_bound
+        plan.is_direct = self.is_direct
         plan.is_still = self.is_still
         plan.news = self.news
         return plan
@@ -199,7 +186,12 @@ class Rows:
         self.receipt = receipt
         self.paths = paths
         self.fixed: tuple[int, ...] | None = None
-        if paths is not None:
+        if not rows:
+            self.fixed = ()
+        elif len(rows) == 1:
+            guard, transition = rows[0][2][0]
+            self.fixed = (transition,) if guard is None else None
+        elif paths is not None:
             if all(candidates[0][0] is None for _, _, candidates in rows):
                 self.fixed = tuple(dict.fromkeys(rows[path[0]][2][0][1] for path in paths))
         elif all(candidates[0][0] is None for _, _, candidates in rows):
@@ -251,6 +243,10 @@ class Way:
         self.branches = branches
         self.receipt = receipt
         self.plan: Plan | None = None
+
+
+NOT_KNOWN: Any = object()
+"""In place of a way that nothing has asked for so far."""
 
 
 class Node:

@@ -12,7 +12,7 @@ from typing import Any
 from sismic.model import Event as SismicEvent
 from sismic.model import InternalEvent as SismicInternalEvent
 
-from rawko.interpreter.data.values import exact_text
+from rawko.interpreter.data.values import Method, exact_text
 
 INIT = "rawko.init"
 """Name of the event that code sees while the machine enters its first configuration."""
@@ -32,8 +32,11 @@ class Event(SismicEvent):
             time that guards and actions see. 0 before.
     """
 
-    __slots__ = ("at_ms",)
+    # The payload is the instance's own dictionary: `event.field` is Python's ordinary look-up, which takes a third of
+    # the time of `__getattr__`. What the class itself needs by name is protected below.
+    __slots__ = ("__dict__", "at_ms")
     at_ms: int
+    data: dict[str, Any]
 
     def __init__(self, name: str, /, **data: Any) -> None:
         self.name = name
@@ -53,6 +56,9 @@ class Event(SismicEvent):
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.name, self.data, self.at_ms = state
+
+
+Event.data = Event.__dict__["__dict__"]  # the same dictionary by another name
 
 
 class InternalEvent(Event, SismicInternalEvent):
@@ -104,3 +110,13 @@ def invocation_event(name: str, data: dict[str, Any], id: str, number: int, *, i
     event.number = number
     event.is_end = is_end
     return event
+
+
+def _protect(kind: type[Event]) -> None:
+    """Keep what pickling asks of the object from fields of the same name."""
+    for name in ("__getstate__", "__setstate__", "__reduce__", "__reduce_ex__"):
+        setattr(kind, name, Method(getattr(kind, name)))
+
+
+for _kind in (Event, InvocationEvent):
+    _protect(_kind)

@@ -334,7 +334,10 @@ def freeze_own_fields(data: dict[str, Any], where: str) -> dict[str, Any]:
             if kind in _SHALLOW or (kind is int and TOO_LOW < item < TOO_LONG):
                 continue
             try:
-                data[key] = _part(item, 0) if kind in DEEP else _frozen(item, 1)
+                if kind is dict:
+                    data[key] = record_of(_frozen_fields(item, 1))
+                else:
+                    data[key] = _part(item, 0) if kind in DEEP else _frozen(item, 1)
             except _NotJson as error:
                 error.path = f".{key}{error.path}"
                 raise

@@ -204,11 +204,12 @@ class Observation:
                 self._run(plan.operations)
             return
         self._live = live = set(node.configuration) if node is not None else set()
-        for block in plan.exits:
+        exits, transitions, entries = self.program.blocks(plan)
+        for block in exits:
             self._exit(block, live)
-        for block in plan.transitions:
+        for block in transitions:
             self._transition(block, event)
-        for block in plan.entries:
+        for block in entries:
             name = structure.names[block.element]
             self._remember(name)
             self._check(name, "before", machine.event)
@@ -221,7 +222,8 @@ class Observation:
         """The same where nobody listens: only what has a contract is looked at."""
         names, bound, event, run = self.program.structure.names, self._bound, self.machine.event, self._run
         self._told, self._told_count = plan, 0  # what is active meanwhile is worked out for those who ask
-        for block in plan.exits:
+        exits, transitions, entries = self.program.blocks(plan)
+        for block in exits:
             if block.operations:
                 run(block.operations)
             self._told_count += 1
@@ -229,13 +231,13 @@ class Observation:
             if name in bound:
                 self._check(name, "after", event)
                 self._forget(name)
-        for block in plan.transitions:
+        for block in transitions:
             if block.element in bound:
                 self._transition(block, event)
             elif block.operations:
                 run(block.operations)
             self._told_count += 1
-        for block in plan.entries:
+        for block in entries:
             name = names[block.element]
             if name in bound:
                 self._remember(name)

@@ -23,6 +23,7 @@ from sismic.model import MetaEvent, Statechart
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.bounds.limits import MAX_MACROSTEPS, MAX_MICROSTEPS
+from rawko.interpreter.compiled.tables import NOT_KNOWN
 from rawko.interpreter.data.events import Event, InternalEvent, invocation_event, make_event
 from rawko.interpreter.data.invocation import Invocation
 from rawko.interpreter.data.receipt import Receipt
@@ -318,7 +319,9 @@ class Interpreter(SismicInterpreter):
             else:
                 machine.time = now = clock.time
             machine.seq += 1
-            way = node.ways.get(name)
+            way = node.ways.get(name, NOT_KNOWN)
+            if way is NOT_KNOWN:
+                way = machine.program.way(node, name, machine.history)
             step = macrostep(machine, now, event) if way is None else plain_macrostep(machine, now, event, way)
         elif observer.is_listening_only and not observer.is_open:
             machine.time = now = machine.now

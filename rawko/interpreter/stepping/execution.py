@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sismic.clock import SimulatedClock
 
+from rawko.interpreter.compiled.tables import NOT_KNOWN, Plan
 from rawko.interpreter.data.effects import SendTo
 from rawko.interpreter.data.events import Event, InvocationEvent, invocation_event, make_event
 from rawko.interpreter.data.failures import Failed
@@ -65,7 +66,9 @@ def _sent(machine: Machine, observer: Observer, now: float, event: Event) -> Ste
             machine.agenda.push(now, seq, event)
     if not is_next:
         return _next(machine, now)
-    way = node.ways.get(event.name)
+    way = node.ways.get(event.name, NOT_KNOWN)
+    if way is NOT_KNOWN:
+        way = machine.program.way(node, event.name, machine.history)
     if way is not None and way.plan is not None and not (way.plan.is_bound and observer.binds(way.plan)):
         return told_macrostep(machine, observer, now, event, way.plan)
     return macrostep(machine, now, event)
@@ -85,8 +88,7 @@ def _check_idle(machine: Machine, observer: Observer) -> None:
 def _next(machine: Machine, now: float) -> Step | None:
     node, program = machine.node, machine.program
     if node is None:
-        event = init_event(machine.input)
-        return macrostep(machine, now, event, plan=program.initial_plan())
+        return _start(machine, now)
     if machine.is_done:
         machine.agenda.clear()
         return None
@@ -98,17 +100,32 @@ def _next(machine: Machine, now: float) -> Step | None:
     next_of = machine.agenda.next
     while (taken := next_of(now)) is not None:
         if taken.__class__ is Event:
-            way = node.ways.get(taken.name)
+            way = node.ways.get(taken.name, NOT_KNOWN)
+            if way is NOT_KNOWN:
+                way = program.way(node, taken.name, machine.history)
             if way is not None:
                 if observer is None:
                     return plain_macrostep(machine, now, taken, way)
-                plan = way.plan
+                plan: Plan | None = way.plan
                 if plan is not None and observer.is_listening_only and not observer.binds(plan):
                     return told_macrostep(machine, observer, now, taken, plan)
         step = _fire(machine, now, taken) if isinstance(taken, Timer) else _consume(machine, now, taken)
         if step is not None:
             return step
     return None
+
+
+def _start(machine: Machine, now: float) -> Step | None:
+    """The entry of the first configuration."""
+    program, event = machine.program, init_event(machine.input)
+    plan = program.initial_plan()
+    has_work = plan.operations or not plan.is_direct or program.has_eventless or machine.internal
+    if has_work or machine.observer is not None:
+        return macrostep(machine, now, event, plan=plan)
+    event.at_ms = int(now * 1000)
+    machine.event = event
+    machine.node = plan.target
+    return Step(now, [MicroStep(plan, None, [])], node=plan.target)
 
 
 def _fire(machine: Machine, now: float, timer: Timer) -> Step | None:

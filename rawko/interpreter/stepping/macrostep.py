@@ -21,7 +21,7 @@ from typing import Any
 
 from rawko.interpreter.compiled.contracts import require
 from rawko.interpreter.compiled.program import in_blocks
-from rawko.interpreter.compiled.tables import CHECK, Plan, Way, Where
+from rawko.interpreter.compiled.tables import CHECK, Node, Plan, Way, Where
 from rawko.interpreter.data.context_model import FREE
 from rawko.interpreter.data.effects import SendTo
 from rawko.interpreter.data.events import Event, InvocationEvent
@@ -44,6 +44,7 @@ from rawko.interpreter.stepping.transaction import MISSING, Transaction
 from rawko.interpreter.stepping.updates import apply_update
 
 TAKEN = Receipt.TAKEN
+_new: Any = object.__new__
 
 
 def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Step:
@@ -60,8 +61,18 @@ def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Ste
     if plan is not None:  # no guard, no code: nothing can fail
         if plan.writes:
             machine.history = {**machine.history, **dict(plan.writes)}
-        machine.node = target = plan.target
-        return Step(now, [MicroStep(plan, event, [])], TAKEN, (), (), target)
+        machine.node = plan.target
+        micro = _new(MicroStep)  # as `MicroStep(...)` and `Step(...)` do, which take twice as long
+        micro._plan = plan
+        micro.event = event
+        micro.sent_events = []
+        step: Step = _new(Step)
+        step._time = now
+        step._steps = [micro]
+        step.receipt = TAKEN
+        step.updates = step.effects = step.following = ()
+        step._node = plan.target
+        return step
 
     context, fields, model = machine.context, machine.fields, machine.model
     is_free = model is FREE
@@ -102,17 +113,20 @@ def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Ste
                             work = _begun(machine, before, undo, updates)
                         apply_update(machine, work, update)
                         continue
-                    changed: dict[str, Any] = {}  # as in `updates.assign`: half of all actions do just this
-                    for name, value in update.fields.items():
+                    given = update.fields  # as in `updates.assign`: half of all actions do just this
+                    frozen: dict[str, Any] | None = None
+                    for name, value in given.items():
                         value_kind = value.__class__
                         if not (
                             is_free and (value_kind in FROZEN or (value_kind is int and TOO_LOW < value < TOO_LONG))
                         ):
-                            value = model.field(name, value)
-                        changed[name] = value
+                            accepted = model.field(name, value)
+                            if accepted is not value:
+                                frozen = frozen or dict(given)
+                                frozen[name] = value = accepted
                         undo.append((name, fields.get(name, MISSING)))
                         fields[name] = value
-                    updates.append(assigned(changed))
+                    updates.append(update if frozen is None else assigned(frozen))
                 except Exception as error:
                     raise Failed("action", where.text, what.name, what.position, error) from error
             if work is None and machine.internal:  # an action has queued an internal event
@@ -121,7 +135,18 @@ def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Ste
                 machine.history = {**machine.history, **dict(plan.writes)}
             machine.node = plan.target
             if work is None:
-                return Step(now, [MicroStep(plan, event, [])], TAKEN, tuple(updates), (), plan.target)
+                micro = _new(MicroStep)
+                micro._plan = plan
+                micro.event = event
+                micro.sent_events = []
+                step = _new(Step)
+                step._time = now
+                step._steps = [micro]
+                step.receipt = TAKEN
+                step.updates = tuple(updates)
+                step.effects = step.following = ()
+                step._node = plan.target
+                return step
             if work.raised:
                 flush_raised(machine, work)
             sent, work.sent = work.sent, []
@@ -162,7 +187,8 @@ def told_macrostep(machine: Machine, observer: Observer, now: float, event: Even
     Raises:
         BaseException: What a listener has raised; rolled back.
     """
-    work = machine.begin()
+    before = machine.node, machine.history, machine.event
+    work: Transaction | None = None
     machine.is_busy = True
     try:
         event.at_ms = int(now * 1000)
@@ -173,8 +199,11 @@ def told_macrostep(machine: Machine, observer: Observer, now: float, event: Even
         observer.tell(plan, event)
         machine.node = plan.target
         steps: list[Any] = [MicroStep(plan, event, [])]
-        if machine.internal:
-            stabilise(machine, work, steps)
+        if not machine.internal:
+            observer.step_ended()
+            return Step(now, steps, TAKEN, (), (), plan.target)
+        work = _begun_at(machine, *before)
+        stabilise(machine, work, steps)
         step = commit(machine, work, now, steps, TAKEN)
         assert step is not None
         return step
@@ -182,7 +211,15 @@ def told_macrostep(machine: Machine, observer: Observer, now: float, event: Even
         failure = error
     finally:
         machine.is_busy = False
+    work = work or _begun_at(machine, *before)
     return recover(machine, work, now, event, failure, None, is_timeout=False)
+
+
+def _begun_at(machine: Machine, node: Node | None, history: dict[int, tuple[int, ...]], event: Event) -> Transaction:
+    """The transaction of a step that was only told so far."""
+    work = machine.begin()
+    work.node, work.history, work.event = node, history, event
+    return work
 
 
 def macrostep(

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from rawko.interpreter.bounds.repetition import Repetition, limit_error
-from rawko.interpreter.compiled.tables import EventKey, Node, Plan
+from rawko.interpreter.compiled.tables import Node, Plan
 from rawko.interpreter.data.events import Event
 from rawko.interpreter.data.failures import Failed
 from rawko.interpreter.data.receipt import Receipt
@@ -37,19 +37,15 @@ def process(
     node, program = machine.node, machine.program
     assert node is not None
     name: str = event.name
-    key: EventKey = name
     rows = node.rows.get(name)
     if rows is None:
-        key = program.structure.event_key(name)
-        rows = program.rows(node, key)
+        rows = program.rows(node, program.structure.event_key(name))
     if chosen is None:
         chosen = rows.fixed
         if chosen is None:
             chosen = choose(machine, rows, event)
     if machine.observer is not None:
         machine.observer.event_consumed(event)
-    if key is name and name not in node.ways:
-        program.note_way(node, name, rows, machine.history)
     if chosen:
         plan = node.plans.get(chosen)
         if plan.__class__ is not Plan:

@@ -85,15 +85,17 @@ def assign(machine: Machine, work: Transaction, update: Assign) -> None:
     """
     fields, model = machine.fields, machine.model
     is_free = model is FREE
-    changed: dict[str, Any] = {}
+    frozen: dict[str, Any] | None = None
     for name, value in update.fields.items():
         kind = value.__class__
         if not (is_free and (kind in FROZEN or (kind is int and TOO_LOW < value < TOO_LONG))):
-            value = model.field(name, value)
-        changed[name] = value
+            accepted = model.field(name, value)
+            if accepted is not value:
+                frozen = frozen or dict(update.fields)
+                frozen[name] = value = accepted
         work.undo.append((name, fields.get(name, MISSING)))
         fields[name] = value
-    work.updates.append(assigned(changed))
+    work.updates.append(update if frozen is None else assigned(frozen))
 
 
 def _append(machine: Machine, work: Transaction, update: Append) -> None:
