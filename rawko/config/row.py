@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from typing import Any, Final, Literal
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple
 
 Standing = Literal["free", "trust", "tightens"]
 """What a project's file may do with a setting: set it, set it with the user's trust, or only tighten it."""
@@ -38,8 +38,7 @@ MISSING: Final = dataclasses.MISSING
 _METADATA: Final = "setting"
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(NamedTuple):
     """An option of the command line.
 
     Attributes:
@@ -60,8 +59,7 @@ class Flag:
         return tuple(self.name.split("/"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Setting(NamedTuple):
     """All that is known of a setting but its name, its type and its default, which are those of its field.
 
     Attributes:
@@ -95,11 +93,10 @@ class Setting:
     can_change: bool = False
     note: str = ""
     shown: str = ""
-    parts: Mapping[str, Setting] = field(default_factory=dict)
+    parts: Mapping[str, Setting] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A row of the table, or a part of one.
 
     Attributes:
@@ -144,8 +141,7 @@ def setting(default: Any = MISSING, /, **known: Any) -> Any:
     return dataclasses.field(default=default, metadata=metadata)
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
+class _Made(NamedTuple):
     make: Callable[[], Any]
 
 
@@ -174,4 +170,4 @@ def _leaves(row: Row) -> Iterator[Row]:
     if not row.setting.parts:
         yield row
     for name, part in row.setting.parts.items():
-        yield Row(f"{row.name}.{name}", dataclasses.replace(part, key=f"{row.key}.{name}"))
+        yield Row(f"{row.name}.{name}", part._replace(key=f"{row.key}.{name}"))

@@ -1,7 +1,6 @@
-"""Commands that take their options as one value: a class of options, and the settings that the table has options for.
+"""Commands that take their options as one value: a named tuple of them, with those that the settings table has.
 
-    @dataclass(frozen=True)
-    class ShowOptions:
+    class ShowOptions(NamedTuple):
         step: StepAddress
         flags: Annotated[Flags, Takes(budget_rows)] = NO_FLAGS
 
@@ -17,10 +16,10 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter
-from typing import Annotated, Any, Final
+from types import MappingProxyType
+from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
@@ -30,8 +29,7 @@ from rawko.config.row import Row
 NO_FLAGS: Final = Flags()
 
 
-@dataclass(frozen=True, slots=True)
-class Takes:
+class Takes(NamedTuple):
     """Marks `Flags` of a command: the settings that it has options for.
 
     Attributes:
@@ -40,7 +38,7 @@ class Takes:
     """
 
     which: Callable[[Row], bool]
-    help: Mapping[str, str] = field(default_factory=dict)
+    help: Mapping[str, str] = MappingProxyType({})
 
     def rows(self) -> Iterator[Row]:
         """In the order of the table."""
@@ -62,8 +60,7 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
     return call
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """One value that a command takes, the parameters that typer sees of it, and how it is made of these."""
 
     name: str
@@ -75,7 +72,7 @@ class _Part:
         takes = next((mark for mark in getattr(one.annotation, "__metadata__", ()) if isinstance(mark, Takes)), None)
         if takes is not None:
             return cls._of_rows(one.name, takes)
-        if is_dataclass(one.annotation):
+        if hasattr(one.annotation, "_field_defaults"):
             return cls._of_class(one.name, one.annotation)
         return cls(one.name, (one.replace(kind=Parameter.KEYWORD_ONLY),), lambda given: given[one.name])
 
@@ -88,16 +85,17 @@ class _Part:
     @classmethod
     def _of_class(cls, name: str, options: Any) -> _Part:
         hints = typing.get_type_hints(options, include_extras=True)
+        defaults = options._field_defaults
         parts = [
             cls.of(
                 Parameter(
-                    one.name,
+                    name,
                     Parameter.KEYWORD_ONLY,
-                    default=Parameter.empty if one.default is MISSING else one.default,
-                    annotation=hints[one.name],
+                    default=defaults.get(name, Parameter.empty),
+                    annotation=hints[name],
                 )
             )
-            for one in fields(options)
+            for name in options._fields
         ]
         parameters = tuple(parameter for part in parts for parameter in part.parameters)
         return cls(name, parameters, lambda given: options(**{part.name: part.value(given) for part in parts}))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final, Optional
+from typing import Annotated, Final, NamedTuple, Optional
 
 import typer
 
@@ -18,8 +17,7 @@ SPENDING: Final = Takes(lambda row: row.name in ("budget.cost_usd", "budget.toke
 """Settings that bound what it may use up."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExploreOptions:
+class ExploreOptions(NamedTuple):
     """What `rawko explore` is given: the program, how it is explored, and settings; None where nothing is said."""
 
     command: Annotated[

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, NamedTuple, Optional
 
 import typer
 
@@ -13,8 +12,7 @@ from rawko.cli.options.expanding import NO_FLAGS, Takes
 from rawko.config.flags import Flags
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
+class RunOptions(NamedTuple):
     """What `rawko run` is given: the task, how it is run, and settings."""
 
     task: Annotated[
@@ -46,8 +44,7 @@ class RunOptions:
         return "headless" in self.flags
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumeOptions:
+class ResumeOptions(NamedTuple):
     """What `rawko resume` is given: the run, and the settings that a run that goes on may be given."""
 
     run: RunId
