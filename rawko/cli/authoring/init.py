@@ -8,7 +8,7 @@ from pathlib import Path
 from rawko.cli.output import complain, visible_line
 from rawko.config import BUILT_IN_AGENTS, FOLDER, schemas
 
-_CONFIG = """\
+CONFIG_TEXT = """\
 # Settings of rawko for this project; everything is optional. Flags and environment variables win over it.
 # provider: anthropic            # or scripted
 # model: claude-sonnet-5
@@ -38,7 +38,7 @@ rules: []
 def init_command(folder: Path, *, force: bool) -> int:
     """Write `.rawko/`; files that are there stay, unless `force` says otherwise."""
     base = folder / FOLDER
-    files = {base / "config.yaml": _header("config", up="") + _CONFIG}
+    files = {base / "config.yaml": _header("config", up="") + CONFIG_TEXT}
     for path in sorted(BUILT_IN_AGENTS.glob("*.yaml")):
         files[base / "agents" / path.name] = _header("agent", up="../") + path.read_text(encoding="utf-8")
     for name, schema in schemas().items():
