@@ -14,7 +14,7 @@ from rawko.config import ConfigError, Settings
 from rawko.runtime.errors import JournalError
 from rawko.runtime.journal import Journal
 from rawko.runtime.ports import WorkspaceError
-from rawko.runtime.replay.recorded import Recorded, read_recorded
+from rawko.runtime.replay.recorded import Recorded, read_latest
 from rawko.workspace.repository.archive import Archive
 from rawko.workspace.repository.history import Link
 from rawko.workspace.repository.repository import store_folder
@@ -61,7 +61,7 @@ async def find(record: RunRecord, journal: Journal, archive: Archive) -> Fit:
         JournalError: The journal cannot be read.
         WorkspaceError: A snapshot that is needed cannot be.
     """
-    recorded = await read_recorded(journal, record.run)
+    recorded = await read_latest(journal, record.run, await journal.last_seq(record.run))
     return fit_of(record, recorded, archive.chain(record.run, known_snapshot(recorded)))
 
 

@@ -22,6 +22,7 @@ from rawko.config import ConfigError, Settings
 from rawko.runtime.errors import JournalError
 from rawko.runtime.journal import Journal, StepRecord
 from rawko.runtime.ports import WorkspaceError
+from rawko.runtime.replay.recorded import read_latest
 from rawko.runtime.replay.rewind_records import jump_of
 from rawko.vocabulary.snapshot import Snapshot
 from rawko.workspace.repository.archive import MIN_PREFIX, Archive
@@ -36,6 +37,8 @@ Result = TypeVar("Result")
 LAST: Final = "last"
 LOOK_AHEAD: Final = 200
 """Rows after a tool's end among which its snapshot is."""
+NEAR: Final = 32
+"""Rows before a step among which a snapshot that is being taken in it was begun."""
 PAGE: Final = 500
 """Rows that are read at once."""
 _SNAPSHOT = re.compile(rf"(?=[0-9]*[a-fA-F])[0-9a-fA-F]{{{MIN_PREFIX},40}}|[0-9a-fA-F]{{40}}")
@@ -126,11 +129,11 @@ class Past:
         """The row of a step."""
         return (await self._rows(step - 1, step))[0]
 
-    async def rows(self, after: int = 0, until: int | None = None) -> AsyncIterator[StepRecord]:
+    async def rows(self, after: int = 0, until: int | None = None, *, page: int = PAGE) -> AsyncIterator[StepRecord]:
         """Rows in order, read page by page."""
         end = self.last if until is None else until
         while after < end:
-            found = await self._rows(after, min(after + PAGE, end))
+            found = await self._rows(after, min(after + page, end))
             for record in found:
                 yield record
             if not found:
@@ -207,12 +210,11 @@ class Past:
         Raises:
             ConfigError: The snapshot is not in the store.
         """
-        coming = await self._coming_snapshot(step, await self._captures_at_work(step))
-        notes, until = None, step
-        while notes is None and until > 0:
-            found = await self._rows(max(until - PAGE, 0), until)
-            notes = next((record.notes for record in reversed(found) if record.notes is not None), None)
-            until -= PAGE
+        near = await self._rows(max(step - NEAR, 0), step)
+        coming = await self._coming_snapshot(step, _captures_at_work(near))
+        notes = next((record.notes for record in reversed(near) if record.notes is not None), None)
+        if notes is None and coming is None:
+            notes = (await read_latest(self.journal, self.record.run, step)).notes
         return await self._files(coming, notes)
 
     async def _files(self, coming: str | None, notes: Mapping[str, Any] | None) -> Snapshot:
@@ -224,24 +226,6 @@ class Past:
             raise ConfigError(f"run {self.record.run!r} has no snapshots: its workspace was never captured")
         return first
 
-    async def _captures_at_work(self, step: int) -> set[tuple[str, str]]:
-        """Captures that were started before a step and not ended by then: actor, and the event that ends each."""
-        waited: set[tuple[str, str]] = set()
-        async for row in self.rows(max(step - LOOK_AHEAD, 0), step):
-            if jump_of(row) is not None:
-                waited.clear()
-            if row.event is not None:
-                name = str(row.event["name"]).replace("error.invoke.", "done.invoke.", 1)
-                waited.discard((row.actor, name))
-            for effect in row.effects:
-                if effect["type"] == "start" and effect["src"] == CAPTURE:
-                    waited.add((row.actor, f"done.invoke.{effect['id']}"))
-                elif effect["type"] == "stop":
-                    ended = f"{row.actor}/{effect['id']}"
-                    waited.discard((row.actor, f"done.invoke.{effect['id']}"))
-                    waited = {one for one in waited if one[0] != ended and not one[0].startswith(f"{ended}/")}
-        return waited
-
     async def _coming_snapshot(self, step: int, waited: Collection[tuple[str, str]]) -> str | None:
         """The snapshot that was being captured at a step: the tool is done, its files are what that one holds.
 
@@ -250,7 +234,7 @@ class Past:
         """
         if not waited:
             return None
-        async for record in self.rows(step, min(step + LOOK_AHEAD, self.last)):
+        async for record in self.rows(step, min(step + LOOK_AHEAD, self.last), page=NEAR):
             if jump_of(record) is not None:
                 return None
             if record.event is not None and (record.actor, record.event["name"]) in waited:
@@ -302,6 +286,25 @@ class Past:
                 f"snapshot {snapshot.commit[:12]} is not whole: the contents of {', '.join(map(repr, missing[:5]))}"
                 f"{more} are missing from the store; nothing was changed"
             )
+
+
+def _captures_at_work(rows: Sequence[StepRecord]) -> set[tuple[str, str]]:
+    """Captures that were begun in some rows and have not ended in them: actor, and the event that ends each."""
+    waited: set[tuple[str, str]] = set()
+    for row in rows:
+        if jump_of(row) is not None:
+            waited.clear()
+        if row.event is not None:
+            name = str(row.event["name"]).replace("error.invoke.", "done.invoke.", 1)
+            waited.discard((row.actor, name))
+        for effect in row.effects:
+            if effect["type"] == "start" and effect["src"] == CAPTURE:
+                waited.add((row.actor, f"done.invoke.{effect['id']}"))
+            elif effect["type"] == "stop":
+                ended = f"{row.actor}/{effect['id']}"
+                waited.discard((row.actor, f"done.invoke.{effect['id']}"))
+                waited = {one for one in waited if one[0] != ended and not one[0].startswith(f"{ended}/")}
+    return waited
 
 
 def check_workspace(record: RunRecord) -> None:

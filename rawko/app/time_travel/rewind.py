@@ -27,7 +27,7 @@ from rawko.interpreter.data.values import thaw
 from rawko.runtime.errors import JournalError
 from rawko.runtime.journal import Journal
 from rawko.runtime.ports import WorkspaceError
-from rawko.runtime.replay.recorded import read_recorded
+from rawko.runtime.replay.recorded import read_latest
 from rawko.runtime.replay.replay import ReplayTree
 from rawko.runtime.replay.rewind_records import Jump, jump_of, jump_record, moved_in_time
 from rawko.tools.commands.leftovers import Leftovers
@@ -137,12 +137,12 @@ async def _intent(past: Past, place: str | None, *, files_only: bool) -> Intent:
         is_step = place is None or not Address(past.record.run, place).is_snapshot
         files = await past.files(place)
         step = past.step(place) if is_step else None
-        noted = (await read_recorded(past.journal, past.record.run)).notes
+        noted = (await read_latest(past.journal, past.record.run, came_from)).notes
         return Intent("files", step, came_from, files, None, noted, None, now)
     step = past.step(place)
     tree = await past.machines_at(step)
     files = await past.files_at(step, tree)
-    latest = (await read_recorded(past.journal, past.record.run)).notes
+    latest = (await read_latest(past.journal, past.record.run, came_from)).notes
     _keep_report(past.record, came_from)
     return Intent(
         "rewind",

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from rawko.runtime.journal import StepRecord
 
 Checkpoint = tuple[int, dict[str, Any]]
+
+
+_FEW: Final = 8
+"""Rows that are read first: most steps note what was spent, or a snapshot."""
 
 
 class JournalReader(Protocol):
@@ -61,6 +65,25 @@ class Recorded:
         """As the journal's, for rows from the latest checkpoint on."""
         assert run == self.run and seq >= (self.checkpoint[0] if self.checkpoint else 0)
         return self.checkpoint
+
+
+async def read_latest(journal: JournalReader, run: str, last: int) -> Recorded:
+    """The latest rows of a run, back to one in which the session noted something: few, however long the run is.
+
+    Args:
+        last: Number of the run's latest row.
+
+    Raises:
+        JournalError: The journal cannot be read.
+    """
+    many, records = _FEW, tuple[StepRecord, ...]()
+    while last > 0:
+        after = max(last - many, 0)
+        records = tuple(await journal.rows(run, after, last))
+        if after == 0 or any(record.notes is not None for record in records):
+            break
+        many *= 4
+    return Recorded(run, None, records)
 
 
 async def read_recorded(journal: JournalReader, run: str) -> Recorded:
