@@ -36,7 +36,7 @@ from rawko.workspace.restore.plan import Step, plan
 from rawko.workspace.restore.restore import Restorer
 
 _WEIGHED_EVERY = 1024 * 1024
-"""Bytes written until what lies loose is weighed again, which takes a look at each loose object."""
+"""Room written to until what lies loose is weighed again, which takes a look at each loose object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class SnapshotStore:
             self._mirror: Mirror | None = None
             self._is_doubtful = True
             self._is_open = True
-            self._weighed_at = 0
+            self._weighed_at: int | None = None
             self._finish_restore()
         except BaseException:
             self._run_lock.release()
@@ -280,13 +280,13 @@ class SnapshotStore:
         return diff.unified(self._repository, self._objects, before, after, paths)
 
     def pack_if_many(self) -> bool:
-        """Pack what lies loose in the store if it is much; whether that was done. See `cleaning.pack_if_many`."""
+        """Pack what lies loose in the store if it is much; whether that was done. See `packing.pack_if_many`."""
         if not self._is_open:
             return False
-        is_weighed = self._objects.written - self._weighed_at >= _WEIGHED_EVERY
-        if is_weighed:
-            self._weighed_at = self._objects.written
-        return pack_if_many(self._state, self._repository, is_weighed=is_weighed)
+        if self._weighed_at is not None and self._objects.written - self._weighed_at < _WEIGHED_EVERY:
+            return False
+        self._weighed_at = self._objects.written
+        return pack_if_many(self._state, self._repository)
 
     def close(self, *, is_cleaning: bool = True) -> None:
         """Give the run back. Safe to call twice.

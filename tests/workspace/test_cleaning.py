@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from rawko.vocabulary.snapshot import Snapshot
 from rawko.workspace import SnapshotStore, clean
 from rawko.workspace.repository.archive import Archive
 from rawko.workspace.repository.objects import STREAM_FROM_BYTES
+from rawko.workspace.repository.packing import joining
 from tests.workspace.conftest import Place
 
 
@@ -212,49 +215,151 @@ def test_a_store_with_many_objects_is_packed_when_a_run_ends(place: Place) -> No
         assert store.capture().tree == store.log()[-1].tree
 
 
-@pytest.mark.slow
-def test_a_run_that_grows_packs_what_lies_loose(tmp_path: Path) -> None:
-    """So that it never holds much more than what its packed state would; it goes on with what is packed."""
-    work, state = tmp_path / "work", tmp_path / "state"
-    (work / "sub").mkdir(parents=True)
-    with SnapshotStore.open(work, state, run="run") as store:
-        packed = 0
-        for number in range(900):
-            (work / "sub" / f"{number % 40}.txt").write_text(f"{number}\n" * 20)
-            store.capture([f"sub/{number % 40}.txt"], label=str(number))
-            packed += store.pack_if_many()
-        assert packed >= 1
-        objects = state / "snapshots.git" / "objects"
-        loose = [path for path in objects.glob("??/*") if len(path.name) == 38]
-        assert len(loose) < 3_000
-        assert len(store.log()) == 900
-        store.restore(store.log()[5])
-        assert (work / "sub" / "5.txt").read_text() == "5\n" * 20
-    clean(state)
-    with Archive(state) as archive:
-        assert len(archive.snapshots("run")) >= 900
+@pytest.mark.parametrize(
+    ("sizes", "joined"),
+    [
+        ([], []),
+        ([7], []),
+        ([13, 4, 1], []),
+        ([13, 4, 1, 1], [1, 1]),
+        ([16, 4, 2, 1], [4, 2, 1]),
+        ([10, 9], [10, 9]),
+        ([100, 3, 3, 3], [3, 3, 3]),
+        ([5, 80, 40], [5, 40, 80]),
+    ],
+)
+def test_packs_of_about_the_same_size_are_joined(sizes: list[int], joined: list[int]) -> None:
+    named = {str(number): size for number, size in enumerate(sizes)}
+    assert sorted(named[name] for name in joining(named)) == sorted(joined)
+
+
+def test_after_a_joining_each_pack_is_twice_all_smaller_ones() -> None:
+    chance = random.Random(5)
+    for _ in range(300):
+        sizes = {str(number): chance.choice([1, 5, 20, 1_000]) * chance.randrange(1, 50) for number in range(9)}
+        todo = joining(sizes)
+        rest = sorted([size for name, size in sizes.items() if name not in todo])
+        left = sorted([*rest, *([sum(sizes[name] for name in todo)] if todo else [])])
+        assert len(todo) != 1
+        assert all(size >= 2 * sum(left[:number]) for number, size in enumerate(left)), (sizes, todo)
+        assert sum(left) <= 1.5 * left[-1]
+
+
+def room(folder: Path) -> int:
+    """What the files of a folder take on disk, in whole blocks."""
+    return sum(path.lstat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
+
+
+def one_large_file(work: Path, number: int) -> str:
+    """Version after version of one large file, a line different in each."""
+    file = work / "large.csv"
+    if number == 0:
+        chance = random.Random(number)
+        file.write_text("".join(f"{chance.random()}\n" for _ in range(12_000)))
+    lines = file.read_text().splitlines(keepends=True)
+    lines[number * 37 % len(lines)] = f"changed {number}\n"
+    file.write_text("".join(lines))
+    return "large.csv"
+
+
+def many_small_files(work: Path, number: int) -> str:
+    """A few lines in one of many files, and now and then a new large one that is never changed."""
+    name = f"d{number % 9}/f{number * 7 % 200}.py"
+    (work / name).parent.mkdir(exist_ok=True)
+    if number % 100 == 50:
+        name = f"blob{number}"
+        (work / name).write_bytes(random.Random(number).randbytes(400_000))
+    else:
+        (work / name).write_text(f"x = {number}\n" * 40)
+    return name
 
 
 @pytest.mark.slow
-def test_many_versions_of_one_large_file_are_packed_long_before_there_are_many_objects(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("edit", "steps"), [(one_large_file, 160), (many_small_files, 600)])
+def test_a_run_never_takes_more_than_twice_its_packed_state(
+    tmp_path: Path, edit: Callable[[Path, int], str], steps: int
+) -> None:
+    """And 4 MiB that may lie loose, whatever is captured; 2 MiB until it is weighed again."""
     work, state = tmp_path / "work", tmp_path / "state"
     work.mkdir()
-    lines = [f"{random.Random(number).random()}\n" for number in range(12_000)]
     objects = state / "snapshots.git" / "objects"
-    most, count = 0, 0
+    taken: dict[int, tuple[int, int]] = {}
     with SnapshotStore.open(work, state, run="run") as store:
-        for number in range(250):
-            lines[number * 40] = f"changed {number}\n"
-            (work / "large.csv").write_text("".join(lines))
-            store.capture(["large.csv"])
+        for number in range(steps):
+            store.capture([edit(work, number)])
             store.pack_if_many()
-            loose = [path.stat().st_size for path in objects.glob("??/*")]
-            packed = sum(path.stat().st_size for path in objects.glob("pack/*"))
-            count = max(count, len(loose))
-            most = max(most, sum(loose) - packed)
-        assert most < 6 * 1024 * 1024, "4 MiB more than the packs, 1 MiB until it is weighed again, one version"
-        assert count < 400, "so few that their number alone has not packed them"
-        assert len(store.log()) == 250
-    clean(state)
+            taken[number] = room(objects), room(objects / "pack")
+            if number % (steps // 5) == steps // 5 - 1:
+                copied = tmp_path / f"copy{number}"
+                shutil.copytree(state / "snapshots.git", copied / "snapshots.git")
+                packed = clean(copied).bytes_after
+                whole, packs_alone = taken[number]
+                assert whole <= 2 * packed + 6 * 1024 * 1024, (number, whole, packed)
+                assert packs_alone <= 1.6 * packed + 65_536, (number, packs_alone, packed)
+                shutil.rmtree(copied)
+        assert max(whole - 1.5 * packs_alone for whole, packs_alone in taken.values()) < 6 * 1024 * 1024
+        assert len(store.log()) == steps
+    place = state / "snapshots.git"
+    assert subprocess.run(["git", "fsck", "--full"], cwd=place, capture_output=True, check=True).returncode == 0
     with Archive(state) as archive:
-        assert all(not archive.missing(snapshot) for snapshot in archive.snapshots("run")[::50])
+        assert all(not archive.missing(snapshot) for snapshot in archive.snapshots("run")[::40])
+
+
+_KILLED = """
+import os, sys
+from pathlib import Path
+from rawko.workspace.repository import packing
+from rawko.workspace.repository.repository import open_repository
+left = int(sys.argv[2])
+def told(event, arguments):
+    global left
+    if event in ("os.rename", "os.remove") and "objects" in str(arguments[0]):
+        print(arguments[0], flush=True)
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), 9)
+repository = open_repository(Path(sys.argv[1]))
+sys.addaudithook(told)
+packing._Cleaner(repository).pack_loose()
+"""
+_NEVER = 1_000_000
+
+
+def pack_loose(state: Path, kill_before: int = _NEVER) -> list[str]:
+    """Pack and join in a process that is killed before its n-th rename or removal; the files, as it comes to them."""
+    words = [sys.executable, "-c", _KILLED, str(state), str(kill_before)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == (0 if kill_before == _NEVER else -signal.SIGKILL), done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.slow
+def test_a_joining_that_is_killed_anywhere_loses_nothing(place: Place) -> None:
+    """Before each rename, each removal of a pack, and some of loose objects."""
+    with place.open() as store:
+        capture_some(place, store, 8)
+        pack_loose(place.state)
+        capture_some(place, store, 10, "more")
+        known = [one.commit for one in store.log()]
+    before = {pack.stem for pack in packs(place)}
+    whole = place.folder / "whole"
+    shutil.copytree(place.state, whole)
+    steps = pack_loose(place.state)
+    assert (len(packs(place)), loose(place)) == (1, [])
+    kills = [number for number, name in enumerate(steps) if "pack" in name or number % 9 == 0]
+    assert {Path(steps[number]).stem for number in kills} > before, "the old packs' removal is among them"
+    for number in kills:
+        shutil.rmtree(place.state)
+        shutil.copytree(whole, place.state)
+        pack_loose(place.state, kill_before=number)
+        place.git("fsck", "--full", "--strict")
+        with place.open() as store:
+            assert [one.commit for one in store.log()] == known
+        with Archive(place.state) as archive:
+            assert not any(archive.missing(snapshot) for snapshot in archive.snapshots("run"))
+        with place.open() as store:  # what a killed one left goes with the next
+            capture_some(place, store, 2, "later")
+        pack_loose(place.state)
+        assert not (place.repository / "objects" / "rawko-new").exists()
+        assert len(packs(place)) <= 2
+        place.git("fsck", "--full", "--strict")

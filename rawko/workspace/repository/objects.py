@@ -32,6 +32,7 @@ _MODES = {spelled[:-1]: mode for mode, spelled in _SPELLED.items()}
 _ENTRY = re.compile(rb"([0-7]+) ([^\0]*)\0(.{20})", re.DOTALL)
 _ENTRIES = re.compile(rb"(?:[0-7]+ [^\0]*\0.{20})*", re.DOTALL)
 
+_BLOCK = 4096
 PIECE_BYTES = 1 << 20
 STREAM_FROM_BYTES = 1 << 18
 """Files from this size on are streamed; below, one call of pygit2 is quicker."""
@@ -49,7 +50,8 @@ class Objects:
     """The object database of one repository.
 
     Attributes:
-        written: Bytes that were given to it to store, before they were compressed.
+        written: Room that what was given to it to store may take at most: bytes before they are compressed, in whole
+            blocks, since each object is a file at first.
     """
 
     def __init__(self, repository: pygit2.Repository) -> None:
@@ -96,7 +98,7 @@ class Objects:
 
     def _write_loose(self, header: bytes, descriptor: int, size: int) -> bytes | None:
         temporary: Path | None = None
-        self.written += size
+        self.written += _in_blocks(size)
         try:
             handle, name = tempfile.mkstemp(prefix="tmp_obj_", dir=self._folder)
             temporary = Path(name)
@@ -116,7 +118,7 @@ class Objects:
                 temporary.unlink(missing_ok=True)
 
     def _write(self, kind: ObjectType, data: bytes) -> bytes:
-        self.written += len(data)
+        self.written += _in_blocks(len(data))
         try:
             return bytes(self._odb.write(kind, data).raw)
         except (pygit2.GitError, OSError) as error:
@@ -188,6 +190,10 @@ class Objects:
 
     def has(self, oid: bytes) -> bool:
         return pygit2.Oid(raw=oid) in self._odb
+
+
+def _in_blocks(size: int) -> int:
+    return -(-size // _BLOCK) * _BLOCK
 
 
 def _alternates(folder: Path) -> list[Path]:

@@ -3,13 +3,21 @@
 It holds the store alone, so no capture or restore is under way anywhere; what a store believes in between its
 operations is committed, hence reachable. New packs are read back and flushed before anything is removed, and a process
 that is killed meanwhile leaves nothing worse than a file that the next cleaning removes.
+
+    a run grows      loose objects      packs
+                     4 MiB              13 MB
+    pack_if_many     0                  13 MB, 0.1 MB
+    again            0                  13 MB, 0.1 MB, 0.1 MB   joined, since neither is twice the other: see `joining`
+                     0                  13 MB, 0.15 MB
+
+So a store never takes more than twice what it would if all of it were packed at once, and 4 MiB.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +25,7 @@ from pathlib import Path
 import pygit2
 
 from rawko.runtime.ports import WorkspaceError
+from rawko.workspace.integrity import Packs
 from rawko.workspace.names import check_run
 from rawko.workspace.repository.history import read_commit
 from rawko.workspace.repository.locks import FileLock
@@ -25,13 +34,10 @@ from rawko.workspace.repository.repository import mark_cleaned, open_repository,
 
 _HEX = frozenset("0123456789abcdef")
 _NEW = "rawko-new"
-_MAX_PACKS = 8
-"""From this many packs on they are made one: each costs every lookup a search."""
-
-_LOOSE_PER_FOLDER = 8
-"""About 2,000 loose objects in all: packing them takes some tenths of a second."""
 _LOOSE_BYTES = 4 * 1024 * 1024
-"""What may lie loose on top of what the packs take."""
+"""What may lie loose in any case, in whole blocks."""
+_LOOSE_SHARE = 3
+"""And a third of what the packs take: these take up to 1.5 times what one pack would."""
 _AUTO_PER_FOLDER = 27
 """As git's gc.auto: ids are even, so 27 objects in one of 256 folders mean about 6,900 in all."""
 
@@ -92,18 +98,14 @@ def clean_if_many(state_dir: Path, repository: pygit2.Repository) -> None:
         pass
 
 
-def pack_if_many(state_dir: Path, repository: pygit2.Repository, *, is_weighed: bool = False) -> bool:
-    """Pack what lies loose, and nothing else, if it is much and nobody is at work in the store; whether that was done.
+def pack_if_many(state_dir: Path, repository: pygit2.Repository) -> bool:
+    """Pack what lies loose if it is much and nobody is at work in the store; whether that was done.
 
-    It costs what the loose objects cost, however large the store is: nothing is searched for, and nothing dropped. A
-    run calls it as it grows, so that it never holds much more than what its packed state would.
-
-    Args:
-        is_weighed: Much are also few objects that take more than all packs and 4 MiB: versions of one large file.
+    Nothing is searched for and nothing dropped: it costs what the loose objects cost, and now and then what small packs
+    cost that are joined. A run calls it as it grows.
     """
     try:
-        objects = Path(repository.path, "objects")
-        if not _is_many(objects) and not (is_weighed and _is_heavy(objects)):
+        if not _is_heavy(Path(repository.path, "objects")):
             return False
         with FileLock(state_dir / "store.lock").alone_or_not() as is_held:
             if not is_held:
@@ -118,22 +120,15 @@ def pack_if_many(state_dir: Path, repository: pygit2.Repository, *, is_weighed: 
         return False
 
 
-def _is_many(objects: Path) -> bool:
-    try:
-        return len(os.listdir(objects / "17")) >= _LOOSE_PER_FOLDER  # noqa: PTH208 - only counted
-    except FileNotFoundError:
-        return False
-
-
 def _is_heavy(objects: Path) -> bool:
-    """Whether loose objects take more bytes than the packs and what may lie loose on top."""
+    """Whether loose objects take more room than may lie loose."""
     packed, loose = 0, 0
     for folder in os.scandir(objects):
         if folder.name == "pack" or (len(folder.name) == 2 and _HEX.issuperset(folder.name)):
             with os.scandir(folder) as listing:
-                size = sum(one.stat(follow_symlinks=False).st_size for one in listing)
+                size = sum(one.stat(follow_symlinks=False).st_blocks * 512 for one in listing)
             packed, loose = (packed + size, loose) if folder.name == "pack" else (packed, loose + size)
-    return loose > packed + _LOOSE_BYTES
+    return loose > max(_LOOSE_BYTES, packed // _LOOSE_SHARE)
 
 
 def _clean(repository: pygit2.Repository) -> Cleaned:
@@ -181,15 +176,16 @@ class _Cleaner:
             self._drop_rests()
             needed = _reachable(self._repository)
             loose, packed = set(self._loose()), self._packed()
-            is_whole = not packed <= needed or len(list(self._packs.glob("*.idx"))) >= _MAX_PACKS
+            is_whole = not packed <= needed
             todo = needed if is_whole else (loose & needed) - packed
             kept = self._pack(todo) if todo else None
-            if is_whole:
-                self._drop_packs(kept)
             # From here on nobody else may believe in what it has seen of the store.
             mark_cleaned(self._repository)
+            if is_whole:
+                self._drop_packs(self._names() - {kept})
             for oid in loose:
                 self._file(oid).unlink(missing_ok=True)
+            self._join()
             return Cleaned(
                 packed=len(loose & needed),
                 dropped=len((loose | packed) - needed),
@@ -202,7 +198,7 @@ class _Cleaner:
             raise WorkspaceError(f"the snapshot store cannot be cleaned: {error}", path=str(self._folder)) from error
 
     def pack_loose(self) -> None:
-        """Put all loose objects that are whole into one pack more."""
+        """Put all loose objects that are whole into one pack more, and join packs of about the same size."""
         try:
             self._drop_rests()
             objects = Objects(self._repository)
@@ -218,8 +214,28 @@ class _Cleaner:
                 mark_cleaned(self._repository)
                 for oid in loose:
                     self._file(oid).unlink(missing_ok=True)
+                self._join()
         except (pygit2.GitError, KeyError, ValueError) as error:
             raise WorkspaceError(f"the snapshot store is damaged: {error}; nothing was removed") from error
+
+    def _names(self) -> set[str]:
+        """The packs, without ending."""
+        return {file.stem for file in self._packs.glob("*.idx")}
+
+    def _join(self) -> None:
+        """Make one pack of those that are too many for their sizes; see `joining`.
+
+        The new one is in place before the old ones go: who is killed in between leaves objects that lie twice, and the
+        next joining, which finds packs of about the same size, makes one of them again.
+        """
+        todo = joining({name: (self._packs / f"{name}.pack").stat().st_size for name in self._names()})
+        if not todo:
+            return
+        checked = Packs(self._folder)
+        checked.check()
+        kept = self._pack(_objects_in(self._packs / f"{name}.idx" for name in todo))
+        mark_cleaned(self._repository)
+        self._drop_packs(todo - {kept})
 
     def _drop_rests(self) -> None:
         """What killed processes left: half-written objects, and packs that nobody can find."""
@@ -243,7 +259,7 @@ class _Cleaner:
     def _packed(self) -> set[bytes]:
         return {bytes(oid.raw) for oid in _packs_of(self._folder)}
 
-    def _pack(self, oids: Iterable[bytes]) -> str:
+    def _pack(self, oids: Collection[bytes]) -> str:
         """Write a pack, read every object of it back, and put it in place; its name without ending."""
         new = self._folder / _NEW / "pack"
         new.mkdir(parents=True)
@@ -263,12 +279,47 @@ class _Cleaner:
         shutil.rmtree(new.parent)
         return found.stem
 
-    def _drop_packs(self, kept: str | None) -> None:
-        for index in self._packs.glob("*.idx"):
-            if index.stem != kept:
-                index.unlink()
-                for file in self._packs.glob(f"{index.stem}.*"):
-                    file.unlink()
+    def _drop_packs(self, names: Iterable[str | None]) -> None:
+        for name in names:
+            (self._packs / f"{name}.idx").unlink()  # first: a pack without one is a rest that goes
+            for file in self._packs.glob(f"{name}.*"):
+                file.unlink()
+
+
+def joining(sizes: Mapping[str, int]) -> set[str]:
+    """The packs that are to be made one, so that each of the rest is at least twice as large as all smaller ones
+    together (as `git repack --geometric` chooses them).
+
+    13, 4, 1     stay: 13 is more than 2 * (4 + 1), and 4 more than 2 * 1
+    13, 4, 1, 1  the last two become one, of 2 at most: 13, 4, 2
+    16, 4, 2, 1  4 is less than 2 * (2 + 1), so the last three become one: 16, 7
+
+    All but the largest then take half of it at most, and the largest no more than one pack of everything would.
+    """
+    rising = sorted(sizes, key=lambda name: (sizes[name], name))
+    total, joined = 0, 0
+    for number, name in enumerate(rising):
+        if sizes[name] < 2 * total:
+            joined = number + 1
+        total += sizes[name]
+    return set(rising[:joined])
+
+
+def _objects_in(indexes: Iterable[Path]) -> set[bytes]:
+    """The ids that pack indexes name (gitformat-pack, version 2: 8 bytes of head, 256 counts of 4 bytes, then the
+    ids, sorted).
+
+    Raises:
+        ValueError: One is of another version, or cut off.
+    """
+    found: set[bytes] = set()
+    for index in indexes:
+        data = index.read_bytes()
+        start, count = 8 + 1024, int.from_bytes(data[8 + 1020 : 8 + 1024], "big")
+        if data[:8] != b"\xfftOc\0\0\0\2" or len(data) < start + 20 * count:
+            raise ValueError(f"{index.name} is no index of a pack")
+        found.update(data[at : at + 20] for at in range(start, start + 20 * count, 20))
+    return found
 
 
 def _packs_of(objects: Path) -> pygit2.Odb:
