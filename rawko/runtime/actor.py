@@ -7,9 +7,9 @@ from the step to the start of its effects, so that a snapshot of the tree never 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
@@ -21,23 +21,25 @@ from rawko.interpreter.data.steps import Step
 from rawko.interpreter.data.values import freeze, thaw
 from rawko.interpreter.errors import SnapshotError
 from rawko.interpreter.running.interpreter import Interpreter
-from rawko.runtime import simulated
 from rawko.runtime.actor_kinds import ChildMachine
-from rawko.runtime.durable import INPUT, Place, read_resumable
-from rawko.runtime.effects import Effects, Parent
-from rawko.runtime.errors import ActorCrashed, ActorStopped, JournalError, SubscriberFailed, WaitTimeout
-from rawko.runtime.inbox import Inbox
+from rawko.runtime.actor_parts import simulated
+from rawko.runtime.actor_parts.effects import Effects, Parent
+from rawko.runtime.actor_parts.inbox import Inbox
+from rawko.runtime.actor_parts.incoming import Incoming
+from rawko.runtime.actor_parts.invocations import Invocations
+from rawko.runtime.actor_parts.observers import Observers
+from rawko.runtime.actor_parts.sleep import Sleep
+from rawko.runtime.actor_parts.subscribers import StepListener, Subscribers
+from rawko.runtime.actor_parts.waiting import Condition, Requests, Waiters, condition_of
+from rawko.runtime.durable import INPUT, Place, Resuming, read_resumable
+from rawko.runtime.errors import ActorCrashed, ActorStopped, JournalError, WaitTimeout
 from rawko.runtime.inspection import InspectionEvent
-from rawko.runtime.invocations import Invocations
 from rawko.runtime.journal import Journal
-from rawko.runtime.observers import Observers
 from rawko.runtime.session import LogWriter, Session
-from rawko.runtime.waiting import Condition, Waiters, condition_of
 
 INBOX_LIMIT = 10_000
 STEPS_IN_A_ROW = 50
 """After so many steps without a pause the others in the loop get a turn."""
-StepListener = Callable[[Step], None]
 EmitListener = Callable[[str, Mapping[str, Any]], None]
 
 
@@ -105,22 +107,18 @@ class Actor:
         self.path = path
         self.system_id = system_id
         self._snapshot = snapshot
-        self._hears_late = chart.errors == "scxml"
-        self._ends_heard: set[int] = set()
         self._children: Mapping[str, Any] = {} if snapshot is None else snapshot.get("children", {})
         self._inbox = Inbox(path, inbox_limit)
+        self.incoming = Incoming(self.interpreter, self._inbox, self.wake_up)
         self._is_simulated = isinstance(self.interpreter.clock, SimulatedClock)
         self.last_step: Step | None = None
-        self._is_woken = False
-        self._sleeper: asyncio.Future[None] | None = None
-        self._alarm: asyncio.TimerHandle | None = None
-        self._idle = asyncio.Event()
+        self._rest = Sleep()
         self._invocations = Invocations(self)
         self._effects = Effects(self, self._invocations, parent)
         self.interpreter.know_reachable(self._effects.can_reach)
         self._waiters = Waiters(self)
-        self._requests: dict[int, asyncio.Future[Step]] = {}
-        self._subscribers: list[StepListener] = []
+        self._requests = Requests()
+        self._subscribers = Subscribers(path, self.session)
         self._emit_listeners: Observers[EmitListener] = Observers(self._report)
         self._task: asyncio.Task[None] | None = None
         self._begun = asyncio.Event()
@@ -144,7 +142,7 @@ class Actor:
         inbox_limit: int = INBOX_LIMIT,
         trusted: bool = False,
         max_microsteps: int = MAX_MICROSTEPS,
-    ) -> Resuming:
+    ) -> Resuming[Actor]:
         """Go on with an actor where its journal ends, in this process or after another one was killed.
 
             async with Actor.resume("order-7", chart, bindings, journal=journal) as actor: ...
@@ -219,7 +217,7 @@ class Actor:
     async def stop(self) -> None:
         """End the actor and everything it invoked; waits until they have ended. The machine keeps its state."""
         self._is_stopping = True
-        self._wake()
+        self._rest.wake()
         if self._task is not None:
             await asyncio.wait([self._task])
         elif self._place is not None:
@@ -258,18 +256,15 @@ class Actor:
             await self._close()
 
     async def _close(self) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
+        self._rest.end()
         await self._invocations.close()
         self._publish_end()
         self._begun.set()
         self._ended.set()
-        self._idle.set()
+        self._rest.idle.set()
         self._inbox.close()
         self._waiters.end()
-        for request in self._requests.values():
-            if not request.done():
-                request.set_exception(self._ended_before("taking the event"))
+        self._requests.end(lambda: self._ended_before("taking the event"))
         self.session.forget(self)
         if self._place is not None:
             try:
@@ -294,7 +289,7 @@ class Actor:
         await self._begin()
         steps, waiting = 0, self._inbox.waiting
         while not self._is_stopping and self._error is None and not self.interpreter.final:
-            self._is_woken = False  # all that it could have been woken for is looked at now
+            self._rest.is_woken = False  # all that it could have been woken for is looked at now
             if waiting:  # one at a time: what waits stays within the inbox's bound
                 self._inbox.take_in()
             if await self._step():
@@ -353,70 +348,25 @@ class Actor:
             begin(effect)
         if self.interpreter.final:
             self._effects.tell_end(self.interpreter.output)
-        failed = self._tell(step) if self._subscribers else None
-        if self._requests:
-            self._answer(step)
+        failed = self._subscribers.tell(step) if self._subscribers.callbacks else None
+        if self._requests.waiting:
+            self._requests.check(step)
         self._waiters.check()
         if self.session.is_checkpoint_due:
             await self.session.checkpoint()
         if failed is not None:
             raise failed from failed.error
 
-    def _tell(self, step: Step) -> SubscriberFailed | None:
-        """Tell the subscribers of a step; the first failure among them."""
-        failed: SubscriberFailed | None = None
-        self.session.is_whole = True
-        try:
-            for subscriber in tuple(self._subscribers):
-                try:
-                    subscriber(step)
-                except Exception as error:  # noqa: BLE001 - foreign code; the actor ends with what it raised
-                    failed = failed or SubscriberFailed(self.path, subscriber, error)
-        finally:
-            self.session.is_whole = False
-        return failed
-
     async def _sleep(self) -> None:
         """Wait for an event or for what is due next."""
-        due = self.interpreter.next_due()
-        if due is not None and not self._is_simulated:
-            self._set_alarm(max(due - self.interpreter.clock.time, 0.0))
-        if not self._is_woken:
-            self._idle.set()
-            self._sleeper = asyncio.get_running_loop().create_future()
-            try:
-                await self._sleeper
-            finally:
-                self._sleeper = None
-        self._idle.clear()
-        self._is_woken = False
-
-    def _set_alarm(self, seconds: float) -> None:
-        """Wake up then, at the latest. One that is set for an earlier time stays: most timers are set to be cancelled,
-        and to wake up in vain every now and then costs less than to set it anew with every step."""
-        loop = asyncio.get_running_loop()
-        now, alarm = loop.time(), self._alarm
-        at = now + seconds
-        if alarm is not None:
-            if now <= alarm.when() <= at:
-                return
-            alarm.cancel()
-        self._alarm = loop.call_at(at, self._ring)
-
-    def _ring(self) -> None:
-        self._alarm = None
-        self._wake()
-
-    def _wake(self) -> None:
-        self._is_woken = True
-        if self._sleeper is not None and not self._sleeper.done():
-            self._sleeper.set_result(None)
+        due = None if self._is_simulated else self.interpreter.next_due()
+        await self._rest.until_woken(None if due is None else max(due - self.interpreter.clock.time, 0.0))
 
     def wake_up(self) -> None:
         """Let it look at its inbox and at what is due."""
         if not self._ended.is_set():
-            self._idle.clear()
-        self._wake()
+            self._rest.idle.clear()
+        self._rest.wake()
 
     # ------------------------------------------------------------ effects
 
@@ -431,6 +381,7 @@ class Actor:
     def make_child(self, effect: StartInvocation, machine: ChildMachine) -> Actor:
         """A child machine for an invocation; one that is resumed goes on from its snapshot inside ours."""
         snapshot = self._children.get(effect.id) if effect.is_resumed else None
+        hears_late = self.interpreter.chart.errors == "scxml"
         return Actor(
             machine.chart,
             machine.bindings,
@@ -439,7 +390,7 @@ class Actor:
             session=self.session,
             snapshot=snapshot,
             path=f"{self.path}/{effect.id}",
-            parent=Parent(self, effect.id, effect.number, hears_end=self._hears_late and machine.output is None),
+            parent=Parent(self, effect.id, effect.number, hears_end=hears_late and machine.output is None),
             trusted=machine.trusted,
             max_microsteps=self.interpreter.max_microsteps,
         )
@@ -463,16 +414,8 @@ class Actor:
                 "undelivered", self.path, self.now(), to=self.path, event=name, reason="the actor has ended"
             )
             return
-        self.require_room()
-        self._enqueue(lambda: self.interpreter.queue(event))
-
-    def require_room(self) -> None:
-        """Refuse to queue above the inbox's bound.
-
-        Raises:
-            InboxFull: Too many events are waiting.
-        """
-        self._inbox.require_room()
+        self.incoming.require_room()
+        self.incoming.queue(event)
 
     async def request(self, name: str, /, **data: Any) -> Step:
         """Send an event and wait for the step that consumes it; its `receipt` says what became of it.
@@ -485,63 +428,8 @@ class Actor:
         event = make_event(name, freeze(data, name))
         if self._ended.is_set():
             raise self._ended_before(f"taking {name!r}")
-        self.require_room()
-        future: asyncio.Future[Step] = asyncio.get_running_loop().create_future()
-        self._requests[id(event)] = future
-        self._enqueue(lambda: self.interpreter.queue(event))
-        try:
-            return await future
-        finally:
-            self._requests.pop(id(event), None)
-
-    def _answer(self, step: Step) -> None:
-        if step.steps and (event := step.steps[0].event) is not None:
-            future = self._requests.get(id(event))
-            if future is not None and not future.done():
-                future.set_result(step)
-
-    def deliver(self, id: str, number: int, event: str, data: Mapping[str, Any]) -> None:
-        """Queue an event from an invoked actor."""
-        if not self._hears_late:
-            self._enqueue(lambda: self.interpreter.deliver(id, number, event, data))
-        elif self.invokes(id, number):
-            self._enqueue(lambda: self.interpreter.deliver(id, number, event, data, was_running=True))
-
-    def completed(self, id: str, number: int, output: Any) -> None:
-        """An invoked actor has finished."""
-        if not self._hears_late:
-            self._enqueue(lambda: self.interpreter.complete_invocation(id, number, output))
-        elif self._is_end_new(id, number):
-            self._enqueue(lambda: self.interpreter.complete_invocation(id, number, output, was_running=True))
-
-    def failed(self, id: str, number: int, error: Mapping[str, Any]) -> None:
-        """An invoked actor has failed."""
-        if not self._hears_late:
-            self._enqueue(lambda: self.interpreter.fail_invocation(id, number, error))
-        elif self._is_end_new(id, number):
-            self._enqueue(lambda: self.interpreter.fail_invocation(id, number, error, was_running=True))
-
-    def _is_end_new(self, id: str, number: int) -> bool:
-        """SCXML hears what came while an actor was running, even if its state was left meanwhile; its end once."""
-        if number in self._ends_heard or not self.invokes(id, number):
-            return False
-        self._ends_heard.add(number)
-        return True
-
-    def tell(self, event: str, data: Mapping[str, Any]) -> None:
-        """Queue an event of the runtime's own, whatever the inbox's bound."""
-        made = make_event(event, data)
-        self._enqueue(lambda: self.interpreter.queue(made))
-
-    def tell_first(self, event: str, data: Mapping[str, Any]) -> None:
-        """As `tell`, before everything that waits: where errors are events, they are internal ones."""
-        made = make_event(event, data)
-        self._enqueue(lambda: self.interpreter.queue_first(made))
-
-    def invokes(self, id: str, number: int) -> bool:
-        """Whether that very invocation is at work."""
-        invocation = self.interpreter.invocations.get(id)
-        return invocation is not None and invocation.number == number
+        self.incoming.require_room()
+        return await self._requests.answer_to(event, self.incoming.queue)
 
     def crash(self, error: BaseException) -> None:
         """Something of ours raised outside a step: the actor ends with that error."""
@@ -549,26 +437,16 @@ class Actor:
             self._error = error
         self.wake_up()
 
-    def _enqueue(self, action: Callable[[], object]) -> None:
-        if not self._ended.is_set():
-            self._inbox.put(action)
-            self._idle.clear()
-            self._wake()
-
-    async def room(self) -> None:
-        """Wait until the inbox has room: iterators are slowed down to the machine's pace."""
-        await self._inbox.room()
-
     @property
     def is_idle(self) -> bool:
         """Whether it sleeps, has ended, or was never started."""
-        return self._task is None or self._idle.is_set()
+        return self._task is None or self._rest.idle.is_set()
 
     async def until_idle(self, timeout_s: float | None = None) -> None:
         """Wait until it sleeps, has ended, or was never started; at most so long in real time."""
         if self.is_idle:
             return
-        waiting = asyncio.ensure_future(self._idle.wait())
+        waiting = asyncio.ensure_future(self._rest.idle.wait())
         try:
             await asyncio.wait((waiting,), timeout=timeout_s)
         finally:
@@ -629,7 +507,11 @@ class Actor:
     @property
     def children(self) -> Mapping[str, Actor]:
         """Running child machines by invocation id."""
-        return self._invocations.children
+        return cast("Mapping[str, Actor]", self._invocations.children)
+
+    async def until_begun(self) -> None:
+        """Wait until its machine stands where it starts or goes on, or has ended."""
+        await self._begun.wait()
 
     def now(self) -> float:
         """Seconds on the actor's clock."""
@@ -675,8 +557,7 @@ class Actor:
         It may take a `snapshot()`. If it raises, the actor ends with SubscriberFailed: what was to be saved is not
         silently left unsaved. (`inspect` and `on_emit` are for those who only watch: one that raises is dropped.)
         """
-        self._subscribers.append(listener)
-        return lambda: self._subscribers.remove(listener) if listener in self._subscribers else None
+        return self._subscribers.add(listener)
 
     def on_emit(self, listener: EmitListener) -> Callable[[], None]:
         """Call `listener` with every event that this actor emits; returns what ends it."""
@@ -718,29 +599,6 @@ class Actor:
 
     def __repr__(self) -> str:
         return f"Actor({self.path!r}, {self.interpreter!r})"
-
-
-class Resuming:
-    """An actor that is about to go on: await it, or enter it with `async with`. See `Actor.resume`."""
-
-    def __init__(self, go_on: Callable[[], Awaitable[Actor]]) -> None:
-        self._go_on = go_on
-        self._actor: Actor | None = None
-
-    def __await__(self) -> Generator[Any, None, Actor]:
-        return self._go_on().__await__()
-
-    async def __aenter__(self) -> Actor:
-        self._actor = actor = await self._go_on()
-        await actor.__aenter__()
-        await actor._begun.wait()  # so that it can be looked at from here on
-        return actor
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        assert self._actor is not None
-        await self._actor.__aexit__(kind, error, trace)
 
 
 def _moves_timers(snapshot: Mapping[str, Any] | None) -> bool:

@@ -5,8 +5,9 @@ What an actor was given to start with is noted in its first row, so that a resum
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from types import TracebackType
+from typing import Any, Generic, Protocol, TypeVar
 
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
@@ -19,6 +20,44 @@ from rawko.runtime.replay.replay import ReplayTree
 
 INPUT = "input"
 """The first row's note of what the actor was started with."""
+
+
+class Enterable(Protocol):
+    """An actor, as far as it is entered and left."""
+
+    async def __aenter__(self) -> object: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    async def until_begun(self) -> None: ...
+
+
+A = TypeVar("A", bound=Enterable)
+
+
+class Resuming(Generic[A]):
+    """An actor that is about to go on: await it, or enter it with `async with`. See `Actor.resume`."""
+
+    def __init__(self, go_on: Callable[[], Coroutine[Any, Any, A]]) -> None:
+        self._go_on = go_on
+        self._actor: A | None = None
+
+    def __await__(self) -> Generator[Any, None, A]:
+        return self._go_on().__await__()
+
+    async def __aenter__(self) -> A:
+        self._actor = actor = await self._go_on()
+        await actor.__aenter__()
+        await actor.until_begun()  # so that it can be looked at from here on
+        return actor
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._actor is not None
+        await self._actor.__aexit__(kind, error, trace)
 
 
 class Place:

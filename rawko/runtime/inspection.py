@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Literal, TypeAlias
 
-from rawko.runtime.observers import Observers
+from rawko.runtime.actor_parts.observers import Observers
 
 InspectionType = Literal["actor", "step", "emit", "log", "undelivered", "crashed", "stopped", "done"]
 InspectionEvent: TypeAlias = dict[str, Any]

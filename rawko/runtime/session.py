@@ -8,21 +8,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from rawko.interpreter.data.effects import EmitEvent, LogLine
 from rawko.interpreter.data.steps import Step
 from rawko.interpreter.data.values import fields_of, thaw
 from rawko.interpreter.monitors import Monitor, watch
+from rawko.runtime.actor_parts.members import HttpSender, Member
 from rawko.runtime.errors import JournalError
 from rawko.runtime.inspection import KEPT, InspectionStream
 from rawko.runtime.journal import Journal, MemoryJournal, StepRecord, record_of
 from rawko.runtime.replay.recorded import Recorded
-
-if TYPE_CHECKING:
-    from rawko.runtime.actor import Actor
-    from rawko.runtime.scxml.http_events import HttpEvents
 
 _COMMIT_RETRIES_S = (0.05, 0.2, 1.0, 2.0, 4.0, 8.0)
 """A commit is tried again before a model call would have to be repeated; a database may take that long to restart."""
@@ -87,17 +84,17 @@ class Session:
         self._is_remembered = journal is not None or kept > 0
         self.stream = InspectionStream(kept, report=lambda message: self._write("error", message, {"run": self.run}))
         self._monitors = tuple(monitors)
-        self.actors: dict[str, Actor] = {}
-        self.http: HttpEvents | None = None
+        self.actors: dict[str, Member] = {}
+        self.http: HttpSender | None = None
         self.turn = asyncio.Lock()
         self.is_whole = False
-        self._root: Actor | None = None
+        self._root: Member | None = None
         self.steps = 0
         self._seq = 0
         self._epoch = 0
         self._checkpointed = 0
 
-    async def commit(self, actor: Actor, step: Step) -> None:
+    async def commit(self, actor: Member, step: Step) -> None:
         """Write a step, then show it. The caller holds the turn.
 
         Raises:
@@ -177,7 +174,7 @@ class Session:
         else:
             self._checkpointed = self._seq
 
-    def log(self, actor: Actor, message: str, level: str, data: Mapping[str, Any]) -> None:
+    def log(self, actor: Member, message: str, level: str, data: Mapping[str, Any]) -> None:
         """Write a log line and show it."""
         if self.stream.is_heard:
             self.stream.publish("log", actor.path, actor.now(), message=message, level=level, data=dict(data))
@@ -191,7 +188,7 @@ class Session:
                 "log", "", 0.0, message=f"the log writer failed: {error!r}", level="error", data={"line": message}
             )
 
-    def register(self, actor: Actor) -> None:
+    def register(self, actor: Member) -> None:
         """Make an actor known by its path and, if it has one, its system id. The first is the tree's root."""
         if self._root is None:
             self._root = actor
@@ -201,7 +198,7 @@ class Session:
             if name is not None:
                 self.actors[name] = actor
 
-    def forget(self, actor: Actor) -> None:
+    def forget(self, actor: Member) -> None:
         for name in (actor.path, actor.system_id):
             if name is not None and self.actors.get(name) is actor:
                 del self.actors[name]

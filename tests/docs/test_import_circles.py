@@ -12,10 +12,6 @@ ROOT = Path(__file__).parents[2]
 
 STILL_ROUND: tuple[frozenset[str], ...] = (
     frozenset({"rawko.machines.node_engine.context", "rawko.machines.node_engine.policies"}),
-    frozenset(
-        f"rawko.runtime.{name}"
-        for name in ("actor", "effects", "invocations", "scxml.http_events", "session", "simulated", "waiting")
-    ),
 )
 """Circles that are still to be dissolved. This list only ever gets shorter."""
 

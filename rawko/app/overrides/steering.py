@@ -9,6 +9,7 @@ from rawko.app.overrides.override import ENDED, Override, Reply, why_refused
 from rawko.interpreter.data.steps import Receipt
 from rawko.interpreter.running.interpreter import Interpreter
 from rawko.runtime.actor import Actor
+from rawko.runtime.actor_parts.members import Member
 from rawko.runtime.errors import ActorCrashed, ActorStopped
 from rawko.runtime.journal import Journal
 
@@ -32,7 +33,7 @@ async def give(actor: Actor, override: Override) -> Reply:
     return Reply(receipt.value, tuple(machine.configuration), why)
 
 
-def _addressed(actor: Actor, override: Override) -> Actor:
+def _addressed(actor: Actor, override: Override) -> Member:
     if override.kind != "retry":
         return actor
     name, data = override.event

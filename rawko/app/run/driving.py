@@ -19,6 +19,7 @@ from rawko.config import Settings
 from rawko.interpreter.data.values import thaw
 from rawko.machines.agent_loop.people import answer_event
 from rawko.runtime.actor import Actor
+from rawko.runtime.actor_parts.members import Member
 from rawko.runtime.errors import ActorCrashed, ActorStopped
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.ports import Answer, People, Question, Unattended
@@ -251,7 +252,7 @@ class Driver:
             return None
 
 
-def _has_moved(actor: Actor) -> bool:
+def _has_moved(actor: Member) -> bool:
     """Whether the machine has taken an event in this process; a restored one stands where it was left."""
     return actor.last_step is not None and actor.last_step.event is not None
 

@@ -14,22 +14,20 @@ import asyncio
 import secrets
 from collections.abc import Coroutine, Iterator, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from rawko.extras import MissingExtra
 from rawko.interpreter.data.events import ENVELOPE
 from rawko.interpreter.data.values import thaw
 from rawko.interpreter.foreign.scxml_values import HTTP_PROCESSOR
+from rawko.runtime.actor_parts.members import Tree
 from rawko.runtime.errors import InboxFull, RuntimeFault
 
 try:
     import h11
 except ModuleNotFoundError as error:
     raise MissingExtra("http", "SCXML's HTTP event processor", "h11") from error
-
-if TYPE_CHECKING:
-    from rawko.runtime.session import Session
 
 MAX_BODY = 1_000_000
 """Bytes of one message."""
@@ -60,7 +58,7 @@ class HttpEvents:
         host, port: Where to listen; a free port by default.
     """
 
-    def __init__(self, session: Session, *, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(self, session: Tree, *, host: str = "127.0.0.1", port: int = 0) -> None:
         self._session = session
         self._host, self._port = host, port
         self._secret = secrets.token_urlsafe(16)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 from rawko.chart.errors import hint
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.steps import Step
+from rawko.runtime.actor_parts.members import Member
 
-if TYPE_CHECKING:
-    from rawko.runtime.actor import Actor
-
-Condition: TypeAlias = "Callable[[Actor], bool]"
+Condition: TypeAlias = Callable[[Any], bool]
+"""Of the actor that is waited for."""
 
 
 @dataclass(slots=True, eq=False)
@@ -24,7 +25,7 @@ class _Waiter:
 class Waiters:
     """Everybody who waits for one actor."""
 
-    def __init__(self, actor: Actor) -> None:
+    def __init__(self, actor: Member) -> None:
         self._actor = actor
         self._waiters: list[_Waiter] = []
 
@@ -60,7 +61,37 @@ class Waiters:
             self._waiters.remove(waiter)
 
 
-def condition_of(actor: Actor, state: str | Condition | None, tag: str | None) -> tuple[str, Condition]:
+class Requests:
+    """Events whose senders wait for the step that consumes them."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[int, asyncio.Future[Step]] = {}
+
+    async def answer_to(self, event: Event, queue: Callable[[Event], None]) -> Step:
+        """Queue an event; the step that consumes it."""
+        future: asyncio.Future[Step] = asyncio.get_running_loop().create_future()
+        self.waiting[id(event)] = future
+        queue(event)
+        try:
+            return await future
+        finally:
+            self.waiting.pop(id(event), None)
+
+    def check(self, step: Step) -> None:
+        """After a step: answer the one whose event it consumed."""
+        if step.steps and (event := step.steps[0].event) is not None:
+            future = self.waiting.get(id(event))
+            if future is not None and not future.done():
+                future.set_result(step)
+
+    def end(self, why: Callable[[], Exception]) -> None:
+        """The actor has ended: nobody will be answered."""
+        for request in self.waiting.values():
+            if not request.done():
+                request.set_exception(why())
+
+
+def condition_of(actor: Member, state: str | Condition | None, tag: str | None) -> tuple[str, Condition]:
     """What is waited for, in words and as a condition.
 
     Raises:

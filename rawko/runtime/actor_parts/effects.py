@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import Any, assert_never
 
 from rawko.interpreter.compiled.structure import descriptor_matches
 from rawko.interpreter.data.effects import Effect, EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
 from rawko.interpreter.data.events import ENVELOPE
 from rawko.interpreter.data.values import freeze
+from rawko.runtime.actor_parts.invocations import Invocations
+from rawko.runtime.actor_parts.members import HttpSender, Member
 from rawko.runtime.errors import InboxFull, RuntimeFault
-
-if TYPE_CHECKING:
-    from rawko.runtime.actor import Actor
-    from rawko.runtime.invocations import Invocations
-    from rawko.runtime.scxml.http_events import HttpEvents
 
 UNDELIVERED = "error.communication"
 """What a machine is told of a message that reached nobody, if it handles that."""
@@ -29,7 +26,7 @@ class Parent:
         hears_end: It is told of the end by the last step itself, right after what that has sent.
     """
 
-    actor: Actor
+    actor: Member
     id: str
     number: int
     hears_end: bool = False
@@ -38,7 +35,7 @@ class Parent:
 class Effects:
     """Begins the effects of one actor's steps, in order. Nothing here waits."""
 
-    def __init__(self, owner: Actor, invocations: Invocations, parent: Parent | None) -> None:
+    def __init__(self, owner: Member, invocations: Invocations, parent: Parent | None) -> None:
         self._owner = owner
         self._invocations = invocations
         self._parent = parent
@@ -48,7 +45,7 @@ class Effects:
     def tell_end(self, output: Any) -> None:
         """The machine has finished: a parent in SCXML hears of it with what was sent last."""
         if self._parent is not None and self._parent.hears_end:
-            self._parent.actor.completed(self._parent.id, self._parent.number, output)
+            self._parent.actor.incoming.completed(self._parent.id, self._parent.number, output)
 
     def can_reach(self, to: str) -> bool:
         """Whether an event could be delivered now."""
@@ -80,8 +77,8 @@ class Effects:
             return
         try:
             if to == "parent" and self._parent is not None:
-                self._parent.actor.require_room()
-                self._parent.actor.deliver(self._parent.id, self._parent.number, event, data)
+                self._parent.actor.incoming.require_room()
+                self._parent.actor.incoming.deliver(self._parent.id, self._parent.number, event, data)
                 return
             target = self._invocations.child(to) or self._owner.session.actors.get(to)
             if target is not None and not target.is_ended:
@@ -92,7 +89,7 @@ class Effects:
             reason = str(error)
         self._tell_undelivered(to, event, data, reason)
 
-    async def _post(self, http: HttpEvents, to: str, event: str, data: Mapping[str, Any]) -> None:
+    async def _post(self, http: HttpSender, to: str, event: str, data: Mapping[str, Any]) -> None:
         try:
             await http.post(to, event, data)
         except RuntimeFault as error:
@@ -104,8 +101,10 @@ class Effects:
         told = {"to": to, "event": event, "message": reason}
         if owner.interpreter.chart.errors == "scxml":
             sendid = data.get(ENVELOPE, {}).get("sendid")
-            owner.tell_first(UNDELIVERED, freeze(told if sendid is None else {**told, ENVELOPE: {"sendid": sendid}}))
+            owner.incoming.tell_first(
+                UNDELIVERED, freeze(told if sendid is None else {**told, ENVELOPE: {"sendid": sendid}})
+            )
         elif to == "parent" and self._parent is None:  # a machine that runs on its own has none, which is no failure
             return
         elif self._hears_undelivered:
-            owner.tell(UNDELIVERED, freeze(told))
+            owner.incoming.tell(UNDELIVERED, freeze(told))

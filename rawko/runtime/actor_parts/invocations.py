@@ -10,7 +10,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rawko.interpreter.data.effects import StartInvocation
 from rawko.interpreter.data.events import Event
@@ -18,10 +18,8 @@ from rawko.interpreter.data.values import FROZEN, freeze
 from rawko.interpreter.errors import BindingError, InvocationError, NotJsonError
 from rawko.interpreter.monitors import MonitorViolated
 from rawko.runtime.actor_kinds import ActorFailed, ChildFactory, ChildMachine, Done, Immediate
+from rawko.runtime.actor_parts.members import Member
 from rawko.runtime.errors import ActorCrashed, JournalError, SubscriberFailed
-
-if TYPE_CHECKING:
-    from rawko.runtime.actor import Actor
 
 ENDS_ALL = (JournalError, MonitorViolated, SubscriberFailed)
 """What ends the whole tree and not only the child that it happened in: no machine could mend it."""
@@ -36,7 +34,7 @@ class Running:
     id: str
     number: int
     task: asyncio.Task[None]
-    child: Actor | None = None
+    child: Member | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +50,26 @@ class Way:
     wants_scope: bool
     is_async: bool
 
-    def call(self, effect: StartInvocation, owner: Actor) -> Any:
+    def call(self, effect: StartInvocation, owner: Member) -> Any:
         return self.logic(effect.input, ActorScope(owner, effect)) if self.wants_scope else self.logic(effect.input)
 
 
 class ActorScope:
     """What an invoked function may do besides returning; see `rawko.runtime.actor_kinds.Scope`."""
 
-    def __init__(self, owner: Actor, effect: StartInvocation) -> None:
+    def __init__(self, owner: Member, effect: StartInvocation) -> None:
         self._owner = owner
         self.id = effect.id
         self.number = effect.number
         self.attempt = effect.attempt
 
     def send_parent(self, event: str, /, **data: Any) -> None:
-        self._owner.require_room()
-        self._owner.deliver(self.id, self.number, event, freeze(data, event))
+        self._owner.incoming.require_room()
+        self._owner.incoming.deliver(self.id, self.number, event, freeze(data, event))
 
     def emit(self, event: str, /, **data: Any) -> None:
         frozen = freeze(data, event)
-        if self._owner.invokes(self.id, self.number):
+        if self._owner.incoming.invokes(self.id, self.number):
             self._owner.emitted(event, frozen, source=self.id)
 
     def log(self, message: str, /, level: str = "info", **data: Any) -> None:
@@ -81,7 +79,7 @@ class ActorScope:
 class Invocations:
     """The running invocations of one actor."""
 
-    def __init__(self, owner: Actor) -> None:
+    def __init__(self, owner: Member) -> None:
         self._owner = owner
         self._running: dict[str, Running] = {}
         self._ending: set[asyncio.Task[None]] = set()
@@ -90,7 +88,7 @@ class Invocations:
     def start(self, effect: StartInvocation) -> None:
         """Begin an invocation; its result comes back as an event."""
         owner, id, number = self._owner, effect.id, effect.number
-        child: Actor | None = None
+        child: Member | None = None
         try:  # a child machine exists at once, so that what is sent to it in this very step arrives
             way = self._way(effect.src)
             logic = way.logic
@@ -98,10 +96,10 @@ class Invocations:
                 logic = logic.make(effect.input)
                 child = owner.make_child(effect, logic)
             elif isinstance(logic, Immediate) and not self._ending:
-                owner.completed(id, number, freeze(logic(effect.input), f"output of {id}"))
+                owner.incoming.completed(id, number, freeze(logic(effect.input), f"output of {id}"))
                 return
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - foreign code; its failure is an event
-            owner.failed(id, number, failure_of(error))
+            owner.incoming.failed(id, number, failure_of(error))
             return
         before = tuple(self._ending) if self._ending else ()
         name = f"{owner.path}/{id}#{number}"
@@ -128,13 +126,13 @@ class Invocations:
         running.task.add_done_callback(self._ending.discard)
         running.task.cancel()
 
-    def child(self, id: str) -> Actor | None:
+    def child(self, id: str) -> Member | None:
         """The child machine that runs under an id."""
         running = self._running.get(id)
         return running.child if running is not None else None
 
     @property
-    def children(self) -> dict[str, Actor]:
+    def children(self) -> dict[str, Member]:
         """Running child machines by invocation id."""
         return {id: running.child for id, running in self._running.items() if running.child is not None}
 
@@ -159,7 +157,7 @@ class Invocations:
         effect: StartInvocation,
         way: Way,
         logic: Any,
-        child: Actor | None,
+        child: Member | None,
         before: tuple[asyncio.Task[None], ...],
     ) -> None:
         """Until its end, of which the owner is told. What fails here is ours, and ends the owner."""
@@ -174,7 +172,7 @@ class Invocations:
             if running is not None and running.number == effect.number:
                 del self._running[effect.id]
 
-    async def _drive(self, effect: StartInvocation, way: Way, logic: Any, child: Actor | None) -> None:
+    async def _drive(self, effect: StartInvocation, way: Way, logic: Any, child: Member | None) -> None:
         owner, id, number = self._owner, effect.id, effect.number
         try:
             if child is not None:
@@ -188,13 +186,13 @@ class Invocations:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            owner.failed(id, number, failure_of(error))  # it cancelled itself: nobody stopped it
+            owner.incoming.failed(id, number, failure_of(error))  # it cancelled itself: nobody stopped it
         except Exception as error:
             if isinstance(error, ActorCrashed) and isinstance(error.error, ENDS_ALL):
                 raise error.error from error
-            owner.failed(id, number, failure_of(error))
+            owner.incoming.failed(id, number, failure_of(error))
         else:
-            owner.completed(id, number, frozen)
+            owner.incoming.completed(id, number, frozen)
 
     async def _result(self, effect: StartInvocation, result: Any) -> Any:
         if hasattr(result, "__aiter__"):
@@ -206,14 +204,14 @@ class Invocations:
         output: Any = None
         try:
             async for item in events:
-                if not self._owner.invokes(effect.id, effect.number):  # it goes on though it was stopped
+                if not self._owner.incoming.invokes(effect.id, effect.number):  # it goes on though it was stopped
                     break
                 if isinstance(item, Done):
                     output = item.output
                 elif isinstance(item, Event):
                     data = freeze(item.data, item.name)
-                    await self._owner.room()
-                    self._owner.deliver(effect.id, effect.number, item.name, data)
+                    await self._owner.incoming.room()
+                    self._owner.incoming.deliver(effect.id, effect.number, item.name, data)
                 else:
                     raise ActorFailed(
                         {
@@ -227,7 +225,7 @@ class Invocations:
                 await close()
         return output
 
-    async def _run_child(self, child: Actor, machine: ChildMachine) -> Any:
+    async def _run_child(self, child: Member, machine: ChildMachine) -> Any:
         await child.run()
         output = child.interpreter.output
         return machine.output(output) if machine.output is not None else output

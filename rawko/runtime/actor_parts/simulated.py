@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from rawko.interpreter.bounds.limits import MAX_MACROSTEPS
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.interpreter.errors import MacrostepLimitError
-
-if TYPE_CHECKING:
-    from rawko.runtime.actor import Actor
+from rawko.runtime.actor_parts.members import Member
 
 LOOK_EVERY_S = 0.25
 """How often a tree that does not settle is looked at."""
@@ -18,7 +15,7 @@ QUIET_TURNS = 20
 """Turns of the loop without news, after which a tree counts as settled."""
 
 
-async def advance(actor: Actor, seconds: float) -> None:
+async def advance(actor: Member, seconds: float) -> None:
     """Move the clock of a tree. See `Actor.advance`."""
     clock = actor.interpreter.clock
     if not isinstance(clock, SimulatedClock):
@@ -30,14 +27,14 @@ async def advance(actor: Actor, seconds: float) -> None:
     await _move(actor, clock, end)
 
 
-async def _move(actor: Actor, clock: SimulatedClock, time: float) -> None:
+async def _move(actor: Member, clock: SimulatedClock, time: float) -> None:
     clock.time = max(time, clock.time)
     for one in tree_of(actor):
         one.wake_up()
     await settle(actor)
 
 
-async def settle(actor: Actor) -> None:
+async def settle(actor: Member) -> None:
     """Let the loop run until nobody has anything to do. See `Actor.settle`."""
     quiet, news = 0, -1
     begun = actor.session.steps
@@ -51,7 +48,7 @@ async def settle(actor: Actor) -> None:
         quiet, news = (quiet + 1 if news == latest else 0), latest
 
 
-def _require_end(actor: Actor, begun: int) -> None:
+def _require_end(actor: Member, begun: int) -> None:
     """Refuse to wait for a machine that goes on sending itself events.
 
     Raises:
@@ -61,6 +58,6 @@ def _require_end(actor: Actor, begun: int) -> None:
         raise MacrostepLimitError(MAX_MACROSTEPS, () if actor.last_step is None else (actor.last_step,))
 
 
-def tree_of(actor: Actor) -> list[Actor]:
+def tree_of(actor: Member) -> list[Member]:
     """An actor and all below it."""
     return [actor, *(below for child in actor.children.values() for below in tree_of(child))]

@@ -17,6 +17,7 @@ class Inbox:
         limit: Events that may wait; ends of invocations are taken above it, they cannot be refused.
 
     Attributes:
+        is_closed: Nothing is taken in any more.
         waiting: The calls, in order; others than the inbox only look whether there are any.
     """
 
@@ -26,7 +27,7 @@ class Inbox:
         self.waiting: deque[Callable[[], object]] = deque()
         self._has_room = asyncio.Event()
         self._has_room.set()
-        self._is_closed = False
+        self.is_closed = False
 
     def put(self, deliver: Callable[[], object]) -> None:
         """Add a call, whatever the bound."""
@@ -49,13 +50,13 @@ class Inbox:
 
     async def room(self) -> None:
         """Wait until at most half of it is taken: iterators go at the machine's pace."""
-        while len(self.waiting) >= self._limit // 2 and not self._is_closed:
+        while len(self.waiting) >= self._limit // 2 and not self.is_closed:
             self._has_room.clear()
             await self._has_room.wait()
 
     def close(self) -> None:
         """Nothing will be taken any more; nobody needs to wait for room."""
-        self._is_closed = True
+        self.is_closed = True
         self._has_room.set()
 
     def __bool__(self) -> bool:

@@ -1,0 +1,48 @@
+"""Those who are told every committed step of an actor, and who may save what they see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from rawko.interpreter.data.steps import Step
+from rawko.runtime.actor_parts.members import Tree
+from rawko.runtime.errors import SubscriberFailed
+
+StepListener: TypeAlias = Callable[[Step], None]
+
+
+class Subscribers:
+    """The subscribers of one actor, in the order in which they came.
+
+    Args:
+        path: Of the actor, for messages.
+        tree: Marked as whole while they are told: a snapshot may be taken then.
+
+    Attributes:
+        callbacks: In order; others only look whether there are any.
+    """
+
+    def __init__(self, path: str, tree: Tree) -> None:
+        self.callbacks: list[StepListener] = []
+        self._path = path
+        self._tree = tree
+
+    def add(self, callback: StepListener) -> Callable[[], None]:
+        """Tell `callback` from now on; returns what ends it."""
+        self.callbacks.append(callback)
+        return lambda: self.callbacks.remove(callback) if callback in self.callbacks else None
+
+    def tell(self, step: Step) -> SubscriberFailed | None:
+        """Call all of them; the first failure among them."""
+        failed: SubscriberFailed | None = None
+        self._tree.is_whole = True
+        try:
+            for callback in tuple(self.callbacks):
+                try:
+                    callback(step)
+                except Exception as error:  # noqa: BLE001 - foreign code; the actor ends with what it raised
+                    failed = failed or SubscriberFailed(self._path, callback, error)
+        finally:
+            self._tree.is_whole = False
+        return failed
