@@ -1,5 +1,6 @@
 """Patterns of paths and command lines: rules, glob, grep, .gitignore files. Text in, regular expressions out; no IO.
 
-`linear` turns tokens into an expression whose matching time is bounded whatever the pattern is; `globs` reads the
-dialect of tools and rules, `commands` that of rules for bash, `wildmatch` that of .gitignore, `ignorefile` a whole one.
+`linear` turns a list of tokens into a regular expression with bounded matching time. `globs` parses the patterns of
+tools and path rules, `commands` those of rules for bash, `wildmatch` one line of a .gitignore, `ignorefile` a whole
+.gitignore.
 """

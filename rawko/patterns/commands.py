@@ -1,4 +1,4 @@
-"""Patterns of command lines: `*` is any text, `?` one character, and ` *` at the end any further words or none."""
+"""Patterns of command lines: `*` matches any text, `?` one character, a final ` *` any further words, or no word."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _WILD: dict[str, Token] = {"*": gap("all"), "?": one("(?s:.)")}
 
 @lru_cache(maxsize=256)
 def command_regex(pattern: str) -> re.Pattern[str]:
-    """For the whole of a command, its words joined by single spaces.
+    """A regular expression for the whole text of a command, its words joined by single spaces.
 
-    `git push *` fits `git push` as well: a star after a space stands for any words, none included.
+    Example: `git push *` matches `git push origin` and also `git push`, because a final ` *` matches zero words too.
     """
     text = " ".join(pattern.split())
     is_open = text.endswith(" *")

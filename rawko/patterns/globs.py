@@ -1,6 +1,6 @@
 """Path patterns: `*` and `?` within a name, `**` across folders, `[abc]`, `{a,b}`. Text in, regular expression out.
 
-Used by glob and grep (which hand the expression to their subprocess) and by the gate's rules.
+`glob` and `grep` pass the expression to their subprocess; the gate compiles it for its rules.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Final
 from rawko.patterns.linear import Token, gap, linear_regex, one
 
 MAX_ALTERNATIVES: Final = 256
-"""Patterns that one with braces may stand for."""
+"""The most patterns that one pattern with braces may expand to."""
 MAX_CHARS: Final = 4096
-"""Of one pattern; the longest path of Linux."""
+"""The most characters of one pattern: the longest path of Linux."""
 
 
 class PatternError(ValueError):
-    """The pattern is malformed; `message` says where and what would be accepted."""
+    """The pattern is malformed; `message` says where, and what is accepted."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -33,7 +33,7 @@ def glob_regex(pattern: str) -> str:
     """A regular expression for the whole of a relative path, "/"-separated.
 
     Raises:
-        PatternError: An open bracket or brace, an empty, absolute or climbing pattern.
+        PatternError: The pattern has an unclosed bracket or brace, is empty, is absolute, or contains "..".
     """
     if not pattern:
         raise PatternError("the pattern is empty; '**' matches everything")
@@ -49,8 +49,8 @@ def glob_regex(pattern: str) -> str:
 
 @lru_cache(maxsize=256)
 def rule_regex(pattern: str) -> str:
-    """Like `glob_regex`, as .gitignore reads it: a pattern without a slash matches a name at any depth, and what
-    matches a folder matches everything in it.
+    """Like `glob_regex`, with the two rules of .gitignore: a pattern without a slash matches a name in any folder, and
+    a pattern that matches a folder matches everything below it.
 
     Raises:
         PatternError: As `glob_regex`.
@@ -62,7 +62,7 @@ def rule_regex(pattern: str) -> str:
 
 
 class _Braces:
-    """`a{b,c{d,e}}` as `ab`, `acd`, `ace`: one pass, left to right. What is escaped or in a set stays as it is."""
+    """Expands braces in one pass: `a{b,c{d,e}}` gives `ab`, `acd`, `ace`. Escaped characters and sets are copied."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern, self._at = pattern, 0
@@ -71,7 +71,7 @@ class _Braces:
         return self._sequence(is_inside=False)
 
     def _sequence(self, *, is_inside: bool) -> list[str]:
-        """All texts of what stands up to the comma or brace that ends it."""
+        """All expansions of the text up to the comma or brace that ends it."""
         parts: list[list[str]] = []
         while self._at < len(self._pattern):
             character = self._pattern[self._at]
@@ -109,12 +109,12 @@ class _Braces:
 
 
 def _piece_end(pattern: str, at: int) -> int:
-    """Behind the character, the escaped character or the set that stands there."""
+    """The index after the character, escaped character or set that begins at `at`."""
     if pattern[at] == "\\":
         return min(at + 2, len(pattern))
     if pattern[at] != "[":
         return at + 1
-    # A "]" right after "[" or "[!" stands for itself, as in every shell.
+    # A "]" right after "[" or "[!" is a member of the set, as in every shell.
     end = pattern.find("]", at + (3 if pattern[at + 1 : at + 2] in ("!", "^") else 2))
     if end < 0:
         raise PatternError(f"the pattern {pattern!r} opens a '[' that it does not close; '\\[' is a bracket")
@@ -143,7 +143,7 @@ def _tokens(text: str, pattern: str) -> Iterator[Token]:
 def _set(body: str, pattern: str) -> str:
     negation = "^" if body[0] in "!^" else ""
     members = body[1:] if negation else body
-    # Every character escaped: sets of expressions have meanings (&&, --, \w) that those of globs have not.
+    # Every character is escaped: `&&`, `--` and `\w` have a meaning in sets of `re`, but none in sets of globs.
     escaped = re.sub(r"(.)-(.)|(.)", _member, members, flags=re.DOTALL)
     expression = f"(?!/)[{negation}{escaped}]"
     try:

@@ -1,4 +1,4 @@
-"""All lines of one .gitignore: whether they leave a name out. For snapshots, glob and grep alike."""
+"""One .gitignore file as a whole: decides whether a path is ignored. Snapshots, glob and grep all use it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rawko.patterns.wildmatch import Pattern, parse
 
 
 class Level:
-    """The patterns of one file. Later lines win over earlier ones."""
+    """The compiled patterns of one file. A later line overrides an earlier one."""
 
     def __init__(self, content: bytes) -> None:
         self._rules = [(pattern, re.compile(pattern.expression)) for pattern in reversed([*parse(content)])]
@@ -18,10 +18,14 @@ class Level:
         self._any_path = _union(pattern for pattern, _ in self._rules if pattern.is_path)
 
     def decide(self, name: bytes, path: bytes, is_folder: bool) -> bool | None:
-        """True: left out; False: taken back in; None: this file says nothing.
+        """Whether the file's patterns ignore a path.
 
         Args:
+            name: The last component of the path.
             path: Relative to the folder of the file; ends in `name`.
+
+        Returns:
+            True: ignored. False: included again by a `!` line. None: no line matches.
         """
         if not (_fits(self._any_name, name) or _fits(self._any_path, path)):
             return None
@@ -42,5 +46,5 @@ def _fits(union: re.Pattern[bytes] | None, text: bytes) -> bool:
 
 @lru_cache(maxsize=1024)
 def level(content: bytes) -> Level:
-    """The compiled patterns of a file's content; cached, because most looks read the same files again."""
+    """The compiled patterns of a file's content; cached, because successive captures read the same files."""
     return Level(content)

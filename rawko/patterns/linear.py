@@ -1,13 +1,16 @@
-"""Tokens of a pattern as one regular expression that cannot blow up.
+"""Tokens of a pattern as one regular expression whose matching time has a polynomial bound.
 
-    a*b*c   ->  a (?>[^/]*?b) [^/]*c          the b at the first place that fits, never reconsidered
+    a*b*c   ->  a (?>[^/]*?b) [^/]*c          "b" is taken at its first place, without backtracking
     **/a*/x ->  (?:[^/]+/)* a[^/]*/x
 
-A piece between two gaps has a fixed length, so the first place where it fits leaves the most to what follows: to take
-it and never look back (an atomic group) loses no match. Pieces between gaps that cross folders form blocks; within a
-block the number of slashes is fixed, so all ends of a match lie in one folder, and the leftmost block ends first.
-Only the last gap is searched backwards from the end. Matching a text of n characters takes at most about n * m steps
-for a pattern of m gaps; two gaps that cross folders around gaps that do not, n * n. None grows exponentially.
+Why the first place is enough: a piece between two gaps has a fixed length. Its leftmost match leaves the longest rest
+for the pieces after it, so an atomic group `(?>...)`, which never backtracks, loses no match. In `a*b*c` on "axbxbc"
+the first "b" leaves "xbc", in which "c" is found; the second "b" would leave only "c".
+
+Gaps that cross folders (`**`) separate blocks. Within a block the number of slashes is fixed, so all possible ends of
+its match lie in one folder, and the leftmost match of the block ends first. Only the last gap is searched from the end
+of the text. For n characters and m gaps, matching takes about n * m steps; with two gaps that cross folders around gaps
+that do not, n * n. No pattern takes exponential time.
 """
 
 from __future__ import annotations
@@ -16,10 +19,10 @@ from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias
 
 Gap = Literal["star", "folders", "all"]
-"""`star`: anything within a name; `folders`: any whole folders; `all`: anything, slashes included."""
+"""`star`: any characters but "/"; `folders`: any number of whole folders; `all`: any characters, "/" included."""
 
 Token: TypeAlias = tuple[Literal["one"], str] | tuple[Literal["gap"], Gap]
-"""An expression that matches exactly one character, or a gap."""
+"""Either an expression that matches exactly one character, or a gap."""
 
 GAPS: Final[dict[Gap, str]] = {"star": "[^/]*", "folders": "(?:[^/]+/)*", "all": "(?s:.)*"}
 
@@ -35,9 +38,9 @@ def gap(kind: Gap) -> Token:
 
 
 def linear_regex(tokens: Sequence[Token]) -> str:
-    """The expression, to be matched against a whole text (or followed by what may come behind it).
+    """The expression for the whole text, or for a prefix of it when the caller appends more.
 
-    What follows it has to begin with a fixed character or be the end.
+    What the caller appends must begin with a fixed character or be the end of the text.
     """
     pieces, gaps = _pieces(tokens)
     expression, start = "", 0
@@ -58,7 +61,7 @@ def linear_regex(tokens: Sequence[Token]) -> str:
 
 
 def _pieces(tokens: Sequence[Token]) -> tuple[list[str], list[Gap]]:
-    """Fixed pieces, and the gaps between them: one piece more than gaps. Adjacent gaps are one where they can be."""
+    """The fixed pieces and the gaps between them, one piece more than gaps. Adjacent gaps are merged where possible."""
     pieces, gaps = [""], list[Gap]()
     for token in tokens:
         if token[0] == "one":
@@ -76,7 +79,7 @@ def _wider(first: Gap, second: Gap | None) -> Gap | None:
 
 
 def _block(pieces: Sequence[str], *, is_last: bool) -> str:
-    """Pieces with stars between them; of the last block the last piece is sought from the end."""
+    """The pieces of a block with stars between them; in the last block the last piece is searched from the end."""
     first, *others = pieces
     tail = ""
     if others and is_last:

@@ -1,7 +1,12 @@
-"""One line of a .gitignore as a compiled pattern, in git's own dialect and on bytes.
+"""One line of a .gitignore as a compiled pattern, in git's dialect, on bytes.
 
-The public matchers work on text, test a whole path at once and know no POSIX classes; here each component of
-a path is decided on its own, as git does it. Which lines of a file win is `ignorefile`'s.
+    *.py[co]   ->  matches the last component alone          (no slash in the line)
+    /build/    ->  matches the path "build", folders only    (anchored by the first slash; the last one is cut off)
+    a/**/b     ->  matches "a/b", "a/x/b", "a/x/y/b"         ("**" between slashes crosses folders)
+    !keep.pyc  ->  includes a file again                     (`ignorefile` decides which line wins)
+
+We wrote a matcher because the public ones work on text instead of bytes, match only whole paths, and lack POSIX
+classes such as `[[:space:]]`. git decides each component of a path on its own, and so does this module's caller.
 """
 
 from __future__ import annotations
@@ -45,10 +50,10 @@ class Pattern:
     """A compiled line.
 
     Attributes:
-        expression: Must match the whole name (or path).
-        is_path: Match the path relative to the file's folder; else the last component alone.
-        only_folders: The line ended in `/`.
-        includes: The line began with `!`: it takes a file back in.
+        expression: Matches the whole name, or the whole path if `is_path`.
+        is_path: Match the path relative to the file's folder; otherwise only the last component.
+        only_folders: The line ended in `/`: the pattern applies to folders only.
+        includes: The line began with `!`: a match includes the path again.
     """
 
     expression: bytes
@@ -58,7 +63,7 @@ class Pattern:
 
 
 def parse(content: bytes) -> Iterator[Pattern]:
-    """The patterns of a .gitignore file, in order."""
+    """The patterns of a .gitignore file, in the file's order."""
     for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
         if not line.startswith(b"#"):
             pattern = _pattern(_trim(line.removesuffix(b"\r")))
@@ -67,7 +72,7 @@ def parse(content: bytes) -> Iterator[Pattern]:
 
 
 def _trim(line: bytes) -> bytes:
-    """Without trailing spaces, except one that a backslash protects."""
+    """The line without trailing spaces; a space after a backslash is kept."""
     end = at = 0
     while at < len(line):
         is_space = line[at : at + 1] == b" "
@@ -86,8 +91,8 @@ def _pattern(line: bytes) -> Pattern | None:
         return None
     if b"/" not in body:
         return Pattern(_translate(b"", body), False, only_folders, includes)
-    # git compares what precedes the first special character by itself, so a `**` right behind it counts as one at the
-    # start: `f**/bar` takes out foo/x/bar.
+    # git compares the text before the first special character literally, so a `**` right after it counts as one at the
+    # start of the pattern: `f**/bar` ignores foo/x/bar.
     body = body.removeprefix(b"/")
     plain = _PLAIN.match(body)
     start = plain.end() if plain else 0
@@ -99,7 +104,7 @@ def _translate(plain: bytes, glob: bytes) -> bytes:
         tokens = [*(_byte_token(byte) for byte in plain), *_with_folders([*_tokens(glob)])]
     except ValueError:
         return _NEVER.encode()
-    # One character of the expression per byte.
+    # One character of the expression stands for one byte.
     return linear_regex(tokens).encode("latin-1")
 
 
@@ -108,7 +113,7 @@ def _byte_token(byte: int) -> Token:
 
 
 def _with_folders(tokens: list[Token]) -> Iterator[Token]:
-    """Components of two stars and more stand for any folders; at the end, for everything."""
+    """Replace a component of two or more stars by a gap: any folders, or everything if it is the last component."""
     components: list[list[Token]] = [[]]
     for token in tokens:
         if token == _SLASH:
@@ -126,7 +131,7 @@ def _with_folders(tokens: list[Token]) -> Iterator[Token]:
 
 
 def _tokens(glob: bytes) -> Iterator[Token]:
-    """Raises ValueError for what git never matches: an open bracket, a backslash at the end."""
+    """Raises ValueError for a line that git never matches: an unclosed bracket, or a backslash at the end."""
     at = 0
     while at < len(glob):
         char = glob[at : at + 1]
@@ -155,7 +160,7 @@ def _any_of(members: frozenset[int]) -> str:
 
 
 def _bracket(glob: bytes, at: int) -> tuple[frozenset[int], int]:
-    """The bytes that a bracket expression stands for, and the place after it (git's wildmatch.c, `case '['`)."""
+    """The bytes that a bracket expression matches, and the index after it (git's wildmatch.c, `case '['`)."""
     negated = glob[at : at + 1] in (b"!", b"^")
     at += negated
     members: set[int] = set()
@@ -179,7 +184,7 @@ def _bracket(glob: bytes, at: int) -> tuple[frozenset[int], int]:
 
 
 def _named_class(glob: bytes, at: int) -> bytes | None:
-    """The name in `[:name:]`, or None where the text up to the next bracket is no such form."""
+    """The name in `[:name:]`; None where the text up to the next bracket is not of this form."""
     close = glob.find(b"]", at + 2)
     if close < 0:
         raise ValueError("the bracket is not closed")

@@ -1,5 +1,6 @@
-"""How processes are started and ended: default signals for every child, and all that a command starts ended with it.
+"""How rawko starts and ends processes: children get default signals, and all descendants of a command end with it.
 
-`launching` makes command lines of the script `launcher`, which runs in the new process; `family` finds processes by
-ancestry, session or mark; `keys` takes keys out of this process's environment block.
+`launching` builds command lines for the script `launcher`, which runs in the new process. `family` finds processes by
+ancestor, session or mark. `keys` removes API keys from this process's environment. `private` makes files and folders
+that only their owner may read.
 """

@@ -1,7 +1,7 @@
-"""Processes that belong together: descendants of one, a session, and whoever carries a mark into a session of his own.
+"""Finds and ends related processes: the descendants of one, the members of a session, or all that carry a mark.
 
-A mark is a variable of the environment, which every process inherits unless it empties that. Read from /proc; where
-there is none, nobody is found.
+A mark is an environment variable. Children inherit it even when they start a session of their own, unless they clear
+their environment. The module reads /proc; on systems without it, it finds no process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 
 _PROC: Final = Path("/proc")
 _ROUNDS: Final = 20
-"""A process that forks while it is being killed leaves a child for the next round."""
+"""Rounds of KILL: a process that forks while it is killed leaves a child for the next round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Process:
     """A living process.
 
     Attributes:
-        start: When it started, in ticks since the machine's start: with `id`, no two processes have the same.
+        start: When it started, in ticks since boot. No two processes have the same `id` and `start`.
     """
 
     id: int
@@ -35,7 +35,7 @@ class Process:
 
 
 def living() -> Iterator[Process]:
-    """All processes that are more than zombies."""
+    """All processes that are not zombies."""
     with suppress(OSError):
         for entry in os.scandir(_PROC):
             if entry.name.isdecimal() and (found := look_up(int(entry.name))) is not None:
@@ -43,9 +43,9 @@ def living() -> Iterator[Process]:
 
 
 def look_up(process: int) -> Process | None:
-    """A process that is there, and is no zombie."""
+    """The process with this id; None if there is none or it is a zombie."""
     try:
-        # The name in parentheses may hold anything; behind it: state, parent, group, session.
+        # The name in parentheses may contain any character. After it: state, parent, group, session.
         stat = (_PROC / str(process) / "stat").read_bytes().rpartition(b")")[2].split()
         if stat[0] in (b"Z", b"X"):
             return None
@@ -55,11 +55,11 @@ def look_up(process: int) -> Process | None:
 
 
 def members(mark: str = "", session: int | None = None, ancestor: int | None = None) -> set[int]:
-    """Living processes that carry the mark, are of the session, or descend from the ancestor; never this one.
+    """Living processes that carry the mark, belong to the session, or descend from the ancestor; never this process.
 
     Args:
         mark: The variable and its value, `NAME=value`; "" for none.
-        ancestor: Itself included.
+        ancestor: The result includes the ancestor itself.
     """
     wanted = mark.encode()
     everyone = list(living())
@@ -73,27 +73,28 @@ def members(mark: str = "", session: int | None = None, ancestor: int | None = N
 
 
 def end(mark: str = "", session: int | None = None, ancestor: int | None = None) -> None:
-    """KILL them all.
+    """Send KILL to all members (see `members`) until none is left or the rounds are used up.
 
-    With an ancestor they are stopped first, until no new one appears: the death of one would hide its descendants.
+    With an ancestor, all are stopped (STOP) first, until no new descendant appears: a killed process's children get
+    another parent, and could then no longer be found as descendants.
     """
     stopped: set[int] = set()
     for _ in range(_ROUNDS if ancestor is not None else 0):
         found = members(mark, session, ancestor)
         if found <= stopped:
             break
-        tell(found - stopped, signal.SIGSTOP)
+        send_signal(found - stopped, signal.SIGSTOP)
         stopped |= found
-    tell(stopped, signal.SIGKILL)
+    send_signal(stopped, signal.SIGKILL)
     for _ in range(_ROUNDS):
         found = members(mark, session, ancestor)
         if not found:
             return
-        tell(found, signal.SIGKILL)
+        send_signal(found, signal.SIGKILL)
 
 
-def tell(processes: set[int], number: int) -> None:
-    """Send them a signal; those that have ended in between, or are out of reach, are passed over."""
+def send_signal(processes: set[int], number: int) -> None:
+    """Send a signal to each process; those that have ended, or that we may not signal, are skipped."""
     for process in processes:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(process, number)
@@ -102,12 +103,12 @@ def tell(processes: set[int], number: int) -> None:
 def _environment(process: int) -> list[bytes]:
     try:
         return (_PROC / str(process) / "environ").read_bytes().split(b"\0")
-    except OSError:  # it has ended, or is somebody else's
+    except OSError:  # the process has ended, or belongs to another user
         return []
 
 
 def has_living_member(group: int) -> bool:
-    """Whether a member of a process group is more than a zombie: the kernel still counts those, and the init of a
-    container may never reap them. True where there is no /proc to look into."""
+    """Whether a process group has a member that is not a zombie. The kernel counts zombies as members, and the init
+    process of a container may never reap them. True on systems without /proc."""
     everyone = list(living())
     return not everyone or any(one.group == group for one in everyone)

@@ -1,11 +1,11 @@
-"""Keys stay in this process: out of what others can read of it, and of the environment that code in it sees.
+"""Keeps API keys from other processes, and from code that reads this process's environment.
 
-    /proc/PID/environ       the values are overwritten in the block that the system shows
-    /proc/PID/mem, ptrace   the process is not dumpable; started by root, its children cannot trace what others started
-    os.environ              our own keys are taken out; `environment` has them
+    /proc/PID/environ       the keys' values are overwritten in the block that the kernel shows
+    /proc/PID/mem, ptrace   the process is not dumpable; when root starts it, its children cannot trace other programs
+    os.environ              rawko's own keys are removed; `environment()` still returns them
 
-What remains: root elsewhere on the machine, and the shell that we were started from, whose environment programs of the
-same user can read. The kernel's part is Linux's; elsewhere only `os.environ` is changed.
+Not covered: root elsewhere on the machine, and the shell that started rawko, whose environment programs of the same
+user can read. Overwriting and not being dumpable need Linux; elsewhere only `os.environ` changes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 OWN: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "RAWKO_JOURNAL_URL")
-"""What rawko itself signs in with, by the names of variables."""
+"""Variables that hold the credentials of rawko's own requests."""
 
 _ANYWHERE: Final = re.compile(r"APIKEY|ACCESSKEY|COOKIE|CREDENTIAL|PASSPHRASE|PASSWD|PASSWORD|PRIVATE|SECRET|TOKEN")
 _PARTS: Final = frozenset(("AUTH", "DSN", "KEY", "KEYS", "PASS", "PAT", "PIN"))
@@ -29,13 +29,13 @@ _PR_SET_DUMPABLE: Final = 4
 _PR_CAPBSET_DROP: Final = 24
 _CAP_SYS_PTRACE: Final = 19
 _ENV_START: Final = 47
-"""In /proc/self/stat, counted behind the name; the end is next (proc(5): fields 50 and 51)."""
+"""Index in /proc/self/stat, counted after the name; the end of the block is the next field (proc(5): fields 50, 51)."""
 
 _taken: dict[str, str] = {}
 
 
 def is_secret(name: str, value: str = "") -> bool:
-    """Whether a variable is named as keys and passwords are, in any case, or its value is an address with one."""
+    """Whether a variable's name is that of a key or password (in any case), or its value is a URL with a password."""
     plain = name.upper()
     if _ANYWHERE.search(plain) or not _PARTS.isdisjoint(plain.split("_")):
         return True
@@ -43,32 +43,32 @@ def is_secret(name: str, value: str = "") -> bool:
 
 
 def environment() -> dict[str, str]:
-    """The environment of this process, with the keys that `protect` has taken out of it."""
+    """The environment of this process, including the keys that `protect` has removed from `os.environ`."""
     return _taken | dict(os.environ)
 
 
 def protect(is_public: Callable[[str], bool]) -> None:
-    """Hide keys from other processes, and from code in this one. Call it first, while there is one thread.
+    """Hide keys from other processes and from code in this one. Call it first, while the process has one thread.
 
     Args:
-        is_public: Whether the value of a variable may be seen by every process that we start.
+        is_public: Whether every process that rawko starts may see a variable, given its name.
     """
     for name in OWN:
         if name in os.environ:
             _taken[name] = os.environ[name]
     if sys.platform == "linux":
-        with suppress(OSError, ValueError, AttributeError):  # a kernel without /proc, a C library without a symbol
+        with suppress(OSError, ValueError, AttributeError):  # no /proc, or a C library without the symbol
             _hide(is_public)
     for name in _taken:
         os.environ.pop(name, None)
 
 
 def _hide(is_public: Callable[[str], bool]) -> None:
-    import ctypes  # here, because it takes some milliseconds
+    import ctypes  # not at the top: the import takes some milliseconds
 
     libc = ctypes.CDLL(None)
-    libc.prctl(_PR_CAPBSET_DROP, _CAP_SYS_PTRACE, 0, 0, 0)  # refused to anybody but root, who alone has it
-    with open("/proc/self/stat", "rb") as file:  # noqa: PTH123 - before anything else is loaded
+    libc.prctl(_PR_CAPBSET_DROP, _CAP_SYS_PTRACE, 0, 0, 0)  # fails unless we are root; only root has the capability
+    with open("/proc/self/stat", "rb") as file:  # noqa: PTH123 - pathlib would have to be imported first
         fields = file.read().rpartition(b")")[2].split()
     start, end = int(fields[_ENV_START]), int(fields[_ENV_START + 1])
     place = start
@@ -78,23 +78,23 @@ def _hide(is_public: Callable[[str], bool]) -> None:
             ctypes.memset(place + len(name) + 1, 0, len(value))
             known = os.environ.get(os.fsdecode(name))
             if known is not None and (name.startswith(b"PG") or not is_secret(os.fsdecode(name), known)):
-                os.putenv(name, os.fsencode(known))  # a copy elsewhere, for libraries that ask the C library (libpq)
+                os.putenv(name, os.fsencode(known))  # a copy in other memory, for libraries that call getenv (libpq)
         place += len(entry) + 1
     libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def check_names(patterns: tuple[str, ...], never: tuple[str, ...]) -> tuple[str, ...]:
-    """Names and patterns of variables to hand on to commands, as they were given.
+    """Check the names and patterns of variables that commands may see in addition; returned unchanged.
 
     Raises:
-        ValueError: One is never handed on, or is so wide that it is no choice.
+        ValueError: One is a variable that commands never see, or a pattern that begins with a wildcard.
     """
     for pattern in patterns:
         if re.match(r"[*?\[]", pattern):
             raise ValueError(
-                f"{pattern!r} would hand on variables that nobody has chosen, keys among them; "
-                "name each one, or begin with what their names have in common, such as 'NPM_CONFIG_*'"
+                f"the pattern {pattern!r} begins with a wildcard and could match keys; accepted: a name, "
+                "or a pattern that begins with what the names have in common, such as 'NPM_CONFIG_*'"
             )
         if any(fnmatchcase(pattern.upper(), one) for one in never):
-            raise ValueError(f"{pattern!r} is never handed on to what rawko starts")
+            raise ValueError(f"{pattern!r} is never passed to programs that rawko starts")
     return patterns

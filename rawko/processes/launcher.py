@@ -1,19 +1,20 @@
-"""Run in the new process: take default signals, then become the program or its parent. Imports nothing of rawko.
+"""Script that runs in the new process: sets default signals, then becomes the program, or supervises it.
 
 Usage: python -I -S launcher.py COMMAND [ARGUMENTS], or ... launcher.py --supervised FD GRACE_S COMMAND [ARGUMENTS].
-A fork in a process with threads could not do this safely.
+It imports nothing of rawko, so that it starts fast. A function between fork and exec could not do this safely in a
+process with threads.
 
-Supervised, all that the command starts is ended with it. FD is a socket:
+A supervisor starts the command and ends all of its descendants with it. FD is a socket:
 
-    to us                          from us
-    "t"    end: TERM, grace, KILL   "143\\n"   the command has ended so (128 + signal)
-    "k"    KILL at once             (closed)  nothing that it has started runs any more
-    closed the same as "t": whoever started us is gone
+    from rawko to the supervisor      from the supervisor to rawko
+    "t"    TERM, grace, KILL          "143\\n"   the command has ended with this code (128 + signal)
+    "k"    KILL at once               (closed)  no descendant of the command runs any more
+    closed as "t": rawko has ended
 
-With - for FD the signal TERM is "t", and is sent to us when whoever started us is gone (on Linux).
+With "-" instead of FD, the signal TERM means "t"; on Linux the kernel sends it when rawko's thread has ended.
 
-On Linux we are a subreaper: a daemon whose parents have ended becomes a child of ours, whatever session, process group
-or environment it has made itself. Elsewhere only the command's process group is ended.
+On Linux the supervisor is a subreaper: a daemon whose parents have ended becomes its child, whatever session, process
+group or environment the daemon has. Elsewhere it ends only the command's process group.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from typing import NoReturn
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_PDEATHSIG = 1
 POLL_S = 0.02
-"""Between two rounds of KILL."""
+"""Pause between two rounds of KILL."""
 
 
 def main() -> None:
@@ -43,7 +44,7 @@ def main() -> None:
 
 
 def become(command: list[str]) -> NoReturn:
-    """The program, with default signals and the environment that was handed to us."""
+    """Execute the program with default signals and the environment that this process was started with."""
     try:
         environ = own_environment()
         take_default_signals()
@@ -54,17 +55,17 @@ def become(command: list[str]) -> NoReturn:
 
 
 def take_default_signals() -> None:
-    """What was ignored or blocked above us is neither in what we execute."""
+    """Restore default handling of all signals, and unblock them: `exec` keeps ignored and blocked signals."""
     for number in signal.valid_signals():
-        with suppress(OSError, ValueError):  # KILL, STOP, and those that the C library keeps for itself
+        with suppress(OSError, ValueError):  # KILL, STOP, and signals that the C library reserves
             signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def own_environment() -> dict[bytes, bytes]:
-    """The environment as it was handed to us: Python adds LC_CTYPE to its own where the locale is C."""
+    """The environment that this process was started with: Python adds LC_CTYPE to os.environ where the locale is C."""
     try:
-        with open("/proc/self/environ", "rb") as file:  # noqa: PTH123 - nothing that is not needed is imported
+        with open("/proc/self/environ", "rb") as file:  # noqa: PTH123 - pathlib would have to be imported
             entries = [entry.partition(b"=") for entry in file.read().split(b"\0") if b"=" in entry]
     except OSError:
         return dict(os.environb)
@@ -72,12 +73,12 @@ def own_environment() -> dict[bytes, bytes]:
 
 
 def supervise(control: socket.socket | None, grace_s: float, command: list[str]) -> None:
-    """Start the command in a session of its own, and return once nothing of it runs."""
+    """Start the command in a new session, and return when none of its descendants runs."""
     if control is not None:
         control.set_inheritable(False)
         control.setblocking(False)
     if sys.platform == "linux":
-        import ctypes  # here, because a launch without supervision does not need it
+        import ctypes  # not at the top: an unsupervised launch does not need it
 
         libc = ctypes.CDLL(None)
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -87,7 +88,7 @@ def supervise(control: socket.socket | None, grace_s: float, command: list[str])
     for descriptor in (woken, wake):
         os.set_blocking(descriptor, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    # Signals to our own group do not end us: we end when the command and all of its descendants have.
+    # Signals to our own process group must not end us: we end after the command and all of its descendants.
     for number in (signal.SIGCHLD, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
         signal.signal(number, lambda number, frame: None)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -97,13 +98,13 @@ def supervise(control: socket.socket | None, grace_s: float, command: list[str])
         become(command)
     supervision = Supervision(control, woken, child, grace_s)
     if control is None:
-        signal.signal(signal.SIGTERM, lambda number, frame: supervision.end_soon())
-    let_go_of_streams()
+        signal.signal(signal.SIGTERM, lambda number, frame: supervision.request_end())
+    close_streams()
     supervision.run()
 
 
-def let_go_of_streams() -> None:
-    """Their other ends wait for the command alone."""
+def close_streams() -> None:
+    """Close standard streams, so that readers of the command's output see its end while the supervisor still runs."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
         os.dup2(nowhere, descriptor)
@@ -111,7 +112,7 @@ def let_go_of_streams() -> None:
 
 
 class Supervision:
-    """The command's life and end."""
+    """Waits for the command and its descendants, and ends them on request."""
 
     def __init__(self, control: socket.socket | None, woken: int, command: int, grace_s: float) -> None:
         self._control, self._woken, self._command, self._grace_s = control, woken, command, grace_s
@@ -121,7 +122,7 @@ class Supervision:
         self._kill_at: float | None = None
 
     def run(self) -> None:
-        """Return once no descendant is left."""
+        """Return when no descendant is left."""
         poll_s = POLL_S
         while self._reap() or self._has_group():
             if self._is_reaped or self._is_told:
@@ -129,8 +130,8 @@ class Supervision:
             now = time.monotonic()
             wait_s = None if self._kill_at is None else max(self._kill_at - now, POLL_S)
             if self._kill_at is not None and now >= self._kill_at:
-                self._tell(signal.SIGKILL)
-                wait_s, poll_s = poll_s, min(2 * poll_s, 1.0)  # what cannot be killed is looked at less and less often
+                self._signal(signal.SIGKILL)
+                wait_s, poll_s = poll_s, min(2 * poll_s, 1.0)  # poll less often while a process resists KILL
             elif not self._is_adopting and self._is_reaped:
                 wait_s = POLL_S
             heard = [self._woken, *([] if self._control is None else [self._control.fileno()])]
@@ -139,14 +140,14 @@ class Supervision:
                 with suppress(BlockingIOError):
                     os.read(self._woken, 4096)
             if self._control is not None and self._control.fileno() in ready:
-                self._hear(self._control)
+                self._receive(self._control)
 
-    def end_soon(self) -> None:
-        """From a signal's handler, whose signal has woken the loop."""
+    def request_end(self) -> None:
+        """Called by the signal handler; the signal has woken the loop."""
         self._is_told = True
 
     def _reap(self) -> bool:
-        """Collect the dead; False once there is no child any more, ours or adopted."""
+        """Collect ended children; False if no child is left, neither started nor adopted."""
         while True:
             try:
                 process, status = os.waitpid(-1, os.WNOHANG)
@@ -163,16 +164,16 @@ class Supervision:
                     self._control.send(b"%d\n" % (128 - code if code < 0 else code))
 
     def _has_group(self) -> bool:
-        """Whether members of the command's group are left where they do not become children of ours."""
+        """Whether the command's group has members left; asked only where they do not become our children."""
         if self._is_adopting:
             return False
         try:
             os.killpg(self._command, 0)
-        except (ProcessLookupError, PermissionError):  # the second: a group of zombies, on macOS
+        except (ProcessLookupError, PermissionError):  # PermissionError: a group of zombies, on macOS
             return False
         return True
 
-    def _hear(self, control: socket.socket) -> None:
+    def _receive(self, control: socket.socket) -> None:
         try:
             said = control.recv(16)
         except BlockingIOError:
@@ -184,17 +185,17 @@ class Supervision:
         self._end(0.0 if b"k" in said else self._grace_s)
 
     def _end(self, grace_s: float) -> None:
-        """TERM once, and KILL after the grace; a later call can only cut it short."""
+        """Send TERM once, and KILL after the grace; a later call can only shorten the grace."""
         kill_at = time.monotonic() + grace_s
         if self._kill_at is None:
             self._kill_at = kill_at
             if grace_s > 0:
-                self._tell(signal.SIGTERM)
-                self._tell(signal.SIGCONT)  # a stopped process takes no other signal but KILL
+                self._signal(signal.SIGTERM)
+                self._signal(signal.SIGCONT)  # a stopped process handles no signal but KILL
         self._kill_at = min(self._kill_at, kill_at)
 
-    def _tell(self, number: int) -> None:
-        if not self._is_adopting or not self._is_reaped:  # once all are dead, the number may be another group's
+    def _signal(self, number: int) -> None:
+        if not self._is_adopting or not self._is_reaped:  # after the last one is reaped, the id may be reused
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._command, number)
         for process in descendants(os.getpid()):
@@ -203,7 +204,7 @@ class Supervision:
 
 
 def descendants(ancestor: int) -> list[int]:
-    """Living processes below one; none where there is no /proc."""
+    """Living descendants of a process; empty on systems without /proc."""
     parents = dict(_parents())
     below: list[int] = []
     above = {ancestor}

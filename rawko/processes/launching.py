@@ -1,8 +1,9 @@
-"""Command lines of the launcher: default signals for a child, and a parent that ends all that it starts.
+"""Builds command lines that run the launcher: for a child with default signals, or for a supervisor of a command.
 
-What is ignored stays ignored across `exec`: under `nohup`, which ignores SIGHUP, a child would survive its hang-up, and
-bash cannot even trap what it was started with ignored. `subprocess` restores only the three signals that Python itself
-ignores, and a function between fork and exec is unsafe beside threads, so a small program in between does it.
+A signal that is ignored stays ignored across `exec`. Under `nohup`, which ignores SIGHUP, a child would survive a
+hang-up, and bash cannot trap a signal that was ignored when it started. `subprocess` restores only the three signals
+that Python itself ignores, and a function between fork and exec is unsafe in a process with threads; so a small
+program runs between the two.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ _PYTHON: Final = (sys.executable, "-I", "-S", str(Path(__file__).with_name("laun
 _RESTORED: Final = frozenset(
     getattr(signal, name) for name in ("SIGPIPE", "SIGXFZ", "SIGXFSZ") if hasattr(signal, name)
 )
-"""What `subprocess` itself gives back (its `restore_signals`)."""
+"""The signals that `subprocess` restores by itself (its `restore_signals`)."""
 
 
 def with_default_signals(argv: Sequence[str]) -> list[str]:
-    """The command line that runs `argv` with default signals and none blocked.
+    """The command line that runs `argv` with default signals and no blocked signal.
 
-    It is `argv` itself where this process ignores and blocks nothing: only then the launcher costs some milliseconds.
+    Returns `argv` itself if this process ignores and blocks nothing: the launcher costs some milliseconds.
     """
     if not has_other_signals():
         return list(argv)
@@ -31,18 +32,18 @@ def with_default_signals(argv: Sequence[str]) -> list[str]:
 
 
 def supervised(argv: Sequence[str], control: int | None, grace_ms: int) -> list[str]:
-    """The command line of a parent that runs `argv` in a session of its own and ends all of its descendants.
+    """The command line of a supervisor that runs `argv` in a new session and ends all of its descendants.
 
     Args:
-        control: A socket that the parent inherits; what is spoken on it stands in `launcher`. Without one the parent
-            ends all at the signal TERM, and when this thread ends.
+        control: A socket that the supervisor inherits; `launcher` describes its messages. None: the supervisor ends
+            all processes at the signal TERM, and when the calling thread ends.
         grace_ms: Between TERM and KILL.
     """
     return [*_PYTHON, "--supervised", "-" if control is None else str(control), str(grace_ms / 1000), *argv]
 
 
 def has_other_signals() -> bool:
-    """Whether a child would inherit a signal that is ignored or blocked."""
+    """Whether a child would inherit an ignored or blocked signal."""
     if signal.pthread_sigmask(signal.SIG_BLOCK, ()):
         return True
     return any(

@@ -1,4 +1,4 @@
-"""Folders and files that only their owner may read, whatever the umask says: where rawko keeps what it remembers."""
+"""Folders and files that only their owner may read, whatever the umask is; rawko's state lies in them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ FILE: Final = 0o600
 
 
 def make_private(folder: Path) -> Path:
-    """Make a folder, and those above it that are missing, for this user alone; one that is there is narrowed.
+    """Make a folder and its missing parents for this user alone; an existing folder loses others' rights.
 
     Raises:
-        OSError: It cannot be made, or something else is there.
+        OSError: The folder cannot be made, or the path is not a folder.
     """
     missing = []
     place = folder
@@ -25,33 +25,33 @@ def make_private(folder: Path) -> Path:
     for new in reversed(missing):
         new.mkdir(mode=FOLDER, exist_ok=True)
     if not folder.is_dir():
-        folder.mkdir()  # raises in the system's own words
+        folder.mkdir()  # raises the system's own error
     narrow(folder, FOLDER)
     return folder
 
 
 def narrow(path: Path, mode: int) -> None:
-    """Take from others what they may do with a file or folder of this user's; what is somebody else's stays."""
+    """Remove others' rights on a file or folder of this user; one of another user is left unchanged."""
     info = path.stat()
     if info.st_uid == os.geteuid() and stat.S_IMODE(info.st_mode) & ~mode:
         path.chmod(stat.S_IMODE(info.st_mode) & mode)
 
 
 def touch_private(path: Path) -> None:
-    """Make an empty file for this user alone where there is none, and narrow one that is there.
+    """Make an empty file for this user alone if it is missing; remove others' rights if it exists.
 
     Raises:
-        OSError: It cannot be made.
+        OSError: The file cannot be made.
     """
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE))
     narrow(path, FILE)
 
 
 def append_private(path: Path, *, errors: str = "strict") -> TextIO:
-    """A text file to append to, for this user alone.
+    """Open a text file for appending, readable for this user alone.
 
     Raises:
-        OSError: It cannot be opened.
+        OSError: The file cannot be opened.
     """
     touch_private(path)
     return path.open("a", encoding="utf-8", errors=errors)

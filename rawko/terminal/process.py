@@ -1,7 +1,7 @@
-"""A program in a session of its own, on a pseudo-terminal that is its controlling one.
+"""Runs a program in a new session, on a pseudo-terminal that is its controlling terminal.
 
-Bytes out are handed over as they come, in small pieces, so that a program that floods waits for us and everybody else
-in the loop gets a turn; bytes in are written as far as the program takes them.
+Output is passed on as it arrives, in small pieces, so that a program with much output waits for us, and other tasks of
+the event loop run meanwhile. Input is written as fast as the program reads it.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from rawko.processes import family
 
 CHUNK_BYTES: Final = 8_192
 PAUSE_FROM_S: Final = 0.002
-"""Output that takes longer to look at is a flood: then we rest as long, so that others in the loop get their turn."""
+"""If handling output takes longer, reading pauses as long, so that other tasks of the event loop run."""
 GRACE_S: Final = 0.5
 """Between HUP, TERM and KILL."""
 WRITE_TIMEOUT_S: Final = 5.0
 _POLL_S: Final = 0.01
 _LOOK_S: Final = 0.05
-"""Between two looks for what costs more than a signal: members of the family, a terminal that somebody opens again."""
+"""Between two checks that cost more than a signal: living members of the family, a terminal that is opened again."""
 MARK: Final = "RAWKO_EXPLORATION"
-"""The variable by which all that a program starts is found again."""
+"""The variable by which all processes that a program starts are found."""
 _LAUNCHER: Final = Path(__file__).with_name("launcher.py")
 
 
 def marked(run: str) -> str:
-    """The mark of an exploration, as `rawko.processes.family` takes it."""
+    """The mark of an exploration, in the form of `rawko.processes.family`."""
     return f"{MARK}={run}"
 
 
@@ -46,7 +46,7 @@ class PtyProcess:
     """A running program; made by `start`.
 
     Attributes:
-        pid: Of the program, which leads its session and process group.
+        pid: The program's process id; it leads its session and process group.
     """
 
     def __init__(
@@ -87,12 +87,12 @@ class PtyProcess:
 
         Args:
             size: (columns, lines).
-            mark: By which all that it starts is found again; nobody else's.
+            mark: Identifies all processes that the program starts; unique.
             on_output: Called with each piece of output.
-            write_timeout_s: So long a program may leave unread what is typed.
+            write_timeout_s: How long a program may leave typed input unread.
 
         Raises:
-            TerminalError: It cannot be executed, or there is no terminal to be had.
+            TerminalError: The program cannot be executed, or no pseudo-terminal is available.
         """
         process, master, report, name = _start(command, cwd, {**env, MARK: mark}, size)
         started = cls(process, master, name, mark, on_output, write_timeout_s)
@@ -104,7 +104,7 @@ class PtyProcess:
         return started
 
     async def _require_executed(self, read: int, name: str) -> None:
-        """The pipe is closed by the program's execution; a number in it says why there was none."""
+        """Wait for the program's execution, which closes the pipe; a number in the pipe is the errno of a failure."""
         with os.fdopen(read, "rb") as pipe:
             told = await asyncio.to_thread(pipe.read)
         if told:
@@ -122,7 +122,7 @@ class PtyProcess:
         except BlockingIOError:
             self._is_let_go = False
             return
-        except OSError:  # Linux says so of a terminal that nobody holds open any more
+        except OSError:  # on Linux: no process holds the terminal open
             data = b""
         if not data:
             self._let_go()
@@ -136,7 +136,7 @@ class PtyProcess:
             self._loop.call_later(elapsed, self._go_on)
 
     def _let_go(self) -> None:
-        """Nobody holds the terminal open. A program that still runs may open it again, and must not be hung up on."""
+        """No process holds the terminal open. If the program still runs, it may open it again: keep our end open."""
         self._is_let_go = True
         if self._process.poll() is not None:
             self._hang_up()
@@ -150,7 +150,7 @@ class PtyProcess:
 
     @property
     def is_hung_up(self) -> bool:
-        """Nobody holds the terminal open any more: there will be no more output."""
+        """Whether no process holds the terminal open any more, so that no more output will come."""
         return self._master < 0
 
     def _hang_up(self) -> None:
@@ -162,10 +162,10 @@ class PtyProcess:
     # ------------------------------------------------------------ in
 
     async def write(self, data: bytes) -> None:
-        """Write what was typed.
+        """Write typed input.
 
         Raises:
-            TerminalError: The terminal is closed, or the program leaves what was typed before unread.
+            TerminalError: The terminal is closed, or the program does not read earlier input.
         """
         until = self._loop.time() + self._write_timeout_s
         while data:
@@ -175,19 +175,19 @@ class PtyProcess:
                 until = self._loop.time() + self._write_timeout_s
             elif self._loop.time() > until:
                 raise TerminalError(
-                    f"the program takes no input: {len(data)} bytes were left after {self._write_timeout_s:g} s"
+                    f"the program reads no input: {len(data)} bytes were left after {self._write_timeout_s:g} s"
                 )
             else:
                 await asyncio.sleep(_POLL_S)
 
     async def until_read(self, timeout_s: float) -> None:
-        """Wait until the program has taken what was typed, or for so long: one that takes lines may never."""
+        """Wait until the program has read the input, at most `timeout_s`: one that reads lines may not."""
         until = self._loop.time() + timeout_s
-        while self._unread() and self._loop.time() < until:  # noqa: ASYNC110 - only the system knows
+        while self._unread() and self._loop.time() < until:  # noqa: ASYNC110 - there is no event for this
             await asyncio.sleep(_POLL_S)
 
     def _unread(self) -> int:
-        """Bytes that were typed and that the program could read by now."""
+        """Bytes of typed input that the program has not read."""
         if self._master < 0:
             return 0
         try:
@@ -203,7 +203,7 @@ class PtyProcess:
         if self._master < 0:
             raise TerminalError("the terminal is closed")
         if self._is_let_go:
-            raise TerminalError("the program has closed its terminal: it cannot be typed at")
+            raise TerminalError("the program has closed its terminal: no input can be typed")
         try:
             return os.write(self._master, data[:CHUNK_BYTES])
         except BlockingIOError:
@@ -212,12 +212,12 @@ class PtyProcess:
             raise TerminalError(f"the terminal is closed: {error.strerror}") from error
 
     def answer(self, data: bytes) -> None:
-        """Write what a terminal answers by itself; a program that does not read goes without."""
+        """Write an automatic answer of the terminal; dropped if the program does not read."""
         with suppress(TerminalError):
             self._write(data)
 
     def resize(self, size: tuple[int, int]) -> None:
-        """Tell the program that the terminal has another size, (columns, lines)."""
+        """Set the size of the terminal, (columns, lines), and inform the program."""
         if self._master >= 0:
             set_size(self._master, size)
 
@@ -225,13 +225,13 @@ class PtyProcess:
 
     @property
     def exit_status(self) -> int | None:
-        """As a shell tells it: 128 + signal; None while it runs."""
+        """As a shell reports it: 128 + signal; None while it runs."""
         code = self._process.poll()
         return None if code is None else 128 - code if code < 0 else code
 
     @property
     def ended_s(self) -> float:
-        """How long it has been known that it has ended; 0 while it runs."""
+        """Seconds since the program's end was noticed; 0 while it runs."""
         if self.exit_status is None:
             return 0.0
         if self._ended_at is None:
@@ -239,13 +239,13 @@ class PtyProcess:
         return self._loop.time() - self._ended_at
 
     async def close(self) -> int | None:
-        """HUP, TERM, KILL to all that the program has started, each after a grace; then the exit status."""
+        """Send HUP, TERM, KILL to all processes of the program, each after a grace; returns the exit status."""
         groups, session = self._groups(), self._session()
         try:
             for number in (signal.SIGHUP, signal.SIGTERM):
                 if not self._tell(groups, session, number):
                     break
-                self._tell(groups, session, signal.SIGCONT)  # whoever is stopped takes no other
+                self._tell(groups, session, signal.SIGCONT)  # a stopped process handles no other signal
                 await self._gone(groups, session, GRACE_S)
         finally:
             self._kill(groups, session)
@@ -266,11 +266,11 @@ class PtyProcess:
         return {self.pid, *self._foreground()}
 
     def _session(self) -> int | None:
-        """Of the program; None once it has ended, since the number may be somebody else's then."""
+        """The program's session; None once it has ended, because the id may then be reused."""
         return self.pid if self._process.poll() is None else None
 
     def _foreground(self) -> tuple[int, ...]:
-        """The process group that has the terminal: a job of the shell that runs there, say."""
+        """The process group in the terminal's foreground, for example a job of a shell that runs there."""
         if self._master < 0:
             return ()
         try:
@@ -280,14 +280,14 @@ class PtyProcess:
         return (group,) if group > 1 and group != os.getpgrp() else ()
 
     def _tell(self, groups: set[int], session: int | None, number: int) -> bool:
-        """Signal the groups, and whoever of the family is in none of them; False if nobody is there any more."""
+        """Signal the groups, and members of the family outside of them; False if no process is left."""
         is_anybody = self._signal(groups, number)
         others = {one for one in family.members(self._mark, session) if _group_of(one) not in groups}
-        family.tell(others, number)
+        family.send_signal(others, number)
         return is_anybody or bool(others)
 
     def _signal(self, groups: set[int], number: int) -> bool:
-        """False if nobody is there any more."""
+        """Signal the groups; False if no process is left."""
         is_anybody = False
         for group in groups:
             with suppress(ProcessLookupError, PermissionError):
@@ -315,8 +315,8 @@ def _group_of(process: int) -> int | None:
 def _start(
     command: Sequence[str], cwd: str, env: Mapping[str, str], size: tuple[int, int]
 ) -> tuple[subprocess.Popen[bytes], int, int, str]:
-    """The process, our end of its terminal, the pipe on which it tells that it could not be executed, and the name of
-    its end."""
+    """The process, our end of its terminal, the pipe that reports a failed execution, and the name of the program's end
+    of the terminal."""
     try:
         master, slave = os.openpty()
     except OSError as error:
@@ -346,6 +346,6 @@ def _start(
 
 
 def set_size(descriptor: int, size: tuple[int, int]) -> None:
-    """The size of a terminal, (columns, lines)."""
+    """Set the size of a terminal, (columns, lines)."""
     columns, lines = size
     fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))

@@ -1,1 +1,1 @@
-"""Pure data shared by the machines, their ports and the faces. No behaviour, no I/O."""
+"""Pure data that machines, ports, and commands share. No behaviour, no I/O."""

@@ -1,4 +1,4 @@
-"""Agents: their full configuration (a file of `.rawko/agents/`), and the description that the arbiter sees."""
+"""Agents: the full configuration (a file of `.rawko/agents/`), and the description in the arbiter's prompt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CarryMessages = Literal["none", "summary", "all"]
 
 
 class ToolAccess(Data):
-    """Which tools an agent may use. None in `allowed` means all; `blocked` wins over `allowed`."""
+    """The tools that an agent may use. None in `allowed` means all; `blocked` overrides `allowed`."""
 
     allowed: tuple[str, ...] | None = None
     blocked: tuple[str, ...] = ()
@@ -24,12 +24,12 @@ class ToolAccess(Data):
 
 def _can_repeat(times: int) -> int:
     if times == 1:
-        raise ValueError("a call that is made once is no repetition; accepted: 0 (any number) or at least 2")
+        raise ValueError("1 would forbid the first call; accepted: 0 (any number) or at least 2")
     return times
 
 
 class Limits(Data):
-    """Bounds of one agent run (C-21): model turns, tool calls, and how often it may do the same again (0: any)."""
+    """Limits of one agent run (C-21): model turns, tool calls, and equal calls in a row (0: any number)."""
 
     turns: Annotated[int, Field(ge=1)] = 10
     tool_steps: Annotated[int, Field(ge=1)] = 100
@@ -37,14 +37,14 @@ class Limits(Data):
 
 
 class SummaryChars(Data):
-    """Cut of an execution's output, in characters (C-14)."""
+    """The most characters of an execution's output in a prompt (C-14)."""
 
     select: Annotated[int, Field(ge=0)] = 300
     evaluate: Annotated[int, Field(ge=0)] = 500
 
 
 class ContextOptions(Data):
-    """How much of the past an agent and the arbiter are told (S6-031, S6-033, S6-110)."""
+    """How much of the history the prompts of an agent and of the arbiter contain (S6-031, S6-033, S6-110)."""
 
     summary_chars: SummaryChars = SummaryChars()
     full_chars: Annotated[int, Field(ge=0)] = 2000
@@ -54,7 +54,7 @@ class ContextOptions(Data):
 
 
 class AgentConfig(Data):
-    """One agent, whole: what its file says."""
+    """The whole configuration of one agent: the content of its file."""
 
     name: Name
     display_name: str = ""
@@ -68,7 +68,7 @@ class AgentConfig(Data):
 
 
 class RecentPerformance(Data):
-    """How an agent did in this task (C-49). Rate is 0-100; the average is runs from first attempt to success."""
+    """Results of an agent in this task (C-49). Rate is 0-100; the average counts runs from first attempt to success."""
 
     last_success: str | None = None
     last_failure: str | None = None
@@ -77,7 +77,7 @@ class RecentPerformance(Data):
 
 
 class AgentDescription(Data):
-    """What the arbiter is told of an agent (S6-051)."""
+    """The part of an agent's configuration that the arbiter's prompt contains (S6-051)."""
 
     name: str
     display_name: str

@@ -1,4 +1,4 @@
-"""The one base of the vocabulary: frozen, strict about unknown fields, JSON in and JSON out."""
+"""The base class of the vocabulary: frozen, no unknown fields, converts from and to JSON."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ class Data(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
     def to_json(self) -> dict[str, Any]:
-        """The value as plain JSON data; fields that are None stay, so that shapes are total."""
+        """The value as plain JSON data; fields that are None are included, so every object has the same keys."""
         return self.model_dump(mode="json")

@@ -1,4 +1,4 @@
-"""What a run may use up in all: tokens, money, time; shared by every machine of its tree."""
+"""The budget of a run: tokens, money, time; all machines of the run share it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import Field
 from rawko.vocabulary.base import Data
 
 DURATION: Final = r"^\s*([0-9]{1,9})\s*(ms|s|m|h)\s*$"
-"""A whole number with its unit, as delays are written in charts."""
+"""An integer with its unit, as charts write delays."""
 
 _UNITS_MS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 
@@ -21,7 +21,7 @@ def duration_ms(text: str) -> int:
     """Milliseconds of a duration such as "90s", "30m" or "2h".
 
     Raises:
-        ValueError: It is none; says what is accepted.
+        ValueError: The text is not a duration; the message says what is accepted.
     """
     found = re.match(DURATION, text)
     if found is None:
@@ -30,12 +30,12 @@ def duration_ms(text: str) -> int:
 
 
 class Budget(Data):
-    """Bounds of a whole run; None where there is none.
+    """Limits of a whole run; None: no limit.
 
     Attributes:
-        tokens: Everything that goes in or comes out, cached or not, of every model.
-        cost_usd: US dollars, by the prices that are configured.
-        time: How long it may be at work; what it waits for a person does not count.
+        tokens: Input and output tokens of every model, cached or not.
+        cost_usd: US dollars, by the configured prices.
+        time: The longest working time; waiting for a person does not count.
     """
 
     tokens: Annotated[int, Field(ge=1)] | None = None
@@ -48,5 +48,5 @@ class Budget(Data):
         return None if self.time is None else duration_ms(self.time)
 
     def over(self, other: Budget) -> Budget:
-        """These bounds, and those of `other` where there is none of these."""
+        """These limits; where one is None, that of `other`."""
         return other.model_copy(update={name: value for name, value in self if value is not None})

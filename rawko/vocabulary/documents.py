@@ -1,7 +1,7 @@
-"""YAML files into checked data: every defect with its file, line and column, what was found, what is accepted.
+"""Parses YAML files into checked data; every defect names file, line, column, the value, and what is accepted.
 
-For agents, configuration and scenarios. The YAML itself is read by `rawko.chart.yaml_nodes` (nothing in it can run,
-hang or grow); the shapes are pydantic models.
+For agents, configuration and scenarios. `rawko.chart.yaml_nodes` reads the YAML (it executes nothing, and bounds time
+and size); pydantic models describe the accepted data.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_SHOWN = 60
 
 @dataclass(frozen=True, slots=True, order=True)
 class Defect:
-    """One thing wrong with a file. Line and column count from 1."""
+    """One defect of a file. Line and column count from 1."""
 
     source: str
     line: int
@@ -45,7 +45,7 @@ class Defect:
 
 
 class DocumentError(ValueError):
-    """A file cannot be used. `defects` holds every one found, in the file's order."""
+    """A file that cannot be used. `defects` holds every defect, in the file's order."""
 
     def __init__(self, defects: Iterable[Defect]) -> None:
         self.defects = tuple(defects)
@@ -54,14 +54,14 @@ class DocumentError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The plain data of a file, and where each part of it stands. `data` is {} for a file that says nothing."""
+    """The plain data of a file, and the position of each part. `data` is {} for an empty file."""
 
     data: Any
     source: str
     root: Node | None = None
 
     def place(self, path: Sequence[str | int], *, of_key: bool = False) -> tuple[int, int]:
-        """Line and column of a path, from 1; of its nearest ancestor that is there, where it is not."""
+        """Line and column of a path, from 1; for a missing path, those of its nearest existing ancestor."""
         if self.root is None:
             return (1, 1)
         node, place = self.root, (self.root.line, self.root.column)
@@ -79,7 +79,7 @@ class Document:
         """The data as a model.
 
         Raises:
-            DocumentError: It does not fit; every defect is told.
+            DocumentError: The data does not fit the model; the error lists every defect.
         """
         try:
             return model.model_validate(self.data)
@@ -98,7 +98,7 @@ def load_document(path: Path, model: type[M]) -> M:
 
 
 def parse_document(text: str, model: type[M], *, source: str) -> M:
-    """The checked data of a text; an empty one is an empty mapping.
+    """The checked data of a text; an empty text is an empty mapping.
 
     Raises:
         DocumentError: As `load_document`.
@@ -110,10 +110,10 @@ def read_text(path: Path) -> str:
     """The text of a file.
 
     Raises:
-        DocumentError: It is no file, cannot be read, or is not UTF-8.
+        DocumentError: The path is not a regular file, cannot be read, or is not UTF-8.
     """
     try:
-        if path.exists() and not path.is_file():  # opening a pipe would wait for ever
+        if path.exists() and not path.is_file():  # opening a pipe would block
             raise DocumentError([Defect(str(path), 1, 1, "cannot be read: it is not a file")])
         data = path.read_bytes()
     except OSError as error:
@@ -125,10 +125,10 @@ def read_text(path: Path) -> str:
 
 
 def read_document(text: str, *, source: str) -> Document:
-    """The data of a text with its places; what it means is not looked at.
+    """The data of a text with its positions, not checked against a model.
 
     Raises:
-        DocumentError: It is not YAML, or holds what is no JSON.
+        DocumentError: The text is not YAML, or holds a value that JSON cannot express.
     """
     if not any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines()):
         return Document({}, source)
@@ -142,7 +142,7 @@ def read_document(text: str, *, source: str) -> Document:
 
 
 def _plain(node: Node, source: str) -> Any:
-    """JSON of a tree whose depth the reader has bounded; keys are text."""
+    """A tree as plain JSON data; the YAML reader has bounded its depth. Keys become strings."""
     match node:
         case ScalarNode():
             try:
@@ -156,7 +156,7 @@ def _plain(node: Node, source: str) -> Any:
 
 
 _HINTS: Mapping[str, str] = {"mapping values are not allowed": " (quote text that holds ': ')"}
-"""What the YAML reader's words mean in practice."""
+"""Hints that explain messages of the YAML reader."""
 
 
 def _of_chart_error(error: ChartError) -> DocumentError:
@@ -182,7 +182,7 @@ def _defect(item: Mapping[str, Any], model: type[BaseModel], document: Document)
 
 
 def _fields(model: Any, path: tuple[str | int, ...]) -> tuple[str, ...]:
-    """Fields of the model at a path."""
+    """The field names of the model at a path."""
     for part in path:
         if isinstance(part, str) and part in getattr(model, "model_fields", {}):
             model = _model_in(model.model_fields[part].annotation) or model
@@ -196,11 +196,11 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 
 _ABBREVIATION_CHARS = 4
-"""From so many characters on, a part of a name is taken for it: `input` for `input_tokens`."""
+"""The least length of a text that is suggested as part of a longer name: `input` for `input_tokens`."""
 
 
 def accepted(names: Iterable[str], *, found: object = None, label: str = "accepted") -> str:
-    """The end of a message: "; did you mean 'x'? accepted: 'x', 'y'"; without a near name only the list."""
+    """The end of a message: "; did you mean 'x'? accepted: 'x', 'y'"; if no name is near, only the list."""
     listed = tuple(names)
     near = _nearest(found, listed) if isinstance(found, str) else None
     hint = f"; did you mean {near!r}? " if near else "; "
@@ -228,7 +228,7 @@ def _missing(item: Mapping[str, Any]) -> str:
 def _not_one_of(item: Mapping[str, Any]) -> str:
     names = str(item["ctx"]["expected"]).replace("'", "").replace(" or ", ", ").split(", ")
     refused = f"{_where(item)}: {_show(item['input'])} is not accepted"
-    if {"True", "False"}.issuperset(names):  # as YAML writes them: in quotes they would be texts
+    if {"True", "False"}.issuperset(names):  # as YAML writes booleans: in quotes they would be strings
         return f"{refused}; accepted: {', '.join(names).lower()}"
     return f"{refused}{accepted(names, found=item['input'])}"
 

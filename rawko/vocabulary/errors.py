@@ -1,6 +1,6 @@
-"""What went wrong, as data: the error context that guards, prompts and reports read (S6-040).
+"""Errors as data: the error context that guards, prompts and reports read (S6-040).
 
-Building the recovery options of an error is the arbiter's (`machines/orchestrator/arbiter/errors.py`).
+The arbiter builds the recovery options of an error (`machines/orchestrator/arbiter/errors.py`).
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ ProviderCode = Literal[
     "budget",
     "unattended",
 ]
-"""Codes of an error. `malformed` is an answer that cannot be read, `scenario` a scripted request unforeseen, `budget`
-the run's own bound, `unattended` a question that nobody is there to answer."""
+"""Codes of an error. `malformed`: an answer that cannot be parsed. `scenario`: a request that the scripted scenario
+does not contain. `budget`: the run's own limit. `unattended`: a question, but no person is there to answer it."""
 
 RETRYABLE_CODES: frozenset[str] = frozenset(
     {"rate_limited", "overloaded", "server_error", "network_error", "timeout", "malformed"}
 )
-"""Codes after which the same request may succeed."""
+"""Codes after which a repeated request may succeed."""
 
 RETRY_AFTER_CAP_MS: int = 600_000
-"""Longest wait that a provider may impose; the event RETRY cuts any wait short."""
+"""The longest wait that a provider may request; the event RETRY ends any wait."""
 BACKOFF_CAP_MS: int = 60_000
-"""Longest wait of our own."""
+"""The longest wait that rawko computes itself."""
 
 
 class RecoveryOption(Data):
-    """One thing the arbiter may do about an error."""
+    """One action that the arbiter may take after an error."""
 
     action: Literal["retry", "skip", "fallback", "abort"]
     description: str
@@ -51,7 +51,7 @@ class RecoveryOption(Data):
 
 
 class ErrorDetails(Data):
-    """What was happening. Sizes are characters."""
+    """The circumstances of an error. Sizes are in characters."""
 
     files_accessed: tuple[str, ...] | None = None
     command_executed: str | None = None
@@ -60,9 +60,9 @@ class ErrorDetails(Data):
 
 
 class ErrorContext(Data):
-    """An error as the arbiter reads it (S6-040).
+    """An error in the form that the arbiter reads (S6-040).
 
-    `code` refines a provider_error; `retry_after_ms` is what the provider asked for; `plan_step` counts from 1
+    `code` refines a provider_error; `retry_after_ms` is the wait that the provider requested; `plan_step` counts from 1
     (C-45); `timestamp` is ISO 8601 in UTC.
     """
 

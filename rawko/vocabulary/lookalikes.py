@@ -1,9 +1,11 @@
-"""Characters that look like ASCII and are not: found in words that will be run, so that a reader is not deceived.
+"""Finds characters that look like ASCII but are not, in text that will be executed, so that they do not deceive.
 
-Whole words of another script stay as they are (`отчёт.txt`), unless each of their letters passes for a Latin one;
-in a word that mixes scripts every foreign letter is found, but those of East Asia, which are written beside Latin
-ones every day. The tables hold what fonts draw alike, after Unicode's security mechanisms (UTS 39); they need not be
-complete where a word mixes scripts.
+    отчёт.txt   a whole word of another script: unchanged, unless each of its letters looks like a Latin one
+    pаssword    a word that mixes scripts: every letter that is not Latin is found (here a Cyrillic "а")
+
+East Asian letters are not found in mixed words, because they are written beside Latin letters every day. The tables
+hold characters that fonts draw alike, after Unicode's security mechanisms (UTS 39). They need not be complete for words
+that mix scripts.
 """
 
 from __future__ import annotations
@@ -19,16 +21,16 @@ _LETTERS: Final = frozenset(
     "АВСЕНІЈКМОРЅТУХҮԌԜѴЬӀаеорсухіјѕһԁԛԝѵкгьӏүѡ"  # Cyrillic
     "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹϺϳϲοναιρυκτχγωϱ"  # Greek
     "օսոհցքզյլւՕՍՏԼՈ"  # Armenian
-    "ıȷƅƽǀǃƨȡƄƖƷȢꞁꜱꝛĸ"  # Latin beyond what its languages write every day
+    "ıȷƅƽǀǃƨȡƄƖƷȢꞁꜱꝛĸ"  # Latin letters that everyday text of no language uses
 )
-"""Letters that pass for Latin ones where a whole word is made of them."""
+"""Letters that look like Latin ones; found only in words that consist of such letters."""
 
 _SMALL: Final = (range(0x250, 0x2B0), range(0x2B0, 0x300), range(0x1D00, 0x1DC0), range(0xA720, 0xA800))
-"""Phonetic letters and modifier letters: variants of Latin ones, in no word that people type."""
+"""Phonetic and modifier letters: variants of Latin ones that occur in no word that people type."""
 
 _IMITATIONS: Final = ("CHEROKEE", "LISU", "COPTIC", "DESERET", "OLD ITALIC", "GOTHIC", "CARIAN", "LYCIAN", "LYDIAN",
                       "WARANG", "OSAGE", "ELBASAN", "VAI", "BAMUM", "RUNIC", "OGHAM")  # fmt: skip
-"""Scripts whose letters have the shapes of Latin ones, and in which no command is written."""
+"""Scripts with letters of Latin shapes that occur in no command."""
 
 _MARKS: Final = frozenset(
     "\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u2212\u02d7\ufe58\u06d4\u2cba"  # -
@@ -49,15 +51,15 @@ _MARKS: Final = frozenset(
     "\u01c3\u2d51\u2757\u2762\u0294\u097d\u09e0"  # ! ?
     "\uff04\u266f\ufe5f\u2030\u066a\u214b\ua778\ufe60\ufe6b"  # $ # % & @
 )
-"""Punctuation that passes for a mark which a shell obeys, or for a quote around it."""
+"""Punctuation that looks like a character with a meaning in the shell, or like a quote around one."""
 
 
 _STROKES: Final = frozenset("一ー丨丶丿ノ口ロ〇ニ工")
-"""Letters of East Asia that pass for a mark or a letter where they touch ASCII."""
+"""East Asian letters that look like a mark or letter when they stand next to ASCII."""
 
 
 def look_alikes(text: str) -> frozenset[int]:
-    """Offsets of the characters that pass for ASCII ones."""
+    """Offsets of the characters that look like ASCII ones."""
     if text.isascii():
         return frozenset()
     found = {offset for offset, char in enumerate(text) if not char.isascii() and _passes_alone(char)}
@@ -69,7 +71,7 @@ def look_alikes(text: str) -> frozenset[int]:
 
 @lru_cache(maxsize=4096)
 def _passes_alone(char: str) -> bool:
-    """Whether a character passes for another, whatever stands around it."""
+    """Whether a character looks like ASCII in any context."""
     if char in _MARKS or any(ord(char) in one for one in _SMALL):
         return True
     plain = unicodedata.normalize("NFKC", char)
@@ -97,7 +99,7 @@ def _touches_ascii(word: str, offset: int) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_east_asian(char: str) -> bool:
-    """Written beside Latin letters every day, and mistaken for none but by its `_STROKES`."""
+    """Whether a character is East Asian: written beside Latin letters; only those in `_STROKES` can be mistaken."""
     return unicodedata.name(char, "").startswith(("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC"))
 
 

@@ -1,11 +1,11 @@
-"""Keys and passwords taken out of texts, in every spelling that a server may echo them in. Pure.
+"""Masks keys and passwords in texts, in every spelling in which a server may echo them. Pure.
 
-    as it is            abc/def+ghi        in a URL, an assignment, a header: whatever stands around it
+    unchanged           abc/def+ghi        in a URL, an assignment, a header: whatever surrounds it
     percent-encoded     abc%2Fdef%2Bghi    with capital or small digits, a space as `+`
     in a JSON string    abc\\/def+ghi
-    base64, hex         at each of the three places of a group, standard and URL alphabet
+    base64, hex         at each of the three offsets in a group, standard and URL alphabet
 
-Values of fewer than MIN_CHARS characters are left alone: they are words, and masking those would spoil ordinary text.
+Values of fewer than MIN_CHARS characters are not masked: they may be words, and masking would damage ordinary text.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from urllib.parse import quote, quote_plus
 MIN_CHARS: Final = 8
 
 _FIRST_WHOLE: Final = (0, 2, 3)
-"""Of a value behind 0, 1 or 2 other bytes: the first character of its base64 that holds nothing of them."""
+"""For a value after 0, 1 or 2 other bytes: index of the first base64 character that depends on the value alone."""
 _SEALED: Final = frozenset({"signature", "data", "encrypted_content"})
-"""Fields that a server signs or encrypts: they go back as they came."""
+"""Fields that a server signs or encrypts: they must be sent back unchanged."""
 
 
 class Masker:
-    """Puts `[masked NAME]` in the place of secrets.
+    """Replaces secrets by `[masked NAME]`.
 
     Args:
-        secrets: Names by secret value.
+        secrets: Maps each secret value to its name.
     """
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
@@ -57,7 +57,7 @@ class Masker:
         return [self.json(item) for item in value] if isinstance(value, (list, tuple)) else value
 
     def stream(self) -> MaskedStream:
-        """For a text that arrives in pieces."""
+        """A masker for a text that arrives in pieces."""
         return MaskedStream(self)
 
     @cached_property
@@ -73,7 +73,7 @@ class Masker:
         return max(map(len, self._names), default=0)
 
     def open_end(self, text: str) -> int:
-        """How many characters at the end may be the beginning of a secret."""
+        """How many characters at the end of the text may be the beginning of a secret."""
         whole = max((found.end() for found in self._pattern.finditer(text)), default=0) if self._names else len(text)
         for size in range(min(self._longest - 1, len(text) - whole), 0, -1):
             if text[-size:] in self._beginnings:
@@ -82,27 +82,27 @@ class Masker:
 
 
 class MaskedStream:
-    """Masks across the borders of pieces: what may be the beginning of a secret is held until it is known."""
+    """Masks secrets that span pieces: a possible beginning of a secret is held back until the next piece decides."""
 
     def __init__(self, masker: Masker) -> None:
         self._masker = masker
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """What can be shown so far."""
+        """The text that can be shown so far."""
         text = self._held + piece
         cut = len(text) - self._masker.open_end(text)
         self._held = text[cut:]
         return self._masker.text(text[:cut])
 
     def end(self) -> str:
-        """What was held."""
+        """The text that was held back."""
         held, self._held = self._held, ""
         return self._masker.text(held)
 
 
 def spellings(value: str) -> frozenset[str]:
-    """All that a value may look like."""
+    """All spellings of a value."""
     encoded = value.encode("utf-8", "surrogateescape")
     found = {value, quote(value, errors="replace"), quote(value, safe="", errors="replace"), encoded.hex()}
     found |= {quote_plus(value, errors="replace"), encoded.hex().upper()}

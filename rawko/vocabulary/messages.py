@@ -1,7 +1,7 @@
 """Conversations: messages, content blocks, tool calls and their results.
 
-A message keeps its content as the wire's own blocks (Messages-API shape), because signed thinking and server
-blocks must go back verbatim (C-35). The typed views here read those blocks; they never rewrite them.
+A message keeps its content in the blocks of the Messages API, because signed thinking and server blocks must be sent
+back unchanged (C-35). The typed views here read those blocks and never rewrite them.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any, Final, Literal
 from rawko.vocabulary.base import Data
 
 Block = dict[str, Any]
-"""One content block as the Messages API spells it: {"type": "text", "text": ...}, {"type": "tool_use", ...}."""
+"""One content block of the Messages API: {"type": "text", "text": ...}, {"type": "tool_use", ...}."""
 
 
 class ToolCall(Data):
-    """A model's request to run a tool. `input` is whatever JSON object the model wrote."""
+    """A model's request to run a tool. `input` is the JSON object that the model wrote."""
 
     id: str
     name: str
@@ -26,7 +26,7 @@ class ToolCall(Data):
 
 
 class ToolResult(Data):
-    """The answer to one tool call, as the conversation will show it."""
+    """The answer to one tool call, as the conversation contains it."""
 
     call_id: str
     content: str
@@ -72,9 +72,9 @@ def call_ids(messages: Iterable[Message]) -> set[str]:
 
 
 def with_distinct_calls(message: Message, earlier: Iterable[str]) -> Message:
-    """The message with an id of its own for each tool call, so that the conversation may be sent back.
+    """The message with a distinct id for each tool call, so that a server accepts the conversation.
 
-    Servers give ids twice, again in later turns, or none. An id that is the first of its kind stays as it is.
+    Some servers repeat ids, in one turn or in later ones, or leave them out. The first use of an id stays unchanged.
 
     Args:
         earlier: Ids of the calls in the conversation that the message answers.

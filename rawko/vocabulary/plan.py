@@ -1,4 +1,4 @@
-"""The plan that agents work through, and the validated patches that change it (C-36, C-45).
+"""The plan of a task, and the validated patches that change it (C-36, C-45).
 
 `current_step_index` counts from 0; `PlanStep.index` counts from 1, as prompts and people do.
 """
@@ -15,7 +15,7 @@ from rawko.vocabulary.base import Data
 StepStatus = Literal["pending", "in_progress", "complete", "failed", "skipped"]
 
 FINISHED: frozenset[StepStatus] = frozenset({"complete", "skipped"})
-"""Statuses after which a step needs no more work."""
+"""Statuses of a finished step."""
 
 Description = Annotated[str, Field(min_length=1, max_length=2000)]
 
@@ -30,7 +30,7 @@ class PlanStep(Data):
 
 
 class Plan(Data):
-    """Steps in order. `current_step_index` counts from 0 and may equal `len(steps)` when all are done."""
+    """Steps in order. `current_step_index` counts from 0; it is `len(steps)` when all are finished."""
 
     steps: tuple[PlanStep, ...]
     current_step_index: int = 0
@@ -38,7 +38,7 @@ class Plan(Data):
 
 
 class NewStep(Data):
-    """A step of a whole new list. `index` may be left out; where given it is the step's place, from 1."""
+    """A step of a list that replaces all steps. `index` is optional; if given, it is the step's place, from 1."""
 
     description: Description
     index: int | None = None
@@ -47,7 +47,7 @@ class NewStep(Data):
 
 
 class StepUpdate(Data):
-    """A change of one step, found by its `index` from 1; fields that are None stay as they are."""
+    """A change of one step, identified by its `index` from 1; fields that are None keep their value."""
 
     index: int
     description: Description | None = None
@@ -56,12 +56,12 @@ class StepUpdate(Data):
 
 
 class PlanPatch(Data):
-    """A change of a plan; what is None stays as it is.
+    """A change of a plan; fields that are None keep their value.
 
     Attributes:
-        steps: All steps, in order, instead of those there are. A first plan needs them.
-        step_updates: Changes of single steps, made after `steps` have been replaced.
-        current_step_index: The step at work, from 0; the number of steps where all are done.
+        steps: All steps, in order; they replace the existing ones. The first plan needs them.
+        step_updates: Changes of single steps, applied after `steps`.
+        current_step_index: The step in progress, from 0; the number of steps if all are finished.
     """
 
     steps: Annotated[tuple[NewStep, ...], Field(min_length=1, max_length=100)] | None = None
@@ -71,17 +71,17 @@ class PlanPatch(Data):
 
 
 class PlanError(ValueError):
-    """A patch that does not fit the plan. The message says what is wrong and what would be accepted."""
+    """A patch that does not fit the plan. The message says what is wrong and what is accepted."""
 
 
 def merge_plan(plan: Plan | None, patch: PlanPatch) -> Plan:
     """The plan with the patch applied; the plan itself is not changed.
 
-    A patch that finishes the current step and does not say which is next moves on to the next unfinished one.
+    If a patch finishes the current step and names no next one, the first unfinished step becomes the current one.
 
     Raises:
-        PlanError: There is no plan and the patch brings no steps; an index outside the plan or named twice; a
-            plan called complete with steps still open; a patch that says nothing.
+        PlanError: There is no plan and the patch has no steps; an index is outside the plan or occurs twice; the
+            patch says the plan is complete but steps are unfinished; the patch is empty.
 
     Source: S3-033, C-36, C-45.
     """
@@ -95,14 +95,14 @@ def merge_plan(plan: Plan | None, patch: PlanPatch) -> Plan:
 
 
 def diff_plans(before: Plan | None, after: Plan) -> PlanPatch | None:
-    """The smallest patch that `merge_plan` turns from `before` into `after`; None where they are equal."""
+    """The smallest patch with which `merge_plan` turns `before` into `after`; None if they are equal."""
     if before == after:
         return None
     moved = before is None or before.current_step_index != after.current_step_index
     flagged = before is None or before.is_complete != after.is_complete
     is_same_list = before is not None and len(before.steps) == len(after.steps)
     updates = _step_diffs(before.steps, after.steps) if before is not None and is_same_list else None
-    # merge_plan moves on by itself where the current step is finished, so whatever has changed, the place is said.
+    # merge_plan moves on when the current step is finished, so every patch names the current step.
     says_place = moved or flagged or updates is None or bool(updates)
     return PlanPatch(
         steps=None if updates is not None else tuple(NewStep(**step.to_json()) for step in after.steps),
@@ -168,7 +168,7 @@ def _check_complete(is_complete: bool, steps: tuple[PlanStep, ...]) -> None:
 
 
 def _step_diffs(before: Sequence[PlanStep], after: Sequence[PlanStep]) -> tuple[StepUpdate, ...] | None:
-    """Updates of single steps, or None where a field was emptied, which an update cannot say."""
+    """Updates of single steps; None if a field became empty, which an update cannot express."""
     updates: list[StepUpdate] = []
     for old, new in zip(before, after, strict=True):
         if old == new:

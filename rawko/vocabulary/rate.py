@@ -1,4 +1,4 @@
-"""How often a run may act: tool calls and model calls in a minute; shared by every machine of its tree."""
+"""The rate limits of a run: tool calls and model calls per minute; all machines of the run share them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rawko.vocabulary.base import Data
 
 
 class Rate(Data):
-    """Bounds within any 60 seconds; None where there is none.
+    """Limits within any 60 seconds; None: no limit.
 
     Attributes:
         tools_per_minute: Tool calls that pass the gate.
-        calls_per_minute: Calls of models, the arbiter's and those that are tried again included.
+        calls_per_minute: Model calls, including the arbiter's and retries.
     """
 
     tools_per_minute: Annotated[int, Field(ge=1, le=100_000)] | None = None

@@ -8,7 +8,7 @@ from rawko.vocabulary.base import Data
 
 
 class FileChange(Data):
-    """One path that differs. `path` is workspace-relative, with "/" and surrogate escapes for odd bytes."""
+    """One path that differs. `path` is workspace-relative, with "/"; bytes that are not UTF-8 are surrogate escapes."""
 
     path: str
     kind: Literal["added", "modified", "deleted"]
@@ -18,7 +18,7 @@ class FileChange(Data):
 
 
 class ChangedFiles(Data):
-    """Paths that differ, for whoever is told of them in words: at most so many, sorted; `more` is how many others."""
+    """Paths that differ, for a message: a bounded number, sorted; `more` counts the others."""
 
     added: tuple[str, ...] = ()
     modified: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class ChangedFiles(Data):
 
 
 class Snapshot(Data):
-    """The whole workspace at one moment: a git tree, kept alive by a commit of the private store."""
+    """The whole workspace at one moment: a git tree, referenced by a commit of the private store."""
 
     tree: str
     commit: str

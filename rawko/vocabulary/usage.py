@@ -1,4 +1,4 @@
-"""Tokens and money."""
+"""Counts of tokens, and their price."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Usage(Data):
 
     @property
     def total_tokens(self) -> int:
-        """Everything that went in or came out, cached or not."""
+        """Input and output tokens, cached or not."""
         return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
 
 
@@ -38,7 +38,7 @@ class Price(Data):
     cache_write: float = 0.0
 
     def cost_usd(self, usage: Usage) -> float:
-        """What the usage costs, in US dollars."""
+        """The price of the usage, in US dollars."""
         return (
             usage.input_tokens * self.input
             + usage.output_tokens * self.output

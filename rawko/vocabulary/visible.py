@@ -1,14 +1,14 @@
-"""Untrusted text made safe to look at: the one place that decides what a terminal, a page or a person is shown.
+"""Escapes untrusted text for display: the one place that decides what a terminal, a page or a person is shown.
 
-A character that shows nothing, moves the cursor, reorders its neighbours or belongs to no text is written as an escape
-(`\\x1b`, `\\u202e`, `\\U000e0041`). Ordinary text stays as it is: accents, every script, right-to-left words without
-explicit controls, emoji with the joiners and selectors that they are made of.
+A character that is invisible, moves the cursor, reorders its neighbours or belongs to no text becomes an escape
+(`\\x1b`, `\\u202e`, `\\U000e0041`). Ordinary text stays unchanged: accents, every script, right-to-left words without
+explicit controls, emoji with their joiners and selectors.
 
     visible       text of several lines; newlines and tabs stay
-    visible_line  one line, where a newline in it would forge another: newlines and tabs are written as `\\n`, `\\t`
-    exact         as `visible`; also what only looks like ASCII is escaped: for commands and calls before a yes
+    visible_line  one line: newlines and tabs become `\\n` and `\\t`, because a newline could forge another line
+    exact         as `visible`, and escapes characters that look like ASCII: for commands and calls to be approved
     exact_line    as `visible_line`, and exact
-    visible_json  a value as one line of JSON; the escapes are JSON's own, so that the value stays the same
+    visible_json  a value as one line of JSON; the escapes are JSON's own, so the value stays the same
     VisibleStream text that arrives in pieces, cut anywhere
 """
 
@@ -23,7 +23,7 @@ from typing import Any, Final, Literal
 from rawko.vocabulary.lookalikes import look_alikes
 
 MAX_MARKS: Final = 4
-"""Combining marks on one letter; more are piled up to cover the lines around it."""
+"""The most combining marks on one letter; a higher pile would cover the lines around it."""
 
 _SPECIAL: Final = re.compile("[^\t\n\x20-\x7e]+")
 _BREAKS: Final = {"\n": "\\n", "\t": "\\t"}
@@ -31,58 +31,58 @@ _ZWNJ, _ZWJ = "\u200c", "\u200d"
 _SELECTORS: Final = frozenset("\ufe0e\ufe0f")
 _KEYCAPS: Final = frozenset("0123456789#*")
 
-# Categories of which every character is escaped: controls, halves of surrogate pairs, line and paragraph separators,
-# format characters (bidirectional controls, zero width, tags, soft hyphen, byte order mark).
+# Categories whose characters are all escaped: controls, lone surrogates, line and paragraph separators, format
+# characters (bidirectional controls, zero width, tags, soft hyphen, byte order mark).
 _ESCAPED: Final = frozenset({"Cc", "Cs", "Zl", "Zp", "Cf"})
-# What Unicode calls default-ignorable, or draws as nothing, in other categories.
+# Characters of other categories that Unicode calls default-ignorable, or that fonts draw as nothing.
 _INVISIBLE: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\U00016fe4")
 _INVISIBLE_RANGES: Final = ((0x180B, 0x180F), (0xFE00, 0xFE0F), (0xFFF0, 0xFFFB), (0x1D159, 0x1D159),
                             (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF), (0xFDD0, 0xFDEF))  # fmt: skip
 
-# Scripts in whose words a (non-)joiner changes how a letter is written: Arabic and its kin, those of India and around.
+# Scripts in whose words a (non-)joiner changes the form of a letter: Arabic and related ones, and those of South Asia.
 _JOINING: Final = ((0x0600, 0x08FF), (0x0900, 0x0DFF), (0x0E00, 0x0FFF), (0x1000, 0x109F), (0x1780, 0x18AF),
                    (0xA800, 0xABFF), (0x11000, 0x11FFF))  # fmt: skip
 
 
 def visible(text: str) -> str:
-    """Text of several lines as a reader may see it; newlines and tabs stay, a CR before a newline is left out."""
+    """Text of several lines for display; newlines and tabs stay, a CR before a newline is removed."""
     return _shown(text)
 
 
 def visible_line(text: str) -> str:
-    """The same in one line."""
+    """Like `visible`, in one line."""
     return _one_line(_shown(text))
 
 
 def exact(text: str) -> str:
-    """Text that is about to be obeyed: nothing in it passes for something else. A CR is never left out."""
+    """Text that a person is to approve: no character looks like another. A CR is never removed."""
     return _shown(text, is_exact=True)
 
 
 def exact_line(text: str) -> str:
-    """The same in one line."""
+    """Like `exact`, in one line."""
     return _one_line(_shown(text, is_exact=True))
 
 
 def visible_json(value: Any, **options: Any) -> str:
-    """A JSON value as text, in one line unless `indent` is given; what cannot be seen is escaped as JSON does it.
+    """A JSON value as text, in one line unless `indent` is given; invisible characters become JSON escapes.
 
     Args:
-        options: As of `json.dumps`.
+        options: Passed to `json.dumps`.
     """
     text = json.dumps(value, ensure_ascii=False, **options)
     return _SPECIAL.sub(lambda run: "".join(_json_escaped(char) for char in run[0]), text)
 
 
 class VisibleStream:
-    """Makes text visible that arrives in pieces: a piece may end within a cluster, or within a line's end."""
+    """Escapes text that arrives in pieces: a piece may end within a grapheme cluster, or within a line end."""
 
     def __init__(self) -> None:
         self._before = ""
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """What can be shown so far; the rest is held until more has come."""
+        """The text that can be shown so far; the rest is held back until the next piece."""
         text = self._held + piece
         cut = len(text)
         while cut and text[cut - 1] in _UNDECIDED and len(text) - cut < len(_UNDECIDED):
@@ -91,7 +91,7 @@ class VisibleStream:
         return self._show(text[:cut], following=self._held)
 
     def end(self) -> str:
-        """What was held."""
+        """The text that was held back."""
         held, self._held = self._held, ""
         return self._show(held)
 
@@ -105,7 +105,7 @@ _UNDECIDED: Final = frozenset(("\r", _ZWJ, _ZWNJ))
 
 
 def escaped(char: str) -> str:
-    """A character by its number, as Python writes it."""
+    """A character by its code point, in Python's notation."""
     code = ord(char)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
@@ -115,8 +115,10 @@ def _one_line(shown: str) -> str:
 
 
 def _shown(text: str, *, is_exact: bool = False, before: str = "") -> str:
-    """Args:
-    before: What stood before the text, for what depends on it.
+    """Escape a text.
+
+    Args:
+        before: The text that precedes it; the first characters may depend on it.
     """
     if _SPECIAL.search(text) is None:
         return text
@@ -133,12 +135,12 @@ def _shown(text: str, *, is_exact: bool = False, before: str = "") -> str:
 
 
 def _ascii_before(before: str) -> int:
-    """How much of what stood before is printed again: all that is ASCII, since only the rest goes through `show`."""
+    """Length of the ASCII end of `before`, which is printed again: only other characters go through `show`."""
     return sum(1 for char in before if char in "\t\n" or " " <= char <= "~")
 
 
 def _one(text: str, at: int, *, is_exact: bool) -> str:
-    """One character that is no printable ASCII, as it is shown."""
+    """How one character that is not printable ASCII is shown."""
     char = text[at]
     kind = _kind(char)
     if kind == "plain":
@@ -160,14 +162,14 @@ def _kind(char: str) -> Literal["plain", "mark", "hidden"]:
         category in _ESCAPED
         or char in _INVISIBLE
         or any(first <= code <= last for first, last in _INVISIBLE_RANGES)
-        or code & 0xFFFE == 0xFFFE  # no character at all
+        or code & 0xFFFE == 0xFFFE  # a noncharacter
     ):
         return "hidden"
     return "mark" if category[0] == "M" else "plain"
 
 
 def _belongs(char: str, text: str, at: int) -> bool:
-    """Whether a joiner or a selector stands where writing needs it."""
+    """Whether a joiner or selector stands where its script requires it."""
     previous = text[at - 1] if at else "\n"
     if char in _SELECTORS:
         return previous in _KEYCAPS or unicodedata.category(previous) in ("So", "Po", "Sm")
@@ -175,7 +177,7 @@ def _belongs(char: str, text: str, at: int) -> bool:
 
 
 def _carries(text: str, at: int, *, is_exact: bool) -> bool:
-    """Whether a letter stands before the combining mark, with not too many marks on it already."""
+    """Whether a letter precedes the combining mark, and does not carry too many marks yet."""
     base = at - 1
     while base >= 0 and at - base <= MAX_MARKS and (_kind(text[base]) == "mark" or text[base] in _SELECTORS):
         base -= 1
@@ -184,11 +186,11 @@ def _carries(text: str, at: int, *, is_exact: bool) -> bool:
     carrier = text[base]
     if carrier.isspace() or _kind(carrier) == "hidden":
         return carrier in (_ZWJ, _ZWNJ) and not is_exact and _joins(carrier, text, base)
-    return not (is_exact and carrier.isascii())  # `e` and a mark is another name than the letter with its accent
+    return not (is_exact and carrier.isascii())  # "e" with a mark is another name than the letter "é"
 
 
 def _joins(char: str, text: str, at: int) -> bool:
-    """Whether a joiner stands where writing needs it: in words of joining scripts, or (ZWJ) between two pictures."""
+    """Whether a joiner is needed here: in words of joining scripts, or (ZWJ) between two emoji."""
     previous, following = text[at - 1] if at else "", text[at + 1 : at + 2]
     if previous and following and _is_joining(previous) and _is_joining(following):
         return True
@@ -204,7 +206,7 @@ def _is_joining(char: str) -> bool:
 
 
 def _is_picture(char: str) -> bool:
-    """An emoji that may be part of a sequence, or the tone of its skin."""
+    """An emoji that may be part of a sequence, or a skin tone."""
     return ord(char) >= 0x2190 and unicodedata.category(char) in ("So", "Sk", "Cn")
 
 

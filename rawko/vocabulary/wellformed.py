@@ -1,4 +1,4 @@
-"""Data from outside as JSON that every later reader takes: whole characters, finite numbers, bounded nesting."""
+"""Makes JSON from outside safe for every later reader: whole characters, finite numbers, bounded nesting."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from math import isfinite
 from typing import Any, Final
 
 MAX_DEPTH: Final = 100
-"""Levels of lists and objects inside each other; a context takes 200 in all."""
+"""The most levels of lists and objects inside each other; a context accepts 200 in all."""
 
 _HALF: Final = re.compile("[\ud800-\udfff]")
 _HIGH: Final = re.compile("[\ud800-\udbff]\\Z")
 
 
 def whole_text(text: str) -> str:
-    """The text as UTF-8 can say it: two halves of a surrogate pair side by side become their character, a lone half
-    becomes U+FFFD."""
+    """The text with everything that UTF-8 cannot encode replaced: adjacent halves of a surrogate pair become their
+    character, a lone half becomes U+FFFD."""
     if _HALF.search(text) is None:
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def split_half(text: str) -> tuple[str, str]:
-    """The text, and the first half of a pair at its end, whose second half may come with the next piece."""
+    """The text without a first surrogate half at its end, and that half: the next piece may bring the second half."""
     return (text[:-1], text[-1]) if _HIGH.search(text) else (text, "")
 
 
 def well_formed(value: Any, *, most: int = MAX_DEPTH) -> Any:
-    """A JSON value with whole texts, keys included; a copy of its lists and objects.
+    """A copy of a JSON value in which all strings, keys included, are valid Unicode.
 
     Args:
-        most: Levels of nesting that are accepted.
+        most: The most levels of nesting.
 
     Raises:
-        ValueError: It is nested deeper, or holds a number that JSON cannot say.
+        ValueError: It is nested deeper, or holds a number that JSON cannot express.
     """
     if isinstance(value, str):
         return whole_text(value)
     if isinstance(value, float) and not isfinite(value):
-        raise ValueError(f"{value} is no number of JSON")
+        raise ValueError(f"{value} is not a JSON number")
     if isinstance(value, (list, tuple, dict)):
         if most < 1:
             raise ValueError("nested too deeply")
