@@ -1,6 +1,6 @@
-"""What every tool is: a name, a schema, what a call of it is about, and `run`. No tool is here.
+"""The interface of a tool: name, input schema, the subject of a call, and `run`. No tool is defined here.
 
-A tool answers with a `ToolOutcome`, or raises `ToolFailure` for what the model can repair. Whatever else it raises is
+A tool returns a `ToolOutcome`, or raises `ToolFailure` for an error that the model can repair. Any other exception is
 a defect of the tool; the toolbox turns it into an outcome that says so.
 """
 
@@ -14,16 +14,16 @@ from typing import Any, Literal, TypeAlias
 from rawko.runtime.ports import ToolOutcome, ToolSpec
 
 Arguments = Mapping[str, Any]
-"""The input of a call, already valid against the tool's schema."""
+"""The input of a call, already validated against the tool's schema."""
 
 
 class ToolFailure(Exception):
-    """The tool could not do what was asked; the model may repair it.
+    """The tool could not carry out the call; the model may repair it.
 
     Attributes:
         message: What, where, and what would be accepted; shown to the model.
         code: Short and stable, for logs and tests: "failed", "outside", "read_only", "timeout", ...
-        touched: Workspace-relative paths that were written before it failed.
+        touched: Workspace-relative paths that were written before the failure.
     """
 
     def __init__(self, message: str, *, code: str = "failed", touched: tuple[str, ...] = ()) -> None:
@@ -35,11 +35,11 @@ class ToolFailure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PathSubject:
-    """A call about one path of the workspace; rules match it by path pattern.
+    """A call on one path of the workspace; rules match it by path pattern.
 
     Attributes:
-        names: Workspace-relative spellings of the same place: as written, and with links followed. A deny rule
-            needs one of them to match, an allow rule all of them.
+        names: Workspace-relative spellings of the same path: as written, and with links followed. A deny rule
+            applies if it matches one of them, an allow rule only if it matches all.
     """
 
     names: tuple[str, ...]
@@ -47,25 +47,25 @@ class PathSubject:
 
 @dataclass(frozen=True, slots=True)
 class CommandSubject:
-    """A call about a shell command; rules match each simple command in it."""
+    """A call that runs a shell command; rules match each simple command in it."""
 
     command: str
 
 
 Subject: TypeAlias = PathSubject | CommandSubject | None
-"""What a call is about, for the gate's patterns; None where a tool has nothing that a pattern could match."""
+"""The subject of a call, which the gate's patterns match; None where a tool has nothing that a pattern could match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One call on its way into a tool.
+    """One call of a tool.
 
     Attributes:
-        agent: Who calls; tools that remember something (bash: the folder) remember it per agent.
+        agent: The calling agent; tools that keep state (bash: the current folder) keep it per agent.
         arguments: The validated input.
-        hidden: Regular expressions of whole workspace-relative paths that deny rules keep from this tool; searches
-            leave them out.
-        mounts: Options of the sandbox that keep programs which deny rules name from being executed.
+        hidden: Regular expressions of whole workspace-relative paths that deny rules forbid this tool to read;
+            searches leave them out.
+        mounts: Options of the sandbox that prevent the execution of programs that deny rules name.
     """
 
     agent: str
@@ -75,40 +75,40 @@ class Run:
 
 
 PatternKind = Literal["path", "command", "none"]
-"""What a rule's pattern for a tool is matched with."""
+"""What a rule's pattern is compared with, for this tool."""
 
 
 class Tool(ABC):
-    """One tool. A file of this package per tool: name, input schema, what it touches, `run`."""
+    """One tool; the package has one file per tool, with its name, input schema, subject and `run`."""
 
     spec: ToolSpec
     pattern_kind: PatternKind = "path"
 
     @abstractmethod
     def subject(self, arguments: Arguments) -> Subject:
-        """What the call is about.
+        """The subject of the call: the path or the command that rules are compared with.
 
         Raises:
-            ToolFailure: It is about something that it may never touch, whatever the rules say.
+            ToolFailure: The call may never be made, whatever the rules say.
         """
 
     @abstractmethod
     async def run(self, run: Run) -> ToolOutcome:
-        """Do it.
+        """Carry out the call.
 
         Raises:
-            ToolFailure: It cannot be done; the message is for the model.
+            ToolFailure: The call failed; the message is for the model.
         """
 
     def notes(self) -> Any:
-        """What the tool wants to know again when the run goes on in another process: JSON, short; None: nothing."""
+        """State that the tool needs again when another process resumes the run: short JSON; None: no state."""
         return None
 
     def take_up(self, notes: Any) -> None:  # noqa: B027 (most tools remember nothing)
-        """Go on from what `notes` gave."""
+        """Restore the state that `notes` returned."""
 
     async def aclose(self) -> None:  # noqa: B027 (most tools hold nothing)
-        """Stop what the tool still runs. Safe to call twice."""
+        """End the processes that the tool still runs. Safe to call twice."""
 
 
 def object_schema(properties: Mapping[str, Any], *, required: tuple[str, ...]) -> dict[str, Any]:

@@ -1,12 +1,12 @@
-"""What of a workspace no file tool writes: what `.git` and `.rawko` lead to, under whatever name.
+"""Finds the places of a workspace that file tools must not write: the targets of `.git` and `.rawko`, by any name.
 
-    .rawko -> cfg                  cfg and all in it, also while there is no cfg
+    .rawko -> cfg                  cfg and everything in it, even if cfg does not exist yet
     .rawko/config.yaml -> ../c     c
-    .git: "gitdir: store"          store and all in it
+    .git: "gitdir: store"          store and everything in it
     .rawko -> .                    everything
-    fixtures/bare.git              a folder with git's own files is git's, whatever its name
+    fixtures/bare.git              a folder that contains git's own files belongs to git, whatever its name
 
-Names and links only; that a file tool never writes through a hard link is `files`'s.
+It looks at names and links only. `files.content` ensures that no file tool writes through a hard link.
 """
 
 from __future__ import annotations
@@ -24,41 +24,41 @@ GIT_DATA: Final = "git's own data; use git commands in bash to change a reposito
 RULES: Final = "rawko's own configuration; a run cannot rewrite its own rules"
 
 _MAX_RULES: Final = 5000
-"""Files and folders of `.rawko` whose links are looked at."""
+"""Files and folders of `.rawko` whose links are followed."""
 _MAX_POINTER_BYTES: Final = 8192
 
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """Places that are not written.
+    """Places that file tools must not write.
 
     Attributes:
-        paths: Workspace-relative, links followed, as `plain_path` spells them, and what each holds.
-        files: (device, inode) of those that exist, and what each holds.
+        paths: Workspace-relative, links followed, spelled by `plain_path`; and what each holds, in words.
+        files: (device, inode) of those that exist; and what each holds, in words.
     """
 
     paths: tuple[tuple[str, str], ...] = ()
     files: tuple[tuple[tuple[int, int], str], ...] = ()
 
     def what(self, real: str, info: os.stat_result | None) -> str | None:
-        """What a place holds that guards it; None where it may be written.
+        """What a guarded place holds, in words; None if the place may be written.
 
         Args:
             real: Workspace-relative, links followed.
-            info: Of what is there; None where nothing is.
+            info: lstat of the place; None if it does not exist.
         """
         plain = plain_path(real)
         for path, held in self.paths:
             if path in (".", plain) or plain.startswith(path + "/"):
                 return held
         if info is None or (info.st_nlink > 1 and stat.S_ISREG(info.st_mode)):
-            # A second name of a guarded file is replaced, not written through.
+            # For a second name of a guarded file: the file tools replace it, and do not write through it.
             return None
         return dict(self.files).get((info.st_dev, info.st_ino))
 
 
 def find_guarded(root: Path) -> Guarded:
-    """What is guarded in a workspace now. Looked for before every write, since the links may have changed."""
+    """The guarded places of a workspace. Searched before every write, since links may have changed."""
     paths: list[tuple[str, str]] = []
     files: list[tuple[tuple[int, int], str]] = []
     for place, held in islice(_places(root), _MAX_RULES):
@@ -91,7 +91,7 @@ def _places(root: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _pointed(git: Path) -> Iterator[Path]:
-    """Where a `.git` that is a file says the repository is, and where that says its common part is."""
+    """The repository that a `.git` file points to, and the common folder that the repository points to."""
     folder = _pointer(git, "gitdir:") if git.is_file() else git
     if folder is not None:
         yield folder
@@ -110,7 +110,7 @@ def _pointer(file: Path, mark: str) -> Path | None:
 
 
 def is_git_folder(fd: int) -> bool:
-    """Whether git would take a folder for a repository: HEAD, and objects and refs or a pointer to them."""
+    """Whether git treats a folder as a repository: it holds HEAD, and objects and refs or a pointer to them."""
 
     def holds(name: str) -> bool:
         try:
@@ -123,11 +123,11 @@ def is_git_folder(fd: int) -> bool:
 
 
 def plain_path(path: str) -> str:
-    """Each name as `plain_name` has it."""
+    """The path with each component spelled by `plain_name`."""
     return "/".join(map(plain_name, path.split("/")))
 
 
 def plain_name(name: str) -> str:
-    """The name as a case-folding, Unicode-ignoring file system (macOS) would take it: `.GIT` is `.git` there."""
+    """The name as a file system without case and with Unicode normalisation (macOS) sees it: `.GIT` is `.git` there."""
     kept = (character for character in name if unicodedata.category(character) != "Cf")
     return unicodedata.normalize("NFKC", "".join(kept)).casefold()

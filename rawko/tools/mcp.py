@@ -1,10 +1,10 @@
-"""Tools of MCP servers: programs that a project's configuration names, spoken to over their standard streams.
+"""Tools of MCP servers: programs that a project's configuration names; rawko uses their standard streams.
 
-Servers are run by an event loop in a thread of their own, because the protocol's sessions must be opened and closed in
-one task, and a call may come from any. Their tools stand behind the same gate as all others; what a server says of its
-tools (that one only reads, say) is taken for a description, never for a permission.
+An event loop in its own thread runs the servers, because one task must open and close a session of the protocol, while
+calls come from any task. Their tools pass the same gate as all others. A server's statement about its tools (for
+example, that one only reads) is shown as a description and grants nothing.
 
-The `mcp` package (`rawko[mcp]`) is loaded where a server is started.
+The `mcp` package (`rawko[mcp]`) is imported when a server is started.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from rawko.vocabulary.visible import visible
 
 PREFIX: Final = "mcp__"
 MAX_NAME_CHARS: Final = 64
-"""Of a tool, on the Messages API."""
+"""The longest name of a tool, in the Messages API."""
 MAX_CONTENT_CHARS: Final = 100_000
 _CLOSE_S: Final = 10.0
 _GRACE_MS: Final = 1_000
-"""Between TERM and KILL; the package mcp itself kills after 2 s."""
+"""Between TERM and KILL; the package mcp itself sends KILL after 2 s."""
 _UNUSABLE = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class McpError(Exception):
-    """A server that cannot be used; the message says which, and what it did."""
+    """A server that cannot be used; the message names the server and the error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class McpServer:
     """How to start a server.
 
     Attributes:
-        env: What it sees, whole.
-        start_timeout_ms: Until its tools are listed.
-        call_timeout_ms: Of one call.
+        env: The server's whole environment.
+        start_timeout_ms: From the start until the server has listed its tools.
+        call_timeout_ms: For one call.
     """
 
     name: str
@@ -62,8 +62,8 @@ class McpServers:
     """Running servers.
 
     Args:
-        root: Where they run.
-        log: File for what they write on standard error.
+        root: The current folder of the servers.
+        log: File for the servers' standard error.
     """
 
     def __init__(self, servers: Sequence[McpServer], *, root: Path, log: Path) -> None:
@@ -75,10 +75,10 @@ class McpServers:
         self._ready: Future[list[McpTool]] = Future()
 
     def start(self) -> list[McpTool]:
-        """Start all of them; their tools, in the order of the servers and of their lists.
+        """Start all servers; returns their tools, in the order of the servers and of their lists.
 
         Raises:
-            McpError: The package is not there, a server does not start, or its tools cannot be used.
+            McpError: The package is not installed, a server does not start, or its tools cannot be used.
         """
         if find_spec("mcp") is None:
             raise McpError("servers of the Model Context Protocol need the package mcp: pip install 'rawko[mcp]'")
@@ -89,8 +89,8 @@ class McpServers:
         """The result of a call.
 
         Raises:
-            ToolFailure: It took too long, or the server refuses it.
-            McpError: The server is gone.
+            ToolFailure: The call timed out, or the server refuses it.
+            McpError: The server has ended.
         """
         loop = self._loop
         if loop is None or loop.is_closed():
@@ -102,7 +102,7 @@ class McpServers:
         """End all servers. Safe to call twice."""
         loop, stop = self._loop, self._stop
         if loop is not None and stop is not None:
-            with suppress(RuntimeError):  # the loop has ended in between
+            with suppress(RuntimeError):  # the loop may end meanwhile
                 loop.call_soon_threadsafe(stop.set)
             await asyncio.to_thread(self._thread.join, _CLOSE_S)
 
@@ -111,7 +111,7 @@ class McpServers:
     def _run(self) -> None:
         try:
             asyncio.run(self._serve())
-        except BaseException as error:  # noqa: BLE001 - told to whoever waits for the start
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits for the start
             if not self._ready.done():
                 self._ready.set_exception(error if isinstance(error, McpError) else McpError(_words(error)))
 
@@ -140,10 +140,10 @@ class McpServers:
                 listed = [tool async for tool in _listed(session)]
         except TimeoutError as error:
             limit = f"{server.start_timeout_ms} ms"
-            raise McpError(f"the MCP server {server.name!r} has not said within {limit} which tools it has") from error
+            raise McpError(f"the MCP server {server.name!r} has not listed its tools within {limit}") from error
         except Exception as error:
             told = f"the MCP server {server.name!r} ({' '.join(server.command)}) cannot be used: {_words(error)}"
-            raise McpError(f"{told}; what it said is in {self._log}") from error
+            raise McpError(f"{told}; its own messages are in {self._log}") from error
         self._sessions[server.name] = session
         return [McpTool(self, server, tool) for tool in listed]
 
@@ -179,7 +179,7 @@ class McpTool(Tool):
         name = _UNUSABLE.sub("_", f"{PREFIX}{server.name}__{told.name}")[:MAX_NAME_CHARS]
         self.spec = ToolSpec(
             name=name,
-            description=visible(str(told.description or told.title or told.name)),  # nothing that people cannot see
+            description=visible(str(told.description or told.title or told.name)),  # no invisible characters
             input_schema=_checked_schema(server, told),
         )
 
@@ -189,7 +189,7 @@ class McpTool(Tool):
     async def run(self, run: Run) -> ToolOutcome:
         try:
             result = await self._servers.call(self._server, self._name, run.arguments)
-        except ToolFailure as failure:  # nobody knows what it has written until then
+        except ToolFailure as failure:  # which paths the server has written by then is unknown
             said = f"{self.spec.name}: {failure.message}"
             return ToolOutcome(said, is_error=True, touched=None, details={"code": failure.code})
         text = "\n".join(_texts(result)) or "(no output)"
@@ -216,7 +216,7 @@ async def _listed(session: Any) -> Any:
 
 
 def _texts(result: Any) -> Iterator[str]:
-    """A result as text; of what is none, what it is."""
+    """A result as text; a block that is not text is described."""
     for block in getattr(result, "content", None) or ():
         match block.type:
             case "text":
@@ -248,10 +248,10 @@ def _checked_schema(server: McpServer, told: Any) -> Mapping[str, Any]:
 
 
 def refuse_twins(tools: Sequence[McpTool]) -> None:
-    """Names that differ only in what the API does not take would be one tool to the model.
+    """Check that no two tools have the same name after characters that the API does not accept were replaced.
 
     Raises:
-        McpError: Two tools have one name.
+        McpError: Two tools have the same name.
     """
     seen: dict[str, McpTool] = {}
     for tool in tools:
@@ -261,7 +261,7 @@ def refuse_twins(tools: Sequence[McpTool]) -> None:
 
 
 def _words(error: BaseException) -> str:
-    """What an error says; of a group of them (tasks that ended together) what the first says."""
+    """An error's message; for a group of errors (tasks that ended together), the first one's."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     return str(error).strip() or type(error).__name__

@@ -1,4 +1,4 @@
-"""Checks a call's input against its tool's JSON Schema; says which field, what was found, what would be accepted."""
+"""Checks a call's input against its tool's JSON Schema; a problem names the field, its value, and accepted values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list:
 
 
 class InputCheck:
-    """The check of one tool. jsonschema is loaded with the first call: it takes 0.1 s that `import rawko` has not."""
+    """The check of one tool. jsonschema is imported at the first call, because its import takes 0.1 s."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._schema = dict(schema)
@@ -30,7 +30,7 @@ class InputCheck:
             from jsonschema import Draft202012Validator
             from referencing import Registry
 
-            # A registry of nothing: a schema that refers to a place in the network is not followed there.
+            # An empty registry: a `$ref` to a URL is not fetched.
             self._validator = Draft202012Validator(self._schema, registry=Registry())
         errors = sorted(
             self._validator.iter_errors(value), key=lambda error: (list(map(str, error.path)), error.message)
@@ -43,7 +43,7 @@ class InputCheck:
 def _sentences(error: ValidationError) -> list[str]:
     properties: Mapping[str, Any] = error.schema.get("properties", {}) if isinstance(error.schema, Mapping) else {}
     if error.validator == "required":
-        # jsonschema gives one error per missing field; its message begins with the field.
+        # jsonschema reports one error per missing field; its message begins with the field's name.
         required: Any = error.validator_value
         field = next((name for name in required if error.message.startswith(repr(name))), "?")
         return [f"field {_at(error, field)} is missing; expected {_expected(properties.get(field, {}))}"]

@@ -1,4 +1,4 @@
-"""How tools show text to a model: bounded, without terminal control codes, with sizes people can read."""
+"""Prepares text that tools show to a model: bounded, without terminal control codes, sizes in readable units."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ _TEXT_PICTURES = {code: picture for code, picture in _PICTURES.items() if code n
 
 
 def printed(text: str) -> str:
-    """Terminal output as plain text: escape sequences and control characters removed, a carriage return is a new
-    line (progress bars become lines). Tabs and newlines stay."""
+    """Terminal output as plain text: escape sequences and control characters are removed, a carriage return becomes a
+    new line (progress bars become lines). Tabs and newlines stay."""
     plain = _TERMINAL.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     return _CONTROL.sub("", plain)
 
 
 def visible(text: str) -> str:
-    """Text of a file with each control character as its visible picture (ESC is ␛), so that a reader sees that it is
-    there and a terminal is not told anything. Tabs and newlines stay."""
+    """Text of a file with each control character replaced by its picture (ESC is ␛): a reader sees it, and a terminal
+    does not obey it. Tabs and newlines stay."""
     return text.translate(_TEXT_PICTURES)
 
 
 def shown_name(name: str) -> str:
-    """A file's name on one line: as it is, or as a JSON string where it holds what cannot be seen."""
+    """A file's name on one line: unchanged, or as a JSON string if it contains invisible characters."""
     return name if visible_line(name) == name else visible_json(name)
 
 
 def cut_line(line: str, limit: int = MAX_LINE_CHARS) -> str:
-    """The line, or its beginning and how much is missing."""
+    """The line, or its beginning and the number of missing characters."""
     return cut(line, limit, " [… {more} more characters]", is_beyond=True)
 
 
 def size(count: int) -> str:
-    """A number of bytes as people read it: `512 bytes`, `1.5 MB` (powers of 1000)."""
+    """A number of bytes in readable units: `512 bytes`, `1.5 MB` (powers of 1000)."""
     if count < 1000:
         return f"{count} byte{'' if count == 1 else 's'}"
     exponent = min((len(str(count)) - 1) // 3, 4)

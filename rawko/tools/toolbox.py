@@ -1,4 +1,4 @@
-"""All tools of a session behind one gate: the adapter of the `Toolbox` port, and how it is put together."""
+"""Builds all tools of a session behind one gate: the adapter of the `Toolbox` port."""
 
 from __future__ import annotations
 
@@ -58,33 +58,33 @@ def build_toolbox(
     installation: Sequence[Path] | None = None,
     outputs: Path | None = None,
 ) -> Tools:
-    """The ordinary tools (read, write, edit, glob, grep, bash) for one workspace.
+    """The standard tools (read, write, edit, glob, grep, bash) for one workspace.
 
     Args:
-        workspace_root: What the file tools are confined to, and where bash starts.
-        state_dir: Outside of the workspace.
-        outputs: Where whole outputs of commands are kept; `outputs/` in the state folder if None. Each run needs its
-            own, so that they go when the run goes; what lies beside it counts for the bound of all.
-        running: Where running commands are noted; `running/` in the state folder if None. Runs that are at work at the
-            same time each need their own, since whoever resumes one ends what is noted there.
+        workspace_root: The folder that confines the file tools, and in which bash starts.
+        state_dir: A folder outside the workspace.
+        outputs: Folder for whole outputs of commands; `outputs/` in the state folder if None. Each run needs its own,
+            so that its outputs are removed with the run; the folders beside it count towards the limit of all.
+        running: Folder for notes of running commands; `running/` in the state folder if None. Runs that execute at the
+            same time each need their own, since resuming a run ends the commands that are noted there.
         agents: Every agent of the session and its tools.
         rules: See `rawko.tools.gate.rules`, in order.
-        assume_yes: Nobody is asked: "ask" counts as "allow".
-        approvals: A session's memory, to share it; a new one if None.
-        search_timeout_ms: Bound of a glob or grep.
-        environ: What `bash` hands on comes from it; this process's environment if None.
-        active_states: The machine's active states, for rules that name states.
-        known_states: All states of the session's machines, to check such rules with.
+        assume_yes: No person is asked: "ask" counts as "allow".
+        approvals: A session's approvals, to share them; new ones if None.
+        search_timeout_ms: Time limit of a glob or grep.
+        environ: The environment from which `bash` passes variables on; this process's if None.
+        active_states: Returns the machine's active states, for rules that name states.
+        known_states: Returns all states of the session's machines, to check such rules.
         extra_tools: Further tools behind the same gate.
-        lookups: The run's own past; with it there are the tools changes and output.
-        is_confined: Run what starts processes in a sandbox (`rawko.tools.sandbox`).
-        installation: What no confined command writes because rawko runs it; `own_installation()` if None.
+        lookups: The run's snapshots and texts; if given, there are the tools changes and output.
+        is_confined: Run processes in a sandbox (`rawko.tools.sandbox`).
+        installation: Paths that no confined command may write because rawko runs them; `own_installation()` if None.
 
     Raises:
         RuleError: A malformed rule.
         OSError: The workspace is not an existing folder.
-        ValueError: Two tools of one name; a rule that names states without `active_states`.
-        SandboxError: There is no sandbox on this machine.
+        ValueError: Two tools with one name; a rule that names states without `active_states`.
+        SandboxError: No sandbox can be used on this machine.
     """
     folder, settings = Folder(workspace_root), bash or BashSettings()
     environment = command_environment(os.environ if environ is None else environ, settings.extra_env)
@@ -94,7 +94,7 @@ def build_toolbox(
     if is_confined:
         sandbox = find_sandbox(
             folder.root,
-            # The interpreter and this package are what searches run; they may lie in a folder that a sandbox hides.
+            # Searches run this interpreter and this package; both may lie in a folder that a sandbox hides.
             shown=[
                 _state_root(folder.root, Path(state_dir).absolute()),
                 *(own_installation() if installation is None else installation),
@@ -132,13 +132,13 @@ def build_toolbox(
 
 
 def _state_root(workspace: Path, state_dir: Path) -> Path:
-    """The state folder; where it lies in the workspace, the folder of all state, unless the workspace is that."""
+    """The state folder; if it lies in the workspace, the folder of all state, unless the workspace is that folder."""
     base = state_dir.parent
     return base if base.is_relative_to(workspace) and base != workspace else state_dir
 
 
 def own_installation() -> list[Path]:
-    """What this Python runs at its next start."""
+    """The paths that this Python executes at its next start."""
     package = Path(__file__).resolve().parent.parent
     return [Path(sys.prefix), Path(sys.base_prefix), package]
 
@@ -191,12 +191,12 @@ class Tools:
                 return await self._run(tool, Run(agent, _exact(call.input), hidden, mounts))
 
     def notes(self) -> dict[str, Any]:
-        """What a run that goes on in another process has to know: approvals, and what tools remember. JSON."""
+        """State for another process that resumes the run: approvals, and the state of each tool. JSON."""
         noted = {name: notes for name, tool in self._tools.items() if (notes := tool.notes())}
         return {"approvals": self._approvals.notes(), "tools": noted}
 
     def take_up(self, notes: Mapping[str, Any]) -> None:
-        """Go on from what `notes` gave."""
+        """Restore the state that `notes` returned."""
         self._approvals.take_up(notes["approvals"])
         for name, noted in notes["tools"].items():
             if name in self._tools:
@@ -207,7 +207,7 @@ class Tools:
             await tool.aclose()
 
     def _prepare(self, agent: str, call: ToolCall) -> _Ready | GateVerdict | ToolOutcome:
-        """What is needed to run the call; or why the agent may not; or what it is told instead."""
+        """What is needed to run the call; or the verdict that denies it; or the outcome that answers it."""
         tool = self._tools.get(call.name)
         if tool is None:
             return _failed(self._unknown(agent, call.name), "unknown_tool")
@@ -222,7 +222,7 @@ class Tools:
         except ToolFailure as failure:
             _raise_shortage(tool, failure)
             return _failed(f"{call.name}: {failure.message}", failure.code)
-        except Exception as error:  # noqa: BLE001 (a tool is foreign code here)
+        except Exception as error:  # noqa: BLE001 (a tool is foreign code)
             _raise_shortage(tool, error, is_own=True)
             return _broken(tool, error, touched=())
 
@@ -233,7 +233,7 @@ class Tools:
         except ToolFailure as failure:
             _raise_shortage(tool, failure)
             return _failed(f"{tool.spec.name}: {failure.message}", failure.code, failure.touched)
-        except Exception as error:  # noqa: BLE001 (a tool is foreign code here)
+        except Exception as error:  # noqa: BLE001 (a tool is foreign code)
             _raise_shortage(tool, error, is_own=True)
             return _broken(tool, error, touched=() if tool.spec.is_read_only else None)
 
@@ -245,7 +245,7 @@ class Tools:
 
 
 def _exact(arguments: Arguments) -> Arguments:
-    """JSON Schema takes 3.0 for an integer; tools get an int."""
+    """Replace 3.0 by 3: JSON Schema accepts 3.0 as an integer, but tools expect an int."""
     return {
         name: int(value) if isinstance(value, float) and value.is_integer() else value
         for name, value in arguments.items()
@@ -253,7 +253,7 @@ def _exact(arguments: Arguments) -> Arguments:
 
 
 def _sendable(outcome: ToolOutcome) -> ToolOutcome:
-    """The outcome with a content that UTF-8 can carry: a file's name may hold bytes that are none."""
+    """The outcome with a content that UTF-8 can encode: a file's name may contain other bytes."""
     if outcome.content.isascii():
         return outcome
     return replace(outcome, content=outcome.content.encode("utf-8", "backslashreplace").decode("utf-8"))
@@ -269,7 +269,7 @@ def _broken(tool: Tool, error: Exception, touched: tuple[str, ...] | None) -> To
 
 
 def _raise_shortage(tool: Tool, error: Exception, *, is_own: bool = False) -> None:
-    """Raises Shortage where neither the call nor the tool is at fault: it could not be carried out at all."""
+    """Raises Shortage if the machine lacks a resource: neither the call nor the tool is at fault."""
     what = shortage_of(error, is_own=is_own)
     if what is not None:
         raise Shortage(f"the tool {tool.spec.name!r} cannot be run: {what}") from error

@@ -1,1 +1,1 @@
-"""What a project may do: its files read within bounds, what it asks for listed, the user's decisions about it kept."""
+"""What a project may do: bounded reading of its files, the list of what it requests, the user's stored decisions."""

@@ -1,4 +1,4 @@
-"""A chart's bindings that a project names: as an item to trust, and imported once they are."""
+"""The bindings module that a project names for a chart: requests trust for it, and imports it once it is trusted."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from rawko.trust.python_code import Code, find_code, importing
 def project_bindings(
     project: Project, chart: Chart, *, module: str | None = None, start: Path | None = None
 ) -> Bindings | None:
-    """The bindings of a chart, if the user names them, if they are rawko's own, or once the project's are trusted.
+    """The bindings of a chart: named by the user, part of rawko, or of the project if it is trusted; None without any.
 
     Args:
-        module: The user's own (`--bindings`), over everything else.
+        module: The module that the user names (`--bindings`); it overrides every other.
 
     Raises:
         BindingsNotFound: As `find_bindings`.
-        NotTrusted: The project names some, and is not trusted to.
+        NotTrusted: The project names a module and the user does not trust it.
     """
     named = named_bindings(project, chart, module=module, start=start)
     if named is None or named.project is None:
@@ -38,16 +38,16 @@ def project_bindings(
 def named_bindings(
     project: Project, chart: Chart, *, module: str | None = None, start: Path | None = None
 ) -> NamedBindings | None:
-    """The module that is named for a chart; a pyproject.toml is read as a project's file. Nothing runs.
+    """The module that is named for a chart; a pyproject.toml is read as a file of the project. Nothing is executed.
 
     Raises:
-        BindingsNotFound: The table is wrong, or the file is not read.
+        BindingsNotFound: The table is malformed, or the file cannot be read.
     """
     return name_bindings(chart, module=module, start=start, read=reader_of(project))
 
 
 def reader_of(project: Project) -> Callable[[Path], bytes]:
-    """Reads a pyproject.toml, confined to its folder."""
+    """A function that reads a pyproject.toml, confined to its folder."""
 
     def read(path: Path) -> bytes:
         try:
@@ -55,17 +55,17 @@ def reader_of(project: Project) -> Callable[[Path], bytes]:
         except ConfinedError as error:
             raise BindingsNotFound(str(error)) from error
         if data is None:
-            raise BindingsNotFound(f"{path}: it has gone")
+            raise BindingsNotFound(f"{path}: the file was removed while it was being read")
         return data
 
     return read
 
 
 def bindings_item(project: Project, chart: Chart, named: NamedBindings) -> tuple[Item, Code]:
-    """What a project asks for by naming a module for a chart, and the modules that it comes to.
+    """The request for trust that a module named for a chart makes, and the code that would be imported.
 
     Raises:
-        ConfigError: A module leads out of its folder.
+        ConfigError: The path of a module leads out of its folder.
     """
     assert named.project is not None, "what the user names needs no trust"
     code = find_code(project.at(named.folder).files, [named.module])

@@ -1,9 +1,9 @@
-"""Agents' own charts: read from the project, and what of them needs trust.
+"""Reads the charts of a project's agents, and finds what of them needs trust.
 
-A chart that only names things of rawko's is free. One with functions of the project's own runs its code; one that says
-by itself that a tool call is approved takes a person's place.
+A chart that uses only rawko's bindings needs none. A chart with functions of the project runs the project's code, and a
+chart that approves a tool call by itself acts in place of a person; both need trust.
 
-The chart's parser loads where there is a chart to read: most commands read none.
+The chart parser is imported only if there is a chart to read: most commands read none.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from rawko.chart.definition import Chart
 
 APPROVING: Final = frozenset({"approve_call", "approval"})
-"""The action that takes a yes into the machine, and the field that holds it."""
+"""The action that records a person's approval in the machine, and the field that holds it."""
 
 
 def project_chart(project: Project, name: str) -> Chart | None:
-    """A chart of the project by its path; None where there is none.
+    """A chart of the project by its path; None if it does not exist.
 
     Raises:
-        ConfinedError: It leads out of the project, is no file, or is too large.
-        ChartError: It has defects.
+        ConfinedError: The path leads out of the project, is not a regular file, or the file is too large.
+        ChartError: The chart has defects.
     """
     text = project.files.text(name)
     if text is None:
@@ -41,10 +41,10 @@ def project_chart(project: Project, name: str) -> Chart | None:
 
 
 def chart_items(project: Project, names: Iterable[str]) -> Iterator[Item]:
-    """What the charts that agents name ask for; charts with defects are told by those who load them.
+    """The requests for trust of the charts that agents name. Charts with defects are skipped: loading reports them.
 
     Raises:
-        ConfigError: A chart, a pyproject.toml or a module leads out of the project.
+        ConfigError: The path of a chart, a pyproject.toml or a module leads out of the project.
     """
     shipped = shipped_charts()
     own = [name for name in dict.fromkeys(names) if name not in shipped]
@@ -68,17 +68,17 @@ def _own_chart_items(project: Project, names: Iterable[str]) -> Iterator[Item]:
             named = None
         is_bound = named is not None and named.project is not None
         if approves(chart):
-            text = f"the chart {chart.name!r} can say by itself that a tool call is approved"
+            text = f"the chart {chart.name!r} can approve tool calls by itself"
             yield Item("chart", f"chart.{name}", text, name, content=chart.hash)
         elif is_bound:
-            text = f"the chart {chart.name!r} says when Python functions of the project are called"
+            text = f"the chart {chart.name!r} decides when Python functions of the project are called"
             yield Item("chart", f"chart.{name}", text, name, content=chart.hash)
         if named is not None and is_bound:
             yield bindings_item(project, chart, named)[0]
 
 
 def approves(chart: Chart) -> bool:
-    """Whether anything in a chart names what approves tool calls."""
+    """Whether a chart uses the action or the field that approves tool calls."""
     from rawko.chart.canonical import canonical
 
     return _holds(canonical(chart))

@@ -1,5 +1,6 @@
-"""A project's files, read on its behalf: never through a link that leads out of it, never a pipe or device, never more
-than a bound. Each is read once: what was looked at and hashed is what is used.
+"""Reads a project's files: never through a link that leads out of it, no pipe or device, at most a number of bytes.
+
+Each file is read once, so the bytes that were checked and hashed are the bytes that are used.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from rawko.tools.files.paths import Folder
 from rawko.trust.errors import ConfinedError
 
 MAX_BYTES: Final = 4_000_000
-"""Of one file, unless its reader says otherwise."""
+"""The most bytes of one file, unless the caller says otherwise."""
 MAX_NAMES: Final = 20_000
-"""Of one folder."""
+"""The most files of one folder."""
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -27,10 +28,10 @@ class ProjectFiles:
     """The files of a project's folder by their path in it, "/"-separated.
 
     Args:
-        root: An existing folder; links on the way to it are the user's own.
+        root: An existing folder; links on the way to it are followed, since the user chose them.
 
     Raises:
-        ConfinedError: It cannot be used as a folder.
+        ConfinedError: `root` cannot be used as a folder.
     """
 
     def __init__(self, root: Path) -> None:
@@ -42,10 +43,11 @@ class ProjectFiles:
         self._read: dict[str, bytes | None] = {}
 
     def read(self, path: str, *, limit: int = MAX_BYTES) -> bytes | None:
-        """The content of a file; None where nothing is there. The same bytes however often it is asked for.
+        """The content of a file; None if it does not exist. Repeated calls return the same bytes.
 
         Raises:
-            ConfinedError: It leads out of the project, is no file, is larger than `limit` bytes, or is unreadable.
+            ConfinedError: The path leads out of the project or is not a regular file; the file is larger than `limit`
+                bytes, or unreadable.
         """
         if path not in self._read:
             self._read[path] = self._content(path, limit)
@@ -55,7 +57,7 @@ class ProjectFiles:
         """As `read`, decoded.
 
         Raises:
-            ConfinedError: Also where it is not UTF-8.
+            ConfinedError: As `read`, and if the content is not UTF-8.
         """
         data = self.read(path, limit=limit)
         if data is None:
@@ -68,20 +70,20 @@ class ProjectFiles:
             raise ConfinedError(Path(place), found.message) from error
 
     def names(self, folder: str) -> tuple[str, ...] | None:
-        """What lies in a folder, sorted; None where nothing is there.
+        """The names in a folder, sorted; None if it does not exist.
 
         Raises:
-            ConfinedError: It leads out of the project, is no folder, or holds too much.
+            ConfinedError: The path leads out of the project, is not a folder, or holds too many files.
         """
         try:
             with self._folder.locate(folder) as located:
                 if located.info is None:
                     return None
                 if not stat.S_ISDIR(located.info.st_mode):
-                    raise ConfinedError(self.root / folder, "is no folder")
+                    raise ConfinedError(self.root / folder, "is not a folder")
                 inner = os.open(located.name, _FOLDER, dir_fd=located.parent_fd)
                 try:
-                    names = os.listdir(inner)  # noqa: PTH208 - a descriptor has no Path
+                    names = os.listdir(inner)  # noqa: PTH208 - pathlib does not take a descriptor
                 finally:
                     os.close(inner)
         except ToolFailure as error:
@@ -93,11 +95,11 @@ class ProjectFiles:
         return tuple(sorted(names))
 
     def is_file(self, path: str) -> bool:
-        """Whether a regular file is there, inside of the project."""
+        """Whether the path is a regular file inside the project."""
         return self._is(path, stat.S_ISREG)
 
     def is_folder(self, path: str) -> bool:
-        """Whether a folder is there, inside of the project."""
+        """Whether the path is a folder inside the project."""
         return self._is(path, stat.S_ISDIR)
 
     def _is(self, path: str, kind: object) -> bool:
@@ -108,7 +110,7 @@ class ProjectFiles:
             return False
 
     def relative(self, path: Path) -> str | None:
-        """A path as one in the project; None where it is none."""
+        """The path relative to the project; None if it lies outside."""
         for root in (self.root, self._folder.root):
             if path.is_relative_to(root):
                 return path.relative_to(root).as_posix()
@@ -135,5 +137,5 @@ class ProjectFiles:
     def _refused(self, path: str, error: ToolFailure) -> ConfinedError:
         reason = str(error)
         if getattr(error, "code", "") == "outside":
-            reason = f"leads out of the project ({reason}); what a project brings is read only inside of it"
+            reason = f"leads out of the project ({reason}); files of a project are read only inside its folder"
         return ConfinedError(self.root / path, f"cannot be read: {reason}")

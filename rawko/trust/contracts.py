@@ -1,4 +1,4 @@
-"""What `rawko test` would run of a project: bindings of charts, and the conftest.py files around their contracts."""
+"""The Python code that `rawko test` would run: bindings of charts, and the conftest.py files above their contracts."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ CONFTEST = "conftest.py"
 
 @dataclass(frozen=True, slots=True)
 class Conftest:
-    """A conftest.py with everything of its folder that it imports.
+    """A conftest.py with all modules of its folder that it imports.
 
     Attributes:
-        name: Its dotted name there; it begins with the packages that it lies in.
+        name: Its dotted name in that folder, including the packages that contain it.
     """
 
     path: Path
@@ -42,11 +42,11 @@ class Conftest:
 
 
 class ContractTrust:
-    """The Python around some contracts, as one project or several.
+    """The Python code around some contracts, which may belong to several projects.
 
     Args:
-        project: Of the current folder; it decides.
-        module: Bindings that the user names for all charts.
+        project: The project of the current folder; its decisions apply.
+        module: The bindings that the user names for all charts.
     """
 
     def __init__(self, project: Project, charts: Sequence[Path], module: str | None = None) -> None:
@@ -57,15 +57,15 @@ class ContractTrust:
 
     @property
     def root(self) -> Path:
-        """The folder that all of them lie in."""
+        """The folder that contains all of the charts."""
         roots = [root.resolve() for root in self._roots.values()] or [self._project.root]
         return Path(os.path.commonpath(roots))
 
     def items(self) -> Iterator[tuple[Project, Item]]:
-        """What is asked for, with the project that asks.
+        """What needs trust, each item with the project that requests it.
 
         Raises:
-            ConfigError: A file leads out of its project.
+            ConfigError: The path of a file leads out of its project.
         """
         for chart, root in self._roots.items():
             project = self._project.at(root)
@@ -78,10 +78,10 @@ class ContractTrust:
                 yield project, item
 
     def require(self) -> None:
-        """Go on only if all of it is granted.
+        """Raise an error unless all items are trusted.
 
         Raises:
-            NotTrusted: It is not.
+            NotTrusted: At least one item is not.
         """
         asked: dict[Path, tuple[Project, list[Item]]] = {}
         for project, item in self.items():
@@ -100,10 +100,10 @@ class ContractTrust:
 
     @contextmanager
     def imported(self) -> Iterator[Sequence[tuple[Path, ModuleType]]]:
-        """The conftest.py files as modules, outermost first; what they import stays importable meanwhile.
+        """Import the conftest.py files, outermost first; their imports stay importable inside the context.
 
         Raises:
-            ConfigError: One fails as it is imported.
+            ConfigError: A conftest.py raises an error when it is imported.
         """
         before = set(sys.modules)
         with ExitStack() as stack:
@@ -134,12 +134,12 @@ class ContractTrust:
             chart = load_chart(path)
             named = named_bindings(project, chart)
         except (ChartError, BindingsNotFound):
-            return None  # told where it is run
+            return None  # running the chart reports the error
         return None if named is None or named.project is None else bindings_item(project, chart, named)[0]
 
 
 def _root_of(chart: Path, here: Path) -> Path:
-    """The project of a chart: the folder of the nearest pyproject.toml, else the current one, else the chart's."""
+    """The project of a chart: the folder of the nearest pyproject.toml, else the current folder, else the chart's."""
     project = find_project(chart.parent)
     if project is not None:
         return project.parent
@@ -147,7 +147,7 @@ def _root_of(chart: Path, here: Path) -> Path:
 
 
 def _between(root: Path, folder: Path) -> list[Path]:
-    """The folders from a root down to one in it, real paths."""
+    """The folders from `root` down to `folder`, as real paths."""
     root, folder = root.resolve(), folder.resolve()
     if not folder.is_relative_to(root):
         return [folder]
@@ -186,8 +186,8 @@ def _import(conftest: Conftest, number: int) -> ModuleType:
         sys.modules[spec.name] = module
         loader.exec_module(module)
         return module
-    except Exception as error:  # its own code may raise anything
-        raise ConfigError(f"{path}: fails as it is imported: {type(error).__name__}: {error}") from error
+    except Exception as error:  # the imported code may raise anything
+        raise ConfigError(f"{path}: the import fails: {type(error).__name__}: {error}") from error
 
 
 def _file_of(module: ModuleType) -> Path | None:
@@ -200,7 +200,7 @@ _SKIPPED: Final = frozenset({"node_modules", "__pycache__", "site-packages"})
 
 
 def charts_with_contracts(project: Project) -> Iterator[Path]:
-    """The charts of a project with a `.feature` beside them; hidden folders and links are not gone into."""
+    """The charts of a project with a `.feature` file beside them; hidden folders and links are not searched."""
     todo = ["."]
     for _ in range(MAX_FOLDERS):
         if not todo:

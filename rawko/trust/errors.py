@@ -1,8 +1,8 @@
-"""What settings and projects are refused with.
+"""The errors of settings and projects.
 
 ConfigError             settings that cannot be used
-├── ConfinedError       a project's file that is not read: a link out of the project, no file, too large
-└── NotTrusted          a project asks for what needs the user's trust, and does not have it
+├── ConfinedError       a project's file that is not read: a link out of the project, not a regular file, too large
+└── NotTrusted          a project requests what needs the user's trust, and does not have it
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 class ConfigError(Exception):
-    """Settings that cannot be used: what, where from, and what would be accepted. No task was started."""
+    """Settings that cannot be used: what, where they come from, and what is accepted. No task was started."""
 
 
 class ConfinedError(ConfigError):
-    """A file of a project that is not read on its behalf.
+    """A file of a project that is not read.
 
     Attributes:
         path: The file, with its project's folder.
-        problem: Why not, and what would be accepted.
+        problem: Why it is not read, and what is accepted.
     """
 
     def __init__(self, path: Path, problem: str) -> None:
@@ -35,12 +35,12 @@ class ConfinedError(ConfigError):
 
 
 class NotTrusted(ConfigError):
-    """A project asks for what needs the user's trust, and does not have it. Nothing was run.
+    """A project requests what needs the user's trust, and does not have it. Nothing was executed.
 
     Attributes:
-        folder: The project's.
-        items: What it asks for and has not been granted.
-        changed: Digests of those that were trusted in another version.
+        folder: The project's folder.
+        items: What it requests and has not been granted.
+        changed: Digests of the items that were trusted in an earlier version.
     """
 
     def __init__(self, folder: Path, items: Sequence[Item], changed: Collection[str] = ()) -> None:
@@ -55,7 +55,7 @@ _HOW = (
 
 
 def describe(folder: Path, items: Sequence[Item], changed: Collection[str]) -> str:
-    """The list that a person decides about: one line for each thing, with its place."""
+    """The list that a person decides about: one line per item, with its place."""
     lines = [f"the project in {str(folder)!r} asks for what needs your trust:"]
     for item in items:
         mark = " (changed since you trusted it)" if item.digest in changed else ""

@@ -1,4 +1,4 @@
-"""What a project asks for, as data: one item for each thing that takes effect only with the user's trust."""
+"""What a project requests, as data: one item per thing that takes effect only with the user's trust."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing that a project asks for.
+    """One request of a project.
 
     Attributes:
-        kind: Of what sort it is, in a word: "rule", "mcp", "bindings" ...
-        key: What it keeps when it changes: the setting, the server, the template, the chart.
+        kind: The kind of request: "rule", "mcp", "bindings" ...
+        key: A name that stays the same when the content changes: of the setting, server, template or chart.
         text: What it does, on one line.
-        file: Where it stands, relative to the project where it lies in it.
-        line: From 1; None where no line is known.
-        content: Hash of everything else that it stands for: files that it runs or reads, settings beside it.
+        file: The file that contains it, relative to the project if it lies inside.
+        line: From 1; None if unknown.
+        content: Hash of everything else that matters: files that it runs or reads, related settings.
     """
 
     kind: str
@@ -31,7 +31,7 @@ class Item:
 
     @property
     def digest(self) -> str:
-        """The same for the same thing, wherever its line has moved to."""
+        """A hash of the item without its line, which may move."""
         return hash_of([self.kind, self.key, self.text, self.content])
 
     def __str__(self) -> str:
@@ -43,21 +43,21 @@ class Item:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Item:
-        """The item of `to_json`.
+        """The item from the JSON of `to_json`.
 
         Raises:
-            TypeError, ValueError: The data is none.
+            TypeError, ValueError: The data has another form.
         """
         texts = {name: data.get(name) for name in ("kind", "key", "text", "file", "content")}
         if not all(isinstance(text, str) for text in texts.values()):
-            raise TypeError("an item's fields are texts")
+            raise TypeError("an item's fields must be strings")
         line = data.get("line")
         if line is not None and not isinstance(line, int):
-            raise TypeError("an item's line is a number")
+            raise TypeError("an item's line must be an integer")
         return cls(line=line, **texts)  # type: ignore[arg-type]
 
 
 def hash_of(data: Any) -> str:
-    """SHA-256 of JSON data, or of bytes; in hex."""
+    """SHA-256 of JSON data or of bytes, in hex."""
     raw = data if isinstance(data, bytes) else json.dumps(data, sort_keys=True, ensure_ascii=True).encode()
     return hashlib.sha256(raw).hexdigest()

@@ -1,4 +1,4 @@
-"""A project as a run meets it: its files, read once, and what of its wishes the user has granted."""
+"""A project as a run uses it: its files, read once, and the requests that the user has granted."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from rawko.trust.store import Decisions
 from rawko.vocabulary.visible import exact_line
 
 Answer = Literal["remember", "once", "no"]
-"""A decision: granted and kept, granted to this process, or refused."""
+"""A decision: granted and stored, granted for this process, or refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a person is asked about one project.
+    """A question to a person about one project.
 
     Attributes:
-        items: Everything that is asked for now and not granted yet.
-        changed: Digests of those that were trusted in another version.
+        items: Everything that the project requests now and that is not granted yet.
+        changed: Digests of the items that were trusted in an earlier version.
     """
 
     folder: Path
@@ -35,17 +35,17 @@ Judge = Callable[[Request], Answer]
 
 
 def refuse(request: Request) -> Answer:
-    """Nobody is there to ask."""
+    """The judge without a person to ask: refuses."""
     return "no"
 
 
 def never(request: Request) -> Answer:
-    """Nothing of a project runs here, whatever the user has decided."""
+    """The judge of commands that never run code of a project, whatever the user has decided."""
     return "no"
 
 
 def grant(request: Request) -> Answer:
-    """The user has said so in advance, for this process."""
+    """The judge of a user who has granted everything in advance, for this process (`--trust`)."""
     return "once"
 
 
@@ -55,11 +55,11 @@ to let it run a module, name it: --bindings MODULE"""
 
 
 class Project:
-    """A project's files and grants. What is granted once stays so for the life of the process.
+    """A project's files and grants. A grant lasts as long as the process.
 
     Args:
         root: Its folder.
-        judge: Decides what the user has not decided yet; with `never`, kept decisions do not count either.
+        judge: Decides what the user has not decided yet; with `never`, stored decisions do not count either.
     """
 
     def __init__(self, root: Path, judge: Judge = refuse) -> None:
@@ -71,7 +71,7 @@ class Project:
 
     @property
     def files(self) -> ProjectFiles:
-        """Its files.
+        """The project's files.
 
         Raises:
             ConfinedError: The folder cannot be used.
@@ -81,7 +81,7 @@ class Project:
         return self._files
 
     def at(self, root: Path) -> Project:
-        """The same for another folder: a run's own workspace, the folder of a pyproject.toml above it."""
+        """The project of another folder with the same judge: a run's workspace, or the folder of a pyproject.toml."""
         place = root.resolve()
         if place not in self._family:
             other = Project(place, self._judge)
@@ -90,10 +90,10 @@ class Project:
         return self._family[place]
 
     def require(self, items: Iterable[Item]) -> None:
-        """Go on only if all of this is granted; one question for everything that is not.
+        """Raise an error unless all items are granted; asks one question about those that are not.
 
         Raises:
-            NotTrusted: It is not.
+            NotTrusted: The user has not granted all of them.
         """
         asked = tuple(items)
         if all(item.digest in self._granted for item in asked):

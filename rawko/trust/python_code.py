@@ -1,12 +1,12 @@
-"""Python modules of a project that the user has trusted: found before they run, imported as they were read.
+"""Finds the Python modules of a project before they run, and imports exactly those once the user trusts them.
 
-A module of a project and every module of that folder that it imports, however deep, are read once and hashed together.
-`importing` then lets exactly those be imported, from the bytes that were read:
+A module of a project, and every module of that folder that it imports directly or indirectly, is read once; all are
+hashed together. `importing` then allows the import of exactly these modules, from the bytes that were read:
 
-    bindings.py        import helpers, json     -> bindings.py, helpers.py (json is Python's own)
+    bindings.py        import helpers, json     -> bindings.py, helpers.py (json belongs to Python)
     helpers.py         from pkg.deep import f   -> pkg/__init__.py, pkg/deep.py
 
-Neither a module that was not found this way, nor a compiled file beside one (`__pycache__`), is ever run.
+A module that was not found this way never runs, nor does a compiled file beside a module (`__pycache__`).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ MAX_MODULES: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Modules of a project's folder.
+    """The modules of a project's folder.
 
     Attributes:
-        folder: Where top-level names are looked for.
+        folder: The folder in which top-level names are searched.
         sources: Bytes of each file, by its whole path.
     """
 
@@ -45,26 +45,26 @@ class Code:
 
     @property
     def content(self) -> str:
-        """Hash of all of it."""
+        """Hash of all files."""
         told = {Path(path).relative_to(self.folder).as_posix(): hash_of(data) for path, data in self.sources.items()}
         return hash_of(told)
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Their paths in the folder, sorted."""
+        """The paths of all files in the folder, sorted."""
         return tuple(sorted(Path(path).relative_to(self.folder).as_posix() for path in self.sources))
 
 
 def find_code(files: ProjectFiles, modules: Iterable[str], *, also: Sequence[str] = ()) -> Code:
-    """The modules of a folder that an import of these would run.
+    """The modules of a folder that an import of the given modules would run.
 
     Args:
-        files: Of the folder.
-        modules: Dotted names; those that do not lie in the folder are installed ones, and the user's own.
-        also: Paths of further files to begin with, such as a conftest.py.
+        files: The files of the folder.
+        modules: Dotted names; names that are not in the folder are installed modules, and need no trust.
+        also: Paths of further files to start from, such as a conftest.py.
 
     Raises:
-        ConfigError: A module leads out of the folder or cannot be read, or there are too many.
+        ConfigError: The path of a module leads out of the folder, it cannot be read, or there are too many.
     """
     importlib.invalidate_caches()
     sources: dict[str, bytes] = {}
@@ -100,7 +100,7 @@ def find_code(files: ProjectFiles, modules: Iterable[str], *, also: Sequence[str
 
 
 def _package_of(files: ProjectFiles, path: str) -> tuple[str, ...]:
-    """The package that a file belongs to: folders with an `__init__.py`, from the outermost."""
+    """The package of a file: the folders with an `__init__.py` that contain it, outermost first."""
     names: list[str] = []
     folder = Path(path).parent
     while folder.name and files.is_file((folder / "__init__.py").as_posix()):
@@ -115,7 +115,7 @@ def _parents(name: str) -> Iterator[str]:
 
 
 def _find(folder: Path, name: str) -> ModuleSpec | None:
-    """Where a dotted name lies in a folder; nothing is imported."""
+    """The location of a dotted name in a folder; nothing is imported."""
     path: Sequence[str] | None = [str(folder)]
     spec: ModuleSpec | None = None
     parts = name.split(".")
@@ -133,11 +133,11 @@ def _find(folder: Path, name: str) -> ModuleSpec | None:
 
 
 def _imports(source: bytes, package: str) -> Iterator[str]:
-    """Every dotted name that a module may import, its packages first; relative ones from its package."""
+    """Every dotted name that a module may import, its packages first; relative names are resolved by its package."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return  # importing it will say so
+        return  # a syntax error: the import reports it
     for node in ast.walk(tree):
         for name in _named(node, package):
             yield from _parents(f"{name}.x")
@@ -165,7 +165,7 @@ def _named(node: ast.AST, package: str) -> Iterator[str]:
 
 
 class Loader(SourceFileLoader):
-    """Runs the bytes that were read, never a compiled file beside them."""
+    """Executes the bytes that were read, never a compiled file beside the source."""
 
     def __init__(self, name: str, path: str, data: bytes) -> None:
         super().__init__(name, path)
@@ -179,7 +179,7 @@ class Loader(SourceFileLoader):
 
 
 class _Finder:
-    """Finds the modules of `Code`, and no others of its folder."""
+    """Import finder for the modules of `Code`; refuses other modules of the same folder."""
 
     def __init__(self, code: Code) -> None:
         self._code = code
@@ -209,7 +209,7 @@ class _Finder:
         return spec
 
     def _namespace(self, fullname: str, spec: ModuleSpec) -> ModuleSpec | None:
-        """A folder without an `__init__.py`, where one of the modules lies in it."""
+        """A folder without an `__init__.py` that contains one of the modules."""
         places = [f"{place}/" for place in spec.submodule_search_locations or ()]
         if not any(path.startswith(place) for path in self._code.sources for place in places):
             return None
@@ -219,7 +219,7 @@ class _Finder:
 
 @contextmanager
 def importing(code: Code) -> Iterator[None]:
-    """Let the modules of `code` be imported by their names, before installed ones, and nothing else of its folder."""
+    """Allow imports of the modules of `code`, before installed ones, and of no other module of its folder."""
     finder = _Finder(code)
     sys.meta_path.insert(0, finder)
     importlib.invalidate_caches()

@@ -1,7 +1,7 @@
-"""The user's decisions about projects: one file for each folder, in the user's own configuration folder.
+"""Stores the user's decisions about projects: one file per project folder, in the user's configuration folder.
 
-A file that others could have written counts as none, and so does one that lies in the project itself, where a tool of
-an agent could reach it.
+A file that another user could write is ignored, and so is one inside the project itself, where an agent's tool could
+write it.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _NAME_BYTES: Final = 100
 
 
 def decisions_folder() -> Path:
-    """Where the user's decisions are kept."""
+    """The folder of the user's decisions."""
     from platformdirs import user_config_path
 
     return user_config_path("rawko").absolute() / "trust"
 
 
 class Decisions:
-    """What the user has decided about one folder.
+    """The user's decision about one project folder.
 
     Args:
-        root: The project's folder; its real path counts, whatever links lead there.
-        place: Where decisions are kept; the user's own folder by default.
+        root: The project's folder; it is identified by its real path.
+        place: The folder of all decisions; the user's own by default.
     """
 
     def __init__(self, root: Path, place: Path | None = None) -> None:
@@ -48,11 +48,11 @@ class Decisions:
 
     @property
     def is_reachable(self) -> bool:
-        """Whether the file lies in the project itself, so that what works there could write it."""
+        """Whether the file lies in the project itself, so that the project's tools could write it."""
         return self.file.parent.resolve().is_relative_to(self.root)
 
     def load(self) -> tuple[Item, ...]:
-        """What the user trusts here; nothing where there is no decision, or none that can be relied on."""
+        """The items that the user trusts here; empty if there is no decision, or its file is not safe or not valid."""
         if self.is_reachable:
             return ()
         try:
@@ -68,10 +68,10 @@ class Decisions:
             return ()
 
     def save(self, items: Sequence[Item]) -> None:
-        """Keep a decision instead of the one before.
+        """Store a decision, replacing the previous one.
 
         Raises:
-            ConfigError: It cannot be kept.
+            ConfigError: It cannot be stored.
         """
         if self.is_reachable:
             raise ConfigError(
@@ -86,7 +86,7 @@ class Decisions:
             try:
                 with os.fdopen(descriptor, "w", encoding="ascii") as file:
                     json.dump(data, file, indent=1)
-                os.replace(name, self.file)  # noqa: PTH105 - both are names of the same folder
+                os.replace(name, self.file)  # noqa: PTH105 - no Path needed for two names in one folder
             except BaseException:
                 Path(name).unlink(missing_ok=True)
                 raise
@@ -95,7 +95,7 @@ class Decisions:
             raise ConfigError(f"{self.file}: the decision cannot be kept: {why}") from error
 
     def revoke(self) -> bool:
-        """Forget the decision; whether there was one.
+        """Remove the decision; returns whether there was one.
 
         Raises:
             ConfigError: It cannot be removed.
@@ -110,12 +110,12 @@ class Decisions:
 
 
 def _is_own(info: os.stat_result) -> bool:
-    """A regular file of this user that no one else may write."""
+    """Whether it is a regular file of this user that no other user may write."""
     return stat.S_ISREG(info.st_mode) and info.st_uid == os.geteuid() and not info.st_mode & 0o022
 
 
 def decided_folders(place: Path | None = None) -> Iterator[tuple[Path, int]]:
-    """Every folder that there is a decision about, with how much it covers."""
+    """Every folder with a decision, and the number of trusted items."""
     for file in sorted((decisions_folder() if place is None else place).glob("*.json")):
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
             root = Path(json.loads(file.read_bytes())["folder"])

@@ -1,4 +1,4 @@
-"""A project's own prompt templates, read within its bounds."""
+"""Reads a project's own prompt templates, confined to their folder."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from rawko.trust.project import Project
 
 
 class ProjectTemplates:
-    """Templates in a folder of a project; in a folder elsewhere (a fork has those of its origin) within that folder.
+    """Templates in a folder of a project, or in a folder elsewhere (a fork uses those of its origin).
 
     Args:
-        folder: With a folder for each machine.
+        folder: Contains a folder for each machine.
     """
 
     def __init__(self, project: Project, folder: Path) -> None:

@@ -126,7 +126,7 @@ async def test_a_call_that_takes_too_long_is_given_up_and_closing_ends_the_serve
         (
             (sys.executable, "-c", "import time; time.sleep(60)"),
             {"start_timeout_ms": 500},
-            "has not said within 500 ms",
+            "has not listed its tools within 500 ms",
         ),
     ],
 )

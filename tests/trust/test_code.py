@@ -183,7 +183,7 @@ def test_a_conftest_beside_a_chart_in_a_subfolder_brings_its_steps(door: Shell, 
     broken = door.write("charts/helpers.py", "1 / 0\n")
     failed = door("test", "charts/door.yaml", "--trust")
     assert failed.code == 2
-    assert f"{broken.parent / 'conftest.py'}: fails as it is imported: ZeroDivisionError" in failed.err
+    assert f"{broken.parent / 'conftest.py'}: the import fails: ZeroDivisionError" in failed.err
 
 
 def test_steps_of_one_folder_are_not_those_of_another(door: Shell) -> None:

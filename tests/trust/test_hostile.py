@@ -138,7 +138,7 @@ def test_an_agents_own_chart_that_approves_by_itself_needs_trust(typed: Typed, r
     rawko.write(".rawko/agents/developer.yaml", f"{AGENT}chart: own.yaml\n")
     done = typed("run", "Work", "--agent", "developer", "--scenario", str(rawko.scenario(DONE)))
     assert done.code == BAD_INPUT
-    assert "own.yaml: the chart 'own' can say by itself that a tool call is approved" in done.err
+    assert "own.yaml: the chart 'own' can approve tool calls by itself" in done.err
 
 
 def test_bindings_of_an_agents_chart_are_not_imported(rawko: Shell) -> None:

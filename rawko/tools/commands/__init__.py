@@ -1,1 +1,1 @@
-"""The tool `bash`: a command's processes, environment and output, and what outlives a crash."""
+"""The tool `bash`: the processes, environment and output of commands, and the search for processes left by a crash."""

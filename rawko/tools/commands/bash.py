@@ -1,9 +1,9 @@
-"""The `bash` tool: one command in one process group, the folder carried over. Touches nobody knows what.
+"""The `bash` tool: runs one command in one process group, in the agent's current folder.
 
-Without a sandbox a command is not confined to the workspace. Each call is a bash of its own: shell variables and
-functions do not last, the folder does (per agent), reported by an EXIT trap to a private descriptor, so that `exit 3`
-and `set -e` keep it.
-A command that sets an EXIT trap of its own, or ends in `exec`, leaves the folder where it was.
+The tool cannot report which paths a command writes (`touched` is None), so the workspace is scanned afterwards. Without
+a sandbox, a command is not confined to the workspace. Each call starts a new bash: shell variables and functions do not
+last. The current folder does, per agent: an EXIT trap writes it to a private descriptor, so `exit 3` and `set -e` keep
+it. A command that sets its own EXIT trap, or ends in `exec`, leaves the agent's folder unchanged.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from rawko.tools.sandbox import ENVIRONMENT, Sandbox
 from rawko.tools.sandbox.baseline import Baseline, TooManyError
 from rawko.tools.text import shown_name, size
 
-# The command comes over a descriptor: an argument has a bound of 128 KiB and would show in `ps`. `eval` makes a syntax
-# error (an open quote) an error of the command, after which the trap still runs.
-# One line, so that line numbers in bash's complaints are the command's own.
-# It begins when a byte comes through the gate: when its note is on disk. If rawko is killed before, the gate is closed
-# by the system, and nothing has run that nobody would find.
+# The command is read from a descriptor: an argument is limited to 128 KiB and is visible in `ps`. With `eval`, a syntax
+# error (an open quote) is an error of the command, after which the trap still runs. The preamble is one line, so that
+# line numbers in bash's messages are the command's own.
+# bash waits for a byte on the descriptor `gate`, sent after the note about its process is on disk (`leftovers`). If
+# rawko is killed before that, the system closes the gate and bash exits: no process runs without a note.
 _WRAPPER = (
     "builtin read -r -n 1 <&{gate} || builtin exit; exec {gate}<&-; "
     "trap '{{ builtin pwd -P >&{report}; }} 2>/dev/null' EXIT; "
@@ -42,15 +42,15 @@ _WRAPPER = (
 
 @dataclass(frozen=True, slots=True)
 class BashSettings:
-    """Bounds of a command.
+    """Limits of commands.
 
     Attributes:
-        default_timeout_ms: Where the call names none.
-        max_timeout_ms: The most that a call may name.
+        default_timeout_ms: Used when the call names none.
+        max_timeout_ms: The longest timeout that a call may name.
         grace_ms: Between TERM and KILL.
         max_output_bytes: A command that writes more is stopped.
-        max_spool_bytes: All kept outputs together.
-        extra_env: Further variables (names or patterns) that commands may see.
+        max_spool_bytes: Limit of all kept outputs together.
+        extra_env: Names or patterns of further variables that commands may see.
     """
 
     default_timeout_ms: int = 120_000
@@ -65,11 +65,11 @@ class Bash(Tool):
     """Runs commands.
 
     Args:
-        root: Where the first command of each agent runs.
-        outputs: Folder for whole outputs, outside of the workspace.
-        leftovers: Where running commands are noted.
-        env: What commands see, whole.
-        sandbox: What commands run in; None: in nothing.
+        root: The folder in which each agent's first command runs.
+        outputs: Folder for whole outputs, outside the workspace.
+        leftovers: Notes of running commands on disk.
+        env: The whole environment of commands.
+        sandbox: The sandbox for commands; None: run without one.
     """
 
     pattern_kind = "command"
@@ -119,10 +119,10 @@ class Bash(Tool):
 
     @asynccontextmanager
     async def _guarded(self, notes: list[str]) -> AsyncIterator[Baseline | None]:
-        """The workspace before the command; afterwards what the command has made for git or rawko to obey is moved out.
+        """Yield the baseline of the workspace; on exit, move out new files that git or rawko would obey.
 
         Args:
-            notes: Gets what was done.
+            notes: Lines for the model are appended: what was moved.
         """
         sandbox = self._sandbox
         if sandbox is None:
@@ -136,7 +136,7 @@ class Bash(Tool):
         try:
             yield baseline
         except BaseException:
-            sandbox.settle(baseline)  # a call that is cancelled cannot wait for a thread
+            sandbox.settle(baseline)  # not in a thread: a cancelled task cannot await one
             raise
         settling = asyncio.create_task(asyncio.to_thread(sandbox.settle, baseline))
         try:
@@ -191,7 +191,7 @@ class Bash(Tool):
             self._leftovers.forget(group.id)
 
     def notes(self) -> dict[str, str]:
-        """Where each agent's next command runs; folders of the workspace relative to it, since it may move."""
+        """The folder of each agent's next command; relative inside the workspace, which may move."""
         return {agent: self._noted(folder) for agent, folder in self._folders.items() if folder != str(self._root)}
 
     def take_up(self, notes: Mapping[str, str]) -> None:
@@ -278,7 +278,7 @@ def _private_file(text: str) -> IO[bytes]:
 
 
 def _reported(report: IO[bytes]) -> str | None:
-    """The folder that the EXIT trap wrote, if it wrote one and that is still there."""
+    """The folder that the EXIT trap wrote; None if it wrote none or the folder is gone."""
     text = os.fsdecode(os.pread(report.fileno(), 65_536, 0)).removesuffix("\n")
     return text if text.startswith("/") and "\0" not in text and _can_enter(text) else None
 

@@ -1,4 +1,4 @@
-"""What commands see of our environment: a list of names that they may see; keys and tokens are not on it."""
+"""The environment of commands: a list of variables that commands may see. API keys and tokens are not on it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from rawko.processes.keys import check_names, is_secret
 
 ALLOWED: tuple[str, ...] = (
-    # who and where
+    # user and machine
     "HOME", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER", "XDG_*",
     # language
     "LANG", "LANGUAGE", "LC_*",
@@ -22,15 +22,15 @@ ALLOWED: tuple[str, ...] = (
     "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE", "all_proxy", "ftp_proxy", "http_proxy", "https_proxy",
     "no_proxy",
 )  # fmt: skip
-"""Names and patterns of variables that are handed on."""
+"""Names and patterns of variables that commands see."""
 
 NEVER: tuple[str, ...] = ("ANTHROPIC_*", "RAWKO_*", "BASH_ENV", "ENV", "BASH_FUNC_*", "SHELLOPTS", "BASHOPTS")
-"""Not handed on whatever a configuration says: our own keys, and what would change the shell itself."""
+"""Variables that commands never see, whatever a configuration says: rawko's own keys, and what changes the shell."""
 
 FIXED: dict[str, str] = {
-    # A .pyc of the same size and second as its new source would be run instead of it, also after a restore.
+    # Otherwise Python would run a stale .pyc whose source has the same size and second, for example after a restore.
     "PYTHONDONTWRITEBYTECODE": "1",
-    # Nobody is there to answer or to page.
+    # No person can answer a prompt or use a pager.
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_PAGER": "cat",
     "PAGER": "cat",
@@ -45,8 +45,8 @@ def command_environment(ours: Mapping[str, str], extra: Iterable[str] = ()) -> d
 
     Args:
         ours: The environment of this process.
-        extra: Further names or patterns to hand on; `NEVER` wins over them. A pattern hands on no key or password:
-            those are named one by one.
+        extra: Names or patterns of further variables; `NEVER` overrides them. A pattern matches no key or password:
+            each of those must be named.
     """
     patterns = (*ALLOWED, *extra)
     handed = {name: value for name, value in ours.items() if _is_handed_on(name, value, patterns)}
@@ -60,10 +60,10 @@ def is_public(name: str) -> bool:
 
 
 def check_extra(patterns: tuple[str, ...]) -> tuple[str, ...]:
-    """What a configuration adds to the list.
+    """Check the names and patterns that a configuration adds; returned unchanged.
 
     Raises:
-        ValueError: It names what is never handed on, or a pattern that is no choice.
+        ValueError: One is a variable that commands never see, or a pattern that begins with a wildcard.
     """
     return check_names(patterns, NEVER)
 

@@ -1,8 +1,9 @@
-"""Commands that outlived rawko itself (kill -9): noted on disk while they run, found and ended at the next start.
+"""Finds and ends commands that outlived rawko (after kill -9), by notes on disk that are made while they run.
 
-A note names a process, when it started, its mark, and the rawko that started it. Ended are its process group, its
-descendants and the bearers of the mark: a process id may be given out again, but not with the same start, so the
-processes of others are left alone; and so are those of a rawko which is still at work in the same folder.
+A note names a process, its start time, its mark, and the rawko that started it. At the next start, rawko ends the
+process group, the descendants, and all processes that carry the mark. The system may reuse a process id, but not with
+the same start time, so other programs are not ended; neither are commands of another rawko that still runs in the same
+folder.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ class Leftovers:
     """Notes of running process groups, one file each.
 
     Args:
-        folder: In the state folder; made when first needed.
-        owner: The process that starts them; this one by default.
+        folder: A folder in the state folder; made at the first note.
+        owner: The process that starts the groups; this one by default.
     """
 
     def __init__(self, folder: Path, *, owner: int | None = None) -> None:
@@ -35,10 +36,10 @@ class Leftovers:
         self._owner = owner
 
     def note(self, group: int, mark: str = "") -> None:
-        """A group has started. Without a note (a full disk) it is only not found after a crash.
+        """Record that a group has started. If the disk refuses the note, a crash leaves the group undetected.
 
         Args:
-            mark: `NAME=value` of the environment of all that it starts.
+            mark: `NAME=value`, in the environment of all processes of the group.
         """
         start = _start_of(group)
         if start is not None:
@@ -51,20 +52,20 @@ class Leftovers:
                 )
 
     def forget(self, group: int) -> None:
-        """A group has ended."""
+        """Remove the note of a group that has ended."""
         with suppress(OSError):
             (self._folder / str(group)).unlink(missing_ok=True)
 
     def end_all(self) -> tuple[int, ...]:
-        """KILL every noted group that is still the one noted, and whose rawko is gone; their ids, once nothing of
-        them runs."""
+        """KILL every noted group that still exists and whose rawko has ended; returns the ids of the groups, after
+        their processes have ended."""
         if not self._folder.is_dir():
             return ()
         ended = []
         for path in sorted(path for path in self._folder.iterdir() if _is_process(path.name)):
             try:
                 start, owner, mark, *_ = [*path.read_text(encoding="ascii", errors="replace").split("\n"), "", "", ""]
-            except OSError:  # it has just ended, and its rawko forgot it
+            except OSError:  # the group has just ended, and its rawko removed the note
                 continue
             if _is_at_work(owner):
                 continue
@@ -86,7 +87,7 @@ def _is_at_work(owner: str) -> bool:
 
 def _end(group: int, noted: str, mark: str) -> bool:
     start = _start_of(group)
-    is_ours = (start is None or start == noted) and group > 1 and group != os.getpgrp()  # else the id is another's now
+    is_ours = (start is None or start == noted) and group > 1 and group != os.getpgrp()  # else the id was reused
     ancestor = group if is_ours and start is not None else None
     is_left = bool(mark or ancestor) and bool(family.members(mark, ancestor=ancestor))
     if is_left:
@@ -112,7 +113,7 @@ def _is_alive(group: int, is_ours: bool) -> bool:
 
 
 def _start_of(process: int) -> str | None:
-    """When a process started, in words of the system; None if it is not there, or is a zombie."""
+    """When a process started, as the system prints it; None if it does not exist or is a zombie."""
     if Path("/proc/self/stat").exists():
         found = family.look_up(process)
         return None if found is None else found.start

@@ -1,6 +1,6 @@
-"""Where the whole output of commands is kept: one file per command, bounded one by one and in sum.
+"""Keeps the whole output of commands on disk: one file per command, with limits for each file and for their sum.
 
-In memory stays only what the model is shown: the beginning and the end.
+Memory holds only the part that the model is shown: the beginning and the end.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from rawko.tools.text import printed, size
 
 HEAD_BYTES = 8_000
 TAIL_BYTES = 20_000
-"""What the model sees of a long output. More of the end: that is where errors and summaries stand."""
+"""Bytes of a long output that the model sees. The end gets more, because errors and summaries are there."""
 LOOK_EVERY: Final = 64
-"""Commands between two looks at all kept outputs: a look costs as much as there are."""
+"""Commands between two measurements of all kept outputs: the time of one grows with their number."""
 
 
 class Spool:
     """A folder of outputs.
 
     Args:
-        folder: Made when the first output comes, readable by its owner only.
-        max_bytes: Bound of one output; a command that writes more is stopped.
-        max_total_bytes: Bound of the folder and of those beside it, which are other runs'; the oldest outputs go first.
+        folder: Made at the first output, readable by its owner only.
+        max_bytes: Limit of one output; a command that writes more is stopped.
+        max_total_bytes: Limit of this folder and the folders of other runs beside it; the oldest outputs are removed.
     """
 
     def __init__(self, folder: Path, *, max_bytes: int, max_total_bytes: int) -> None:
@@ -72,7 +72,7 @@ class Spool:
         )
         others = (path for path in self._folder.parent.glob("*/*.log") if path.parent != self._folder)
         ages = sorted((*_age(self._folder.parent.glob("*.log")), *_age(others)))
-        # Of one run the numbers tell the order: clocks may jump.
+        # Within one run the numbers give the order, because clocks may jump.
         aged = [*((path, taken) for _, path, taken in ages), *((path, _size(path)) for path in files)]
         total = sum(taken for _, taken in aged)
         gone = set()
@@ -83,12 +83,12 @@ class Spool:
                 path.unlink()
             gone.add(path)
             total -= taken
-        # The newest number is never used again, even where its file had to go.
+        # The highest number is not reused, even if its file was removed.
         return [path for path in files if path not in gone] or files[-1:], total
 
 
 class Output:
-    """One command's output as it grows.
+    """One command's output while it grows.
 
     Args:
         count: Called with the number of bytes that were saved.
@@ -107,7 +107,7 @@ class Output:
         return self.total > self.max_bytes
 
     def write(self, data: bytes) -> None:
-        """Keep `data`; beyond the bound only in the end that is shown. A disk that refuses is told in `error`."""
+        """Keep `data`; beyond the limit, only the end that is shown. `error` holds an error of the disk."""
         room = max(self.max_bytes - self.total, 0)
         self.total += len(data)
         if room and self.error is None:
@@ -125,7 +125,7 @@ class Output:
             self._fd = -1
 
     def shown(self) -> str:
-        """What the model sees: all of a short output, else its beginning and end with a notice in between."""
+        """The text for the model: a short output whole, otherwise its beginning and end with a notice between."""
         tail = bytes(self._tail[-TAIL_BYTES:])
         hidden = self.total - len(self._head) - len(tail)
         if hidden <= 0:
@@ -151,7 +151,7 @@ class Output:
 
 
 def _age(paths: Iterable[Path]) -> Iterator[tuple[float, Path, int]]:
-    """When each output was written last, and its size in bytes."""
+    """Modification time, path and size in bytes of each output."""
     for path in paths:
         if path.stem.isdecimal():
             with suppress(OSError):

@@ -1,8 +1,8 @@
-"""One command, and the certainty that nothing which it has started runs after it.
+"""Runs one command, and ensures that none of its descendants runs afterwards.
 
-A parent of its own (`rawko.processes.launcher`) starts it, tells of its end, and ends what is left: TERM, a grace,
-KILL, also for a process that has made itself a session of its own (setsid, a daemon). Children that still hold the
-output pipe are never waited for longer than that. If this process is killed, the parent notices and ends the command.
+A supervisor (`rawko.processes.launcher`) starts the command, reports its end, and ends the remaining descendants: TERM,
+grace, KILL, also for a process that has started a session of its own (setsid, a daemon). A child that holds the output
+pipe open delays the end by no more than that. If rawko is killed, the supervisor notices and ends the command.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from rawko.processes.launching import supervised
 Ending = Literal["exit", "timeout", "flood"]
 
 MARK = "RAWKO_COMMAND"
-"""The variable by which what a command has started is found again, should its parent be killed."""
+"""The variable by which a command's processes are found if their supervisor was killed."""
 _CHUNK_BYTES = 65_536
 _DRAIN_S = 0.2
 _GONE_S = 10.0
-"""How long the system may take to carry out a KILL."""
+"""How long the system may take to complete a KILL."""
 
 
 class Group:
     """A running command.
 
     Args:
-        on_output: Called with each piece of output (both streams, in order); True asks for the command to be stopped.
+        on_output: Called with each piece of output (both streams, in order); True stops the command.
         grace_ms: Between TERM and KILL.
 
     Attributes:
-        id: Of the parent process, from which all of the command's processes descend.
+        id: Of the supervisor, from which all of the command's processes descend.
 
     Raises:
-        OSError: It cannot be started.
+        OSError: The command cannot be started.
     """
 
     def __init__(
@@ -87,12 +87,12 @@ class Group:
         self._loop.add_reader(self._control, self._hear)
 
     async def finish(self, timeout_ms: int) -> tuple[Ending, int]:
-        """Wait for the end, or bring it about; afterwards nothing of the command runs.
+        """Wait until the command has ended, and end it at the timeout; afterwards none of its processes runs.
 
-        Cancelling brings it about too: the command is stopped before the cancellation goes on.
+        A cancellation also ends the command, before the cancellation continues.
 
         Returns:
-            How it ended, and the exit code as a shell tells it (128 + signal).
+            How it ended, and the exit code as a shell reports it (128 + signal).
         """
         ending: Ending = "timeout"
         try:
@@ -106,11 +106,11 @@ class Group:
         return ending, 128 + signal.SIGKILL if self._code is None else self._code
 
     def kill(self) -> None:
-        """KILL at once; `finish` returns once all is gone."""
+        """KILL at once; `finish` returns when no process is left."""
         self._say(b"k")
 
     async def _end(self) -> None:
-        """TERM, grace, KILL; a cancellation in the middle cuts the grace short, never the KILL."""
+        """TERM, grace, KILL; a cancellation meanwhile shortens the grace, but never skips the KILL."""
         try:
             self._say(b"t")
             with suppress(TimeoutError):
@@ -128,11 +128,11 @@ class Group:
                 self._reap()
 
     def _say(self, word: bytes) -> None:
-        with suppress(OSError):  # all has ended, and the socket with it
+        with suppress(OSError):  # all processes have ended, and the supervisor closed the socket
             self._control.send(word)
 
     def _hear(self) -> None:
-        """The command's exit code, then the end of its parent."""
+        """Read the command's exit code, then the end of the supervisor."""
         try:
             told = self._control.recv(64)
         except BlockingIOError:
@@ -149,7 +149,7 @@ class Group:
     def _reap(self) -> None:
         if self._gone.is_set():
             self._control.close()
-            if self._code is None:  # the parent itself was killed, and has ended nothing
+            if self._code is None:  # the supervisor itself was killed, and could not end the command
                 family.end(self.mark)
         else:
             family.end(self.mark, ancestor=self.id)
@@ -158,7 +158,7 @@ class Group:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=_GONE_S)
         if self._process.returncode is None:
-            # Killed, but held inside the kernel: it cannot be waited for without blocking everything.
+            # Killed, but still inside a system call: waiting for it would block the event loop.
             self._process.returncode = -signal.SIGKILL
 
     def _read(self) -> None:

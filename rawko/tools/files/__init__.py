@@ -1,1 +1,1 @@
-"""Tools on the files of the workspace, and the confined way to them."""
+"""Tools on the files of the workspace, and the path walk that confines them to it."""

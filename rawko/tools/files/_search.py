@@ -1,13 +1,12 @@
-"""The program behind glob and grep: walks a folder and writes what it finds as one JSON object.
+"""The program behind glob and grep: walks a folder and prints its findings as one JSON object.
 
-Runs as a script of its own (`python -I .../_search.py FOLDER_OF_RAWKO`), so that a regular expression that never ends
-can be killed.
-Standard library, `rawko.cutting` and `rawko.patterns` only: it must start in a few milliseconds.
+It runs as a script (`python -I .../_search.py FOLDER_OF_RAWKO`), so that a regular expression that runs too long can
+be killed. It imports only the standard library, `rawko.cutting` and `rawko.patterns`: it must start in a few
+milliseconds.
 
 In: one JSON object on standard input (see `rawko.tools.files.search.Request`). Out: see
-`rawko.tools.files.search.Found`; null
-where the start has been swapped or removed since it was asked for.
-Folders are opened one below the other without following links, from the descriptor that the parent passed.
+`rawko.tools.files.search.Found`; null if the start was replaced or removed since the request.
+Folders are opened one below the other without following links, from the descriptor that the parent passes.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 if __name__ == "__main__":
-    # An isolated interpreter may not find this package by itself. Last, so that nothing beside it shadows a module.
+    # An isolated interpreter may not find this package. Appended last, so that no module beside it shadows another.
     sys.path.append(sys.argv[1])
 
 from rawko.cutting import cut
@@ -30,16 +29,16 @@ from rawko.patterns.exclusions import MAX_DEPTH, is_git_name
 from rawko.patterns.ignorefile import level
 
 MAX_IGNORE_BYTES = 1_000_000
-"""A .gitignore is read up to here."""
+"""Bytes of a .gitignore that are read."""
 MAX_LINE_CHARS = 20_000
-"""A line is searched up to here; longer ones are machine-made."""
+"""Characters of a line that are searched; only machine-made lines are longer."""
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Entry(NamedTuple):
-    """A path below the root, and the folder that holds it."""
+    """A path below the root, and the folder that contains it."""
 
     path: str
     name: str
@@ -48,7 +47,7 @@ class Entry(NamedTuple):
 
 
 class Ignores:
-    """The .gitignore files from the root down to one folder; the deepest that says something decides."""
+    """The .gitignore files from the root down to one folder; the deepest file with a matching line decides."""
 
     def __init__(self, above: Ignores | None, base: str, dir_fd: int) -> None:
         self._above, self._base = above, base
@@ -78,7 +77,7 @@ def _ignore_file(dir_fd: int) -> bytes:
 
 
 class Walk:
-    """All files below a folder in path order; `.git` is never entered, links are named but not followed."""
+    """All files below a folder in path order; `.git` is not entered, links are listed but not followed."""
 
     def __init__(self, with_ignored: bool, is_hidden: Callable[[str], bool]) -> None:
         self.with_ignored, self.is_hidden = with_ignored, is_hidden
@@ -118,7 +117,7 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 class Output:
-    """What was found, up to two bounds."""
+    """The findings, up to a number of items and a number of characters."""
 
     def __init__(self, max_items: int, max_chars: int) -> None:
         self._items_left, self._chars_left = max_items, max_chars
@@ -126,7 +125,7 @@ class Output:
         self.is_cut = False
 
     def add(self, item: Any, chars: int) -> bool:
-        """False when nothing more is wanted."""
+        """Add an item; False if the limit is reached."""
         if self._items_left <= 0 or self._chars_left <= 0:
             self.is_cut = True
             return False
@@ -159,7 +158,7 @@ class Grep:
         self.searched = self.binary = self.too_large = 0
 
     def file(self, entry: Entry) -> bool:
-        """False when nothing more is wanted."""
+        """Search one file; False if the limit is reached."""
         if not entry.is_file:
             return True
         lines = self._lines(entry)
@@ -211,7 +210,7 @@ class Grep:
 
 
 class StartGone(Exception):
-    """The start is no longer what it was when it was asked for."""
+    """The start was replaced or removed since the request."""
 
 
 def open_below(root_fd: int, parts: list[str]) -> int:
@@ -228,7 +227,7 @@ def open_below(root_fd: int, parts: list[str]) -> int:
 
 
 def start(request: dict[str, Any], walk: Walk) -> Iterator[Entry]:
-    """The entries below the requested start; a file is its own only entry, ignored or not."""
+    """The entries below the requested start; for a file, that file alone, ignored or not."""
     root_fd: int = request["root_fd"]
     parts: list[str] = request["start"]
     if request["is_file"]:
@@ -242,7 +241,7 @@ def start(request: dict[str, Any], walk: Walk) -> Iterator[Entry]:
         ignores = Ignores(ignores, base, open_below(root_fd, parts[:depth]))
         base += part
         if ignores.covers(base, True):
-            # Somebody who names an ignored folder wants to see what is in it.
+            # A request that names an ignored folder is about its contents.
             walk.with_ignored = True
         base += "/"
     yield from walk.below(open_below(root_fd, parts), base, ignores)
@@ -269,8 +268,8 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     asked = json.loads(sys.stdin.buffer.read())
-    # Should the parent die, this process does not outlive its time: the default action of SIGALRM ends it even in
-    # the middle of a regular expression.
+    # If the parent ends, SIGALRM ends this process at its time limit: its default action works even while a regular
+    # expression is being matched.
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(asked["timeout_s"])
     sys.setrecursionlimit(10_000)

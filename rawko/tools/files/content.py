@@ -1,4 +1,4 @@
-"""Reading and atomically replacing one file of the workspace; what the file tools share."""
+"""Reads and atomically replaces one file of the workspace; shared by the file tools."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rawko.tools.base import ToolFailure
 from rawko.tools.files.paths import Located, failure
 
 SNIFF_BYTES = 8192
-"""How much of a file's beginning decides whether it is binary."""
+"""Bytes at a file's beginning that decide whether it is binary."""
 
 _MAGIC: Mapping[bytes, str] = {
     b"\x89PNG\r\n\x1a\n": "a PNG image",
@@ -37,7 +37,7 @@ _MAGIC: Mapping[bytes, str] = {
 
 
 def binary_kind(head: bytes) -> str | None:
-    """What a binary file is, by its first bytes; None for text: no NUL, and no format's mark before non-ASCII bytes."""
+    """The kind of a binary file, by its first bytes; None for text: no NUL, no magic number before non-ASCII bytes."""
     sample = head[:SNIFF_BYTES]
     named = next((kind for magic, kind in _MAGIC.items() if sample.startswith(magic)), None)
     if b"\0" in sample:
@@ -46,18 +46,18 @@ def binary_kind(head: bytes) -> str | None:
 
 
 def replace_file(located: Located, shown: str, data: bytes) -> None:
-    """Put `data` where `located` points: all of it or nothing; permissions and owner are kept, set-id bits are not.
+    """Write `data` at `located`, all of it or nothing; permissions and owner are kept, set-id bits are not.
 
-    A new file beside it, then a rename: a reader sees the old or the new contents, and another hard link to the old
-    file (perhaps outside the workspace) is not written through. Not fsynced: the workspace's snapshots are.
+    Writes a new file beside it, then renames: a reader sees the old or the new contents, and a hard link to the old
+    file (perhaps outside the workspace) keeps the old contents. Not fsynced: the workspace's snapshots are.
 
     Raises:
-        ToolFailure: There is something other than a regular file, or the disk refuses.
+        ToolFailure: The path is not a regular file, or the disk refuses.
     """
     if located.info is not None and not stat.S_ISREG(located.info.st_mode):
         raise ToolFailure(f"{shown!r} is not a regular file; it is not overwritten")
     if located.info is not None and not located.info.st_mode & 0o222:
-        # A rename would not mind; somebody who took the right to write away does.
+        # A rename would succeed on a write-protected file; refuse it, because the protection is intended.
         mode = stat.S_IMODE(located.info.st_mode)
         raise ToolFailure(
             f"{shown!r} is write-protected (mode {mode:04o}); chmod u+w it in bash first", code="read_only"
@@ -91,13 +91,13 @@ def _fill(fd: int, data: bytes, old: os.stat_result | None) -> None:
         return
     with suppress(PermissionError):
         os.fchown(fd, old.st_uid, old.st_gid)
-    # Without set-uid, set-gid and sticky: what a model wrote does not run with another's rights.
+    # Without set-uid, set-gid and sticky: a file that a model wrote must not run with another user's rights.
     os.fchmod(fd, stat.S_IMODE(old.st_mode) & 0o777)
 
 
 async def to_the_end(work: Callable[[], ToolOutcome]) -> ToolOutcome:
-    """Run `work` in a thread. A cancellation waits for its end: whoever looks at the workspace afterwards must not see
-    a file change that had been given up."""
+    """Run `work` in a thread. A cancellation waits for its end: otherwise a capture of the workspace could see a file
+    change of a call that was cancelled."""
     task = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         return await asyncio.shield(task)
@@ -110,7 +110,7 @@ def encode(text: str, field: str) -> bytes:
     """The text as UTF-8.
 
     Raises:
-        ToolFailure: It holds a lone surrogate, which no UTF-8 file can.
+        ToolFailure: It contains a lone surrogate, which UTF-8 cannot encode.
     """
     try:
         return text.encode("utf-8")

@@ -1,6 +1,6 @@
-"""The `edit` tool: replace one exact passage of a file. Touches that file.
+"""The `edit` tool: replaces one exact passage of a file, and reports that file as written.
 
-Works on bytes: what is not replaced stays as it is, undecodable bytes and line ends included.
+It works on bytes: text outside the passage stays as it is, including undecodable bytes and line ends.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class _Change:
 
 
 def _fit(data: bytes, old: bytes, new: bytes) -> _Change:
-    """The change with the file's own line ends: in a file of CRLF lines, a plain newline means CRLF."""
+    """The change with the file's line ends: in a file with CRLF lines, a plain newline in the passage means CRLF."""
     newlines = data.count(b"\n")
     if not newlines or data.count(b"\r\n") != newlines:
         return _Change(old, new)
@@ -133,7 +133,7 @@ def _not_found(path: str, data: bytes, old: str) -> str:
 
 
 def _similar_line(text: str, old: str) -> int | None:
-    """Where the passage's lines stand, if white space at their ends and in between is not counted."""
+    """The line at which the passage stands if white space at line ends and within lines is ignored; None if nowhere."""
     wanted = [" ".join(line.split()) for line in old.strip().splitlines()]
     have = [" ".join(line.split()) for line in text.splitlines()]
     if not wanted or not any(wanted):

@@ -1,4 +1,4 @@
-"""The `glob` tool: paths of files by pattern. Touches nothing."""
+"""The `glob` tool: lists paths of files by pattern. It writes nothing."""
 
 from __future__ import annotations
 

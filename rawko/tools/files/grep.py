@@ -1,4 +1,4 @@
-"""The `grep` tool: lines of files by regular expression. Touches nothing."""
+"""The `grep` tool: finds lines of files by regular expression. It writes nothing."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _request(run: Run) -> Request:
 def _check_pattern(pattern: str) -> None:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # "possible nested set" is no concern of the caller's
+            warnings.simplefilter("ignore")  # "possible nested set": the pattern is valid, and no one reads the warning
             re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
         raise ToolFailure(

@@ -1,8 +1,8 @@
-"""The workspace as the file tools see it: every path is walked by directory descriptors and cannot lead outside.
+"""Resolves paths of the workspace by directory descriptors, so that no path leads outside.
 
-Each component is looked at without following links (O_NOFOLLOW), links are followed here, by hand, and only where
-they stay inside; so neither `..`, nor an absolute path, nor a link, nor a folder swapped for a link in mid-call
-reaches outside. `.git` at any depth and `.rawko` at the root are never written, nor what they lead to (`guarded`).
+Each component is opened without following links (O_NOFOLLOW); links are followed here, and only if they stay inside.
+So neither `..`, nor an absolute path, nor a link, nor a folder that is replaced by a link during the call reaches
+outside. `.git` at any depth, `.rawko` at the root, and the places that they lead to (`guarded`) are never written.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from rawko.tools.base import PathSubject, ToolFailure
 from rawko.tools.guarded import GIT_DATA, RULES, Guarded, find_guarded, is_git_folder, plain_name
 
 MAX_LINKS = 40
-"""Links followed on one path before it counts as a cycle; Linux's own bound."""
+"""Links followed on one path before it counts as a cycle; the limit of Linux."""
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Where a path ends. The descriptor is valid inside `Folder.locate`'s context only.
+    """The resolved place of a path. The descriptor is valid only inside the context of `Folder.locate`.
 
     Attributes:
         real: Workspace-relative, "/"-separated, links followed; "." for the root.
-        parent_fd: The folder that holds it; None where that folder does not exist.
-        name: Its last component; "." for the root.
-        info: lstat of it; None where nothing is there.
+        parent_fd: The folder that contains it; None if that folder does not exist.
+        name: The last component; "." for the root.
+        info: lstat of the path; None if it does not exist.
     """
 
     real: str
@@ -43,13 +43,13 @@ class Located:
 
 
 class Folder:
-    """A workspace folder. Holds no descriptor between calls, so that it may be moved or deleted.
+    """A workspace folder. It keeps no descriptor open between calls, so the folder may be moved or deleted.
 
     Args:
         root: An existing folder.
 
     Raises:
-        NotADirectoryError, FileNotFoundError: `root` is none.
+        NotADirectoryError, FileNotFoundError: `root` is not a folder.
     """
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
@@ -59,10 +59,10 @@ class Folder:
             raise NotADirectoryError(errno.ENOTDIR, "the workspace is not a folder", str(self.root))
 
     def subject(self, text: str) -> PathSubject:
-        """The path's spellings, for the gate: as written (normalised), and with links followed.
+        """The path's spellings for the gate: as written (normalised), and with links followed.
 
         Raises:
-            ToolFailure: It leads outside.
+            ToolFailure: The path leads outside.
         """
         with self.locate(text) as located:
             real = located.real
@@ -71,14 +71,14 @@ class Folder:
 
     @contextmanager
     def locate(self, text: str, *, for_writing: bool = False) -> Iterator[Located]:
-        """Walk to where the path ends.
+        """Resolve a path.
 
         Args:
             text: Relative to the workspace, or absolute inside it.
-            for_writing: Make missing folders on the way, and refuse what is read-only.
+            for_writing: Make missing folders on the way, and refuse read-only places.
 
         Raises:
-            ToolFailure: It leads outside, into something read-only, or through something that is no folder.
+            ToolFailure: The path leads outside, into a read-only place, or through a file as if it were a folder.
         """
         walk = _Walk(self, text, for_writing)
         try:
@@ -90,7 +90,7 @@ class Folder:
         """A read-only descriptor of a regular file; the caller closes it.
 
         Raises:
-            ToolFailure: Nothing is there, or it is no regular file (a FIFO is not opened).
+            ToolFailure: The path does not exist, or is not a regular file (a FIFO is not opened).
         """
         require_file(located.info, shown)
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -99,7 +99,7 @@ class Folder:
         except OSError as error:
             raise failure(error, shown) from error
         try:
-            # Looked at again on the descriptor: the name may have been swapped since.
+            # Checked again on the descriptor: the name may have been replaced since.
             require_file(os.fstat(fd), shown)
         except ToolFailure:
             os.close(fd)
@@ -124,7 +124,7 @@ class Folder:
 
 
 class _Walk:
-    """One walk from the root down; owns the descriptors of the folders it stands in."""
+    """One walk from the root down; owns the descriptors of the folders on its way."""
 
     def __init__(self, folder: Folder, text: str, for_writing: bool) -> None:
         self._folder, self._text, self._for_writing = folder, text, for_writing
@@ -246,7 +246,7 @@ class _Walk:
 
 
 def require_file(info: os.stat_result | None, shown: str) -> None:
-    """Raises ToolFailure, naming what is there, unless it is a regular file."""
+    """Raises ToolFailure, which names the kind of file, unless the path is a regular file."""
     if info is None:
         raise ToolFailure(f"{shown!r} does not exist", code="not_found")
     if not stat.S_ISREG(info.st_mode):
@@ -254,7 +254,7 @@ def require_file(info: os.stat_result | None, shown: str) -> None:
 
 
 def failure(error: OSError, shown: str) -> ToolFailure:
-    """An operating system's refusal in words for the model."""
+    """An error of the operating system, as a message for the model."""
     words = {
         errno.ELOOP: "is a link that changed while it was being followed",
         errno.EINVAL: "changed while it was being looked at; try again",

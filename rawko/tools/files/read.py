@@ -1,4 +1,4 @@
-"""The `read` tool: a file's lines with their numbers, a page at a time. Touches nothing."""
+"""The `read` tool: shows a file's lines with their numbers, page by page. It writes nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rawko.tools.text import MAX_LINE_CHARS, counted, cut_line, shown_name, size
 DEFAULT_LINES = 2000
 MAX_PAGE_CHARS = 60_000
 MAX_SCAN_BYTES = 256_000_000
-"""How far into a file `offset` may reach: counting lines of more than that is a job for sed."""
+"""How many bytes into a file `offset` may reach: to count lines further in, sed is the better tool."""
 
 _MAX_LINE_BYTES = 4 * MAX_LINE_CHARS
 
@@ -85,13 +85,13 @@ class Read(Tool):
 
 
 class _Lines:
-    """The file's lines without their ends; a line longer than a bound is read through but not kept whole."""
+    """The file's lines without line ends; of a line longer than the limit, only the beginning is kept."""
 
     def __init__(self, file: BufferedReader, path: str) -> None:
         self._file, self._path, self._scanned = file, path, 0
 
     def next(self) -> tuple[bytes, int] | None:
-        """The next line's beginning, with its newline if that belongs to it, and the line's length; None at the end."""
+        """The next line's beginning (with its newline, if within the limit) and the line's length; None at the end."""
         first = self._take()
         if not first:
             return None
@@ -137,7 +137,7 @@ def _decode(raw: bytes, *, is_whole: bool) -> tuple[str, bool]:
     try:
         return raw.decode("utf-8"), True
     except UnicodeDecodeError as error:
-        # A character cut in two by our own bound is no defect of the file.
+        # Our own limit may have cut a character in two; that is not a decoding error of the file.
         if not is_whole and error.start >= len(raw) - 3:
             return raw[: error.start].decode("utf-8"), True
         return raw.decode("utf-8", errors="replace"), False

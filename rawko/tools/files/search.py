@@ -1,7 +1,7 @@
-"""Runs a search of the workspace in a subprocess that can be killed; glob and grep are two ways to ask.
+"""Runs a search of the workspace in a subprocess that can be killed; glob and grep use it.
 
-The subprocess costs about 15 ms. In exchange a pattern such as `(a+)+$` is stopped by the clock, and the event loop
-never waits for a disk or a regular expression.
+The subprocess costs about 15 ms. In exchange, a timeout stops a pattern such as `(a+)+$`, and the event loop never
+waits for a disk or a regular expression.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to look for.
+    """A search request.
 
     Attributes:
-        path: Where to start: a folder or a file, relative to the workspace.
-        names: Regular expression for the whole path below the start; None for all.
+        path: The start: a folder or a file, relative to the workspace.
+        names: Regular expression for the whole path below the start; None: all files.
         pattern: Regular expression for lines (grep); None to list files (glob).
-        hidden: Regular expressions of whole paths that are left out, whatever else is said.
-        max_chars: Bound of the answer, in characters.
+        hidden: Regular expressions of whole paths that are always left out.
+        max_chars: Limit of the result, in characters.
     """
 
     path: str
@@ -56,11 +56,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found.
+    """The result of a search.
 
     Attributes:
         items: Paths (glob); [path, line, is_match, text] or [path, matches] (grep); in path order.
-        is_cut: There is more than the bounds allow.
+        is_cut: The limits cut the result.
         searched, binary, too_large: Files that grep read, and skipped.
     """
 
@@ -76,20 +76,20 @@ async def search(folder: Folder, request: Request, *, timeout_ms: int, sandbox: 
     """Search below a path of the workspace, in a sandbox if there is one.
 
     Raises:
-        ToolFailure: The start is not there or outside, or is swapped again and again while it is being opened; the
-            time is over (code "timeout").
+        ToolFailure: The start does not exist, is outside, or is replaced repeatedly while it is being opened; or the
+            time limit is reached (code "timeout").
     """
     for _ in range(_TRIES):
         answer = await _search_once(folder, request, timeout_ms, sandbox)
         if answer is not None:
             return Found(**answer)
-    raise ToolFailure(f"{request.path!r} changed each time that it was opened; search again when it is at rest")
+    raise ToolFailure(f"{request.path!r} changed each time that it was opened; search again when it no longer changes")
 
 
 async def _search_once(
     folder: Folder, request: Request, timeout_ms: int, sandbox: Sandbox | None
 ) -> dict[str, Any] | None:
-    """None: the start was swapped between the look at it and the search."""
+    """Returns None if the start was replaced between its check and the search."""
     with folder.locate(request.path) as located:
         if located.info is None:
             raise ToolFailure(f"{request.path!r} does not exist", code="not_found")

@@ -1,4 +1,4 @@
-"""The `write` tool: a whole new file, or a whole new content of one. Touches that file."""
+"""The `write` tool: creates a file or replaces its whole content, and reports that file as written."""
 
 from __future__ import annotations
 

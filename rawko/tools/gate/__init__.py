@@ -1,1 +1,1 @@
-"""The one gate in front of all tools: rules, approvals, verdicts."""
+"""The gate in front of all tools: rules, approvals, verdicts."""

@@ -1,4 +1,4 @@
-"""What a person has said yes to in this session, and how a resumed run knows it again."""
+"""A person's approvals in this session, and their restoration in a resumed run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rawko.vocabulary.messages import ToolCall
 
 
 class Approvals:
-    """The memory of a session's approvals. Deny rules stand whatever is in it."""
+    """The approvals of a session. Deny rules override them."""
 
     def __init__(self) -> None:
         self._calls: set[str] = set()
@@ -20,8 +20,8 @@ class Approvals:
         self._covers_all = False
 
     def remember(self, agent: str, call: ToolCall, scope: ApprovalScope) -> None:
-        """Note a yes: to this very call (same agent, id and input), to its tool from now on, or to everything."""
-        # Whatever else is covered, the person has seen this call and said yes to it.
+        """Record an approval: of this one call (same agent, id and input), of its tool from now on, or of all calls."""
+        # The call itself is recorded in each case, because the person saw and approved it.
         self._calls.add(_key(agent, call))
         if scope == "tool":
             self._tools.add(call.name)
@@ -37,15 +37,15 @@ class Approvals:
         return "always" if self._covers_all else None
 
     def use(self, agent: str, call: ToolCall) -> None:
-        """Forget the approval of this very call: it is good for one run."""
+        """Remove the approval of this one call: it permits one execution."""
         self._calls.discard(_key(agent, call))
 
     def notes(self) -> dict[str, Any]:
-        """All of it as JSON; calls by the fingerprint of what was shown."""
+        """All approvals as JSON; calls by the fingerprint of what the person was shown."""
         return {"calls": sorted(self._calls), "tools": sorted(self._tools), "all": self._covers_all}
 
     def take_up(self, notes: Mapping[str, Any]) -> None:
-        """Go on from what `notes` gave."""
+        """Restore what `notes` returned."""
         self._calls, self._tools = set(notes["calls"]), set(notes["tools"])
         self._covers_all = bool(notes["all"])
 

@@ -1,13 +1,13 @@
-"""The one gate in front of all tools: may this agent make this call, and which rule says so.
+"""The gate in front of all tools: decides whether an agent may make a call, and names the rule that decides.
 
-In order: the agent's own tools, the rules (the first that matches decides; of a command line with several commands the
-strictest counts), else the default: what only reads is allowed, the rest asks. `--yes` and a person's approvals turn
-"ask" into "allow"; nothing turns a "deny".
+Order of decision: the agent's own list of tools; the rules (the first match decides; for a command line with several
+commands, the strictest result); the default: tools that only read are allowed, others ask. `--yes` and a person's
+approvals turn "ask" into "allow". Nothing turns "deny" into "allow".
 
-Limits, plainly: a rule for bash is a rail, not a wall. It reads the command line (`rawko.tools.shell`), not what the
-programs do: a script, make or an interpreter can run anything. Where the line itself cannot be read for sure, a rule
-that denies asks, and where nobody is asked (`--yes`) it denies. In the sandbox a rule that denies a whole program is
-held by what is executed (`rawko.tools.sandbox.stand_ins`).
+Limit: a rule for bash prevents accidents, not attacks. The gate reads the command line (`rawko.tools.shell`), not the
+effect of the programs: a script, make or an interpreter can run anything. Where a command line cannot be read with
+certainty, a deny rule asks; without a person to ask (`--yes`) it denies. In the sandbox, a rule that denies a whole
+program also prevents its execution (`rawko.tools.sandbox.stand_ins`).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _STRICTNESS: Mapping[_Weight, int] = {"allow": 0, "ask": 1, "doubt": 2, "deny": 
 
 
 _MAX_COMMANDS: Final = 5_000
-"""Different commands of one line that are compared with the rules; of more the rest is a doubt."""
+"""How many different commands of one line are compared with the rules; further ones count as unreadable."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """What the rules say, before approvals. "doubt": a deny rule may be meant; only a person can tell."""
+    """The result of the rules, before approvals. "doubt": a deny rule may apply; only a person can decide."""
 
     weight: _Weight
     rule: str
@@ -47,12 +47,12 @@ class Gate:
     """Decides on calls.
 
     Args:
-        agents: Every agent of the session and its tools; an agent that is not in it may do nothing.
-        active_states: The machine's active states, for rules that name states; None: such rules are an error.
-        stand_ins: What the sandbox mounts for rules about commands; None: commands run in no sandbox.
+        agents: Every agent of the session and its tools; any other agent is denied.
+        active_states: Returns the machine's active states, for rules that name states; None: such rules are an error.
+        stand_ins: Returns what the sandbox mounts for rules about commands; None: commands run in no sandbox.
 
     Raises:
-        ValueError: A rule names states, but nobody tells the active ones.
+        ValueError: A rule names states, but `active_states` is None.
     """
 
     def __init__(
@@ -67,13 +67,13 @@ class Gate:
     ) -> None:
         stateful = next((rule for rule in rules if rule.states), None)
         if stateful is not None and active_states is None:
-            raise ValueError(f"rule {str(stateful)!r} names states, but the gate is not told the active states")
+            raise ValueError(f"rule {str(stateful)!r} names states, but this gate has no source of active states")
         self._agents, self._rules, self._assume_yes = dict(agents), tuple(rules), assume_yes
         self._approvals, self._active_states = approvals, active_states or (lambda: ())
         self._stand_ins = stand_ins or (lambda rules: StandIns())
 
     def refusal(self, agent: str, tool: str) -> GateVerdict | None:
-        """Why the agent may not use the tool at all; None where it may."""
+        """Why the agent may not use the tool at all; None if it may."""
         access = self._agents.get(agent)
         if access is None:
             known = ", ".join(sorted(self._agents)) or "none"
@@ -84,7 +84,7 @@ class Gate:
         return GateVerdict("deny", f"agent {agent}: tools.{rule}", f"agent {agent!r} may not use {tool!r}")
 
     def verdict(self, agent: str, call: ToolCall, tool: Tool, subject: Subject) -> GateVerdict:
-        """Whether a call of a tool that the agent has may run."""
+        """Whether a call may run, for a tool that the agent has."""
         finding = self._finding(agent, tool, subject)
         if finding.weight == "allow":
             return GateVerdict("allow", finding.rule, finding.reason)
@@ -100,7 +100,7 @@ class Gate:
         return GateVerdict("allow", "--yes", finding.reason)
 
     def hidden(self, agent: str, tool: Tool) -> tuple[str, ...]:
-        """Paths, as regular expressions, that a search of many files leaves out: what may not be read is not found."""
+        """Regular expressions of paths that the agent may not read; a search of many files leaves them out."""
         names = ("*", "read", tool.spec.name)
         return tuple(
             rule_regex(rule.pattern)
@@ -109,7 +109,7 @@ class Gate:
         )
 
     def mounts(self, agent: str, tool: Tool) -> tuple[str, ...]:
-        """What keeps programs that deny rules name from being executed in the sandbox."""
+        """Options of the sandbox that prevent the execution of programs that deny rules name."""
         if tool.pattern_kind != "command":
             return ()
         return self._stand_ins(self._about_commands(agent, tool)).options
@@ -119,7 +119,7 @@ class Gate:
         return [rule for rule in rules if _concerns_commands(rule)]
 
     def _active(self, agent: str) -> Iterator[Rule]:
-        """The rules for an agent in the states that are active now."""
+        """The rules that apply to an agent in the states that are active now."""
         states = frozenset(self._active_states())
         own = (rule for rule in self._rules if not rule.agents or agent in rule.agents)
         return (rule for rule in own if not rule.states or not states.isdisjoint(rule.states))
@@ -141,14 +141,14 @@ def _bare(rule: Rule) -> Fit:
 
 
 def _concerns_commands(rule: Rule) -> bool:
-    """`*(pattern)` is about paths."""
+    """False for `*(pattern)`, which is about paths."""
     return rule.tool != "*" or rule.pattern is None
 
 
 def _strictest_command(command: str, rules: Sequence[Rule], tool: Tool, held: Collection[Rule]) -> _Finding:
-    """What the strictest of its commands gets. A doubt about a rule that the sandbox holds is none: should the command
-    turn out to be a denied one, it is not executed."""
-    from rawko.tools.shell.reader import read_script  # here, because most starts of rawko read no command line
+    """The strictest result of all its commands. If the sandbox enforces a rule, a doubt about that rule is dropped: a
+    denied command would not be executed."""
+    from rawko.tools.shell.reader import read_script  # not at the top: most starts of rawko read no command line
 
     script = read_script(command)
     commands = list(dict.fromkeys(script.commands))
@@ -166,7 +166,7 @@ def _strictest_command(command: str, rules: Sequence[Rule], tool: Tool, held: Co
 
 
 def _first(fits: Iterator[tuple[Rule, Fit]], tool: Tool, why: str = "") -> _Finding:
-    """What the first rule that fits says; a doubt is kept while later rules may be stricter."""
+    """The result of the first rule that matches; a doubt is kept, because later rules may be stricter."""
     doubt: _Finding | None = None
     for rule, fit in fits:
         if fit == "no":
@@ -184,7 +184,7 @@ def _first(fits: Iterator[tuple[Rule, Fit]], tool: Tool, why: str = "") -> _Find
 
 def _weigh(rule: Rule, fit: Fit, why: str) -> tuple[_Weight, str, str]:
     if fit == "maybe" and rule.decision == "deny":
-        reason = "it cannot be told whether this command is one that the rule denies"
+        reason = "this command may be one that the rule denies"
         hint = "write it as plain commands, without substitutions or other programs around it"
         return "doubt", str(rule), f"{reason}{f' ({why})' if why else ''}; {hint}"
     return rule.decision, str(rule), why

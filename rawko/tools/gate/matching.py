@@ -1,5 +1,5 @@
-"""Whether a rule's pattern fits what a call is about. Cautious by decision: a pattern that allows needs certainty, one
-that denies or asks needs only a doubt."""
+"""Whether a rule's pattern matches the subject of a call. It errs on the safe side: an allow rule needs a certain
+match, a deny or ask rule only a possible one."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from rawko.tools.shell.words import SimpleCommand, base_name
 Fit = Literal["yes", "maybe", "no"]
 
 HIDDEN_COMMAND = SimpleCommand(words=(), is_plain=False)
-"""A command that a script may hold and that could not be read."""
+"""Stands for a command that a script may contain and that could not be read."""
 
 
 def fit_path(rule: Rule, subject: PathSubject) -> Fit:
-    """An allow rule must fit every spelling of the path, a deny or ask rule one of them (upper and lower case equal,
-    as on macOS's file system)."""
+    """An allow rule must match every spelling of the path; a deny or ask rule one of them, without regard to case, as
+    on macOS's file system."""
     if rule.pattern is None:
         return "yes"
     if rule.decision == "allow":
@@ -32,7 +32,7 @@ def fit_path(rule: Rule, subject: PathSubject) -> Fit:
 
 
 def fit_command(rule: Rule, command: SimpleCommand) -> Fit:
-    """An allow rule fits plain commands only; a deny or ask rule also fits, perhaps, what may turn out to be one."""
+    """An allow rule matches plain commands only; a deny or ask rule also matches, with doubt, a possible one."""
     if rule.pattern is None:
         return "yes"
     regex = command_regex(rule.pattern)
@@ -40,7 +40,7 @@ def fit_command(rule: Rule, command: SimpleCommand) -> Fit:
         return "yes" if command.is_plain and regex.fullmatch(command.text) else "no"
     if not command.words:
         return "maybe"
-    from rawko.tools.shell.running import run_by  # here, because its tables take a while and most starts need none
+    from rawko.tools.shell.running import run_by  # not at the top: its tables take time, and most starts need none
 
     runs = run_by(command)
     if any(_is_meant(regex, one) for one in runs.certain):
@@ -51,14 +51,14 @@ def fit_command(rule: Rule, command: SimpleCommand) -> Fit:
 
 
 def _is_meant(regex: re.Pattern[str], command: SimpleCommand) -> bool:
-    """Under any spelling of the program's name: with its folder, in upper case (equal on macOS's file system)."""
+    """Whether the pattern matches any spelling of the program: with its folder, or in upper case (as on macOS)."""
     first, *rest = (word.text for word in command.words)
     names = dict.fromkeys((first, base_name(first), base_name(first).lower()))
     return any(regex.fullmatch(" ".join([name, *rest])) for name in names)
 
 
 def _resembles(pattern: str, command: SimpleCommand) -> bool:
-    """Whether the command may be one that the pattern means: its words in order with others in between
+    """Whether the command may be one that the pattern denies: its words in order with others between them
     (`git -C x push`), or hidden in an expansion."""
     first = command.words[0]
     if not first.is_literal:
@@ -67,7 +67,7 @@ def _resembles(pattern: str, command: SimpleCommand) -> bool:
     wanted = [command_regex(word) for word in pattern.split() if word != "*"]
     if wanted and not any(wanted[0].fullmatch(one) for one in (name, name.lower())):
         return False
-    # A word with white space in it is text (a commit's message), never a subcommand.
+    # A word that contains white space is text (a commit's message), never a subcommand.
     rest = [word for word in command.words[1:] if not re.search(r"\s", word.text)]
     return any(not word.is_literal for word in command.words) or _in_order(wanted[1:], [word.text for word in rest])
 

@@ -4,10 +4,10 @@
     decision = "allow" | "ask" | "deny"
     tool     = a tool's name, where "*" is any text (`mcp__files__*`) | "*"
 
-The first rule that matches decides. Patterns of path tools are read as .gitignore reads them (a name without a slash
-matches at any depth, a folder covers what is in it); those of bash match the words of a simple command, joined by
-single spaces, where `*` is any text and `?` one character. `*(pattern)` means every tool that takes a path. States are
-those of all machines of the run: the orchestrator's and the agents'.
+The first rule that matches decides. Patterns of path tools follow .gitignore (a name without a slash matches at any
+depth; a folder includes its contents). Patterns of bash match the words of a simple command, joined by single spaces;
+`*` matches any text and `?` one character. `*(pattern)` applies to every tool that takes a path. States are those of
+all machines of the run: the orchestrator's and the agents'.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class RuleError(ValueError):
 
     Attributes:
         text: The rule as written.
-        number: Its place in the list, from 1; 0 where it stands alone.
-        problem: What is wrong, and what would be accepted.
+        number: Its place in the list, from 1; 0 outside a list.
+        problem: What is wrong, and what is accepted.
     """
 
     def __init__(self, text: str, problem: str, *, number: int = 0) -> None:
@@ -50,7 +50,7 @@ class RuleError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. `pattern` None: every call of the tool; `agents`, `states` empty: of every agent, in every state."""
+    """One rule. `pattern` None: every call of the tool; `agents`, `states` empty: every agent, every state."""
 
     decision: Decision
     tool: str
@@ -59,7 +59,7 @@ class Rule:
     agents: tuple[str, ...] = ()
 
     def is_about(self, tool: str) -> bool:
-        """Whether it is a rule for a tool; `*` alone is one for all."""
+        """Whether the rule applies to a tool; `*` alone applies to all."""
         return fnmatchcase(tool, self.tool)
 
     def __str__(self) -> str:
@@ -73,7 +73,7 @@ def parse_rule(text: str) -> Rule:
     """One rule from its text.
 
     Raises:
-        RuleError: It does not fit the grammar.
+        RuleError: The text does not follow the grammar.
     """
     match = _SHAPE.fullmatch(text)
     if match is None:
@@ -84,7 +84,7 @@ def parse_rule(text: str) -> Rule:
     if pattern is not None and not pattern.strip():
         raise RuleError(text, "the pattern is empty; leave the parentheses out to mean every call")
     states, agents = _names(text, match["states"], "a state's"), _names(text, match["agents"], "an agent's")
-    # "*" and "**" say no more than no pattern at all.
+    # The patterns "*" and "**" mean the same as no pattern.
     return Rule(cast(Decision, decision), tool, None if pattern in ("*", "**") else pattern, states, agents)
 
 
@@ -103,15 +103,15 @@ def parse_rules(
     agents: Collection[str] | None = None,
     states: Callable[[], Collection[str]] | None = None,
 ) -> tuple[Rule, ...]:
-    """Rules in order, checked against what exists.
+    """Rules in order, checked against the tools, agents and states that exist.
 
     Args:
         agents: All agents of the session; None: not checked.
-        states: Tells all states of its machines; asked only where a rule names one; None: not checked.
+        states: Returns all states of its machines; called only if a rule names one; None: not checked.
 
     Raises:
-        RuleError: Malformed, an unknown tool, agent or state, or a pattern that its tool cannot take: a rule that can
-            never match would be a rail that is not there.
+        RuleError: A malformed rule; an unknown tool, agent or state; a pattern that its tool cannot take. A rule that
+            can never match is an error, because it would protect nothing.
     """
     rules = []
     for number, text in enumerate(texts, 1):

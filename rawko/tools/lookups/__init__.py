@@ -1,1 +1,1 @@
-"""Read-only tools that ask about the run itself: what changed in the files, and the whole of a text that was cut."""
+"""Read-only tools about the run itself: the changes of files, and whole texts that were shown cut."""

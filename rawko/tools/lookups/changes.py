@@ -1,4 +1,4 @@
-"""The `changes` tool: which files differ between two moments of the run, and how. Touches nothing (AL-103)."""
+"""The `changes` tool: shows which files differ between two snapshots of the run. It writes nothing (AL-103)."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Changes(Tool):
 
 
 def _is_shown(path: str, run: Run) -> bool:
-    """Whether a path lies where it was asked for, and no rule keeps it from being read."""
+    """Whether a path lies below the requested one, and no rule forbids reading it."""
     asked = str(run.arguments.get("path", ".")).removeprefix("./").rstrip("/")
     is_inside = asked in ("", ".") or path == asked or path.startswith(f"{asked}/")
     return is_inside and not any(re.compile(rule, re.IGNORECASE).fullmatch(path) for rule in run.hidden)

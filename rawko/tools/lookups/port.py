@@ -1,4 +1,4 @@
-"""What the lookup tools need of the run that they belong to, as a Protocol; its adapter is `rawko.app.lookups`."""
+"""The port of the lookup tools to their run, as a Protocol; its adapter is `rawko.app.lookups`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rawko.vocabulary.snapshot import FileChange
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A moment of the run at which its files are known.
+    """A snapshot of the run's files.
 
     Attributes:
-        number: From 0, the files before the run.
-        label: What was done then: a tool's name, "start".
+        number: From 0, which is the state of the files before the run.
+        label: The step that it follows: a tool's name, or "start".
     """
 
     number: int
@@ -24,13 +24,13 @@ class Place:
 
 
 class RunLookups(Protocol):
-    """The run's own past."""
+    """The recorded snapshots and texts of the run."""
 
     async def places(self) -> Sequence[Place]:
         """The snapshots of the run, oldest first.
 
         Raises:
-            WorkspaceError: They cannot be read.
+            WorkspaceError: The snapshots cannot be read.
         """
         ...
 
@@ -43,12 +43,12 @@ class RunLookups(Protocol):
         ...
 
     def iteration(self, number: int) -> tuple[str, str] | None:
-        """The trees before and after an agent's run under the arbiter; None where there is no such run, or it left no
+        """The trees before and after an agent's run, by its iteration; None if there is no such run or it has no
         trees."""
         ...
 
     def text(self, id: str) -> str | None:
-        """The whole text with an id; None where there is none."""
+        """The whole text with this id; None if there is none."""
         ...
 
     def text_ids(self) -> Sequence[str]:

@@ -1,8 +1,8 @@
-"""What a workspace held before a command: what is shown read-only while it runs, and compared after it.
+"""The baseline: what a workspace held before a command; mounted read-only while it runs, and compared afterwards.
 
-Two kinds of places. One is obeyed by its name, wherever it is (`.git`): it may be moved with its folder, and is known
-by device and inode. The other is obeyed because something says its path (a hooks folder, the state folder): there the
-path must lead to the same thing afterwards, so its parents cannot be renamed either.
+There are two kinds of places. One is obeyed because of its name, wherever it lies (`.git`): it may move with its
+folder, and is identified by device and inode. The other is obeyed because a file names its path (a hooks folder, the
+state folder): that path must lead to the same file afterwards, so the folders above it must not be renamed either.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from rawko.tools.sandbox.places import Identity, Look, Place, identity_of, look
 from rawko.tools.sandbox.repositories import Pointers, links_below
 
 MAX_GUARDED: Final = 2_000
-"""Places; the time to mount them grows with the square of their number (4 s here)."""
+"""The most places; mounting takes time that grows with the square of their number (4 s for this many)."""
 PLACEHOLDERS: Final = (".git", ".rawko")
-"""Of the workspace's own folder: where they are not there, an empty folder is shown in their place."""
+"""Names in the workspace's own folder. If one does not exist, an empty folder is mounted in its place."""
 
 
 class TooManyError(Exception):
-    """A workspace holds more repositories than can be guarded."""
+    """A workspace contains more repositories than the sandbox can guard."""
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A workspace before a command.
+    """The state of a workspace before a command.
 
     Attributes:
-        places: What is obeyed by its name or its contents.
-        paths: What is obeyed because its path is named, and what was there (None: nothing).
-        folders: (device, inode) of all folders; None where that is not known any more.
-        placeholders: Empty folders that were made for the time of the command.
+        places: Places that are obeyed because of their name or contents.
+        paths: Places that are obeyed because their path is named, and their identity (None: they did not exist).
+        folders: (device, inode) of all folders; None if unknown (after a crash).
+        placeholders: Empty folders that exist only during the command.
     """
 
     root: Path
@@ -45,7 +45,7 @@ class Baseline:
     placeholders: tuple[Path, ...] = ()
 
     def read_only(self) -> list[Path]:
-        """What is shown read-only, none inside another."""
+        """The paths to mount read-only; none lies inside another."""
         wanted = {place.path for place in self.places if not place.identity[2]} | {
             Path(os.path.realpath(path)) for path, identity in self.paths.items() if identity is not None
         }
@@ -53,14 +53,14 @@ class Baseline:
         return sorted(path for path in inside if inside.isdisjoint(path.parents))
 
     def fixed(self) -> list[Path]:
-        """Folders above named paths: mounted upon themselves, which keeps them from being renamed."""
+        """The folders above named paths: a mount of the folder on itself prevents its renaming."""
         named = {Path(os.path.realpath(path)) for path, identity in self.paths.items() if identity is not None}
         shut = set(self.read_only())
         above = {parent for path in named & shut for parent in path.parents}
         return sorted(parent for parent in above if parent.is_relative_to(self.root) and parent != self.root)
 
     def as_json(self) -> dict[str, Any]:
-        """To be settled by another process after a crash."""
+        """JSON from which another process can settle the command after a crash."""
         return {
             "root": str(self.root),
             "places": [[str(place.path), place.kind, list(place.identity)] for place in self.places],
@@ -70,10 +70,10 @@ class Baseline:
 
     @classmethod
     def from_json(cls, told: Mapping[str, Any]) -> Baseline:
-        """What `as_json` gave.
+        """The baseline from the JSON of `as_json`.
 
         Raises:
-            KeyError, TypeError, ValueError: It did not.
+            KeyError, TypeError, ValueError: The data has another form.
         """
         return cls(
             Path(told["root"]),
@@ -85,17 +85,17 @@ class Baseline:
 
 
 BARE: Final = ("HEAD", "commondir", "config", "config.worktree", "hooks", "info")
-"""What of a bare repository is obeyed: the whole of one is read-only, but these of the workspace's own folder."""
+"""The obeyed parts of a bare repository that is the workspace's own folder; any other one is read-only as a whole."""
 
 
 def take_baseline(root: Path, pointers: Pointers, named: Iterable[Path] = ()) -> Baseline:
-    """Look at a workspace before a command.
+    """Record the state of a workspace before a command.
 
     Args:
-        named: Further places that are obeyed by their path: rawko's own state and installation.
+        named: Further places that are obeyed because of their path: rawko's own state and installation.
 
     Raises:
-        TooManyError: It holds too many repositories.
+        TooManyError: The workspace contains too many repositories.
     """
     made = tuple(path for path in (root / name for name in PLACEHOLDERS) if _make(path))
     found = look(root)
@@ -113,13 +113,13 @@ def take_baseline(root: Path, pointers: Pointers, named: Iterable[Path] = ()) ->
 
 
 def where(path: Path) -> Identity | None:
-    """What a named path leads to; links are followed, since who obeys it follows them."""
+    """The identity of the file that a named path leads to; links are followed, as git and rawko follow them."""
     found = identity_of(os.path.realpath(path))
     return None if found is None else (*found[:2], "")
 
 
 def drop(placeholders: Iterable[Path]) -> None:
-    """Remove those that are still empty: a repository that somebody has made there outside stays."""
+    """Remove placeholders that are still empty; a repository that another program made there stays."""
     for path in placeholders:
         try:
             path.rmdir()
@@ -155,7 +155,7 @@ def _pointed(root: Path, found: Look, pointers: Pointers) -> Iterator[Path]:
 
 
 def _inside(root: Path, paths: Iterable[Path]) -> Iterator[Path]:
-    """Those that lie in the workspace, as they are written or where they lead to."""
+    """The paths that lie in the workspace, either as written or with links followed."""
     for path in paths:
         written = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
         real = Path(os.path.realpath(written))
@@ -170,7 +170,7 @@ def _identity(told: Any) -> Identity:
 
 
 def load(file: Path) -> Baseline | None:
-    """The baseline of a command whose rawko was killed; None if there is none that can be read."""
+    """The recorded baseline of a command whose rawko was killed; None if there is none or it cannot be read."""
     try:
         return Baseline.from_json(json.loads(file.read_bytes()))
     except (OSError, KeyError, TypeError, ValueError):
@@ -178,8 +178,8 @@ def load(file: Path) -> Baseline | None:
 
 
 def user_places(environ: Mapping[str, str]) -> list[Path]:
-    """What git and rawko obey in a user's own folder, should the workspace be that or hold it."""
-    from platformdirs import user_config_path, user_data_path  # here, because only a sandbox needs it
+    """The files that git and rawko obey in a user's home folder, if the workspace is or contains it."""
+    from platformdirs import user_config_path, user_data_path  # not at the top: only a sandbox needs it
 
     home = Path(environ.get("HOME") or Path.home())
     config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")

@@ -1,9 +1,9 @@
-"""Commands in a sandbox of the kernel's own parts, put up by bubblewrap: the workspace writable, nothing else.
+"""Builds the command line that runs a command in a sandbox of bubblewrap: only the workspace is writable.
 
-What a command has in there: every file of the machine to read, the workspace to write (but for what git and rawko obey
-later, see `baseline`), a `/tmp` and `/run` of its own that are empty and gone with it, process numbers of its own, no
-network and no other process's memory, signals or sockets by network name. It ends with us, and with it everything that
-it has started. Linux only; nothing is made up where bubblewrap is not there or the kernel says no.
+Inside, a command can read every file of the machine and write the workspace, except what git and rawko obey later (see
+`baseline`). It has an empty `/tmp` and `/run` of its own, which end with it, its own process ids, no network, and no
+access to other processes' memory, signals or abstract sockets. All its processes end when rawko ends. The sandbox needs
+Linux; without bubblewrap, or if the kernel refuses, there is an error and no substitute.
 """
 
 from __future__ import annotations
@@ -27,35 +27,35 @@ from rawko.tools.sandbox.repositories import Pointers
 
 _PROBE_S: Final = 20
 _MAX_CHARS: Final = 1_000_000
-"""Of a command line; the system takes 2 MiB, the environment included."""
+"""The longest command line, in bytes; the system's limit is 2 MiB, the environment included."""
 
 _ISOLATED: Final = (
     *("--die-with-parent", "--unshare-user-try", "--unshare-pid", "--unshare-net", "--unshare-ipc"),
     *("--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL"),
 )
 PRIVATE: Final = ("/tmp", "/var/tmp", "/run")
-"""Folders of temporary files and of sockets (a container engine's, an agent's with keys): a socket that a path leads to
-can be spoken to on a read-only mount, too."""
+"""Folders that are replaced by empty ones, because they hold temporary files and sockets (of a container engine, of a
+key agent): a program can use a socket even on a read-only mount."""
 
 ENVIRONMENT: Final[Mapping[str, str]] = {"TMPDIR": "/tmp", "XDG_CACHE_HOME": "/tmp/.cache"}
-"""Where programs put what nobody keeps: the home folder cannot be written."""
+"""Folders for caches: programs write there, but the home folder is read-only."""
 
 
 class SandboxError(Exception):
-    """There is no sandbox on this machine; the message says why, and what would help."""
+    """No sandbox can be used on this machine; the message says why, and what would help."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """A way to start commands.
+    """A sandbox for commands.
 
     Args:
         program: bubblewrap's path.
         root: The workspace, resolved.
-        shown: Folders that commands may read even where they lie in a private one, and never write: the state folder,
-            whose kept outputs the model is told of, and rawko's installation.
-        obeyed: Further places that are obeyed by their path: the user's own configuration of git and rawko.
-        kept: Folder for what is moved out of the workspace after a command.
+        shown: Folders that commands may read even inside a hidden one, and never write: the state folder, whose
+            outputs the model may read, and rawko's installation.
+        obeyed: Further places that are obeyed because of their path: the user's own configuration of git and rawko.
+        kept: Folder for files that are moved out of the workspace after a command.
         record: File that holds the baseline while a command runs.
     """
 
@@ -68,24 +68,24 @@ class Sandbox:
     _pointers: Pointers = field(default_factory=Pointers)
 
     def begin(self) -> tuple[list[str], Baseline]:
-        """Look at the workspace before a command that may write.
+        """Record the baseline before a command that may write.
 
         Returns:
-            What was done about a command whose rawko was killed, in words for the model; and what is there now.
+            Lines for the model about a command whose rawko was killed and that was settled now; and the baseline.
 
         Raises:
-            TooManyError: It holds more repositories than can be guarded.
+            TooManyError: The workspace contains more repositories than can be guarded.
         """
         told = self._settle_after_a_crash()
         baseline = take_baseline(self.root, self._pointers, (*self.shown, *self.obeyed))
         if self.record is not None:
-            with suppress(OSError):  # without it only a crash leaves what is new where it is
+            with suppress(OSError):  # without the record, only a crash leaves new files where they are
                 make_private(self.record.parent)
                 self.record.write_text(json.dumps(baseline.as_json()), encoding="ascii")
         return told, baseline
 
     def settle(self, baseline: Baseline) -> list[str]:
-        """Move out what is new and obeyed, once nothing of the command runs; what was done, in words for the model."""
+        """Move out new files that are obeyed, after the command's last process; returns lines for the model."""
         kept = self.kept or Path(tempfile.mkdtemp(prefix="rawko-quarantine-"))
         told = Quarantine(kept).settle(baseline)
         if self.record is not None:
@@ -99,14 +99,14 @@ class Sandbox:
     def command(
         self, argv: Sequence[str], *, folder: str, baseline: Baseline | None = None, denied: Sequence[str] = ()
     ) -> list[str]:
-        """The command line that runs `argv` inside, in `folder`.
+        """The command line that runs `argv` inside the sandbox, in `folder`.
 
         Args:
-            baseline: What `begin` gave; without one the workspace is read-only.
-            denied: Options of bubblewrap that come after all others: what rules forbid to be executed.
+            baseline: From `begin`; without one, the workspace is read-only.
+            denied: Options of bubblewrap that come last: they mount stand-ins over denied programs.
 
         Raises:
-            TooManyError: It is longer than the system takes.
+            TooManyError: The command line is longer than the system accepts.
         """
         words = [self.program, *_ISOLATED, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
         private = [one for one in map(Path, PRIVATE) if one.is_dir() and not one.is_symlink()]
@@ -115,7 +115,7 @@ class Sandbox:
         words += _bound(one for one in self.shown if any(one.is_relative_to(hidden) for hidden in private))
         words += ["--ro-bind" if baseline is None else "--bind", str(self.root), str(self.root)]
         if baseline is not None:
-            # After the workspace, and each folder before what is in it, so that none opens another again.
+            # After the workspace, and each folder before its contents, so that no mount makes one writable again.
             mounts = dict.fromkeys(baseline.fixed(), "--bind") | dict.fromkeys(baseline.read_only(), "--ro-bind")
             for place in sorted(mounts):
                 words += [mounts[place], str(place), str(place)]
@@ -126,7 +126,7 @@ class Sandbox:
 
 
 def _bound(places: Iterable[Path]) -> Iterator[str]:
-    """Options that make what is there of them readable and no more."""
+    """Options that mount the existing ones of these places read-only."""
     for place in places:
         if os.path.lexists(place):
             yield from ("--ro-bind", str(place), str(place))
@@ -141,14 +141,14 @@ def find_sandbox(
     record: Path | None = None,
     path: str | None = None,
 ) -> Sandbox:
-    """A sandbox that has been tried.
+    """A sandbox for this machine, after one test run.
 
     Args:
         shown, obeyed, kept, record: See `Sandbox`.
         path: Where to look for bubblewrap; the PATH of this process if None.
 
     Raises:
-        SandboxError: bubblewrap is not there, or the kernel does not let it do its work.
+        SandboxError: bubblewrap is not installed, or the kernel refuses what it needs.
     """
     if sys.platform != "linux":
         raise SandboxError(f"a sandbox needs bubblewrap, which is for Linux; this is {sys.platform}")

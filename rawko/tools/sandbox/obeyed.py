@@ -1,7 +1,7 @@
-"""Every file of a workspace that git or rawko executes or obeys later, and what keeps a command from using it.
+"""Table of the files of a workspace that git or rawko executes or obeys later, and what prevents their use.
 
-Data only; `docs/sandbox.md` shows the same table, and each row is tried from inside a real sandbox in
-`tests/tools/sandbox/test_obeyed.py`. To add a file, add a row here, its attempt there, and the row of the page.
+Data only. `docs/sandbox.md` shows the same table, and `tests/tools/sandbox/test_obeyed.py` tries each row inside a real
+sandbox. To add a file, add a row here, its attempt there, and the row of the page.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Kept = Literal["read-only", "moved out", "asked again", "only text", "ignored"]
-"""How a row is kept: shown read-only where it exists and moved out after the command where it is new ("read-only");
-always moved out ("moved out"); a changed one takes effect only after the user is asked ("asked again"); the model reads
-it ("only text"); git or rawko itself takes nothing from it that runs ("ignored")."""
+"""What protects against a row: mounted read-only if it exists, moved out after the command if new ("read-only");
+always moved out ("moved out"); a change takes effect only after the user's approval ("asked again"); only the model
+reads it ("only text"); git and rawko execute nothing from it ("ignored")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +21,8 @@ class Obeyed:
 
     Attributes:
         name: As the page shows it.
-        by: Who obeys it.
-        effect: What it can do.
+        by: The program that obeys it.
+        effect: What it can cause.
     """
 
     name: str

@@ -1,10 +1,10 @@
-"""What of a workspace git or rawko obeys, as it is now: found by one walk, without following links.
+"""Finds the places of a workspace that git or rawko obeys, in one walk that follows no links.
 
-    .git  sub/.git  .rawko      by name, in any case, at any depth, whatever they are
+    .git  sub/.git  .rawko      by name, in any case, at any depth, whatever kind of file
     sub/{HEAD,objects,refs}     a bare repository
-    closed/                     a folder that cannot be looked into
+    closed/                     a folder that cannot be read
 
-Looked for before each command, since the one before may have moved them, and after it.
+The walk is made before each command, since the previous one may have moved places, and after it.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from rawko.tools.guarded import plain_name
 
 Kind = Literal["named", "bare", "closed"]
 Identity = tuple[int, int, str]
-"""Device, inode, and the target of a link."""
+"""Device, inode, and the target if it is a link."""
 
 NAMES: Final = frozenset((".git", ".rawko"))
-"""As `plain_name` spells them."""
+"""Spelled by `plain_name`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Something that is obeyed.
+    """A file or folder that git or rawko obeys.
 
     Attributes:
-        kind: By its name; a folder that is a bare repository; a folder that cannot be read.
+        kind: Obeyed because of its name; a folder that is a bare repository; or a folder that cannot be read.
     """
 
     path: Path
@@ -41,10 +41,10 @@ class Place:
 
 @dataclass(slots=True)
 class Look:
-    """One walk of a workspace.
+    """The result of one walk of a workspace.
 
     Attributes:
-        folders: (device, inode) of all that were walked.
+        folders: (device, inode) of all folders that were walked.
     """
 
     places: list[Place] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Look:
 def look(root: Path) -> Look:
     """Walk a workspace.
 
-    The root itself may be a bare repository; then it is a place, and walked nevertheless.
+    The root itself may be a bare repository; then it is a place, and is walked too.
     """
     found = Look()
     todo = [str(root)]
@@ -64,7 +64,7 @@ def look(root: Path) -> Look:
             info = os.lstat(folder)
             with os.scandir(folder) as scan:
                 entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in scan]
-        except FileNotFoundError:  # it has gone in between
+        except FileNotFoundError:  # removed meanwhile
             continue
         except OSError:
             found.places += _closed(folder)
@@ -86,17 +86,17 @@ def look(root: Path) -> Look:
 
 
 def is_obeyed(name: str) -> bool:
-    """Whether something of this name is obeyed, here or where names are compared without case."""
+    """Whether git or rawko obeys a file of this name, here or on a file system without case."""
     return (name.lower() if name.isascii() else plain_name(name)) in NAMES
 
 
 def is_bare_repository(names: set[str]) -> bool:
-    """Whether git takes a folder that holds these names for a repository. More may be needed; none less is enough."""
+    """Whether git may treat a folder with these names as a repository. git requires at least these, perhaps more."""
     return "HEAD" in names and ("commondir" in names or {"objects", "refs"} <= names)
 
 
 def identity_of(path: str | os.PathLike[str]) -> Identity | None:
-    """Of what is there, a link itself and not what it leads to; None where nothing is."""
+    """The identity of a path, without following a link; None if it does not exist."""
     try:
         info = os.lstat(path)
         target = os.readlink(path) if stat.S_ISLNK(info.st_mode) else ""  # noqa: PTH115
@@ -112,7 +112,7 @@ def _place(path: str, kind: Kind) -> Iterator[Place]:
 
 
 def _closed(path: str) -> Iterator[Place]:
-    """The folder; of a path that is too long for the system, the part of it that is not."""
+    """The folder; for a path longer than the system accepts, its longest accepted ancestor."""
     place = Path(path)
     while (identity := identity_of(place)) is None and place != place.parent:
         place = place.parent

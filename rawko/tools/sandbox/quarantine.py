@@ -1,11 +1,11 @@
-"""After a command: what git or rawko would obey and what was not there before is moved out of the workspace.
+"""Moves files out of the workspace after a command: new ones that git or rawko would obey.
 
     sub/.git                    moved whole, to a folder of the state folder
-    sub/{HEAD,objects,refs}     a new folder is moved whole; of one that was there, only what makes it a repository
-    .git -> store, replaced     the new one is moved out, the link put back
+    sub/{HEAD,objects,refs}     a new folder is moved whole; of an old one, only the files that make it a repository
+    .git -> store, replaced     the replacement is moved out, the link is restored
 
-Nothing of the command runs any more by then, so nobody changes what is looked at. What was moved out is told in the
-tool's result; what cannot be moved is deleted.
+No process of the command runs any more, so the workspace does not change meanwhile. The tool's result names what was
+moved out. A file that cannot be moved is deleted.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from rawko.tools.text import printed
 
 _MAX_TOLD: Final = 20
 _REPOSITORY: Final = ("HEAD", "commondir")
-"""Without these a folder is no repository, whatever else it holds."""
+"""A folder without these is not a repository, whatever else it holds."""
 
 
 class Quarantine:
-    """A folder for what is moved out.
+    """Moves new obeyed files into a folder, and restores replaced links.
 
     Args:
         folder: In the state folder; made when first needed.
@@ -39,7 +39,7 @@ class Quarantine:
         self._folder = folder
 
     def settle(self, before: Baseline) -> list[str]:
-        """Move out what is new, put back what was replaced; what was done, in words for the model."""
+        """Move out what is new and restore what was replaced; returns lines for the model."""
         drop(before.placeholders)
         told: list[str] = []
         opened: list[tuple[str, int]] = []
@@ -63,7 +63,7 @@ class Quarantine:
         except OSError as error:
             _remove(path)
             if os.path.lexists(path):
-                return f"{why}; it could NOT be removed ({error.strerror}): nobody may use git or rawko there]"
+                return f"{why}; it could NOT be removed ({error.strerror}): do not use git or rawko there]"
             return f"{why}; it was removed, since it could not be kept ({error.strerror})]"
         return f"{why}: it was moved out of the workspace, to {kept}]"
 
@@ -80,7 +80,7 @@ class Quarantine:
 
 
 def _whole_look(before: Baseline, opened: list[tuple[str, int]]) -> Look:
-    """What is there now, also in folders that the command has closed; `opened` gets these, with their modes."""
+    """Walk the workspace, including folders that the command has closed; appends those and their modes to `opened`."""
     known = {place.identity for place in before.places if place.kind == "closed"}
     tried: set[Path] = set()
     while True:
@@ -97,7 +97,7 @@ def _whole_look(before: Baseline, opened: list[tuple[str, int]]) -> Look:
 
 
 def _strangers(before: Baseline, after: Look) -> Iterator[Path]:
-    """What is new of what is obeyed, and of it what has to go."""
+    """The new paths that are obeyed, reduced to the files that must go."""
     known = {place.identity for place in before.places}
     for place in after.places:
         if place.identity in known or place.path in before.placeholders:
@@ -113,7 +113,7 @@ def _strangers(before: Baseline, after: Look) -> Iterator[Path]:
 
 
 def _put_back(before: Baseline) -> Iterator[str]:
-    """Links that were removed or replaced: a mount cannot hold them."""
+    """Restore links that were removed or replaced: a mount cannot protect a link."""
     for place in before.places:
         target = place.identity[2]
         if target and not os.path.lexists(place.path) and place.path.parent.is_dir() and not _is_moved(place, before):
@@ -125,7 +125,7 @@ def _put_back(before: Baseline) -> Iterator[str]:
 
 
 def _is_moved(place: Place, before: Baseline) -> bool:
-    """Whether the link is there under another folder, which was renamed."""
+    """Whether the link exists below another folder, because its folder was renamed."""
     return any(one.identity == place.identity for one in look(before.root).places)
 
 
@@ -149,7 +149,7 @@ def _move(path: Path, kept: Path) -> None:
 
 
 def _copy(path: Path, kept: Path) -> None:
-    """To another file system: files, folders and links; what is none of these is left out."""
+    """Copy to another file system: files, folders and links; other kinds of files are left out."""
     if path.is_symlink():
         kept.symlink_to(path.readlink())
     elif path.is_dir():

@@ -1,4 +1,4 @@
-"""Where a repository's own files point: other repositories, hooks, included configuration, scripts.
+"""Finds the places that a repository's own files name: other repositories, hooks, included configuration, scripts.
 
     .git: "gitdir: ../store"                     store
     store/commondir: "../main"                   main
@@ -6,8 +6,8 @@
     config: [include] path = ../shared           shared
     config: [filter "x"] clean = sh tools/x.sh   tools/x.sh
 
-The configuration is read by git itself (`git config`, which runs nothing of it), the user's own included. Where there
-is no git program only pointers and links are followed.
+git itself reads the configuration (`git config`, which executes nothing from it), user settings included. If git is not
+installed, only pointers and links are followed.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _HOOKS: Final = (
     *("proc-receive", "post-receive", "post-update", "reference-transaction", "push-to-checkout", "pre-auto-gc"),
     *("post-rewrite", "sendemail-validate", "fsmonitor-watchman", "post-index-change"),
 )
-"""Names in a folder of hooks, githooks(5)."""
+"""File names in a hooks folder, githooks(5)."""
 _LINKED: Final = ("", "hooks", "info")
-"""Folders of a repository whose links are followed."""
+"""Folders of a repository in which links are followed."""
 
 
 class Pointers:
-    """Reads where repositories point; what git said is kept until a file that it was read from changes.
+    """Reads where repositories point; caches git's answer until one of the files that git read changes.
 
     Args:
         path: Where to look for git; the PATH of this process if None.
@@ -56,7 +56,7 @@ class Pointers:
         self._said: dict[Path, tuple[tuple[object, ...], list[tuple[str, str, str]]]] = {}
 
     def of(self, git: Path) -> Iterator[Path]:
-        """Places that are obeyed because a `.git` (or a bare repository) says so; they need not exist.
+        """Places that are obeyed because a `.git` (or a bare repository) names them; they need not exist.
 
         Args:
             git: A folder, a file with `gitdir:`, or a link to one.
@@ -70,7 +70,7 @@ class Pointers:
         yield from self._of_folder(folder, work_tree)
 
     def of_bare(self, folder: Path) -> Iterator[Path]:
-        """The same for a folder that is a repository itself."""
+        """Like `of`, for a folder that is itself a repository."""
         yield from self._of_folder(folder, folder)
 
     def _of_folder(self, folder: Path, work_tree: Path) -> Iterator[Path]:
@@ -95,7 +95,7 @@ class Pointers:
                 place = base / Path(value).expanduser()
                 yield place
                 if name == "core.hookspath" and work_tree.is_relative_to(os.path.realpath(place)):
-                    yield from (place / hook for hook in _HOOKS)  # the folder itself has to stay writable
+                    yield from (place / hook for hook in _HOOKS)  # not the folder itself, which must stay writable
             elif _COMMANDS.fullmatch(name):
                 for word in _words(value):
                     place = work_tree / word
@@ -103,7 +103,7 @@ class Pointers:
                         yield place
 
     def _settings(self, folder: Path) -> list[tuple[str, str, str]]:
-        """(file, lower-case name, value) of each setting that holds in a repository."""
+        """(file, lower-case name, value) of each setting that applies in a repository."""
         if self._git is None or not os.path.lexists(folder / "config"):
             return []
         before = self._said.get(folder)
@@ -133,7 +133,7 @@ class Pointers:
 
 
 def _stamps(files: list[Path], folder: Path) -> tuple[object, ...]:
-    """What changes when one of the files does."""
+    """A value that changes when one of the files changes."""
     names = dict.fromkeys((*files, folder / "config", folder / "config.worktree"))
     return tuple(map(_stamp, names))
 
@@ -147,7 +147,7 @@ def _stamp(file: Path) -> tuple[str, int, int, int]:
 
 
 def _links(folder: Path) -> Iterator[Path]:
-    """What links in a repository lead to."""
+    """The targets of links in a repository."""
     for name in _LINKED:
         try:
             with os.scandir(folder / name) as scan:
@@ -160,7 +160,7 @@ def _links(folder: Path) -> Iterator[Path]:
 
 
 def links_below(folder: Path) -> Iterator[Path]:
-    """What a folder leads to by links: itself, and those in it."""
+    """The target of a folder if it is a link, and the targets of the links in it."""
     if folder.is_symlink():
         yield folder.parent / folder.readlink()
     for inner, folders, files in os.walk(folder):

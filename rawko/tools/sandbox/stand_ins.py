@@ -1,13 +1,13 @@
-"""Deny rules for `bash` by what is executed: files mounted over the denied programs inside the sandbox.
+"""Enforces deny rules for `bash` at execution: mounts stand-in files over the denied programs inside the sandbox.
 
-    deny bash(rm *)        every file called rm is covered by one that only tells the rule: no program can execute it
-    deny bash(git push*)   git is covered by one that compares its arguments and else runs the real one
-    deny bash(vi *)        vi is a link to vim: vim is covered by one that looks at the name that it is called by
+    deny bash(rm *)        every file named rm is covered by a stand-in that prints the rule: rm cannot be executed
+    deny bash(git push*)   git is covered by a script that compares its arguments, and runs the real git if they differ
+    deny bash(vi *)        vi is a link to vim: vim is covered by a script that compares the name it is called by
 
-The first kind is held by the kernel (`StandIns.held`): whatever the line or a script in it says, execution meets the
-stand-in, and the real file cannot even be read to be copied. The others stop what does not try: the real program lies
-at another place inside the sandbox, since it has to run. What neither knows is a copy of the program that was in the
-workspace before, or comes from elsewhere.
+The kernel enforces the first kind (`StandIns.held`): whatever the command line or a script in it says, execution meets
+the stand-in, and the real file cannot even be copied. The other two can be circumvented on purpose, because the real
+program must lie at another path inside the sandbox to be run. Neither covers a copy of the program that lay in the
+workspace before, or that comes from elsewhere.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ STANDARD: Final = (
     *("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/games", "/usr/libexec"),
     *("/usr/lib/git-core", "/usr/libexec/git-core", "/snap/bin", "/opt/homebrew/bin", "/usr/local/games"),
 )
-"""Folders of programs that are looked through besides those of PATH."""
+"""Folders of programs that are searched in addition to those of PATH."""
 MULTI_CALL: Final = ("busybox", "toybox", "coreutils", "uutils")
-"""Programs that are several, by the name that they are called by or by their first argument."""
+"""Programs that contain several: selected by the name that they are called by, or by their first argument."""
 _REAL: Final = "/run/rawko-real"
 MAX_MOUNTS: Final = 300
-"""Of all rules together; with more nothing is mounted, and lines are read as without a sandbox."""
+"""The most files to mount for all rules; beyond it nothing is mounted, and only command lines are checked."""
 _MAX_NAMES: Final = 40
-"""Names of one program that is compared by name; one of more stays as it is."""
+"""The most names of one program that is compared by name; a program with more names is not covered."""
 _SYSTEM: Final = ("/usr/", "/bin/", "/sbin/")
 
 
 @dataclass(frozen=True, slots=True)
 class StandIns:
-    """What is mounted for some rules.
+    """The mounts for a list of rules.
 
     Attributes:
         options: Of bubblewrap, to come after all others.
-        held: The rules that no execution gets past.
+        held: The rules that no execution can circumvent.
     """
 
     options: tuple[str, ...] = ()
@@ -66,10 +66,10 @@ class StandInMaker:
     """Makes stand-ins.
 
     Args:
-        folder: For the files; outside of the workspace.
+        folder: For the stand-in files; outside the workspace.
         path: PATH of the commands.
-        hidden: Folders that commands do not see: what lies there cannot be executed.
-        root: The workspace, which may lie in one of them.
+        hidden: Folders that commands do not see: programs there cannot be executed.
+        root: The workspace, which may lie in one of the hidden folders.
     """
 
     def __init__(self, folder: Path, *, path: str, hidden: Sequence[str], root: Path) -> None:
@@ -79,7 +79,7 @@ class StandInMaker:
         self._made: dict[tuple[Rule, ...], tuple[tuple[int, ...], StandIns]] = {}
 
     def for_rules(self, rules: Sequence[Rule]) -> StandIns:
-        """The stand-ins for the rules about `bash` that are active, in their order."""
+        """The stand-ins for the active rules about `bash`, given in their order."""
         if not any(rule.decision == "deny" and rule.pattern for rule in rules):
             return StandIns()
         times = tuple(_changed(place) for place in self._places)
@@ -102,26 +102,26 @@ class StandInMaker:
             if program.real not in shells and all(_is_called(name, wholly) for name in program.names):
                 options += self._covered(program, next(iter(involved)))
                 continue
-            # Compared by name or arguments: the real one can still be run from its other place.
+            # Compared by name or arguments: the real program can still be executed at its other path.
             loose |= set(involved)
             if program.real not in shells and self._can_be_moved(program):
                 options += self._compared(program, denied, number)
         options += self._without_multi_calls(programs, rules, shells, loose)
         whole = {rule for rule in rules if rule.decision == "deny" and rule.pattern and _is_whole(rule)}
         held = {rule for rule in whole - loose if _is_alone(rule, rules)}
-        # Three words are one mount; the time for them grows with the square of their number.
+        # Three words of the command line are one mount; mounting takes time that grows with the square of the number.
         return StandIns(tuple(options), frozenset(held)) if len(options) <= 3 * MAX_MOUNTS else StandIns()
 
     def _programs(self) -> list[_Program]:
-        """Every program of the machine that commands see, by its real file."""
+        """Every program of the machine that commands see, by its resolved path."""
         names: dict[tuple[int, int], tuple[Path, set[str]]] = {}
         for place in self._places:
             try:
-                entries = os.listdir(place)  # noqa: PTH208 (names are wanted)
+                entries = os.listdir(place)  # noqa: PTH208 (only names are needed)
             except OSError:
                 continue
             for name in entries:
-                written = os.path.join(place, name)  # noqa: PTH118 (thousands of them)
+                written = os.path.join(place, name)  # noqa: PTH118 (thousands of files: pathlib is too slow)
                 try:
                     info = os.stat(written)  # noqa: PTH116
                 except OSError:
@@ -136,7 +136,7 @@ class StandInMaker:
         return real.is_relative_to(self._root) or not any(real.is_relative_to(hidden) for hidden in self._hidden)
 
     def _covered(self, program: _Program, rule: Rule) -> Iterator[str]:
-        """Over every hard link that is known, too: they are found by the same number of the file."""
+        """Mounts that cover the program and all known hard links to it, found by their inode."""
         stand_in = self._file("whole", _told(rule))
         for place in {str(program.real), *self._links(program)}:
             yield from ("--ro-bind", stand_in, place)
@@ -152,7 +152,7 @@ class StandInMaker:
                     yield os.path.realpath(other)
 
     def _can_be_moved(self, program: _Program) -> bool:
-        """Programs of the system only, and no scripts: others look for what lies beside them."""
+        """Only programs of the system that are no scripts: others look for files beside them."""
         if not str(program.real).startswith(_SYSTEM) or len(program.names) > _MAX_NAMES:
             return False
         try:
@@ -170,7 +170,7 @@ class StandInMaker:
     def _without_multi_calls(
         self, programs: Sequence[_Program], rules: Sequence[Rule], shells: set[Path], loose: set[Rule]
     ) -> Iterator[str]:
-        """busybox and its like, where other programs do not need them; else no rule is held that they know."""
+        """Cover busybox and similar, unless other programs need them; then no rule about their commands is held."""
         whole = [rule for rule in rules if rule.decision == "deny" and rule.pattern and _is_whole(rule)]
         for program in programs if whole else ():
             if program.real.name not in MULTI_CALL:
@@ -203,13 +203,13 @@ def _first_word(rule: Rule) -> str:
 
 
 def _is_whole(rule: Rule) -> bool:
-    """Whether it denies every call of the programs that it names: `rm *`, `rm*`, `mkfs.* *`."""
+    """Whether the rule denies every call of the programs that it names: `rm *`, `rm*`, `mkfs.* *`."""
     words = (rule.pattern or "").split()
     return words[1:] == ["*"] or (len(words) == 1 and words[0].endswith("*") and words[0] != "*")
 
 
 def _denying(name: str, rules: Sequence[Rule]) -> list[Rule]:
-    """The deny rules that a program of this name may meet, up to a rule that lets it through."""
+    """The deny rules that may apply to a program of this name, up to the first rule that allows it."""
     found: list[Rule] = []
     for rule in rules:
         if not command_regex(_first_word(rule)).fullmatch(name):
@@ -224,12 +224,12 @@ def _denying(name: str, rules: Sequence[Rule]) -> list[Rule]:
 
 
 def _is_called(name: str, denied: set[str]) -> bool:
-    """Whether it is a denied name, or one with its version: `perl5.36.0` is `perl`."""
+    """Whether the name is denied, with or without a version: `perl5.36.0` is `perl`."""
     return name in denied or re.sub(r"-?[\d.]*\.[\d.]+$", "", name) in denied
 
 
 def _is_alone(rule: Rule, rules: Sequence[Rule]) -> bool:
-    """No rule before it lets through what it denies."""
+    """Whether no earlier rule allows what this rule denies."""
     before = rules[: rules.index(rule)]
     return all(one.decision == "deny" for one in before)
 
@@ -240,7 +240,7 @@ def _told(rule: Rule) -> str:
 
 
 def _comparing(denied: Mapping[str, Sequence[Rule]], folder: str) -> str:
-    """A script that compares a call with rules: as it is, and without the options before the subcommand."""
+    """A script that compares a call with the rules: as it is, and without the options before the subcommand."""
     rules = dict.fromkeys(rule for found in denied.values() for rule in found)
     cases = "".join(
         f"  {_case(rule)}) printf '%s\\n' {shlex.quote(f'not run: denied by rule: {rule}')} >&2; exit 126;;\n"
@@ -256,7 +256,7 @@ def _comparing(denied: Mapping[str, Sequence[Rule]], folder: str) -> str:
 
 
 def _case(rule: Rule) -> str:
-    """The rule's pattern as one of a shell's `case`."""
+    """The rule's pattern in the syntax of a shell's `case`."""
     text = " ".join((rule.pattern or "").split())
     body = text[:-2] if text.endswith(" *") else text
     pattern = "".join(character if character in "*?" else shlex.quote(character) for character in body)

@@ -1,5 +1,7 @@
-"""What a bash command line would run, read for the gate's rules with caution: what is not surely understood is a doubt.
+"""Reads a bash command line for the gate's rules: which commands it would run. What cannot be read surely is a doubt.
 
-`reader` takes the line apart into simple commands (`words`), `values` judges assignments and arithmetic, `running`
-says what else a simple command runs by its arguments, from the tables in `programs`, `gitcommand` and `editing`.
+    cd x && timeout 5 rm -r y    `reader`:  cd x | timeout 5 rm -r y      `running`: ... | rm -r y
+
+`reader` splits the line into simple commands (`words`). `values` judges assignments and arithmetic. `running` finds
+what else a simple command runs by its arguments, from the tables in `programs`, `gitcommand` and `editing`.
 """

@@ -1,8 +1,8 @@
-"""Programs of sed and awk, as far as they surely run nothing.
+"""Recognises programs of sed and awk that certainly run no command; any other program is a doubt.
 
-s/a/b/g; 5,10p; /x/d    read
-s/x/rm y/e, 1e rm y     a doubt
-{print $1}              read; system(...), "..." | getline and print | "..." are doubts
+s/a/b/g; 5,10p; /x/d    certain: no command
+s/x/rm y/e, 1e rm y     a doubt: `e` executes
+{print $1}              certain; system(...), "..." | getline and print | "..." are doubts
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 _SET: Final = r"\[\^?\]?(?:\[:\w+:\]|(?!{d})[^\]\\\[])*\]"
-"""A set of characters. The delimiter stands for itself in it: such a program is left unread."""
+"""A set of characters. A program whose delimiter occurs in a set is a doubt."""
 _REGEX: Final = r"(?:(?!{d})[^\\\[\n]|\\.|" + _SET + ")*"
 
 
@@ -41,7 +41,7 @@ _AWK_RISKY: Final = re.compile(r"system|(?<!\|)\|(?!\|)|@|\|&|getline|include|lo
 
 
 def sed_doubt(program: str) -> str:
-    """Why a sed program may run something; "" where it surely does not."""
+    """Why a sed program may run a command; "" if it certainly does not."""
     doubt = f"it holds the sed program {program[:40]!r}, which cannot be read for sure"
     at = _skip(program, 0)
     while at < len(program):
@@ -67,7 +67,7 @@ def _skip(program: str, at: int) -> int:
 
 
 def awk_doubt(program: str) -> str:
-    """Why an awk program may run something; "" where it surely does not."""
+    """Why an awk program may run a command; "" if it certainly does not."""
     if _AWK_RISKY.search(program):
         return f"it holds the awk program {program[:40]!r}, which may run others"
     return ""

@@ -1,4 +1,4 @@
-"""What `git` runs by its arguments: aliases, pagers, transports, hooks of commands. Nothing, or a doubt."""
+"""Decides whether a call of `git` may run another program: by aliases, pagers, transports or hooks. Result: a doubt."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _SAFE: Final = frozenset(
         *("version", "whatchanged", "worktree", "write-tree", "help"),
     )
 )
-"""Subcommands that run nothing that the line names."""
+"""Subcommands that run no program that the command line names."""
 
 _RISKY: Final = {
     "clone": re.compile(r"--u.*|-[^-]*[uc].*|--c.*|--te.*"),
@@ -72,13 +72,13 @@ _RISKY: Final = {
     "bisect": re.compile(r"run|visualize|view"),
     "submodule": re.compile(r"foreach|update|--.*command.*"),
 }
-"""Words (whole) of other subcommands that name a command."""
+"""Whole words that name a command when another subcommand gets them."""
 
 _READING: Final = re.compile(r"--get.*|--list|-l|--unset.*|--remove-section")
 
 
 def git_doubt(words: Sequence[Word]) -> str:
-    """Why `git` with these words (its own name left out) may run something else; "" where it surely does not."""
+    """Why `git` with these words (without "git" itself) may run another program; "" if it certainly does not."""
     at = 0
     while at < len(words) and (words[at].text.startswith("-") or words[at].may_be_option):
         word = words[at]
@@ -103,7 +103,7 @@ def git_doubt(words: Sequence[Word]) -> str:
 
 
 def _is_safe_setting(word: Word) -> bool:
-    """`name=value`; of a safe name the value may be anything."""
+    """`name=value`; for a safe name, any value is accepted."""
     known = word.text if word.is_literal else word.start
     return ("=" in known or word.is_literal) and _SAFE_SETTING.fullmatch(known) is not None
 

@@ -1,7 +1,7 @@
-"""Tables of programs that run other programs by their arguments. Data only; `running` reads it.
+"""Tables of programs that run other programs by their arguments. Data only; `running` reads them.
 
-A program that is in none of them runs, as far as the line can tell, nothing else. Files that a program executes
-(scripts, makefiles, plugins, hooks) are beyond any reading of the line.
+A program that is in no table is assumed to run no other. The files that a program executes (scripts, makefiles,
+plugins, hooks) cannot be known from the command line.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """A program that runs the command behind its options and operands.
+    """A program that runs the command that follows its options and operands.
 
     Attributes:
         flags: Options without a value; letters, or long names.
-        valued: Options with a value, behind them or as the next word.
-        operands: Words between the options and the command.
-        assigns: `NAME=value` may stand before the command.
+        valued: Options with a value, attached or as the next word.
+        operands: Number of words between the options and the command.
+        assigns: `NAME=value` may precede the command.
         scripts: Options whose value is a command line for a shell.
-        starts_shell: Without a command it runs a shell.
+        starts_shell: Without a command, the program starts a shell.
     """
 
     flags: frozenset[str] = field(default=frozenset())
@@ -42,7 +42,7 @@ def _prefix(
     scripts: str = "",
     starts_shell: bool = False,
 ) -> Prefix:
-    """Options as words: single letters and long names."""
+    """A `Prefix` from options written as words: single letters and long names."""
     return Prefix(
         frozenset(flags.split()), frozenset(valued.split()), operands, assigns, frozenset(scripts.split()), starts_shell
     )
@@ -99,7 +99,7 @@ ANY_SUFFIX: Final = frozenset(
         *("gpg-agent", "pseudo", "libtool", "lckdo", "mispipe", "pee", "rlfe", "ledit", "coshell", "gtk-launch"),
     )
 )
-"""Any of their words may begin a command, or be a command line."""
+"""Programs any of whose words may begin a command, or be a command line."""
 
 SHELL_STARTERS: Final = frozenset(
     (
@@ -121,7 +121,7 @@ SHELL_STARTERS: Final = frozenset(
         *("systemd-nspawn", "tmux", "uname26", "unshare", "x86_64", "fakechroot", "dbus-launch", "ssh-agent"),
     )
 )
-"""Like those, and without a command they run a shell."""
+"""Like `ANY_SUFFIX`, and without a command they start a shell."""
 
 BEHIND_A_VERB: Final[Mapping[str, re.Pattern[str]]] = {
     name: re.compile(verbs)
@@ -139,7 +139,7 @@ BEHIND_A_VERB: Final[Mapping[str, re.Pattern[str]]] = {
     )
     for name in names.split()
 }
-"""Programs with subcommands: what stands behind these verbs may be a command."""
+"""Programs with subcommands: the words after these verbs may be a command."""
 
 ALWAYS: Final = frozenset(
     (
@@ -168,17 +168,17 @@ ALWAYS: Final = frozenset(
         *("gnuplot", "octave", "ghci", "scala", "jshell", "iex", "erl", "sbcl", "guile", "racket", "clojure", "swipl"),
     )
 )
-"""Programs whose very input is commands of their own, with one to run others."""
+"""Programs whose input is a language of its own that can run other programs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """A program that runs a file, or code that the line holds.
+    """A program that runs a file, or code from the command line.
 
     Attributes:
         code: Options whose value, or presence, is code.
-        flags, valued: The other options that are understood, without and with a value.
-        reads_input: Without a file it reads code from its input.
+        flags, valued: The other known options, without and with a value.
+        reads_input: Without a file, it reads code from standard input.
     """
 
     code: re.Pattern[str]
@@ -215,7 +215,7 @@ INTERPRETERS: Final[Mapping[str, Interpreter]] = {
 }
 
 PYTHON_MODULES_OF_CODE: Final = frozenset(("IPython", "code", "idlelib", "pdb", "timeit", "bdb", "pydoc", "this"))
-"""Modules that take code from the line or from their input."""
+"""Python modules that take code from the command line or from standard input."""
 
 RISKY_WORDS: Final[Mapping[str, re.Pattern[str]]] = {
     name: re.compile(words, re.DOTALL)
@@ -281,17 +281,17 @@ RISKY_WORDS: Final[Mapping[str, re.Pattern[str]]] = {
     )
     for name in names.split()
 }
-"""Words (whole) with which a program runs others; a word that cannot be read and may be an option is one, too."""
+"""Whole words that make a program run others; a word that cannot be read and may be an option counts as one."""
 
 READS_CODE_WITHOUT: Final[Mapping[str, re.Pattern[str]]] = {
     "psql": re.compile(r"-[^-]*[cfl].*|--(?:command|file|list|version).*"),
     "mysql": re.compile(r"-[^-]*[eV].*|--(?:execute|version).*"),
     "mariadb": re.compile(r"-[^-]*[eV].*|--(?:execute|version).*"),
 }
-"""Programs that read commands from their input unless one of these words is there."""
+"""Programs that read commands from standard input unless they get one of these words."""
 
 COPIERS: Final = frozenset(("cat", "cp", "dd", "install", "link", "ln", "mv", "rsync", "scp", "tee", "ditto"))
-"""Programs that can give another one a second name."""
+"""Programs that can give another program a second name."""
 
 AWKS: Final = frozenset(("awk", "gawk", "mawk", "nawk", "original-awk"))
 SEDS: Final = frozenset(("sed", "gsed"))

@@ -1,8 +1,12 @@
-"""Which simple commands a bash command line holds, read with caution: what cannot be read for sure is said.
+"""Splits a bash command line into simple commands; what cannot be read with certainty becomes a doubt.
 
-For the gate's patterns, not for running. Follows lists, pipes, subshells, groups, loops, if, tests, arithmetic, command
-and process substitutions, quotes, redirections and here-documents; `case`, functions, arrays, backquotes and what else
-may hide a command is a doubt. What a command runs by its arguments is `running`'s.
+    a=1; if test -f x; then git add "x y"; fi > log     ->  [test -f x], [git add "x y"]          no doubt
+    echo $(rm x) && `cat cmd`                           ->  [rm x], [echo], []      doubt: "it holds backquotes; ..."
+
+It serves the gate's patterns and runs nothing. It reads lists, pipes, subshells, groups, loops, `if`, tests,
+arithmetic, command and process substitutions, quotes, redirections and here-documents. `case`, functions, arrays,
+backquotes and other constructs that may hide a command are doubts. `running` finds what a command runs by its
+arguments.
 """
 
 from __future__ import annotations
@@ -54,7 +58,7 @@ _TILDE_PATH = re.compile(r"~[^\s/;&|<>()]*/")
 _BRACED = re.compile(
     r"#?\w+(?:\[(?:\d+|[@*])\])?(?::([^-=?+$`{}()'\"\\@][^$`{}'\"\\@]*)|(?:[:#%/^,+=?-][^$`{}()'\"\\@]*))?", re.ASCII
 )
-"""`${name}`, and what follows the name; the group is arithmetic (`${name:2:3}`)."""
+"""`${name}` and the text after the name; the group is arithmetic (`${name:2:3}`)."""
 _HARMLESS_TARGETS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr"})
 
 
@@ -67,7 +71,7 @@ def _literal(text: str) -> Word:
 
 
 def _joined(parts: Sequence[Word]) -> Word:
-    """One word of parts that stand beside each other."""
+    """One word from adjacent parts."""
     text = "".join(part.text for part in parts)
     hidden = next((place for place, part in enumerate(parts) if not part.is_literal), None)
     if hidden is None:
@@ -93,7 +97,7 @@ class _HereDocument:
 
 
 class _Reader:
-    """Left to right, once. Nested lists (substitutions, subshells) have a draft of their own."""
+    """Reads left to right, once. Each nested list (a substitution, a subshell) has its own draft."""
 
     def __init__(self, text: str) -> None:
         self._text, self._at = text, 0
@@ -202,7 +206,7 @@ class _Reader:
         self._draft.is_plain = self._draft.is_plain and word.is_literal
 
     def _is_syntax(self, raw: str, word: Word) -> bool:
-        """A word at a command's beginning that is none of its words."""
+        """Whether a word at a command's beginning is syntax, not part of the command."""
         assignment = _ASSIGNMENT.match(raw)
         if assignment:
             self._draft.is_begun = self.has_assignments = True
@@ -213,12 +217,12 @@ class _Reader:
                 self.doubt("'time' gets an option that is none of bash's")
             return True
         if self._draft.is_begun:
-            # Behind an assignment or a redirection no word is reserved.
+            # After an assignment or a redirection, no word is reserved.
             return False
         if raw in _OPAQUE:
             self.doubt(f"it holds {raw!r}")
         if raw == "for":
-            # The loop's variable is an assignment; the header itself runs nothing but its substitutions.
+            # The loop's variable is an assignment; only substitutions in the header run commands.
             self._draft.is_header = self.has_assignments = True
         if raw == "[[":
             self._conditional()
@@ -242,7 +246,7 @@ class _Reader:
         self.computes = self.computes or names_in(text)
 
     def _arithmetic_inside(self, at: int) -> str | None:
-        """What stands between `((` and the `))` that closes it; None where it is no arithmetic expression."""
+        """The text between `((` and the `))` that closes it; None if it is not an arithmetic expression."""
         if not self._text.startswith("((", at):
             return None
         depth, end = 0, at + 2
@@ -257,7 +261,7 @@ class _Reader:
         return None
 
     def _conditional(self) -> None:
-        """`[[ ... ]]`: runs nothing but substitutions, subscripts of `-v`, and what `-eq` and its like compute."""
+        """`[[ ... ]]`: runs only substitutions, subscripts of `-v`, and what `-eq` and similar operators compute."""
         parts: list[tuple[str, Word]] = []
         while True:
             if self._at >= len(self._text):
@@ -297,7 +301,7 @@ class _Reader:
         begin = self._at
         parts: list[Word] = []
         if self._text.startswith("~", begin) and not _TILDE_PATH.match(self._text, begin):
-            # What a home folder is called is not in the line.
+            # The command line does not say which folder a `~` stands for.
             parts.append(Word("", is_literal=False))
         while self._at < len(self._text) and self._is_in_word():
             parts.append(self._part())
@@ -306,7 +310,7 @@ class _Reader:
         if raw in ("{", "{}", "["):
             return _literal(raw)
         if "," not in raw and ".." not in raw:
-            # No brace expansion without one of them.
+            # Without one of these characters there is no brace expansion.
             parts = [_literal("{") if part == _BRACE else part for part in parts]
         return _joined(parts)
 
@@ -325,7 +329,7 @@ class _Reader:
         if character in "$`<>":
             return self._expansion()
         self._at += 1
-        # What is a pattern or a brace expansion becomes other words, or several.
+        # A pattern or a brace expansion becomes other words, perhaps several.
         return Word(character, character not in "*?[{", "", character not in "*?[{")
 
     def _is_in_word(self) -> bool:
@@ -358,7 +362,7 @@ class _Reader:
             elif character in "$`" and self._text[self._at : self._at + 2] not in ("$'", '$"'):
                 begin = self._at
                 part = self._expansion()
-                # "$@" and its like are several words, or none.
+                # "$@" and similar expand to several words, or none.
                 is_one = "@" not in self._text[begin : self._at]
                 parts.append(replace(part, is_single=is_one, is_prefixed=is_one))
             else:
@@ -378,7 +382,7 @@ class _Reader:
     # ---------------------------------------------------------------- expansions
 
     def _expansion(self) -> Word:
-        """What stands for it; substitutions are read for commands of their own."""
+        """A word for an expansion; the commands of a substitution are read too."""
         if self._text[self._at] in "<>":
             self._at += 2
             self._substituted_list()

@@ -1,10 +1,10 @@
-"""What a simple command runs by its arguments: `env rm x`, `sh -c 'rm x'`, `find . -exec rm {} +`, `xargs rm`.
+"""Finds what a simple command runs by its arguments: `env rm x`, `sh -c 'rm x'`, `find . -exec rm {} +`, `xargs rm`.
 
     timeout 5 rm x     certainly `rm x`
     docker run a rm x  perhaps `rm x`
     python -c '...'    a doubt: code that is not read
 
-An allow-list reading: options that are not in the tables are a doubt.
+The tables are allow-lists: an option that is not in them is a doubt.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ class Runs:
     """Everything that a command runs, itself included.
 
     Attributes:
-        certain: Commands that run, where it runs at all.
+        certain: Commands that run whenever the command runs.
         possible: Words that may be commands.
-        doubt: Why there may be others; "" where there are none.
+        doubt: Why it may run others; "" if it does not.
     """
 
     certain: tuple[SimpleCommand, ...]
@@ -62,7 +62,7 @@ class Runs:
 
 @dataclass(frozen=True, slots=True)
 class _Inner:
-    """One step: what the arguments of one command name."""
+    """One level: the commands that the arguments of one command name."""
 
     certain: tuple[Words, ...] = ()
     possible: tuple[Words, ...] = ()
@@ -80,14 +80,14 @@ def _doubt(why: str) -> _Inner:
 
 @lru_cache(maxsize=512)
 def run_by(command: SimpleCommand) -> Runs:
-    """What a command runs, followed through every level of arguments."""
+    """What a command runs, at every level of arguments."""
     gathering = _Gathering()
     gathering.add(command.words, is_certain=True)
     return Runs(tuple(gathering.certain), tuple(gathering.possible), gathering.doubt)
 
 
 class _Gathering:
-    """A walk over commands that name commands; each is looked at once."""
+    """A walk over commands that name further commands; each is visited once."""
 
     def __init__(self) -> None:
         self.certain: list[SimpleCommand] = []
@@ -139,7 +139,7 @@ def _inner(words: Words) -> _Inner:
 
 
 def _is_special(word: Word) -> bool:
-    """A file that is no file: an input, a descriptor, a process."""
+    """A special file: standard input, a descriptor, a process substitution."""
     known = word.text if word.is_literal else word.start + "/"
     return _SPECIAL_FILE.fullmatch(known) is not None
 
@@ -191,7 +191,7 @@ def _behind_prefix(prefix: Prefix, words: Words) -> _Inner:
 
 
 def _option(prefix: Prefix, text: str) -> tuple[str, str | None] | None:
-    """(flag, valued or script; the value where it stands in the same word); None: not understood."""
+    """(flag, valued or script; the value if the same word contains it); None: unknown option."""
     name, has_value, value = text[2:].partition("=") if text.startswith("--") else (text[1:], "", "")
     for kind, options in (("flag", prefix.flags), ("valued", prefix.valued), ("script", prefix.scripts)):
         if name in options and (len(name) == 1) != text.startswith("--"):
@@ -208,7 +208,7 @@ def _option(prefix: Prefix, text: str) -> tuple[str, str | None] | None:
 
 
 def _script_of(value: str | None, following: Sequence[Word]) -> _Inner:
-    """A shell's script: the value of an option, or the next word."""
+    """The inner commands of a shell script, given as an option's value or as the next word."""
     if value is None:
         if not following:
             return _NOTHING
@@ -216,7 +216,7 @@ def _script_of(value: str | None, following: Sequence[Word]) -> _Inner:
             return _doubt("it runs a script that cannot be read")
         value = following[0].text
     rest = tuple(following[1:])
-    # What stands behind it are the script's $0, $1, ...: hidden words inside, which may turn out to be these.
+    # The words after the script are its $0, $1, ...: unreadable words of the script may expand to them.
     return _Inner(scripts=(value,), possible=_suffixes(rest) if "$" in value else ())
 
 
@@ -295,7 +295,7 @@ def _shell_or_suffix(words: Words) -> _Inner:
 
 
 def _any_suffix(words: Words) -> _Inner:
-    """Each word may begin a command; one with white space or signs of a shell may be a command line."""
+    """Each word may begin a command; a word with white space or special characters of a shell may be a command line."""
     if len(words) > _MAX_COMMANDS:
         return _doubt("it has too many arguments")
     scripts = tuple(word.text for word in words if word.is_literal and re.search(r"[\s;&|<>()$`'\"\\]", word.text))
@@ -355,7 +355,7 @@ def _risky(name: str, pattern: re.Pattern[str]) -> Callable[[Words], _Inner]:
 
 
 def _copier(words: Words) -> _Inner:
-    """A program under another name runs as before."""
+    """A copied or linked program runs as before, under another name."""
     copied = (word for word in words if "/" in (word.text if word.is_literal else word.start[:1]))
     return _Inner(possible=tuple((word, HIDDEN_WORDS) for word in copied))
 
@@ -384,7 +384,7 @@ def _find(words: Words) -> _Inner:
 
 
 def _without(word: Word, mark: str) -> Word:
-    """The word where a mark in it stands for what cannot be read."""
+    """The word, as unreadable if it contains the mark that stands for a file name."""
     if not mark or mark not in word.text:
         return word
     known = word.text.partition(mark)[0]
@@ -561,7 +561,7 @@ def _risky_builtin(pattern: str, *, sets: bool = False) -> Callable[[Words], _In
 
 
 def _names(words: Words) -> _Inner:
-    """Builtins that set variables carry out subscripts in their names."""
+    """Builtins that set variables execute subscripts in the names that they get."""
     for word in words:
         if (not word.is_literal and "=" not in word.start) or "[" in word.text.partition("=")[0]:
             return _doubt("a builtin of the shell gets a name that cannot be read")

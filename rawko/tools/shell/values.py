@@ -1,8 +1,8 @@
-"""Assignments and arithmetic: which values bash or a program would carry out as code.
+"""Assignments and arithmetic: decides which values bash or a program would execute as code.
 
-PS4='$(rm x)'; set -x        a name whose value is code
-x='a[$(rm x)]'; echo $((x))  bash carries out subscripts in the values of names that it computes with
-n=$(wc -l < f); echo $((n))  a number
+PS4='$(rm x)'; set -x        the value of this name is code
+x='a[$(rm x)]'; echo $((x))  bash executes subscripts in the values of names that it computes with
+n=$(wc -l < f); echo $((n))  certainly a number
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ _CODE: Final = re.compile(
     r"|XARGS.*|GREP_OPTIONS|RSYNC_(?:RSH|CONNECT_PROG)|npm_config_\w+|NPM_CONFIG_\w+|CARGO_\w+|RUSTC\w*|GOFLAGS"
     r"|PYTEST_ADDOPTS|AWKPATH|AWKLIBPATH|TEXINPUTS|GCC_EXEC_PREFIX|COMPILER_PATH|SSLKEYLOGFILE|ZDOTDIR|INPUTRC"
 )
-"""Names whose value some program takes for code, for options, or for a place to load code from."""
+"""Names whose value a program interprets as code, as options, or as a path to load code from."""
 
 _COMMAND: Final = re.compile(
     r"EDITOR|VISUAL|FCEDIT|PAGER|MANPAGER|SYSTEMD_PAGER|BROWSER|SHELL|\w+_SHELL|SUDO_ASKPASS|SSH_ASKPASS|CVS_RSH|RSH"
     r"|SUDO_EDITOR|SVN_SSH|SVN_EDITOR|HGEDITOR|KUBE_EDITOR|CC|CXX|CPP|LD|AR|AS|FC|NM|STRIP|RANLIB|LEX|YACC|INSTALL"
     r"|GIT_(?:PAGER|EDITOR|SEQUENCE_EDITOR|SSH|SSH_COMMAND|ASKPASS|EXTERNAL_DIFF|PROXY_COMMAND|TRACE\w*)|AWK|SED|TAR"
 )
-"""Names whose value is a command that some program runs."""
+"""Names whose value is a command that a program runs."""
 
 _INTEGER: Final = re.compile(
     r"SECONDS|S?RANDOM|OPTIND|OPTERR|LINENO|HISTCMD|BASH_(?:SUBSHELL|MONOSECONDS)|BASHPID|EPOCH\w+|[EP]?P?UID|GROUPS|TMOUT"
     r"|COLUMNS|LINES|HIST\w+SIZE|HISTSIZE|FUNCNEST|PPID"
 )
-"""Names whose value bash computes when they are set."""
+"""Names whose value bash computes at the assignment."""
 
 _HARMLESS: Final = frozenset(
     (
@@ -64,12 +64,12 @@ _READING: Final = frozenset(("read", "mapfile", "readarray", "getopts", "set"))
 
 
 def is_name(text: str) -> bool:
-    """Whether it is a variable's name and no more: no subscript, which bash would carry out."""
+    """Whether the text is a variable's name without a subscript, which bash would execute."""
     return _NAME.fullmatch(text) is not None
 
 
 def assignment_doubt(name: str, value: Word) -> str:
-    """Why setting a variable may run something; "" where it cannot."""
+    """Why setting a variable may run a command; "" if it cannot."""
     if _CODE.fullmatch(name):
         return f"it sets {name}, whose value can be carried out"
     if _COMMAND.fullmatch(name) and not (value.is_literal and value.text in _HARMLESS):
@@ -80,15 +80,15 @@ def assignment_doubt(name: str, value: Word) -> str:
 
 
 def name_doubt(name: str) -> str:
-    """Why giving a variable a value that is not known may run something; "" where it cannot."""
+    """Why giving a variable an unknown value may run a command; "" if it cannot."""
     return assignment_doubt(name, Word("", is_literal=False)) if is_name(name) else "it sets a name that cannot be read"
 
 
 def is_known_value(raw: str, value: Word) -> bool:
-    """Whether arithmetic with it can carry out nothing: a number, or plain text without a subscript.
+    """Whether arithmetic with the value can run nothing: it is a number, or plain text without a subscript.
 
     Args:
-        raw: As it is written, quotes and all.
+        raw: The value as written, with its quotes.
     """
     if _NUMBER.fullmatch(raw):
         return True
@@ -96,7 +96,7 @@ def is_known_value(raw: str, value: Word) -> bool:
 
 
 def sets_unknown_values(words: Sequence[Word]) -> bool:
-    """Whether a builtin gives a variable a value that is not read here."""
+    """Whether a builtin gives a variable a value that cannot be read here."""
     name = words[0].text
     if name in _READING:
         return True
@@ -108,12 +108,12 @@ def sets_unknown_values(words: Sequence[Word]) -> bool:
 
 
 def arithmetic_doubt(text: str) -> str:
-    """Why an arithmetic expression may run something by itself; "" where it cannot."""
+    """Why an arithmetic expression itself may run a command; "" if it cannot."""
     return "" if _ARITHMETIC.fullmatch(text) else f"it computes {text.strip()[:40]!r}, which may hold a command"
 
 
 def names_in(text: str) -> bool:
-    """Whether an arithmetic expression uses variables, whose values are carried out in turn."""
+    """Whether an arithmetic expression uses variables: bash computes their values in turn."""
     return _IDENTIFIER.search(text) is not None
 
 
@@ -122,10 +122,10 @@ _BINARY: Final = re.compile(r"={1,2}|!=|<|>|-(?:eq|ne|lt|le|gt|ge|nt|ot|ef)")
 
 
 def builtin_reading(words: Sequence[Word]) -> tuple[str, bool]:
-    """What a builtin's arguments carry out by being computed or tested.
+    """What a builtin's arguments run when the builtin computes or tests them.
 
     Returns:
-        Why it may run something, "" where it cannot; and whether it does so with the values of variables.
+        Why it may run a command, "" if it cannot; and whether it does so with the values of variables.
     """
     name, rest = words[0].text, words[1:]
     if name == "let":
@@ -144,7 +144,7 @@ def builtin_reading(words: Sequence[Word]) -> tuple[str, bool]:
 
 
 def _test_reading(words: Sequence[Word]) -> tuple[str, bool]:
-    """`-v` carries out a subscript in the name behind it; a word that cannot be read may be a `-v`."""
+    """`-v` executes a subscript in the name after it; a word that cannot be read may be a `-v`."""
     chunk: list[Word] = []
     is_open = False
     for word in (*words, Word("-a")):

@@ -10,11 +10,11 @@ class Word:
     """One word after quote removal.
 
     Attributes:
-        text: What is known of it; expansions leave nothing.
-        is_literal: What is written is what the command gets.
-        start: Its known beginning, up to the first expansion.
-        is_single: It is one word for certain; an expansion outside of quotes may become several, or none.
-        is_prefixed: Each word that it becomes begins with `start`: so do those of a pattern, not those of `$x`.
+        text: The known part; expansions contribute nothing.
+        is_literal: The command gets exactly the written text.
+        start: The known beginning, up to the first expansion.
+        is_single: It is certainly one word; an expansion outside quotes may become several, or none.
+        is_prefixed: Each word that it expands to begins with `start`: true of a pattern, not of `$x`.
     """
 
     text: str
@@ -25,19 +25,19 @@ class Word:
 
     @property
     def may_be_option(self) -> bool:
-        """Whether it may reach the command as an option, or as words with one among them."""
+        """Whether it may reach the command as an option, or as several words that include one."""
         if self.is_literal:
             return self.text.startswith("-")
         return not self.is_prefixed or self.start[:1] in ("", "-")
 
 
 HIDDEN_WORDS = Word("", is_literal=False, is_single=False, is_prefixed=False)
-"""Any number of words that cannot be read."""
+"""Stands for any number of words that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimpleCommand:
-    """One command. `is_plain`: literal words only, no assignment before it, no file written by redirection."""
+    """One command. `is_plain`: only literal words, no assignment before them, no redirection that writes a file."""
 
     words: tuple[Word, ...]
     is_plain: bool
@@ -50,7 +50,7 @@ class SimpleCommand:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """All commands found, and why there may be more ("" where there cannot)."""
+    """All commands found, and why there may be more ("" if there are none)."""
 
     commands: tuple[SimpleCommand, ...]
     doubt: str = ""
