@@ -1,7 +1,7 @@
-"""A real program on a pseudo-terminal of its own: the adapter behind the port `Terminal` of `rawko explore`.
+"""Runs a program on its own pseudo-terminal: the adapter of the port `Terminal` of `rawko explore`.
 
-`keys` says what keys send, `emulator` what the program's output looks like, `process` runs it, `adapter` is all of
-these. Beside them `patterns`: regular expressions on screens, bounded in time.
+`keys` maps keys to bytes, `emulator` turns output into a screen, `process` runs the program, `adapter` combines them.
+`patterns` searches screens for regular expressions within a time limit.
 """
 
 from __future__ import annotations

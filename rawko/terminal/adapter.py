@@ -1,4 +1,4 @@
-"""The adapter of the port `Terminal`: a program, its terminal, and what that shows."""
+"""The adapter of the port `Terminal`: a program, its pseudo-terminal, and its screen."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from rawko.terminal.keys import keys_bytes, paste_bytes
 from rawko.terminal.process import WRITE_TIMEOUT_S, PtyProcess, marked
 
 ESCAPE_PAUSE_S: Final = 0.2
-"""After the key escape: what follows at once would be taken for the rest of a sequence, or for a key with alt."""
+"""Pause after the key escape: the program would take bytes that follow at once for one sequence, or a key with alt."""
 ESCAPE_READ_S: Final = 2.0
-"""So long a busy program may take to read the escape, before the pause."""
+"""The longest wait for a busy program to read the escape, before the pause."""
 DRAIN_S: Final = 0.2
-"""How long the last words of a program that has ended are waited for, where a child of it holds the terminal open."""
+"""The longest wait for the last output of an ended program, if a child of it holds the terminal open."""
 _POLL_S: Final = 0.05
 _SETTINGS: Final = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
 _STALE: Final = ("COLUMNS", "LINES", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "STY")
-"""Variables of the terminal that rawko itself runs on."""
+"""Variables that describe the terminal on which rawko itself runs."""
 
 
 class PtyTerminal:
@@ -35,12 +35,12 @@ class PtyTerminal:
     Args:
         command: The program and its arguments.
         size: (columns, lines).
-        write_timeout_s: So long a program may leave unread what is typed.
-        secrets: Values that may be typed, by the names of their variables; the program does not see these.
-        mark: By which all that the program starts is found again, also by another process after a crash; by default
-            known to nobody else.
+        write_timeout_s: How long a program may leave typed input unread.
+        secrets: Values that may be typed, by the names of their variables; the program's environment lacks them.
+        mark: Identifies all processes that the program starts, also for another process after a crash; by default
+            random.
         before_launch: Called before each launch, in a thread.
-        on_group: Told of every process group that begins, and (as False) of its end.
+        on_group: Called with each process group that starts (True) and ends (False).
     """
 
     def __init__(
@@ -75,16 +75,16 @@ class PtyTerminal:
 
     @property
     def is_open(self) -> bool:
-        """A program was launched here, and not closed since."""
+        """Whether a program was launched, and not closed since."""
         return self._process is not None
 
     @property
     def exit_status(self) -> int | None:
-        """Of a program that has ended."""
+        """The exit status of a program that has ended; None while it runs."""
         return self._last_status if self._process is None else self._process.exit_status
 
     async def launch(self) -> int:
-        """Start the program anew; its process id."""
+        """Launch the program again; returns its process id."""
         await self.close()
         await asyncio.to_thread(self._end_leftovers)
         emulator = self._emulator = Emulator(*self._size, reply=self._answer)
@@ -105,11 +105,11 @@ class PtyTerminal:
         return process.pid
 
     def screen(self) -> Screen:
-        """What it shows now; after its end, what it showed last."""
+        """The current screen; after the program's end, the last one."""
         return self._emulator.screen()
 
     async def until_quiet(self, quiet_ms: int, cap_ms: int) -> bool:
-        """Wait until nothing was written for a while, or the program has ended; False after `cap_ms`."""
+        """Wait until nothing was written for `quiet_ms`, or the program has ended; False after `cap_ms`."""
         loop = asyncio.get_running_loop()
         start = loop.time()
         until = start + cap_ms / 1000
@@ -123,7 +123,7 @@ class PtyTerminal:
             await self._output_within(min(quiet_ms / 1000 - since, until - now, _POLL_S))
 
     async def until_written(self, within_ms: int) -> bool:
-        """Wait until the program writes something; False if it does not in time, or has ended."""
+        """Wait until the program writes something; False after `within_ms`, or if it has ended."""
         loop = asyncio.get_running_loop()
         start, before = loop.time(), self._last_output
         while self._last_output == before:
@@ -134,7 +134,7 @@ class PtyTerminal:
         return True
 
     async def until_shown(self, text: str, within_ms: int) -> bool:
-        """Wait until a text is on the screen ("": anything); False if it is not in time, or the program ends."""
+        """Wait until a text is on the screen ("": any text); False after `within_ms`, or if the program ends."""
         loop = asyncio.get_running_loop()
         until = loop.time() + within_ms / 1000
         while True:
@@ -150,11 +150,11 @@ class PtyTerminal:
         """Type a text, or the value of a variable, then press keys."""
         if env:
             if env not in self._secrets:
-                raise TerminalError(f"there is no value of {env} to type")
+                raise TerminalError(f"the variable {env} has no value that could be typed")
             text = self._secrets[env]
         process = self._process
         if process is None or process.exit_status is not None:
-            raise TerminalError(f"the program has ended{_with_status(self.exit_status)}: it cannot be typed at")
+            raise TerminalError(f"the program has ended{_with_status(self.exit_status)}: no input can be typed")
         emulator = self._emulator
         try:
             strokes = [
@@ -173,7 +173,7 @@ class PtyTerminal:
             await process.write(stroke)
 
     async def close(self) -> int | None:
-        """End the program and all that it has started; the exit status."""
+        """End the program and all processes that it has started; returns the exit status."""
         process, self._process = self._process, None
         if process is None:
             return self._last_status
@@ -181,25 +181,25 @@ class PtyTerminal:
         try:
             self._last_status = before if before is not None else await process.close()
         finally:
-            if before is not None:  # it has ended by itself; children of it may still be there
+            if before is not None:  # the program ended by itself; its children may still run
                 await process.close()
             self._on_group(process.pid, False)
         return self._last_status
 
     def resize(self, columns: int, lines: int) -> None:
-        """Give the terminal another size."""
+        """Change the size of the terminal."""
         self._size = (columns, lines)
         self._emulator.resize(columns, lines)
         if self._process is not None:
             self._process.resize(self._size)
 
     def kill(self) -> None:
-        """KILL at once, for somebody who cannot wait for `close`."""
+        """KILL at once, for a caller that cannot wait for `close`."""
         if self._process is not None:
             self._process.kill()
 
     def _end_leftovers(self) -> None:
-        """What a rawko that was killed has left behind runs no longer beside what is launched now."""
+        """End the processes that a killed rawko has left, so that none runs beside the new program."""
         self._before_launch()
         family.end(marked(self._mark))
 
@@ -215,7 +215,7 @@ class PtyTerminal:
             self._process.answer(text.encode())
 
     def _is_over(self) -> bool:
-        """The program has ended, and its last words are read: there is no more, or there was time to read it."""
+        """Whether the program has ended and its last output was read, or the time for reading it is over."""
         process = self._process
         if process is None:
             return True
@@ -223,7 +223,7 @@ class PtyTerminal:
         return process.exit_status is not None and (process.is_hung_up or min(quiet_s, process.ended_s) >= DRAIN_S)
 
     async def _output_within(self, seconds: float) -> None:
-        """Until something is written, at most so long."""
+        """Wait until something is written, at most `seconds`."""
         self._written.clear()
         try:
             async with asyncio.timeout(max(seconds, 0.001)):
@@ -233,7 +233,7 @@ class PtyTerminal:
 
 
 def terminal_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a program on this terminal: of this kind, in UTF-8, and of no other terminal."""
+    """The program's environment: describes this terminal, in UTF-8, and no other."""
     kept = {name: value for name, value in environ.items() if name not in _STALE}
     if "UTF-8" not in (kept.get("LC_ALL") or kept.get("LC_CTYPE") or kept.get("LANG") or "").upper().replace(
         "UTF8", "UTF-8"
@@ -244,11 +244,11 @@ def terminal_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def find_program(name: str, environ: Mapping[str, str], cwd: str) -> str | None:
-    """What is wrong with the name of a program, in words; None if it can be executed."""
+    """An error message about the name of a program; None if it can be executed."""
     if not name:
         return "the command is empty"
     if os.sep in name:
-        path = os.path.join(cwd, name)  # noqa: PTH118 - a name as the system takes it
+        path = os.path.join(cwd, name)  # noqa: PTH118 - Path would change the name
         if not os.path.exists(path):  # noqa: PTH110
             return f"there is no program {name!r}"
         if os.path.isdir(path) or not os.access(path, os.X_OK):  # noqa: PTH112
@@ -260,7 +260,7 @@ def find_program(name: str, environ: Mapping[str, str], cwd: str) -> str | None:
 
 
 def _groups(keys: Sequence[str]) -> list[list[str]]:
-    """The keys, cut after each escape."""
+    """The keys, split after each escape."""
     groups: list[list[str]] = [[]]
     for key in keys:
         groups[-1].append(key)

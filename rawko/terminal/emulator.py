@@ -1,7 +1,7 @@
-"""What a program's output looks like: bytes in, a screen out. pyte draws; here is what programs of today need besides.
+"""Turns a program's output into a screen: bytes in, a screen out. pyte draws; this module adds what it lacks.
 
-Added to pyte: the alternate screen, line drawing, repetition, scrolling by lines, and being deaf to what it would
-print as text (DCS, APC and PM strings, sequences with `<`, `=`, `>` or `:` in them). Pure: no file, no clock.
+Added: the alternate screen, line drawing, repetition, scrolling by lines. Sequences that pyte would print as text are
+dropped (DCS, APC and PM strings, sequences with `<`, `=`, `>` or `:` in them). Pure: no file, no clock.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from wcwidth import wcwidth
 from rawko.machines.node_engine.explore.screen import Highlight, Screen
 
 MAX_PENDING_CHARS: Final = 65_536
-"""An escape sequence that does not end within so much is none."""
+"""The longest escape sequence; a longer one is not treated as a sequence."""
 
 ALTERNATE: Final = frozenset({47, 1047, 1049})
 APPLICATION_CURSOR: Final = 1
@@ -38,14 +38,14 @@ _SPECIAL: Final = re.compile(
     r")"
 )
 _UNFINISHED: Final = re.compile(r"\x1b(?:[PX^_](?:[^\x1b]|\x1b(?!\\))*|\][^\x07\x1b]*\x1b?|\[[ -?]*|[()#%]?)\Z")
-_SHIFT: Final = 5  # pyte keeps private modes shifted
+_SHIFT: Final = 5  # pyte stores private modes shifted by this many bits
 
 
 class Emulator:
-    """A terminal without a window.
+    """A terminal emulator without a window.
 
     Args:
-        reply: Called with what the terminal answers by itself: where the cursor is, what it is.
+        reply: Called with the terminal's automatic answers: the cursor position, the terminal's type.
     """
 
     def __init__(self, columns: int, lines: int, reply: Callable[[str], None] = lambda text: None) -> None:
@@ -55,7 +55,7 @@ class Emulator:
         self._pending = ""
 
     def feed(self, data: bytes) -> None:
-        """Take in output, in pieces of any size."""
+        """Process output, in pieces of any size."""
         text = self._pending + self._decoder.decode(data)
         unfinished = _UNFINISHED.search(text)
         self._pending = "" if unfinished is None else text[unfinished.start() :]
@@ -77,7 +77,7 @@ class Emulator:
 
     @property
     def uses_application_cursor(self) -> bool:
-        """Whether the arrow keys send what programs ask for with DECCKM."""
+        """Whether the program has switched the arrow keys to their DECCKM sequences."""
         return self._grid.has_mode(APPLICATION_CURSOR)
 
     @property
@@ -85,7 +85,7 @@ class Emulator:
         return self._grid.has_mode(BRACKETED_PASTE)
 
     def screen(self) -> Screen:
-        """What is shown now."""
+        """The current screen."""
         grid = self._grid
         return Screen(
             lines=tuple(grid.line(y) for y in range(grid.lines)),
@@ -98,7 +98,7 @@ class Emulator:
 
 
 class _Grid(pyte.Screen):
-    """pyte's screen, completed."""
+    """pyte's screen with the features that it lacks."""
 
     def __init__(self, columns: int, lines: int, reply: Callable[[str], None]) -> None:
         self._reply = reply
@@ -119,7 +119,7 @@ class _Grid(pyte.Screen):
         if flags.get("private"):
             if ALTERNATE & set(numbers):
                 self._enter_alternate()
-            # The terminal has the size that it was given: 132 columns are not for the program to ask for.
+            # The terminal keeps its size: a program may not switch it to 132 columns.
             numbers = tuple(number for number in numbers if number != COLUMNS_132)
         super().set_mode(*numbers, **flags)
 
@@ -148,7 +148,7 @@ class _Grid(pyte.Screen):
         super().reset()
 
     def resize(self, lines: int | None = None, columns: int | None = None) -> None:
-        """Of what does not fit any more, lines above go so far as the cursor needs room, else those below."""
+        """Remove lines that no longer fit: at the top as far as the cursor needs room, then at the bottom."""
         height = lines or self.lines
         if height < self.lines:
             above = max(self.cursor.y + 1 - height, 0)
@@ -165,28 +165,28 @@ class _Grid(pyte.Screen):
     # ------------------------------------------------------------ drawing
 
     def draw(self, data: str) -> None:
-        """pyte stops at a character without width that does not combine (emoji have them): these are left out."""
+        """pyte stops at a zero-width character that does not combine (as in emoji): such characters are left out."""
         if data.isascii():
             super().draw(data)
         else:
             for piece in _drawable(data):
                 if self.cursor.x == self.columns - 1 and wcwidth(piece[0]) == 2 and modes.DECAWM in self.mode:
-                    super().draw(" ")  # it does not fit any more: the next line begins with it
+                    super().draw(" ")  # it does not fit on this line: it begins the next one
                 super().draw(piece)
         if data:
             self._last = data[-1]
 
     def repeat(self, count: int | None = None) -> None:
-        """REP: the last character again."""
+        """REP: repeat the last character."""
         if self._last.isprintable():
             self.draw(self._last * min(count or 1, self.columns * self.lines))
 
     def scroll_up(self, count: int | None = None) -> None:
-        """SU: the lines within the margins move up; the cursor stays."""
+        """SU: move the lines within the margins up; the cursor stays."""
         self._scroll(count, self.delete_lines)
 
     def scroll_down(self, count: int | None = None) -> None:
-        """SD: the other way."""
+        """SD: move the lines within the margins down."""
         self._scroll(count, self.insert_lines)
 
     def _scroll(self, count: int | None, move: Callable[[int], None]) -> None:
@@ -201,12 +201,12 @@ class _Grid(pyte.Screen):
     # ------------------------------------------------------------ what is shown
 
     def line(self, y: int) -> str:
-        """A line without the blanks at its end."""
+        """A line without trailing blanks."""
         row = self.buffer.get(y)
         return "" if row is None else "".join(self._texts(row)).rstrip()
 
     def _texts(self, row: Any) -> list[str]:
-        """What each cell shows: a wide character's second cell nothing, half of a wide character a blank."""
+        """The text of each cell: "" for the second cell of a wide character, a blank for half of one."""
         texts = [row[x].data for x in range(self.columns)]
         for x, text in enumerate(texts):
             if not text:
@@ -217,9 +217,9 @@ class _Grid(pyte.Screen):
         return texts
 
     def highlights(self) -> Iterator[Highlight]:
-        """Stretches in reverse video or on a colour of their own: how programs mark what is selected.
+        """Stretches in reverse video or with another background colour: programs mark a selection this way.
 
-        The ground that most of the screen has, or most of what is written on it, is nobody's own, whatever its colour.
+        The background of most of the screen, or of most of its text, does not count, whatever its colour.
         """
         cells = [row[x] for row in self.buffer.values() for x in row if x < self.columns]
         grounds = Counter(map(_ground, cells))
@@ -253,7 +253,7 @@ def _ground(cell: Any) -> tuple[str, bool]:
 
 
 def _drawable(text: str) -> Iterator[str]:
-    """The text in pieces of one character with what combines with it; characters without width are left out."""
+    """The text in pieces of one character with its combining ones; other zero-width characters are left out."""
     piece = ""
     for character in text:
         width = wcwidth(character)
@@ -274,7 +274,7 @@ def _combines(character: str) -> bool:
 
 
 def _tolerant(handler: Callable[..., None]) -> Callable[..., None]:
-    """A handler that ignores a sequence which makes no sense, as terminals do; pyte fails of some in its own ways."""
+    """A handler that ignores invalid sequences, as terminals do; pyte raises various errors for them."""
 
     def handle(*parameters: int, **flags: Any) -> None:
         try:
@@ -286,7 +286,7 @@ def _tolerant(handler: Callable[..., None]) -> Callable[..., None]:
 
 
 class _Listener:
-    """What pyte's parser talks to: the grid, deaf to what makes no sense."""
+    """Receives the calls of pyte's parser: passes them to the grid, and ignores invalid ones."""
 
     def __init__(self, grid: _Grid, names: Iterable[str]) -> None:
         for name in names:
@@ -299,4 +299,4 @@ class _Stream(pyte.Stream):
     events = pyte.Stream.events | {"repeat", "scroll_up", "scroll_down"}
 
     def __init__(self, grid: _Grid) -> None:
-        super().__init__(_Listener(grid, self.events))  # type: ignore[arg-type]  # all that the parser calls is there
+        super().__init__(_Listener(grid, self.events))  # type: ignore[arg-type]  # it has all methods that pyte calls

@@ -1,4 +1,4 @@
-"""Keys by their names, and what they send: "enter", "ctrl-c", "up", "shift-tab", "f1", "alt-x", or a letter. Pure."""
+"""Maps names of keys to bytes: "enter", "ctrl-c", "up", "shift-tab", "f1", "alt-x", or a letter. Pure."""
 
 from __future__ import annotations
 
@@ -38,29 +38,29 @@ _MODIFIERS: Final[Mapping[str, int]] = {"shift": 2, "alt": 3, "ctrl": 5}
 
 
 def key_bytes(key: str, *, application_cursor: bool = False) -> bytes:
-    """What a key sends.
+    """The bytes that a key sends.
 
     Args:
-        application_cursor: The program has asked for the arrow keys' other sequences (DECCKM).
+        application_cursor: Use the arrow keys' other sequences, which a program can request (DECCKM).
 
     Raises:
-        ValueError: There is no such key; the message has the nearest name.
+        ValueError: There is no such key; the message names the nearest one.
     """
     name = require_key(key)
     return _text(name, application_cursor).encode("utf-8", "surrogateescape")
 
 
 def keys_bytes(keys: Iterable[str], *, application_cursor: bool = False) -> bytes:
-    """What several keys send, one after the other.
+    """The bytes that several keys send, one after the other.
 
     Raises:
-        ValueError: One of them is none.
+        ValueError: There is no key of one of these names.
     """
     return b"".join(key_bytes(key, application_cursor=application_cursor) for key in keys)
 
 
 def paste_bytes(text: str, *, bracketed: bool) -> bytes:
-    """Text as a terminal pastes it: in brackets where the program takes them; no escape in it can close these."""
+    """Text as a terminal pastes it: in brackets if the program requests them; escapes in the text are removed."""
     cleaned = text.replace(ESC, "").replace("\r\n", "\n").replace("\n", "\r")
     return (f"\x1b[200~{cleaned}\x1b[201~" if bracketed else cleaned).encode("utf-8", "surrogateescape")
 
@@ -78,4 +78,4 @@ def _text(name: str, application_cursor: bool) -> str:
     return ESC + _text(base, application_cursor)  # alt and anything
 
 
-assert set(_PLAIN) | set(_CURSOR) <= set(KEY_NAMES), "every key that sends something has a name"
+assert set(_PLAIN) | set(_CURSOR) <= set(KEY_NAMES), "every key with bytes has a name"

@@ -1,7 +1,8 @@
-"""Run in the new process: take the terminal as its own, then become the program. Imports nothing of rawko.
+"""Script that runs in the new process: makes the terminal its controlling one, then becomes the program.
 
-Usage: python -I -S launcher.py FD COMMAND [ARGUMENTS]. What goes wrong is written to FD as "errno"; the program itself
-closes FD by being executed. A fork in a process with threads could not do this safely.
+Usage: python -I -S launcher.py FD COMMAND [ARGUMENTS]. An error is written to FD as a decimal errno; a successful
+`exec` closes FD. It imports nothing of rawko. A function between fork and exec could not do this safely in a process
+with threads.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ def main() -> None:
 
 
 def take_default_signals() -> None:
-    """What was ignored or blocked above us is neither in the program: Python itself ignores SIGPIPE, nohup SIGHUP."""
+    """Restore default handling of all signals, and unblock them: Python ignores SIGPIPE, nohup ignores SIGHUP."""
     for number in signal.valid_signals():
-        with suppress(OSError, ValueError):  # KILL, STOP, and those that the C library keeps for itself
+        with suppress(OSError, ValueError):  # KILL, STOP, and signals that the C library reserves
             signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def take_usable_locale() -> None:
-    """A locale that this machine does not have would be C to the program, without the terminal's UTF-8."""
+    """Replace a locale that this machine lacks: the program would fall back to C, without the terminal's UTF-8."""
     try:
         locale.setlocale(locale.LC_ALL, "")
     except locale.Error:

@@ -1,7 +1,7 @@
-"""The adapter of the port `Patterns`: regular expressions are searched for in a process that can be killed.
+"""The adapter of the port `Patterns`: searches for regular expressions in a process that can be killed.
 
-A pattern may need longer than anybody lives for a screen that it does not fit, and nothing else runs meanwhile in a
-process that searches: no signal, no heartbeat, no timeout.
+Some patterns need exponential time on a text that they do not match. `re` holds the interpreter's lock meanwhile, so in
+our own process no signal handler, heartbeat or timeout would run.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class KillableSearch:
     """Implements `rawko.machines.node_engine.explore.ports.Patterns`.
 
     Args:
-        timeout_s: Of all patterns on one screen together.
+        timeout_s: For all patterns on one screen together.
     """
 
     def __init__(self, *, timeout_s: float = TIMEOUT_S) -> None:
         self._timeout_s = timeout_s
 
     async def found(self, patterns: Sequence[str], text: str) -> frozenset[str]:
-        """Those that are found in the text."""
+        """The patterns that occur in the text."""
         if not patterns:
             return frozenset()
         asked = json.dumps({"patterns": list(patterns), "text": text}).encode()
@@ -44,9 +44,9 @@ class KillableSearch:
             slow = patterns[min(len(answered), len(patterns) - 1)]
             raise PatternError(f"the pattern {slow!r} takes longer than {self._timeout_s:g} s on this screen") from None
         except OSError as error:
-            raise PatternError(f"no process to search for patterns: {error.strerror}") from error
+            raise PatternError(f"no process to search for patterns can be started: {error.strerror}") from error
         if len(answered) != len(patterns):
-            raise PatternError(f"the pattern {patterns[len(answered)]!r} cannot be searched for on this screen")
+            raise PatternError(f"the search for the pattern {patterns[len(answered)]!r} on this screen has failed")
         return frozenset(pattern for pattern, is_found in zip(patterns, answered, strict=True) if is_found)
 
 
@@ -57,7 +57,7 @@ async def _search(asked: bytes, answered: list[bool]) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         env={"LC_ALL": "C.UTF-8"},
-        start_new_session=True,  # an interrupt from the keyboard is not for it
+        start_new_session=True,  # an interrupt from the keyboard must not reach it
     )
     assert process.stdin is not None
     assert process.stdout is not None

@@ -1,7 +1,8 @@
-"""Run in a process of its own, which can be killed: search a text for regular expressions. Imports nothing of rawko.
+"""Script that runs in a process that can be killed: searches a text for regular expressions.
 
-Usage: python -I -S searcher.py, with {"patterns": [...], "text": "..."} on standard input. For each pattern, in order,
-a line is written as soon as it is known: 1 where it is found, else 0. `^` and `$` match at lines.
+Usage: python -I -S searcher.py, with {"patterns": [...], "text": "..."} on standard input. It writes a line for each
+pattern, in order, as soon as the result is known: 1 if the pattern is found, else 0. `^` and `$` match at lines. It
+imports nothing of rawko.
 """
 
 from __future__ import annotations

@@ -213,7 +213,7 @@ stuck_after: 1000
     assert rules_of(report)[0] == "first"
     assert rules_of(report).count("first") == 1, "decisions that were recorded are not made anew"
     again = explore_fails(rawko, "--resume", run)
-    assert "has ended (success): there is nothing to go on with" in again.err
+    assert "has ended (success) and cannot be resumed" in again.err
     assert report["continued"] == [{"after": report["continued"][0]["after"], "why": "interrupted"}]
 
 

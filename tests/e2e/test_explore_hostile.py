@@ -120,7 +120,7 @@ def test_a_password_is_typed_and_recorded_nowhere(here: Here) -> None:
 def test_a_password_that_is_not_there_is_missed_beforehand(here: Here) -> None:
     here.write("policy.yaml", PASSWORD)
     done = here("explore", "--policy", "policy.yaml", "cat")
-    told = "the policy has the value of MY_PASSWORD typed, which the environment does not hold"
+    told = "the policy types the value of MY_PASSWORD, but the environment does not set it"
     assert (done.code, told in done.err) == (2, True), done.text
 
 

@@ -55,7 +55,7 @@ def test_attempts_are_raised(here: Here, driver: str) -> None:
     assert report["duration_ms"] > first.report["duration_ms"], "of all of it together"
 
     again = resume(here, run, "--max-attempts", "99")
-    assert (again.code, "has ended (success): there is nothing to go on with" in again.err) == (2, True), again.text
+    assert (again.code, "has ended (success) and cannot be resumed" in again.err) == (2, True), again.text
 
 
 def test_a_limit_may_be_reached_again_and_raised_again(here: Here) -> None:
@@ -110,7 +110,7 @@ def test_the_cost_is_bounded_and_raised(here: Here) -> None:
     report = first.report
     assert (first.code, report["outcome"], report["reason"]) == (3, "limit", "cost"), first.text
     assert report["cost_usd"] == pytest.approx(0.2)
-    assert report["summary"] == "the bound of the cost was reached (--max-cost)"
+    assert report["summary"] == "the cost limit was reached (--max-cost)"
     refused = resume(here, report["run"], "--max-cost", "0.2")
     assert (refused.code, "it has cost $0.2000 of $0.2;" in refused.err) == (2, True), refused.text
     done = resume(here, report["run"], "--max-cost", "1")

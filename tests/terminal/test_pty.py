@@ -193,7 +193,7 @@ async def test_a_program_that_does_not_read(launched: Make) -> None:
     raw = script("import tty, time; tty.setraw(0); print('raw'); time.sleep(100)")
     terminal = await launched(*raw, write_timeout_s=0.3)
     assert await terminal.until_shown("raw", 10_000)
-    with pytest.raises(TerminalError, match=r"takes no input: \d+ bytes were left"):
+    with pytest.raises(TerminalError, match=r"reads no input: \d+ bytes were left"):
         await terminal.send("x" * 200_000, [])
 
 

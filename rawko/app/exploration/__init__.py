@@ -1,1 +1,1 @@
-"""Explorations of terminal programs: opened, driven, bounded, recorded, reported, removed."""
+"""Explorations of terminal programs: start, drive, limit, record, report, remove."""

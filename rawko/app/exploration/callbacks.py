@@ -1,4 +1,4 @@
-"""What an exploration hands to the node engine and to the program: a lease, callbacks, an environment."""
+"""The lease, callbacks and environment that an exploration passes to the node engine and to the program."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from rawko.processes.keys import OWN
 from rawko.tools.commands.environment import FIXED, command_environment
 
 Tell = Callable[[str, Sequence[Mapping[str, Any]]], None]
-"""Called with (node, events) after each attempt, once it is kept."""
+"""Called with (node, events) after each attempt, once the attempt is recorded."""
 
 
 def program_environment(settings: Settings, *, is_models_choice: bool) -> dict[str, str]:
-    """What a program sees of our environment: all but our keys; what commands of agents see, where a model types."""
+    """The program's environment: rawko's without its keys; if a model types, only what agents' commands may see."""
     environ = settings.environ
     if not is_models_choice:
         return {name: value for name, value in environ.items() if name not in OWN}
     handed = command_environment(environ, settings.bash.extra_env)
-    return {name: value for name, value in handed.items() if name not in FIXED}  # these are for where nobody looks
+    return {name: value for name, value in handed.items() if name not in FIXED}  # FIXED suits programs without a user
 
 
 class Telling:
-    """The record, and whoever watches: told only of what is kept."""
+    """Writes attempts to the record, and reports each to an observer once it is recorded."""
 
     def __init__(self, record: ExplorationRecord, tell: Tell) -> None:
         self._record = record
@@ -44,10 +44,10 @@ class Telling:
 
 
 class OneLease:
-    """One lease for all stretches of an exploration; what begins is noted once it is held, and not before.
+    """One lease for all stretches of an exploration; calls `begin` once the lease is held, and not before.
 
     Args:
-        begin: Notes it.
+        begin: Records the start.
     """
 
     def __init__(self, run: str, leases: Leases, begin: Callable[[], None]) -> None:

@@ -1,5 +1,5 @@
-"""Ending an exploration from outside: whoever has it at work is told by a file in its folder; one that was interrupted
-is ended where it stands, with what its program has left running."""
+"""Cancels an exploration from another process: by a file in its folder if a process runs it; directly, with the
+processes that its program has left, if it was interrupted."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from rawko.vocabulary.usage import Usage
 from rawko.workspace.repository.locks import FileLock
 
 POLL_S: Final = 0.2
-"""How often whoever has an exploration at work looks whether he is told to end it."""
+"""Seconds between two checks for the cancel file, in the process that runs an exploration."""
 _NAME: Final = "cancel"
 
 
 def tell_to_cancel(folder: Path) -> None:
-    """Tell the process that has the exploration of this folder at work.
+    """Ask the process that runs the exploration of this folder to cancel it.
 
     Raises:
         ConfigError: The folder cannot be written.
@@ -40,22 +40,22 @@ def tell_to_cancel(folder: Path) -> None:
 
 
 def forget_cancel(folder: Path) -> None:
-    """What was meant for a process that is no more is no concern of ours."""
+    """Remove the cancel file; a request that was addressed to an ended process is dropped."""
     (folder / _NAME).unlink(missing_ok=True)
 
 
 async def listen(folder: Path, cancel: Callable[[], None]) -> None:
-    """Until somebody tells to cancel; then do."""
-    while not (folder / _NAME).exists():  # noqa: ASYNC110 - a look at one name, which costs microseconds
+    """Wait for the cancel file, then call `cancel`."""
+    while not (folder / _NAME).exists():  # noqa: ASYNC110 - one lookup of a name, which takes microseconds
         await asyncio.sleep(POLL_S)
     cancel()
 
 
 def end_interrupted(settings: Settings, run: str) -> Mapping[str, Any]:
-    """The report of an exploration that nobody has at work, and that is cancelled by this.
+    """Cancel an exploration that no process runs; returns its report.
 
     Raises:
-        ConfigError: Somebody has it at work, it has ended, or its record cannot be read or written.
+        ConfigError: A process runs it, it has ended, or its record cannot be read or written.
     """
     folder = explorations_folder(settings.state_dir) / run
     lock = FileLock(folder.with_name(f"{run}.lock"))
@@ -80,6 +80,6 @@ def end_interrupted(settings: Settings, run: str) -> Mapping[str, Any]:
 
 
 def _usage(state: RunState) -> Usage:
-    """What the model has used, as far as it was noted with a decision."""
+    """The model's usage, as recorded with its decisions."""
     notes = Memory.model_validate(state.data).notes or {}
     return sum((Usage.model_validate(used) for used in notes.get("usage", {}).values()), Usage())

@@ -1,4 +1,4 @@
-"""From which endings an exploration can be gone on with, and from which state. Pure."""
+"""Decides whether an ended exploration can be resumed, and from which state. Pure."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ CANCELLED: Final = "cancelled"
 
 
 def why_it_goes_on(report: Mapping[str, Any], last: RunState | None) -> str | None:
-    """What had ended an exploration that can be gone on with: the limit that was reached, that it was cancelled, or
-    the code of the failure of its model; None of one that has come to its own end.
+    """Why an exploration ended that can be resumed: the limit that was reached, the cancellation, or the code of its
+    model's error; None if it ended by itself and cannot be resumed.
 
     Args:
-        last: The state that was kept last.
+        last: The state that was recorded last.
     """
     match report["outcome"]:
         case "limit":
@@ -30,8 +30,8 @@ def why_it_goes_on(report: Mapping[str, Any], last: RunState | None) -> str | No
 
 
 def unfailed(state: RunState, first_node: str) -> RunState:
-    """The state from which an exploration goes on whose model has failed for good: as after a crash, the program is
-    launched anew, and the model is asked again. Any other state as it is."""
+    """The state from which to resume an exploration whose model failed: as after a crash, the program is launched
+    again, and the model is asked again. Any other state is returned unchanged."""
     memory = Memory.model_validate(state.data)
     if memory.code is None:
         return state

@@ -1,8 +1,7 @@
-"""One exploration of a program on a terminal: parts opened, node engine driven under a lease, program ended, reported.
+"""One exploration of a terminal program: opens its parts, drives the node engine under a lease, ends, reports.
 
-After kill -9 the program is gone with its terminal. An exploration that is gone on with, whatever ended it, begins at
-the state that was kept last, in a journal run of its own, launches the program anew, and makes the decisions again
-that were recorded.
+After kill -9 the program and its terminal are gone. A resumed exploration, whatever ended it, starts at the state that
+was recorded last, in a new journal run: it launches the program again and repeats the recorded decisions.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ RULES: Final = """
   4. rules:       rawko explore --policy FILE COMMAND
                   (they say what is typed at which screen)"""
 LEASE_MS: Final = 10_000
-"""So long after a kill -9 a resume has to wait at most."""
+"""The longest wait of a resume after a kill -9, in milliseconds."""
 CLEANUP_DEADLINE_S: Final = 5.0
 
 
@@ -66,11 +65,11 @@ class Exploration:
     """One exploration, from its plan to its report.
 
     Args:
-        is_resumed: Go on with the exploration `id`; the plan is then the recorded one.
-        limits: Over those of the plan; for one that is gone on with.
-        begun: Told once it is at work.
-        tell: Told what the nodes do, as it is kept.
-        log: Where the machine's log lines go.
+        is_resumed: Resume the exploration `id`; its plan is then the recorded one.
+        limits: Override those of the recorded plan when it is resumed.
+        begun: Called once the exploration runs.
+        tell: Called with the events of the nodes, once they are recorded.
+        log: Receives the machine's log lines.
     """
 
     settings: Settings
@@ -89,33 +88,33 @@ class Exploration:
 
     @property
     def folder(self) -> Path:
-        """Where its own files are."""
+        """The folder of its own files."""
         return explorations_folder(self.settings.state_dir) / self.id
 
     def check(self) -> None:
-        """What can be told without starting anything.
+        """Check what can be checked without starting anything.
 
         Raises:
-            ConfigError: No such program, or one that cannot be executed; a variable that is to be typed and is not set;
-                a bound on a cost that is not known.
+            ConfigError: No such program, or one that is not executable; a variable that is to be typed but is not set;
+                a cost limit where the price is unknown.
         """
         problem = find_program(self.plan.command[0], self.settings.environ, self.plan.cwd)
         if problem is not None:
             raise ConfigError(problem)
         unset = [name for name in self.plan.policy.variables if not self.settings.environ.get(name)]
         if unset:
-            raise ConfigError(f"the policy has the value of {unset[0]} typed, which the environment does not hold")
+            raise ConfigError(f"the policy types the value of {unset[0]}, but the environment does not set it")
         most = self.limits.over(self.plan).max_cost_usd
         if most is not None and self.plan.uses_model:
             require_prices(self.settings, [self.settings.model], most)
 
     async def execute(self) -> ExplorationReport:
-        """Explore to the end, or on from where it stands.
+        """Explore to the end, from the start or from the recorded state.
 
         Raises:
-            ConfigError: See `check`; also no way to a model, an unusable scenario or template, a journal or record
-                that cannot be used, an exploration that has ended or has no room left within its limits, or another
-                process has it at work. Nothing was begun.
+            ConfigError: See `check`; also: no access to a model, an unusable scenario or template, a journal or record
+                that cannot be used, an exploration that has ended or has reached its limits, or another process
+                runs it. Nothing was started.
         """
         self.check()
         lock = FileLock(self.folder.with_name(f"{self.id}.lock"))
@@ -127,7 +126,7 @@ class Exploration:
     async def _execute(self, lock: FileLock) -> ExplorationReport:
         started = time.monotonic()
         async with AsyncExitStack() as stack:
-            if self.is_resumed:  # held before it is read: nobody adds to it any more
+            if self.is_resumed:  # locked before it is read: no other process adds to it
                 self._hold(lock)
                 forget_cancel(self.folder)
             record = self._open_record()
@@ -135,7 +134,7 @@ class Exploration:
             advisor = await self._open_advisor(stack, record)
             if self.is_resumed:
                 self.plan = self._plan_to_go_on(record)
-            journal, told = begin_journal(self.settings)  # of a stretch of its own: it needs no rows of before
+            journal, told = begin_journal(self.settings)  # of a new stretch: it needs no earlier rows
             stack.push_async_callback(self._close, journal.aclose, "journal")
             self._notes += [told] if told else []
             if not self.is_resumed:
@@ -148,10 +147,10 @@ class Exploration:
         return self._report(ended, record, int((time.monotonic() - started) * 1000))
 
     def _report(self, ended: RunReport, record: ExplorationRecord, ms: int) -> ExplorationReport:
-        """What is told, and kept if it is the exploration's own end: it can be gone on with otherwise."""
+        """Make the report, and record it unless the exploration can be resumed."""
         if ended.reason in CUT_OFF:
             self._notes.append(
-                f"nothing that was kept is lost; when that is mended, go on with: rawko explore --resume {self.id}"
+                f"the recorded attempts are kept; once the cause is fixed, resume: rawko explore --resume {self.id}"
             )
         usage, cost = self.usage()
         report = report_of(self.id, self.plan, ended, record, usage, cost, tuple(self._notes))
@@ -163,7 +162,7 @@ class Exploration:
     # ------------------------------------------------------------ parts
 
     def _hold(self, lock: FileLock) -> None:
-        """Keep every other process away from the exploration, until we end or die."""
+        """Lock the exploration against other processes until this one ends."""
         try:
             make_private(self.settings.state_dir)
             make_private(self.folder.parent)
@@ -179,16 +178,14 @@ class Exploration:
         self.plan, record = ExplorationRecord.read(self.folder)
         report = record.report()
         if report is not None and why_it_goes_on(report, record.last_state) is None:
-            raise ConfigError(
-                f"exploration {self.id!r} has ended ({report['outcome']}): there is nothing to go on with"
-            )
+            raise ConfigError(f"exploration {self.id!r} has ended ({report['outcome']}) and cannot be resumed")
         return record
 
     def _plan_to_go_on(self, record: ExplorationRecord) -> ExplorationPlan:
-        """The recorded plan, with the limits that are asked for, and that it is gone on with.
+        """The recorded plan with the requested limits and a new continuation.
 
         Raises:
-            ConfigError: It had reached a limit, and one of them leaves nothing to go on with.
+            ConfigError: It had reached a limit, and the new limits leave no room.
         """
         plan, report = self.limits.over(self.plan), record.report()
         worked_ms = max(self.plan.worked_ms, record.attempts[-1].worked_ms if record.attempts else 0)
@@ -204,7 +201,7 @@ class Exploration:
         return plan.model_copy(update={"continued": (*plan.continued, gone_on)})
 
     def _open_terminal(self) -> PtyTerminal:
-        # Of this exploration alone, and ended only at a launch: then it is ours, since its lease is.
+        # The mark is that of this exploration; leftovers are ended at a launch only, when this process has the lease.
         leftovers = Leftovers(self.folder / "running")
         self._terminal = PtyTerminal(
             self.plan.command,
@@ -254,7 +251,7 @@ class Exploration:
         return replace(setup, ports=replace(setup.ports, should_stop=self._should_stop(setup)))
 
     def _context(self, record: ExplorationRecord) -> NodeEngineContext:
-        """The run's input: the state that was kept last. Its time counts as if it had been at work all along."""
+        """The machine's input: the state that was recorded last. Its earlier working time counts."""
         state = record.last_state or RunState(node_name=LAUNCH)
         if self.is_resumed:
             state = unfailed(state, LAUNCH)
@@ -270,8 +267,8 @@ class Exploration:
         return context_from(state, seed=self.id, **settings)
 
     def _write_log(self, level: str, message: str, data: Mapping[str, Any]) -> None:
-        """A line of the log, in which every stretch has the name of the exploration. A log that cannot be written is
-        noted, and ends nothing."""
+        """Write a line of the log under the exploration's name, in every stretch. A log that cannot be written adds a
+        note to the report and does not end the exploration."""
         if self.log is None:
             return
         try:
@@ -294,20 +291,20 @@ class Exploration:
         try:
             return await self._under_lease(worker, setup)
         except (LeaseTaken, ReplayError, JournalError) as error:
-            what = "gone on with" if self.is_resumed else "begun"
+            what = "resumed" if self.is_resumed else "started"
             raise ConfigError(f"exploration {self.id!r} cannot be {what}: {error}") from error
         except ActorCrashed as error:
             return self._broken_off(record, error)
 
     def _broken_off(self, record: ExplorationRecord, crash: ActorCrashed) -> RunReport:
-        """The machine cannot go on, most likely because its journal cannot be written: what was kept stands."""
+        """The machine crashed, most likely because its journal cannot be written; the recorded attempts are kept."""
         error = ErrorContext(message=str(crash.error), category="unknown")
         state = record.last_state or RunState(node_name=LAUNCH)
         return RunReport(run_id=self.id, outcome="failed", reason="journal_failed", error=error, state=state)
 
     async def _under_lease(self, worker: Worker, setup: RunSetup) -> RunReport:
-        """Run it. A lease that a killed process of this machine has left behind is taken over at once, another's when
-        it has run out."""
+        """Run it. The lease of a killed process of this machine is taken over at once, that of another machine when it
+        has expired."""
         until = time.monotonic() + 2 * LEASE_MS / 1000
         dead: str | None = None
         while True:
@@ -335,27 +332,27 @@ class Exploration:
         return should_stop
 
     def cancel(self) -> None:
-        """Stop it, wherever it is; the program is ended, and what was found out is reported."""
+        """Cancel it in any state; the program is ended, and the report says what was found."""
         self._stop_reason = CANCELLED
         if self._worker is not None:
             self._worker.stop(self.id, CANCELLED)
 
     async def kill_tools(self) -> None:
-        """Kill the program at once; for somebody who cannot wait for `cancel`."""
+        """Kill the program at once, for a caller that cannot wait for `cancel`."""
         if self._terminal is not None:
             self._terminal.kill()
 
     def usage(self) -> tuple[Usage, float | None]:
-        """Tokens so far and what they cost, in US dollars (None: unknown)."""
+        """Tokens so far and their cost in US dollars (None: unknown)."""
         if self._meter is None:
             return Usage(), 0.0
         cost = self._meter.cost_usd(self.settings.prices, default=default_price(self.settings))
         return self._meter.total, cost
 
     async def _close(self, close: Callable[[], Any], what: str) -> None:
-        """Close a part within the deadline; a failure is noted, and never masks the verdict (C-30)."""
+        """Close a part within the deadline; a failure becomes a note, and never hides the verdict (C-30)."""
         try:
             async with asyncio.timeout(CLEANUP_DEADLINE_S):
                 await close()
-        except Exception as error:  # noqa: BLE001 - whatever an adapter raises while closing
+        except Exception as error:  # noqa: BLE001 - an adapter may raise anything while it closes
             self._notes.append(f"closing the {what} failed: {str(error) or type(error).__name__}")

@@ -1,4 +1,4 @@
-"""What bounds an exploration: limits as they are asked for, which of them is used up, how one is raised. Pure."""
+"""The limits of an exploration: as requested, which of them is reached, how to raise it. Pure."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ FLAGS: Final[Mapping[str, str]] = {
     "wall_time": "--timeout",
     "cost": "--max-cost",
 }
-"""By the reason for which an exploration ends."""
+"""The option of each limit, by the reason with which an exploration ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What somebody asks for; None where he asks for nothing."""
+    """The limits that the user requests; None: not requested."""
 
     attempts: int | None = None
     tokens: int | None = None
@@ -32,7 +32,7 @@ class Limits:
     cost_usd: float | None = None
 
     def over(self, plan: ExplorationPlan) -> ExplorationPlan:
-        """The plan with these limits, and its own where there is none of these."""
+        """The plan with these limits; where one is None, the plan's own stays."""
         asked = {"attempts": self.attempts, "tokens": self.tokens, "wall_ms": self.wall_ms}
         budgets = plan.budgets.model_copy(update={name: value for name, value in asked.items() if value is not None})
         cost_usd = plan.max_cost_usd if self.cost_usd is None else self.cost_usd
@@ -41,7 +41,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What an exploration has used up; a cost of None is not known."""
+    """What an exploration has used so far; a cost of None is unknown."""
 
     attempts: int
     tokens: int
@@ -50,31 +50,31 @@ class Used:
 
     @classmethod
     def of(cls, state: RunState | None, worked_ms: int, cost_usd: float | None) -> Used:
-        """Of an exploration that stands in this state; None before its first."""
+        """The use of an exploration in this state; None before its first state."""
         state = state or RunState()
         return cls(state.step_ordinal, state.tokens, worked_ms, cost_usd)
 
 
 def is_over_cost(plan: ExplorationPlan, cost_usd: float | None) -> bool:
-    """Whether no further call may be paid for; a cost that is not known is over every bound."""
+    """Whether the cost limit is reached; an unknown cost counts as reached."""
     return plan.max_cost_usd is not None and (cost_usd is None or cost_usd >= plan.max_cost_usd)
 
 
 def why_no_room(run: str, plan: ExplorationPlan, used: Used) -> str | None:
-    """Which limit leaves nothing to go on with, and how it is raised; None where all leave something."""
+    """Which limit is reached, and how to raise it; None if no limit is reached."""
     for reason, told in _SPENT.items():
         spent = told(plan.budgets, plan.max_cost_usd, used)
         if spent is not None:
             how, higher = spent
             return (
-                f"exploration {run!r} has reached a limit: {how}; go on with a higher one, such as: "
+                f"exploration {run!r} has reached a limit: {how}; resume it with a higher one, such as: "
                 f"rawko explore --resume {run} {FLAGS[reason]} {higher}"
             )
     return None
 
 
 _Spent: TypeAlias = tuple[str, str] | None
-"""What is used up, in words, and a limit that would leave something; None where it is not used up."""
+"""What is used, in words, and a limit that would leave room; None if the limit is not reached."""
 
 
 def _attempts(budgets: Budgets, cost_usd: float | None, used: Used) -> _Spent:

@@ -1,4 +1,4 @@
-"""The explorations of a workspace, on a line or on a page each: the program, where it stands, what became of it."""
+"""Lists the explorations of a workspace, and shows one in detail: its program, its state, its outcome."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from rawko.workspace.repository.archive import user_of
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """An exploration as a list shows it.
+    """An exploration in the list.
 
     Attributes:
-        folder: Where its own files are.
-        report: None while it is at work, and of one that was interrupted.
-        process: That has it at work; None where none has.
-        last: The attempt that was kept last.
+        folder: The folder of its own files.
+        report: None while it runs, and if it was interrupted.
+        process: The process that runs it; None if no process does.
+        last: The attempt that was recorded last.
     """
 
     run: str
@@ -45,14 +45,14 @@ class Listed:
 
     @property
     def outcome(self) -> str:
-        """Of the report; "running" or "interrupted" without one."""
+        """The outcome of its report; "running" or "interrupted" without a report."""
         if self.report is not None:
             return str(self.report["outcome"])
         return "interrupted" if self.process is None else "running"
 
     @property
     def state(self) -> str:
-        """The state in which it has ended, else the node at which it stands; "" before its first."""
+        """The state in which it ended, or the active node; "" before the first node."""
         if self.report is not None:
             return str(self.report["state"])
         return "" if self.last is None else self.last.node
@@ -63,12 +63,12 @@ class Listed:
 
     @property
     def latest_at_ms(self) -> int | None:
-        """When an attempt was kept last; before the first, when it began."""
+        """When the last attempt was recorded; before the first, when the exploration started."""
         return self.plan.began_at_ms if self.last is None else self.last.at_ms
 
     @property
     def can_go_on(self) -> bool:
-        """Whether `rawko explore --resume` takes it."""
+        """Whether `rawko explore --resume` accepts it."""
         if self.report is None:
             return self.process is None
         return why_it_goes_on(self.report, None if self.last is None else self.last.state) is not None
@@ -89,7 +89,7 @@ class Listed:
 
 
 def list_explorations(settings: Settings) -> list[Listed]:
-    """All explorations of the workspace that can be read, in the order in which they began."""
+    """All readable explorations of the workspace, oldest start first."""
     found = []
     for name in names_in(explorations_folder(settings.state_dir)):
         try:
@@ -100,13 +100,13 @@ def list_explorations(settings: Settings) -> list[Listed]:
 
 
 def listed(settings: Settings, run: str) -> Listed:
-    """One of them.
+    """One exploration of the workspace.
 
     Raises:
-        ConfigError: There is none of this id, or it cannot be read.
+        ConfigError: There is none with this id, or it cannot be read.
     """
     folder = explorations_folder(settings.state_dir)
-    process = user_of(folder, run)  # first: one that ends meanwhile has a report by then
+    process = user_of(folder, run)  # before the report: an exploration that ends meanwhile has a report by then
     plan = read_plan(folder / run)
     report = read_report(folder / run, len(plan.continued))
     return Listed(
@@ -116,10 +116,10 @@ def listed(settings: Settings, run: str) -> Listed:
 
 @dataclass(frozen=True)
 class Page:
-    """An exploration on a page.
+    """An exploration in detail.
 
     Attributes:
-        attempts: All that were kept.
+        attempts: All that were recorded.
     """
 
     listed: Listed
@@ -127,12 +127,12 @@ class Page:
 
     @cached_property
     def events(self) -> tuple[Mapping[str, Any], ...]:
-        """What the nodes have told, oldest first."""
+        """The events of its nodes, oldest first."""
         return tuple(event for attempt in self.attempts for event in attempt.events)
 
     @property
     def memory(self) -> Memory:
-        """What the nodes know."""
+        """The memory of its nodes."""
         return Memory.model_validate(self.attempts[-1].state.data) if self.attempts else Memory()
 
     @property
@@ -171,7 +171,7 @@ def page(settings: Settings, run: str) -> Page:
     """An exploration with all its attempts.
 
     Raises:
-        ConfigError: There is none of this id, or it cannot be read.
+        ConfigError: There is none with this id, or it cannot be read.
     """
     one = listed(settings, run)
     _, record = ExplorationRecord.read(explorations_folder(settings.state_dir) / run)

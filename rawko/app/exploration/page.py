@@ -1,4 +1,4 @@
-"""An exploration as one page that needs nothing else, HTML or Markdown: what was shown and done, in order. Pure."""
+"""An exploration as one self-contained page, HTML or Markdown: its screens and decisions, in order. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pre mark { background: #4d5b2b; color: inherit; } .success { color: var(--good);
 
 
 def page_of(report: ExplorationReport, attempts: Sequence[Attempt], *, name: str) -> str:
-    """The page in the format that a file name asks for: Markdown for `.md`, else HTML."""
+    """The page in the format of the file name: Markdown for `.md`, else HTML."""
     is_markdown = PurePath(name).suffix.lower() in (".md", ".markdown")
     return _markdown(report, attempts) if is_markdown else _html(report, attempts)
 
@@ -51,13 +51,13 @@ def _facts(report: ExplorationReport) -> Iterator[tuple[str, str]]:
 
 
 def gone_on(continued: Mapping[str, Any]) -> str:
-    """That an exploration was gone on with, in words."""
+    """A continuation of an exploration, in words."""
     flag = FLAGS.get(continued["why"])
     return f"after {continued['after']} attempts: {continued['why'] if flag is None else f'limit reached ({flag})'}"
 
 
 def happening(event: Mapping[str, Any]) -> str:
-    """What an event says, in one line; "" of one that says nothing to people."""
+    """An event in one line; "" for an event that people need not see."""
     words = _WORDS.get(event["type"])
     return "" if words is None else visible_line(words(event))
 
@@ -154,5 +154,5 @@ def _fenced(text: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """Text that Markdown cannot read as anything else."""
+    """Text with all of Markdown's special characters escaped."""
     return re.sub(r"([\\`*_{}\[\]<>#|&~])", r"\\\1", visible_line(text.replace("\n", " ")))

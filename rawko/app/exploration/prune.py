@@ -1,4 +1,4 @@
-"""How an exploration is removed: taken out while nobody has it at work, and what else is called after it."""
+"""Removes an exploration: moves its folder away while no process runs it, and lists its runs in the journal."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rawko.workspace.repository.locks import FileLock
 
 
 def take_out(settings: Settings, run: str, place: Path) -> None:
-    """Move the folder of an exploration to another place, unless some process has it at work.
+    """Move the folder of an exploration to another place, unless a process runs it.
 
     Raises:
-        ConfigError: One has.
-        OSError: It cannot be moved.
+        ConfigError: A process runs it.
+        OSError: The folder cannot be moved.
     """
     lock = FileLock(_lock_of(settings, run))
     try:
@@ -28,27 +28,27 @@ def take_out(settings: Settings, run: str, place: Path) -> None:
 
 
 def put_back(settings: Settings, run: str, place: Path) -> None:
-    """Move it where it was."""
+    """Move the folder back."""
     place.rename(explorations_folder(settings.state_dir) / run)
 
 
 def is_exploration_at(place: Path) -> bool:
-    """Whether a folder is one of an exploration, wherever it is."""
+    """Whether a folder, at any place, is that of an exploration."""
     return (place / "plan.json").is_file()
 
 
 def journal_names(place: Path) -> tuple[str, ...]:
-    """Its runs in the journal: one more for each time that it was gone on with, and its lease."""
+    """The exploration's runs in the journal: its first, one for each time that it was resumed, and its lease."""
     run = place.name
     try:
         stretches = len(read_plan(place).continued) + 1
-    except ConfigError:  # damaged: then the first, which every exploration has
+    except ConfigError:  # damaged: the first run, which every exploration has
         stretches = 1
     return (run, f"{run}.lease", *(f"{run}.{number}" for number in range(2, stretches + 1)))
 
 
 def forget_lock(settings: Settings, run: str) -> None:
-    """Remove the last that is left of it."""
+    """Remove the lock file, the last remaining file."""
     _lock_of(settings, run).unlink(missing_ok=True)
 
 

@@ -1,5 +1,5 @@
-"""What an exploration is remembered by besides its journal: how it was started, every attempt as it was persisted, and
-its report. One folder each, in the state folder; nothing in it is a key."""
+"""The record of an exploration beside its journal: its plan, every attempt as it was persisted, and its report. One
+folder each, in the state folder; it contains no key."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from rawko.vocabulary.base import Data
 FORMAT: Final = 1
 FAILED: Final = "FAILED"
 _FAILURES: Final = (told.LAUNCH_FAILED, told.DEAD_END)
-"""Events that say why their attempt has failed."""
+"""Events that state why their attempt failed."""
 _PLAN, _ATTEMPTS, _REPORT = "plan.json", "attempts.jsonl", "report.json"
 
 
 class Continuation(Data):
-    """That an exploration was gone on with.
+    """A resumption of an exploration.
 
     Attributes:
         at_ms: When, epoch milliseconds.
-        after: Attempts that had been kept by then.
+        after: Attempts recorded before it.
         why: What had ended it: "interrupted", or the limit that was reached and then raised.
-        worked_ms: How long it had been at work by then.
+        worked_ms: Working time before it.
     """
 
     at_ms: int
@@ -48,16 +48,16 @@ class Continuation(Data):
 
 
 class ExplorationPlan(Data):
-    """How an exploration was started, and how it is gone on with.
+    """The plan of an exploration: how it was started, and when it was resumed.
 
     Attributes:
         began_at_ms: Epoch milliseconds.
         size: Columns and lines of the terminal.
-        budgets: As they are now: whoever goes on with it may have raised them. Time is time at work.
-        max_cost_usd: Bound of what the model may cost.
-        driver: What AGENT_DRIVER said.
-        uses_model: A model is asked where no rule says what to do.
-        continued: Each time that it was gone on with.
+        budgets: The current ones: a resumption may have raised them. Time is working time.
+        max_cost_usd: Limit of the model's cost.
+        driver: The value of AGENT_DRIVER.
+        uses_model: Whether a model decides where no rule does.
+        continued: Each resumption.
     """
 
     format: int = FORMAT
@@ -78,7 +78,7 @@ class ExplorationPlan(Data):
 
     @property
     def worked_ms(self) -> int:
-        """How long it had been at work before it was gone on with last."""
+        """Working time before the latest resumption."""
         return self.continued[-1].worked_ms if self.continued else 0
 
 
@@ -97,13 +97,13 @@ class Attempt:
 
     @property
     def worked_ms(self) -> int:
-        """How long the exploration had been at work by then."""
+        """The exploration's working time until then."""
         begun = self.state.started_at_ms
         return 0 if begun is None or self.at_ms is None else max(self.at_ms - begun, 0)
 
     @property
     def told(self) -> tuple[Mapping[str, Any], ...]:
-        """Its events; and what it failed with, where none of them says so."""
+        """Its events; and its error, unless an event states it."""
         error = None if self.state.result is None else self.state.result.error
         if error is None or any(event["type"] in _FAILURES for event in self.events):
             return self.events
@@ -121,8 +121,8 @@ class ExplorationRecord:
     """The folder of one exploration. Implements the node engine's `Callbacks`, and the port `Trail`.
 
     Attributes:
-        attempts: Those that were persisted, by number; one that was made again stands once.
-        continued: How often it was gone on with.
+        attempts: The persisted attempts, by number; a repeated attempt replaces the earlier one.
+        continued: How often it was resumed.
     """
 
     def __init__(self, folder: Path, attempts: Sequence[Attempt] = (), *, continued: int = 0) -> None:
@@ -135,7 +135,7 @@ class ExplorationRecord:
     # ------------------------------------------------------------ making and finding
 
     def begin(self, plan: ExplorationPlan) -> None:
-        """Remember how it was started, or how it is gone on with: from then on the report that there was does not hold.
+        """Record the start or the resumption; an earlier report is invalid from now on.
 
         Raises:
             ConfigError: It cannot be written.
@@ -145,7 +145,7 @@ class ExplorationRecord:
 
     @classmethod
     def read(cls, folder: Path) -> tuple[ExplorationPlan, ExplorationRecord]:
-        """A record that is there.
+        """Read an existing record.
 
         Raises:
             ConfigError: There is none, or it cannot be read.
@@ -154,11 +154,11 @@ class ExplorationRecord:
         return plan, cls(folder, tuple(_attempts(folder / _ATTEMPTS)), continued=len(plan.continued))
 
     def report(self) -> Mapping[str, Any] | None:
-        """What became of it; None while it runs, and of one that was interrupted."""
+        """The report; None while it runs, and if it was interrupted."""
         return read_report(self.folder, self.continued)
 
     def write_report(self, report: Mapping[str, Any]) -> None:
-        """Remember what became of it.
+        """Write the report.
 
         Raises:
             ConfigError: It cannot be written.
@@ -168,7 +168,7 @@ class ExplorationRecord:
     # ------------------------------------------------------------ what the machine calls
 
     async def on_persist(self, state: RunState, events: Sequence[Mapping[str, Any]], node_name: str) -> None:
-        """Keep an attempt; one with the number of the last takes its place."""
+        """Record an attempt; one with the number of the last replaces it."""
         attempt = Attempt(node_name, state, tuple(events), int(time.time() * 1000))
         self._append(attempt)
         if self.attempts and self.attempts[-1].step == attempt.step:
@@ -179,10 +179,10 @@ class ExplorationRecord:
             self._trail.add(attempt.events)
 
     async def on_attempt(self, result: EngineResult) -> None:
-        """Nobody has to be told what is kept."""
+        """Does nothing: `on_persist` has recorded the attempt."""
 
     def decisions(self) -> Sequence[Mapping[str, Any]]:
-        """What was done since the program was launched."""
+        """The decisions since the program was launched."""
         return self._trail.decisions()
 
     def _append(self, attempt: Attempt) -> None:
@@ -194,7 +194,7 @@ class ExplorationRecord:
         self._file.flush()
 
     def close(self) -> None:
-        """Let go of the file. What could not be written was told when it was to be kept."""
+        """Close the file. `on_persist` has already raised any error of writing."""
         if self._file is not None:
             with suppress(OSError):
                 self._file.close()
@@ -203,7 +203,7 @@ class ExplorationRecord:
     # ------------------------------------------------------------ what it says
 
     def events(self) -> Iterator[Mapping[str, Any]]:
-        """What the nodes have told, oldest first."""
+        """The events of the nodes, oldest first."""
         for attempt in self.attempts:
             yield from attempt.events
 
@@ -213,7 +213,7 @@ class ExplorationRecord:
 
 
 def _attempts(path: Path) -> Iterator[Attempt]:
-    """The attempts of a file; a line that a kill has torn was not persisted, one that was written twice counts once."""
+    """The attempts of a file. A line that a kill cut short was not persisted; a repeated attempt counts once."""
     if not path.is_file():
         return
     found: dict[int, Attempt] = {}
@@ -232,7 +232,7 @@ def _attempt(line: bytes) -> Attempt:
 
 
 def read_plan(folder: Path) -> ExplorationPlan:
-    """How an exploration was started, and was gone on with last.
+    """The plan of an exploration, with its latest resumption.
 
     Raises:
         ConfigError: There is none, or it cannot be read.
@@ -251,8 +251,8 @@ def read_plan(folder: Path) -> ExplorationPlan:
 
 
 def read_report(folder: Path, continued: int) -> Mapping[str, Any] | None:
-    """What became of an exploration; None where the report is of before it was gone on with, which was `continued`
-    times by now: a single file says so, whenever somebody is killed."""
+    """The report of an exploration; None if it was written before the latest resumption, which is number `continued`.
+    The report holds its own number, so one file decides, whenever a process is killed."""
     path = folder / _REPORT
     if not path.is_file():
         return None
@@ -261,7 +261,7 @@ def read_report(folder: Path, continued: int) -> Mapping[str, Any] | None:
 
 
 def read_last_attempt(folder: Path) -> Attempt | None:
-    """The attempt that was persisted last, without reading those before it.
+    """The attempt that was persisted last; reads only the end of the file.
 
     Raises:
         ConfigError: It cannot be read.
@@ -275,7 +275,7 @@ def read_last_attempt(folder: Path) -> Attempt | None:
 
 
 def _last_line(path: Path, block: int = 65_536) -> bytes | None:
-    """The last whole line of a file, None where there is none."""
+    """The last whole line of a file; None if there is none."""
     if not path.is_file():
         return None
     with path.open("rb") as file:
@@ -289,12 +289,12 @@ def _last_line(path: Path, block: int = 65_536) -> bytes | None:
 
 
 def names_in(folder: Path) -> list[str]:
-    """The ids of all explorations of a folder, in the order in which they began."""
+    """The ids of all explorations of a folder, oldest start first."""
     return sorted(found.parent.name for found in folder.glob(f"*/{_PLAN}"))
 
 
 def is_exploration(state_dir: Path, run: str) -> bool:
-    """Whether there is an exploration of this id."""
+    """Whether there is an exploration with this id."""
     return is_name(run) and (explorations_folder(state_dir) / run / _PLAN).is_file()
 
 

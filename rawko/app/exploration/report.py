@@ -1,4 +1,4 @@
-"""What became of an exploration: verdict, decisions, last screen, cost. How it is printed is not known here."""
+"""The report of an exploration: outcome, decisions, last screen, cost. Commands print it; this module does not."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from rawko.machines.node_engine.explore.deciding import Memory
 from rawko.vocabulary.usage import Usage
 
 _LIMITS: Final[Mapping[str, str]] = {
-    "attempts": "the bound of attempts was reached",
-    "tokens": "the bound of tokens was reached",
-    "wall_time": "the time was up",
-    "cost": "the bound of the cost was reached",
+    "attempts": "the limit of attempts was reached",
+    "tokens": "the limit of tokens was reached",
+    "wall_time": "the time limit was reached",
+    "cost": "the cost limit was reached",
 }
 CUT_OFF: Final = frozenset({"check_failed", "persist_failed", "report_failed", "journal_failed"})
-"""Reasons of a failure of what we keep, and not of the program: it can be gone on with once that is mended."""
+"""Errors of our own storage, not of the program: the exploration can be resumed once they are fixed."""
 LEASE_LOST: Final = "lease_lost"
 
 
 @dataclass(frozen=True, slots=True)
 class ExplorationReport:
-    """What became of an exploration.
+    """The report of an exploration.
 
     Attributes:
         state, reason: Final state of the node engine, and why it ended there.
-        exit_status: Of the program, as a shell tells it; None where it never ended by itself or was never launched.
-        attempts: Of nodes.
-        decisions: {by, rule, gist, reason, hash}, in order, those before dead ends included; `by` is rule, model, or
-            default: a program has ended, or the policy says what is done where no rule fits.
-        screen: The last one, as text.
-        continued: Each time that it was gone on with: {after, why}, attempts until then and what had ended it.
-        duration_ms: At work, in all processes together.
-        is_bad_input: The settings are at fault, and nothing was decided.
+        exit_status: The program's, as a shell reports it; None if it never ended by itself or was never launched.
+        attempts: Number of node attempts.
+        decisions: {by, rule, gist, reason, hash}, in order, including those before dead ends; `by` is rule, model, or
+            default: the program has ended, or the policy says what to do where no rule matches.
+        screen: The last screen, as text.
+        continued: Each resumption: {after, why}, the attempts before it and what had ended the exploration.
+        duration_ms: Working time, all processes together.
+        is_bad_input: The settings are wrong, and no decision was made.
     """
 
     run: str
@@ -69,7 +69,7 @@ class ExplorationReport:
 
     @property
     def is_final(self) -> bool:
-        """It is the exploration's own end: not that another worker has it, or that nothing could be kept any more."""
+        """Whether the exploration has really ended: no other worker runs it, and its storage works."""
         return self.reason != LEASE_LOST and self.reason not in CUT_OFF
 
     def to_json(self) -> dict[str, Any]:
@@ -156,10 +156,10 @@ def _summary(ended: RunReport, memory: Memory, outcome: Outcome) -> str:
     if ended.outcome == "failed":
         return ended.error.message if ended.error is not None else str(ended.reason)
     if ended.reason == LEASE_LOST:
-        return "another worker has the exploration now"
+        return "another worker runs the exploration now"
     return memory.summary
 
 
 def _status(stopped: Mapping[str, Any] | None) -> int | None:
-    """Of a program that was ended by us there is none to speak of."""
+    """The program's exit status; None if rawko ended the program."""
     return None if stopped is None or stopped["was_running"] else stopped["exit_status"]

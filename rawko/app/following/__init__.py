@@ -1,4 +1,4 @@
-"""Following a run from another process: its journal's rows, and the model's text as it arrives (S3-092).
+"""Follows a run from another process: the rows of its journal, and the model's text as it arrives (S3-092).
 
-Pieces of text have no row in the journal. Beside it, a run that somebody follows writes them into a file of its own.
+Pieces of text have no journal rows. A run that has a follower writes them into a separate file.
 """

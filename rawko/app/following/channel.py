@@ -1,9 +1,8 @@
-"""The file through which pieces of text reach those who follow a run: who reads is known by a lock, so that nothing is
-written for nobody.
+"""The file through which a run passes pieces of text to its followers; written only while a follower holds a lock.
 
-A follower holds a shared lock on `follow.lock`; the kernel releases that of one that was killed. The run tests the lock
-while text arrives, at most five times a second, and writes pieces into `text.jsonl` while it is held: first what the
-turn has said so far. A file that has grown over a bound is replaced by a new one, which readers see by its number.
+A follower holds a shared lock on `follow.lock`; the kernel releases it when the follower is killed. The run tests the
+lock while text arrives, at most five times a second, and appends pieces to `text.jsonl` while the lock is held, first
+the turn's text so far. A file that exceeds a limit is replaced by a new one; readers see the new inode.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from rawko.runtime.inspection import InspectionEvent
 LOCK: Final = "follow.lock"
 TEXTS: Final = "text.jsonl"
 POLL_S: Final = 0.2
-"""How often the run looks whether somebody follows, while text arrives."""
+"""Seconds between two tests for followers, while text arrives."""
 MAX_FILE_BYTES: Final = 1_000_000
 MAX_TURN_CHARS: Final = 200_000
-"""Of a turn's text that one who comes late is given."""
+"""The most characters of the turn's earlier text that a late follower gets."""
 _NEW_TURN: Final = ("TURN_DONE", "AGENT_RETRY", "TURN_STOPPED")
 
 
 class TextChannel:
-    """Listens to a run's inspection stream, and writes the pieces of text that followers want.
+    """Observes a run's inspection stream, and writes pieces of text for its followers.
 
     Args:
-        folder: The run's own.
+        folder: The run's folder.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -45,7 +44,7 @@ class TextChannel:
         self._is_broken = False
 
     def __call__(self, event: InspectionEvent) -> None:
-        """An event of the run."""
+        """Handle an event of the run."""
         if event["type"] == "step" and event["row"] is not None:
             self._row = event["row"]
         elif event["type"] == "emit" and event["event"] == "TEXT_DELTA":
@@ -54,7 +53,7 @@ class TextChannel:
             self._said.pop(event["actor"], None)
 
     def close(self) -> None:
-        """Write no more; what is written stays for those who still read."""
+        """Stop writing; the file stays for followers that still read."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -70,7 +69,7 @@ class TextChannel:
             if self._is_followed:
                 text = said[-1] if was_followed else "".join(said)[-MAX_TURN_CHARS:]
                 self._write({"row": self._row, "agent": str(data.get("agent") or ""), "actor": actor, "text": text})
-        except OSError:  # a full disk must not end the run for its spectators
+        except OSError:  # a full disk must not end the run because of its followers
             self._is_broken = True
             self.close()
 
@@ -90,7 +89,7 @@ class TextChannel:
 
 
 def is_followed(folder: Path) -> bool:
-    """Whether somebody follows the run of this folder right now."""
+    """Whether a process follows the run of this folder now."""
     try:
         descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -105,7 +104,7 @@ def is_followed(folder: Path) -> bool:
 
 
 def _fresh(path: Path) -> TextIO:
-    """A new file in the place of the old one, for its owner alone; who reads the old one has it to its end."""
+    """A new file in place of the old one, for its owner alone; readers of the old one can read it to its end."""
     hidden = path.with_name(f".{path.name}")
     hidden.unlink(missing_ok=True)
     file = os.fdopen(os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w", encoding="utf-8")

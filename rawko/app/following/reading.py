@@ -1,4 +1,4 @@
-"""What happens in a run from now on, for another process: rows and pieces of text in their order, until it ends."""
+"""Reads a running run from another process: journal rows and pieces of text, in order, until the run ends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ POLL_S: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a model's text, said after a row."""
+    """A piece of a model's text, written after a row."""
 
     row: int
     agent: str
@@ -34,9 +34,9 @@ class Piece:
 
 
 async def follow(record: RunRecord, after: int = 0) -> AsyncIterator[StepRecord | Piece]:
-    """Rows after a number and pieces of text as they come, each piece after the row that it followed.
+    """Rows after a number, and pieces of text as they arrive, each after the row that it followed.
 
-    Ends when no process has the run at work any more; of a run that none has, after its rows.
+    Ends when no process runs the run any more; if none does at the start, ends after the run's rows.
 
     Raises:
         ConfigError: The journal cannot be read.
@@ -70,7 +70,7 @@ async def follow(record: RunRecord, after: int = 0) -> AsyncIterator[StepRecord 
 
 @contextmanager
 def _following(folder: Path) -> Iterator[None]:
-    """Let the run know that somebody follows it."""
+    """Hold the lock that tells the run that it has a follower."""
     try:
         descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
@@ -83,7 +83,7 @@ def _following(folder: Path) -> Iterator[None]:
 
 
 class _Texts:
-    """Reads the pieces that are written from now on, over replacements of the file."""
+    """Reads the pieces that are written from now on, also after the file was replaced."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -94,10 +94,10 @@ class _Texts:
             os.lseek(self._descriptor, 0, os.SEEK_END)
 
     def read(self) -> Iterator[Piece]:
-        """The pieces that are there by now."""
+        """The pieces since the last call."""
         yield from self._pieces()
         while self._is_replaced():
-            yield from self._pieces()  # all of the old one was written before the new one came
+            yield from self._pieces()  # the old file is complete: the new one was made after its last piece
             self.close()
             self._open()
             yield from self._pieces()

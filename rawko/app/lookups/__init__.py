@@ -1,1 +1,1 @@
-"""What may be asked about a run's own past: its snapshots, and the whole of texts that were shown cut."""
+"""Lookups in a run's own history: its snapshots, and whole texts that were shown cut."""

@@ -1,4 +1,4 @@
-"""The lookups of a run at work: its workspace's snapshots and its machines' contexts, as the tools' port wants them."""
+"""The lookups of a running run: adapts its workspace's snapshots and its machines' contexts to the tools' port."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class RunningLookups:
     """Implements `rawko.tools.lookups.port.RunLookups`.
 
     Args:
-        contexts: Of all machines of the run, the root first.
+        contexts: Returns the contexts of all machines of the run, the root first.
 
     Attributes:
-        workspace: The `SnapshotWorkspace`; None before it is open, since tools are opened first.
+        workspace: The `SnapshotWorkspace`; None before it is open, because tools are opened first.
     """
 
     contexts: Callable[[], Iterable[Mapping[str, Any]]]

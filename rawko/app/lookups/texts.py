@@ -1,6 +1,6 @@
-"""Whole texts of a run by their ids, found in the contexts of its machines: reports of agents, results of tools.
+"""Finds whole texts of a run by their ids, in the contexts of its machines: agents' reports, results of tools.
 
-`iteration-3` is what the agent of iteration 3 reported; a tool's result has the id of its call.
+`iteration-3` is the report of the agent of iteration 3; a tool's result has the id of its call.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 Contexts = Iterable[Mapping[str, Any]]
-"""Of all machines of a run, the root first."""
+"""The contexts of all machines of a run, the root first."""
 
 
 def find_text(contexts: Contexts, id: str) -> str | None:
-    """The whole text with an id; the latest where several have it."""
+    """The whole text with this id; the latest if several have it. None if there is none."""
     found = None
     for known, text in texts_of(contexts):
         if known == id:
@@ -22,7 +22,7 @@ def find_text(contexts: Contexts, id: str) -> str | None:
 
 
 def text_ids(contexts: Contexts) -> list[str]:
-    """Ids of all texts, oldest first, each once."""
+    """The ids of all texts, oldest first, without repetition."""
     return list(dict.fromkeys(id for id, _ in texts_of(contexts)))
 
 
