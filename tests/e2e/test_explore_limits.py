@@ -80,7 +80,7 @@ def test_a_limit_that_is_not_raised_is_named(here: Here, words: tuple[str, ...])
     again = resume(here, run, *words)
     assert again.code == 2, again.text
     bound = words[1] if words[:1] == ("--max-attempts",) else "5"
-    told = f"rawko: exploration '{run}' has reached a limit: 5 of {bound} attempts are made; go on with"
+    told = f"rawko: exploration '{run}' has reached a limit: 5 of {bound} attempts are made; resume it with"
     assert again.err.startswith(told)
     assert again.err.endswith(f"such as: rawko explore --resume {run} --max-attempts 10\n")
     after = {path.name: path.read_bytes() for path in folder_of(here, run).iterdir() if path.is_file()}
