@@ -140,7 +140,7 @@ def test_time_is_raised_and_only_time_at_work_counts(here: Here) -> None:
     report = json.loads((folder_of(here, run) / "report.json").read_text())
     assert (report["reason"], report["outcome"]) == ("wall_time", "limit")
     refused = resume(here, run)
-    assert (refused.code, " s of 1 s; go on" in refused.err) == (2, True), refused.text
+    assert (refused.code, " s of 1 s; resume it" in refused.err) == (2, True), refused.text
     here.write("go", "go")
     lines = [json.loads(line) for line in (folder_of(here, run) / "attempts.jsonl").read_text().splitlines()]
     for line in lines:  # as if it had been begun a day ago: what it has slept since is no time at work
