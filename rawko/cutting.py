@@ -1,4 +1,4 @@
-"""Long texts cut short for messages, lists and prompts; whoever reads one sees by its marker that it was cut.
+"""Long texts cut short for messages, lists and prompts; a marker shows the reader that a text was cut.
 
 cut("abcdefgh", 6)                    "abc..."           6 characters in all
 cut("abcdefgh", 6, "…")               "abcde…"           6 characters in all

@@ -93,8 +93,8 @@ def execute(run: Run, *, as_json: bool, quiet: bool, people: People | None = Non
     """Run it with live output, questions, Ctrl-C and summary; returns the exit code.
 
     Args:
-        people: Who is asked; whoever sits at the terminal, if None.
-        is_headless: Nobody at the terminal is asked, whoever sits there.
+        people: Who answers questions; the person at the terminal, if None.
+        is_headless: Questions go to the run's policy, also where a person is at the terminal.
     """
     if run.is_interactive and (people is not None or is_headless or not has_person()):
         return complain(f"run {run.id!r} is a conversation: it needs a terminal to talk on, and no --headless")
@@ -186,7 +186,7 @@ class _Observer:
 
 
 class _Show:
-    """Shows what happens. When nobody reads it any more (`| head`), the run is cancelled through the machine."""
+    """Shows the run's events. When the reader of standard output is gone (`| head`), it cancels the run."""
 
     def __init__(self, run: Run) -> None:
         self._run = run

@@ -96,7 +96,7 @@ def _agent_files(listed: Iterable[Path]) -> list[Path]:
 
 
 def _load_agent(path: Path, text: str) -> AgentConfig:
-    """One agent; a tool that there is not would be a rule that says nothing.
+    """One agent. An unknown tool is a defect: its rule would have no effect.
 
     Raises:
         DocumentError: The file is malformed.

@@ -17,11 +17,11 @@ def flag_rows() -> Iterator[Row]:
 
 
 class Flags:
-    """Settings that the command line gives; those that it says nothing of are not in it.
+    """Settings that the command line gives; the others are not in it.
 
     Args:
         given: By the name of the setting, a part as `budget.cost_usd`; None, and False for a switch that only turns
-            on, say nothing.
+            on, are left out.
         fields: The same by keyword; a block, such as `budget=Budget(...)`, stands for its parts that are not None.
 
     Raises:
@@ -39,7 +39,7 @@ class Flags:
         unknown = next((name for name in found if name not in known), None)
         if unknown is not None:
             raise TypeError(f"there is no setting {unknown!r}")
-        self._given = {name: value for name, value in found.items() if not _says_nothing(known[name], value)}
+        self._given = {name: value for name, value in found.items() if not _is_left_out(known[name], value)}
 
     def __contains__(self, name: str) -> bool:
         return name in self._given
@@ -76,7 +76,7 @@ def fixed_names(flags: Flags) -> tuple[str, ...]:
     return tuple(name_of(row) for row in flag_rows() if row.name in flags and not row.setting.can_change)
 
 
-def _says_nothing(row: Row, value: Any) -> bool:
+def _is_left_out(row: Row, value: Any) -> bool:
     flag = row.setting.flag
     only_on = flag is not None and flag.type is bool and len(flag.names) == 1
     return value is None or (only_on and value is False)

@@ -28,7 +28,6 @@ from rawko.vocabulary.budget import duration_ms
 from rawko.vocabulary.documents import accepted
 
 Origin = Literal["flags", "environment", "project", "user"]
-MAX_DIGITS: Final = 9
 _NUMBER: Final = re.compile(r"[0-9]{1,9}")
 _SWITCH: Final = {"1": True, "true": True, "0": False, "false": False}
 
@@ -65,7 +64,7 @@ def checked(flags: Flags) -> Mapping[str, Any]:
 
 
 def of_environment(environ: Mapping[str, str], flags: Flags, problems: list[str]) -> Layer:
-    """What the environment says, of settings that the command line says nothing of. An empty variable says nothing."""
+    """What the environment sets and the command line does not. An empty variable sets nothing."""
     values: dict[str, Any] = {}
     for row in leaves(Settings):
         name = row.setting.env
@@ -151,14 +150,14 @@ class Merged:
     """What counts of all layers.
 
     Attributes:
-        origins: Who has said it, by the name of the row; what nobody has said is not in it.
+        origins: The layer of each value, by the name of the row; a setting without a value is not in it.
     """
 
     values: Mapping[str, Any]
     origins: Mapping[str, Origin]
 
     def field(self, row: Row) -> Any:
-        """The value of a whole row: a block with its parts, or the default where nobody says anything."""
+        """The value of a whole row: a block with its parts, or the default where no layer sets it."""
         if not row.setting.parts:
             return self.values.get(row.name, default_of(row))
         said = {part: self.values.get(f"{row.name}.{part}") for part in row.setting.parts}

@@ -1,6 +1,6 @@
 """The settings of a run: all layers read once, checked, and laid over each other.
 
-A run cannot rewrite its own rules, since nothing is read again. Everything that is wrong is told at once.
+A run cannot rewrite its own rules, since nothing is read again. All defects are reported at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rawko.config.places import state_dir
 from rawko.config.row import rows
 from rawko.config.rule_defects import rule_defects
 from rawko.config.settings import ProviderName, Settings
-from rawko.config.trust_items import settings_items, without_trust
+from rawko.config.trust_items import is_scenario_file, settings_items, without_trust
 from rawko.config.user_file import user_document, user_file
 from rawko.trust.charts import chart_items
 from rawko.trust.confined import ProjectFiles
@@ -71,7 +71,7 @@ def load_settings(
         raise ConfigError("\n".join(problems))
     if has_powers:
         is_bounded = any("budget.cost_usd" in layer.values for layer in (typed, users))
-        # where the user bounds no cost, prices bound nothing of theirs
+        # without a bound of the user's, prices only serve the display
         wished = _wishes(project, document, agents)
         project.require(item for item in wished if is_bounded or item.kind != "prices")
     else:
@@ -100,7 +100,7 @@ def _wishes(project: Project, document: Document, agents: Mapping[str, AgentConf
 
 
 def _or(otherwise: T, problems: list[str], read: Callable[[], T]) -> T:
-    """What is read, or `otherwise` where it cannot be used: what is wrong with it is told with the rest."""
+    """What is read, or `otherwise` where it cannot be used: the defect joins the others."""
     try:
         return read()
     except ConfigError as error:
@@ -177,6 +177,8 @@ def _settings(
         if row.setting.is_path and path is not None:
             base = bases.get(merged.origins[row.name])
             values[row.name] = Path(path).absolute() if base is None else base / path
+    if merged.origins.get("scenario") == "user" and is_scenario_file(values["scenario"]):
+        values["scenario"] = str(bases["user"] / values["scenario"])
     if provider == "scripted" and not values["scenario"]:
         problems.append("provider 'scripted' needs a scenario: --scenario NAME (shipped: 'fizzbuzz', or a file)")
     if provider == "cassette" and values["cassette"] is None:

@@ -31,8 +31,8 @@ Meeting = Literal["project", "lower", "joined", "either"]
 lists (the user's first), or a switch that one of them turns on."""
 
 Recorded = Literal["required", "default", "current", "never"]
-"""Whether a run's record holds the value, and what stands for it in a record that does not: a damage, the default, or
-the value of whoever goes on with the run."""
+"""Whether a run's record holds the value, and what stands for it in a record that does not: a defect, the default, or
+the present setting of the user who goes on with the run."""
 
 MISSING: Final = dataclasses.MISSING
 _METADATA: Final = "setting"

@@ -12,7 +12,7 @@ from rawko.vocabulary.documents import Defect, Document, accepted
 
 
 def rule_defects(document: Document, agents: Collection[str]) -> Iterator[Defect]:
-    """The defects of the rules in a file, in its order; what is no text at all is told by the file's model.
+    """The defects of the rules in a file, in its order; an entry that is no text is the file model's to report.
 
     Args:
         agents: The names of all agents; empty where they cannot be read: then these names are not checked.

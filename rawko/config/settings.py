@@ -3,8 +3,8 @@
 To add a setting, add its row here and use `settings.NAME` where it counts. The option of the command line, the key of
 `.rawko/config.yaml` and of the user's own file, the environment variable, the record of runs, the JSON Schema, the
 order in which they lie over each other, what a project may do with it, and the tables in `docs/command-line.md` and
-`docs/trust.md` (`python -m rawko.config.docs` writes them) are made from the row. What a row says is told in
-`rawko.config.row`. Types that take long to import are loaded where they are needed (`rawko.config.models`).
+`docs/trust.md` (`python -m rawko.config.docs` writes them) are made from the row. `rawko.config.row` explains what a
+row may say. Types that take long to import are loaded where they are needed (`rawko.config.models`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ProviderName = Literal["anthropic", "scripted", "cassette"]
 PROVIDERS: Final[tuple[ProviderName, ...]] = get_args(ProviderName)
 Headless = Literal["fail", "park", "default"]
-"""What becomes of a question when nobody is there: the run fails, waits in its journal, or takes the default answer."""
+"""What a run does with a question without a person to answer: fail, wait in its journal, or take the default answer."""
 HEADLESS: Final[tuple[Headless, ...]] = get_args(Headless)
 
 _PLAYS = "it says what the model answers"
@@ -253,7 +253,7 @@ class Settings:
         ),
         why="`park` and `fail` give no answer; what `default` answers is `default_answers`",
         can_change=True,
-        note="what becomes of a question where nobody is there: `park`, `fail` or `default`",
+        note="questions without a person to answer: `park`, `fail` or `default`",
         shown="`park`",
     )
     default_answers: DefaultAnswers = setting(

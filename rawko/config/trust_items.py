@@ -115,9 +115,14 @@ def _base_url(find: _Finder, name: str, value: Any) -> Iterator[Item]:
 def _played(find: _Finder, name: str, value: Any) -> Iterator[Item]:
     """A file that stands for a model; a scenario may also be a shipped one, by its name."""
     limit = MAX_CASSETTE_BYTES
-    is_file = name == "cassette" or "/" in value or value.endswith((".yaml", ".yml"))
+    is_file = name == "cassette" or is_scenario_file(value)
     data = find.files.read(value, limit=limit) if is_file else None
     yield find.item(name, name, f"the model's answers are those of the {name} {value!r}", content=data)
+
+
+def is_scenario_file(scenario: str) -> bool:
+    """Whether a scenario is named by its file; else by the name of a shipped one."""
+    return "/" in scenario or scenario.endswith((".yaml", ".yml"))
 
 
 def _rules(find: _Finder, name: str, value: Any) -> Iterator[Item]:

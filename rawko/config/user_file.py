@@ -49,7 +49,7 @@ def user_document(environ: Mapping[str, str]) -> Document:
 
 
 def _check_owner(path: Path, info: os.stat_result) -> None:
-    """Refuse a file that somebody else could have written: it allows what it names."""
+    """Refuse a file that another user could have written: its rules need no trust."""
     if info.st_uid not in (os.geteuid(), 0) or info.st_mode & 0o022:
         raise ConfigError(f"{path}: others can write it; accepted: a file of your own (chmod go-w {path})")
     if info.st_size > MAX_BYTES:

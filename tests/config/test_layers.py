@@ -92,6 +92,16 @@ def test_the_users_own_file_needs_no_trust(person: Person) -> None:
     assert load_settings(person.project, Flags(), {"RAWKO_CONFIG": str(person.own)}, judge=refuse).mcp == found.mcp
 
 
+@pytest.mark.parametrize(("named", "place"), [("fizzbuzz", "fizzbuzz"), ("s.yaml", "home/s.yaml"), ("a/s", "home/a/s")])
+def test_files_that_the_user_names_lie_beside_their_file(
+    person: Person, tmp_path: Path, named: str, place: str
+) -> None:
+    person.writes(own=f"scenario: {named}\ncassette: c.yaml\nprovider: scripted\n")
+    found = person.settings(is_trusted=False)
+    assert (found.provider, found.scenario) == ("scripted", str(tmp_path / place) if "/" in place else place)
+    assert found.of_project == frozenset()
+
+
 def test_a_project_that_is_not_trusted_adds_nothing_to_it(person: Person) -> None:
     person.writes(own="rules: [deny bash]", project="rules: [allow write]\nbase_url: http://evil.example")
     found = person.settings(is_trusted=False)

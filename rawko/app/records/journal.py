@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rawko.journal import SqlJournal
 
 URL_VARIABLE: Final = "RAWKO_JOURNAL_URL"
-"""Only the environment names a database: whoever writes a repository could have runs sent to one of his own."""
+"""Only the environment names a database: a repository's author could otherwise have runs sent to one of theirs."""
 _DAMAGED: Final = ".damaged-"
 
 
@@ -46,7 +46,7 @@ def open_journal(settings: Settings, *, is_written: bool = False) -> SqlJournal:
 
 
 def begin_journal(settings: Settings) -> tuple[SqlJournal, str | None]:
-    """The journal for a new run, and what is to be told: a damaged file is set aside first.
+    """The journal for a new run, and a note for the user: a damaged file is set aside first.
 
     Raises:
         ConfigError: It cannot be opened or written.
@@ -69,7 +69,7 @@ def begin_journal(settings: Settings) -> tuple[SqlJournal, str | None]:
 
 
 def nothing_left(settings: Settings, run: str, why: str = "the journal holds nothing of it any more") -> ConfigError:
-    """What is told of a run that had rows, and has none now."""
+    """The error of a run whose journal rows are gone."""
     aside = "".join(f"; it may be in {str(path)!r}, which is damaged" for path in _found_aside(settings)[-1:])
     return ConfigError(f"run {run!r} cannot be resumed: {why}{aside}")
 

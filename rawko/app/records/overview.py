@@ -23,9 +23,9 @@ class Overview:
     """What there is to say about a run.
 
     Attributes:
-        problem: Why nobody can go on with it, where it has not ended; None where one can.
+        problem: Why it cannot go on, if it has not ended; None if it can.
         lost: Its journal has lost its last rows, and a resume sets the files back.
-        process: That has it at work; None where none has.
+        process: The id of the process that runs it; None if there is none.
         steps: Rows of its journal; `snapshots` of its workspace.
         forks: Runs that were forked from it, with the steps.
         usage: All tokens by model, those of steps that were left behind included.

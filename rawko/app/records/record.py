@@ -1,7 +1,7 @@
 """What a run is remembered by besides its journal: its task and settings at the start, its report at the end.
 
 A resumed run has the agents, rules and limits that it was started with, whatever the project's files say by then;
-keys and addresses are never written, they come from the environment of whoever resumes it.
+keys and addresses are never written, they come from the environment of the process that resumes it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class RunRecord:
         continues: The run that has ended whose conversation it has taken over.
         rewinds: Rows of the journal in which the run was set back, each with the step that it went to.
         is_interactive: It is a conversation with one agent.
-        first_event: What its agent is told once it is ready, of a fork in which one alone begins with a task.
+        first_event: The event that its agent gets once it is ready, in a fork that begins with one agent and a task.
     """
 
     run: str
@@ -182,7 +182,7 @@ def read_record(run: str, current: Settings) -> RunRecord:
 
 
 def write_first_event(settings: Settings, run: str, name: str, data: Mapping[str, Any]) -> None:
-    """Remember what the agent of a run is told once it is ready.
+    """Store the event that the agent of a run gets once it is ready.
 
     Raises:
         ConfigError: It cannot be written.

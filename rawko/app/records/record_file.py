@@ -1,7 +1,7 @@
 """What stands in the files that a run is remembered by: `run.json`, `begin.json`, `report.json`; checked when read.
 
-They are written by `record`, whole or not at all. What is found wrong in one was done to it by somebody else: a disk,
-an editor, another program.
+They are written by `record`, whole or not at all. A defect in one comes from
+outside: a disk, an editor, another program.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _RecordFile: Final = create_model("RecordFile", __base__=RecordFile, settings=(r
 
 
 class BeginFile(BaseModel):
-    """`begin.json`: the event that an agent is told once it is ready."""
+    """`begin.json`: the event that an agent gets once it is ready."""
 
     event: str
     data: dict[str, Any]
@@ -94,7 +94,7 @@ def read_begin_file(path: Path) -> BeginFile | None:
 
 
 def read_report_file(path: Path) -> dict[str, Any] | None:
-    """What `report.json` says; None where there is none, or one that says nothing: the journal knows as much, and a
+    """What `report.json` says; None if there is none, or if it is damaged: the journal knows as much, and a
     resume writes it again."""
     if not path.is_file():
         return None

@@ -29,7 +29,7 @@ def cause_of(record: StepRecord) -> str:
 
 
 def decision_of(record: StepRecord) -> str:
-    """Who decided what in a row, shortly: the gate with its rule, a person with an answer; "" where nobody did."""
+    """Who decided what in a row, in short: the gate with its rule, a person with an answer; "" for no decision."""
     if record.event is None:
         return ""
     name, data = record.event["name"], record.event["data"]

@@ -1,4 +1,4 @@
-"""Names of runs: when one began, and something that nobody else has. They sort as they came."""
+"""Names of runs: the time of their start and a random part. They sort by time."""
 
 from __future__ import annotations
 

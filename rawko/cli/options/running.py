@@ -40,7 +40,7 @@ class RunOptions(NamedTuple):
 
     @property
     def is_headless(self) -> bool:
-        """Whether nobody is to be asked."""
+        """Whether questions go to the policy instead of a person."""
         return "headless" in self.flags
 
 
@@ -66,5 +66,5 @@ class ResumeOptions(NamedTuple):
 
     @property
     def is_headless(self) -> bool:
-        """Whether nobody is to be asked."""
+        """Whether questions go to the policy instead of a person."""
         return "headless" in self.flags

@@ -32,7 +32,7 @@ APPROVAL = ("approval",)
 
 
 class _OneAnswer:
-    """Somebody who has said one thing, and is not there for a second question: that is for the run's policy."""
+    """A person who gives one answer; the run's policy answers the questions after it."""
 
     def __init__(self, text: str, afterwards: People) -> None:
         self._text: str | None = text
@@ -68,7 +68,7 @@ def resume_command(options: ResumeOptions) -> int:
 def answer_command(run: str, text: str, kinds: tuple[str, ...], *, as_json: bool, is_trusted: bool = False) -> int:
     """Answer the question of a run, which is of one of these kinds, and go on with it.
 
-    A run that some process has at work right now gets the answer there.
+    If another process runs it, that process gets the answer.
     """
     if not text.strip():
         return complain("the answer is empty")
@@ -84,8 +84,8 @@ def answer_command(run: str, text: str, kinds: tuple[str, ...], *, as_json: bool
         return complain(str(error))
     if problem:
         return complain(problem)
-    nobody = Headless(record.settings.headless, record.settings.default_answers)
-    return execute(going, as_json=as_json, quiet=False, people=_OneAnswer(text, nobody))
+    policy = Headless(record.settings.headless, record.settings.default_answers)
+    return execute(going, as_json=as_json, quiet=False, people=_OneAnswer(text, policy))
 
 
 def approve_command(run: str, scope: str, *, as_json: bool, is_trusted: bool = False) -> int:
