@@ -1,7 +1,6 @@
 """An actor: a machine that lives in an asyncio loop. It waits for events and timers, commits steps, starts effects.
 
-Commit order, for every macrostep: step, journal commit, inspect, start effects. One actor of a tree steps at a time,
-from the step to the start of its effects, so that a snapshot of the tree never holds half of one.
+Here are its life and its public face; how it steps is in `rawko.runtime.actor_parts.cycle`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any, cast
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.bounds.limits import MAX_MICROSTEPS
-from rawko.interpreter.clocks import Clock, SimulatedClock, WallClock
+from rawko.interpreter.clocks import Clock, WallClock
 from rawko.interpreter.data.effects import StartInvocation
 from rawko.interpreter.data.events import make_event
 from rawko.interpreter.data.steps import Step
@@ -23,14 +22,12 @@ from rawko.interpreter.errors import SnapshotError
 from rawko.interpreter.running.interpreter import Interpreter
 from rawko.runtime.actor_kinds import ChildMachine
 from rawko.runtime.actor_parts import simulated
-from rawko.runtime.actor_parts.effects import Effects, Parent
-from rawko.runtime.actor_parts.inbox import Inbox
+from rawko.runtime.actor_parts.cycle import Cycle
+from rawko.runtime.actor_parts.effects import Parent
 from rawko.runtime.actor_parts.incoming import Incoming
-from rawko.runtime.actor_parts.invocations import Invocations
 from rawko.runtime.actor_parts.observers import Observers
-from rawko.runtime.actor_parts.sleep import Sleep
-from rawko.runtime.actor_parts.subscribers import StepListener, Subscribers
-from rawko.runtime.actor_parts.waiting import Condition, Requests, Waiters, condition_of
+from rawko.runtime.actor_parts.subscribers import StepListener
+from rawko.runtime.actor_parts.waiting import Condition, condition_of
 from rawko.runtime.durable import INPUT, Place, Resuming, read_resumable
 from rawko.runtime.errors import ActorCrashed, ActorStopped, JournalError, WaitTimeout
 from rawko.runtime.inspection import InspectionEvent
@@ -38,8 +35,6 @@ from rawko.runtime.journal import Journal
 from rawko.runtime.session import LogWriter, Session
 
 INBOX_LIMIT = 10_000
-STEPS_IN_A_ROW = 50
-"""After so many steps without a pause the others in the loop get a turn."""
 EmitListener = Callable[[str, Mapping[str, Any]], None]
 
 
@@ -62,9 +57,6 @@ class Actor:
         trusted: Run the chart's Python code; `input` then gives variables their first values.
         max_microsteps: As for `Interpreter`. Macrosteps are not bounded: an actor that sends itself events goes on,
             hears what others send in between, and lets the others in the loop have their turn.
-
-    Attributes:
-        last_step: That was committed.
     """
 
     def __init__(
@@ -107,24 +99,11 @@ class Actor:
         self.path = path
         self.system_id = system_id
         self._snapshot = snapshot
-        self._children: Mapping[str, Any] = {} if snapshot is None else snapshot.get("children", {})
-        self._inbox = Inbox(path, inbox_limit)
-        self.incoming = Incoming(self.interpreter, self._inbox, self.wake_up)
-        self._is_simulated = isinstance(self.interpreter.clock, SimulatedClock)
-        self.last_step: Step | None = None
-        self._rest = Sleep()
-        self._invocations = Invocations(self)
-        self._effects = Effects(self, self._invocations, parent)
-        self.interpreter.know_reachable(self._effects.can_reach)
-        self._waiters = Waiters(self)
-        self._requests = Requests()
-        self._subscribers = Subscribers(path, self.session)
+        self._cycle = Cycle(self, parent, snapshot, inbox_limit)
+        self.incoming = Incoming(self.interpreter, self._cycle.inbox, self.wake_up)
         self._emit_listeners: Observers[EmitListener] = Observers(self._report)
         self._task: asyncio.Task[None] | None = None
-        self._begun = asyncio.Event()
         self._ended = asyncio.Event()
-        self._is_stopping = False
-        self._error: BaseException | None = None
         self._is_error_told = False
 
     # ------------------------------------------------------------ life
@@ -198,15 +177,15 @@ class Actor:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.stop()
-        if error is None and self._error is not None and not self._is_error_told:
+        if error is None and self._cycle.error is not None and not self._is_error_told:
             raise self._crash()
 
     def _crash(self) -> ActorCrashed:
         """The crash as an exception; told once, it is not raised again at the end of `async with`."""
-        assert self._error is not None
+        assert self._cycle.error is not None
         self._is_error_told = True
-        crashed = ActorCrashed(self.path, self._error)
-        crashed.__cause__ = self._error
+        crashed = ActorCrashed(self.path, self._cycle.error)
+        crashed.__cause__ = self._cycle.error
         return crashed
 
     def start(self) -> None:
@@ -216,8 +195,8 @@ class Actor:
 
     async def stop(self) -> None:
         """End the actor and everything it invoked; waits until they have ended. The machine keeps its state."""
-        self._is_stopping = True
-        self._rest.wake()
+        self._cycle.is_stopping = True
+        self._cycle.rest.wake()
         if self._task is not None:
             await asyncio.wait([self._task])
         elif self._place is not None:
@@ -238,7 +217,7 @@ class Actor:
         except asyncio.CancelledError:
             await self.stop()
             raise
-        if self._error is not None:
+        if self._cycle.error is not None:
             raise self._crash()
         if not self.interpreter.final:
             raise ActorStopped(self.path, "finishing", self.configuration)
@@ -249,22 +228,17 @@ class Actor:
         try:
             if self._place is not None:
                 await self._place.take()
-            await self._loop()
+            await self._cycle.run()
         except Exception as error:  # noqa: BLE001 - the machine's or the journal's: told to whoever waits
-            self._error = error
+            self._cycle.error = error
         finally:
             await self._close()
 
     async def _close(self) -> None:
-        self._rest.end()
-        await self._invocations.close()
+        await self._cycle.stop_invoked()
         self._publish_end()
-        self._begun.set()
         self._ended.set()
-        self._rest.idle.set()
-        self._inbox.close()
-        self._waiters.end()
-        self._requests.end(lambda: self._ended_before("taking the event"))
+        self._cycle.end(lambda: self._ended_before("taking the event"))
         self.session.forget(self)
         if self._place is not None:
             try:
@@ -273,102 +247,23 @@ class Actor:
                 self._report(f"the id is given back when this process ends: {error}")
 
     def _ended_before(self, wanted: str) -> Exception:
-        return self._crash() if self._error is not None else ActorStopped(self.path, wanted, self.configuration)
+        return self._crash() if self._cycle.error is not None else ActorStopped(self.path, wanted, self.configuration)
 
     def _publish_end(self) -> None:
-        if self._error is not None:
-            self.session.stream.publish("crashed", self.path, self.now(), error=str(self._error))
+        if self._cycle.error is not None:
+            self.session.stream.publish("crashed", self.path, self.now(), error=str(self._cycle.error))
         elif self.interpreter.final:
             self.session.stream.publish("done", self.path, self.now(), output=thaw(self.interpreter.output))
         else:
             self.session.stream.publish("stopped", self.path, self.now(), configuration=self.configuration)
 
-    # ------------------------------------------------------------ the loop
-
-    async def _loop(self) -> None:
-        await self._begin()
-        steps, waiting = 0, self._inbox.waiting
-        while not self._is_stopping and self._error is None and not self.interpreter.final:
-            self._rest.is_woken = False  # all that it could have been woken for is looked at now
-            if waiting:  # one at a time: what waits stays within the inbox's bound
-                self._inbox.take_in()
-            if await self._step():
-                steps += 1
-                if steps % STEPS_IN_A_ROW == 0:
-                    await asyncio.sleep(0)
-                if waiting or not self.interpreter.is_at_rest:
-                    continue
-            if not waiting:
-                await self._sleep()
-
-    async def _begin(self) -> None:
-        interpreter = self.interpreter
-        async with self.session.turn:
-            restored = None
-            if self._snapshot is not None:
-                restored = interpreter.restore({**self._snapshot, "children": {}})
-            self._introduce()
-            if restored is not None and (restored.effects or _moves_timers(self._snapshot)):
-                await self._commit(restored)
-            if not interpreter.is_started:
-                await self._commit(interpreter.start())
-        self._begun.set()
-        self._waiters.check()
-
-    def _introduce(self) -> None:
-        chart = self.interpreter.chart
-        self.session.stream.publish(
-            "actor",
-            self.path,
-            self.now(),
-            chart=chart.name,
-            chart_hash=chart.hash,
-            configuration=self.configuration,
-            context=thaw(dict(self.interpreter.context)),
-        )
-
-    async def _step(self) -> bool:
-        """One macrostep, committed, its effects begun; False if nothing was due."""
-        turn = self.session.turn
-        await turn.acquire()
-        try:
-            step = self.interpreter.execute_once()
-            if step is None:
-                return False
-            await self._commit(step)
-        finally:
-            turn.release()
-        return True
-
-    async def _commit(self, step: Step) -> None:
-        await self.session.commit(self, step)
-        self.last_step = step
-        begin = self._effects.begin
-        for effect in step.effects:
-            begin(effect)
-        if self.interpreter.final:
-            self._effects.tell_end(self.interpreter.output)
-        failed = self._subscribers.tell(step) if self._subscribers.callbacks else None
-        if self._requests.waiting:
-            self._requests.check(step)
-        self._waiters.check()
-        if self.session.is_checkpoint_due:
-            await self.session.checkpoint()
-        if failed is not None:
-            raise failed from failed.error
-
-    async def _sleep(self) -> None:
-        """Wait for an event or for what is due next."""
-        due = None if self._is_simulated else self.interpreter.next_due()
-        await self._rest.until_woken(None if due is None else max(due - self.interpreter.clock.time, 0.0))
+    # ------------------------------------------------------------ for the parts of actors
 
     def wake_up(self) -> None:
         """Let it look at its inbox and at what is due."""
         if not self._ended.is_set():
-            self._rest.idle.clear()
-        self._rest.wake()
-
-    # ------------------------------------------------------------ effects
+            self._cycle.rest.idle.clear()
+        self._cycle.rest.wake()
 
     def emitted(self, event: str, data: Mapping[str, Any], source: str | None = None) -> None:
         """Tell observers of an emitted event."""
@@ -380,7 +275,8 @@ class Actor:
 
     def make_child(self, effect: StartInvocation, machine: ChildMachine) -> Actor:
         """A child machine for an invocation; one that is resumed goes on from its snapshot inside ours."""
-        snapshot = self._children.get(effect.id) if effect.is_resumed else None
+        children = {} if self._snapshot is None else self._snapshot.get("children", {})
+        snapshot = children.get(effect.id) if effect.is_resumed else None
         hears_late = self.interpreter.chart.errors == "scxml"
         return Actor(
             machine.chart,
@@ -429,24 +325,24 @@ class Actor:
         if self._ended.is_set():
             raise self._ended_before(f"taking {name!r}")
         self.incoming.require_room()
-        return await self._requests.answer_to(event, self.incoming.queue)
+        return await self._cycle.requests.answer_to(event, self.incoming.queue)
 
     def crash(self, error: BaseException) -> None:
         """Something of ours raised outside a step: the actor ends with that error."""
-        if self._error is None:
-            self._error = error
+        if self._cycle.error is None:
+            self._cycle.error = error
         self.wake_up()
 
     @property
     def is_idle(self) -> bool:
         """Whether it sleeps, has ended, or was never started."""
-        return self._task is None or self._rest.idle.is_set()
+        return self._task is None or self._cycle.rest.idle.is_set()
 
     async def until_idle(self, timeout_s: float | None = None) -> None:
         """Wait until it sleeps, has ended, or was never started; at most so long in real time."""
         if self.is_idle:
             return
-        waiting = asyncio.ensure_future(self._rest.idle.wait())
+        waiting = asyncio.ensure_future(self._cycle.rest.idle.wait())
         try:
             await asyncio.wait((waiting,), timeout=timeout_s)
         finally:
@@ -473,10 +369,15 @@ class Actor:
 
     def next_due(self) -> float | None:
         """When something will happen by itself in this actor or below it, in seconds of the clock."""
-        found = [self.interpreter.next_due(), *(c.next_due() for c in self._invocations.children.values())]
+        found = [self.interpreter.next_due(), *(c.next_due() for c in self._cycle.invocations.children.values())]
         return min((due for due in found if due is not None), default=None)
 
     # ------------------------------------------------------------ what can be seen
+
+    @property
+    def last_step(self) -> Step | None:
+        """The step that was committed last."""
+        return self._cycle.last_step
 
     @property
     def configuration(self) -> tuple[str, ...]:
@@ -502,16 +403,16 @@ class Actor:
     def error(self) -> BaseException | None:
         """What it crashed with. Who has read it needs no exception at the end of `async with`."""
         self._is_error_told = True
-        return self._error
+        return self._cycle.error
 
     @property
     def children(self) -> Mapping[str, Actor]:
         """Running child machines by invocation id."""
-        return cast("Mapping[str, Actor]", self._invocations.children)
+        return cast("Mapping[str, Actor]", self._cycle.invocations.children)
 
     async def until_begun(self) -> None:
         """Wait until its machine stands where it starts or goes on, or has ended."""
-        await self._begun.wait()
+        await self._cycle.begun.wait()
 
     def now(self) -> float:
         """Seconds on the actor's clock."""
@@ -540,12 +441,12 @@ class Actor:
             ValueError: The chart has no such state or tag.
         """
         wanted, holds = condition_of(self, state, tag)
-        if self.interpreter.is_started and self._error is None and holds(self):
+        if self.interpreter.is_started and self._cycle.error is None and holds(self):
             return
         if self._ended.is_set():
             raise self._ended_before(wanted)
         try:
-            came_about = await self._waiters.wait(holds, timeout_s)
+            came_about = await self._cycle.waiters.wait(holds, timeout_s)
         except TimeoutError:
             raise WaitTimeout(self.path, wanted, timeout_s or 0, self.configuration) from None
         if not came_about:
@@ -557,7 +458,7 @@ class Actor:
         It may take a `snapshot()`. If it raises, the actor ends with SubscriberFailed: what was to be saved is not
         silently left unsaved. (`inspect` and `on_emit` are for those who only watch: one that raises is dropped.)
         """
-        return self._subscribers.add(listener)
+        return self._cycle.subscribers.add(listener)
 
     def on_emit(self, listener: EmitListener) -> Callable[[], None]:
         """Call `listener` with every event that this actor emits; returns what ends it."""
@@ -588,8 +489,8 @@ class Actor:
         """As `snapshot`, for whoever holds the session's turn."""
         if self._snapshot is not None and not self.interpreter.is_started:
             return dict(self._snapshot)  # made, and not yet brought back: its turn comes after its parent's
-        while self._inbox:
-            self._inbox.take_in()
+        while self._cycle.inbox:
+            self._cycle.inbox.take_in()
         snapshot = self.interpreter.snapshot()
         snapshot["children"] = {id: child.snapshot_in_turn() for id, child in sorted(self.children.items())}
         return snapshot
@@ -599,9 +500,3 @@ class Actor:
 
     def __repr__(self) -> str:
         return f"Actor({self.path!r}, {self.interpreter!r})"
-
-
-def _moves_timers(snapshot: Mapping[str, Any] | None) -> bool:
-    """Whether a timer's deadline depends on when the machine was restored: then the journal must know when that was."""
-    timers = () if snapshot is None else snapshot["timers"]
-    return any(policy != "original" for *_, policy, _ in timers)

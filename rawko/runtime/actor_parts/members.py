@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Coroutine, Mapping
 from typing import Any, Protocol
 
@@ -38,6 +39,7 @@ class Tree(Protocol):
 
     http: HttpSender | None
     is_whole: bool
+    turn: asyncio.Lock
 
     @property
     def stream(self) -> InspectionStream: ...
@@ -48,6 +50,19 @@ class Tree(Protocol):
     @property
     def steps(self) -> int: ...
 
+    @property
+    def is_checkpoint_due(self) -> bool: ...
+
+    async def commit(self, actor: Member, step: Step) -> None:
+        """Write a step, then show it.
+
+        Raises:
+            JournalError: It was not written.
+        """
+        ...
+
+    async def checkpoint(self) -> None: ...
+
     def log(self, actor: Member, message: str, level: str, data: Mapping[str, Any]) -> None: ...
 
 
@@ -55,7 +70,6 @@ class Member(Protocol):
     """One actor of a tree; see `rawko.runtime.actor`."""
 
     path: str
-    last_step: Step | None
     interpreter: Interpreter
     incoming: Incoming
 
@@ -64,6 +78,9 @@ class Member(Protocol):
 
     @property
     def system_id(self) -> str | None: ...
+
+    @property
+    def last_step(self) -> Step | None: ...
 
     @property
     def configuration(self) -> tuple[str, ...]: ...

@@ -1,0 +1,162 @@
+"""An actor's cycle: take in what has come, step, commit, begin the effects, tell; or sleep until something is due.
+
+Commit order, for every macrostep: step, journal commit, inspect, start effects. One actor of a tree steps at a time,
+from the step to the start of its effects, so that a snapshot of the tree never holds half of one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rawko.interpreter.clocks import SimulatedClock
+from rawko.interpreter.data.steps import Step
+from rawko.interpreter.data.values import thaw
+from rawko.runtime.actor_parts.effects import Effects, Parent
+from rawko.runtime.actor_parts.inbox import Inbox
+from rawko.runtime.actor_parts.invocations import Invocations
+from rawko.runtime.actor_parts.members import Member
+from rawko.runtime.actor_parts.sleep import Sleep
+from rawko.runtime.actor_parts.subscribers import Subscribers
+from rawko.runtime.actor_parts.waiting import Requests, Waiters
+
+STEPS_IN_A_ROW = 50
+"""After so many steps without a pause the others in the loop get a turn."""
+
+
+class Cycle:
+    """The steps of one actor, until its machine has finished, something has failed, or it is to stop.
+
+    Args:
+        parent: The machine that invoked it.
+        snapshot: Where it goes on from; None: it starts.
+
+    Attributes:
+        begun: Set when the machine stands where it starts or goes on, or has ended.
+        is_stopping: It is to stop before the next step.
+        error: What it failed with.
+        last_step: The step that was committed last.
+    """
+
+    def __init__(
+        self, owner: Member, parent: Parent | None, snapshot: Mapping[str, Any] | None, inbox_limit: int
+    ) -> None:
+        self._owner = owner
+        self._tree = owner.session
+        self._interpreter = interpreter = owner.interpreter
+        self._snapshot = snapshot
+        self._is_simulated = isinstance(interpreter.clock, SimulatedClock)
+        self.inbox = Inbox(owner.path, inbox_limit)
+        self.rest = Sleep()
+        self.invocations = Invocations(owner)
+        self._effects = Effects(owner, self.invocations, parent)
+        interpreter.know_reachable(self._effects.can_reach)
+        self.waiters = Waiters(owner)
+        self.requests = Requests()
+        self.subscribers = Subscribers(owner.path, self._tree)
+        self.begun = asyncio.Event()
+        self.is_stopping = False
+        self.error: BaseException | None = None
+        self.last_step: Step | None = None
+
+    async def run(self) -> None:
+        """Take steps to the end. What the machine or the journal raises is raised here."""
+        await self._begin()
+        steps, waiting = 0, self.inbox.waiting
+        while not self.is_stopping and self.error is None and not self._interpreter.final:
+            self.rest.is_woken = False  # all that it could have been woken for is looked at now
+            if waiting:  # one at a time: what waits stays within the inbox's bound
+                self.inbox.take_in()
+            if await self._step():
+                steps += 1
+                if steps % STEPS_IN_A_ROW == 0:
+                    await asyncio.sleep(0)
+                if waiting or not self._interpreter.is_at_rest:
+                    continue
+            if not waiting:
+                await self._sleep()
+
+    async def stop_invoked(self) -> None:
+        """Stop all that the machine has invoked, and wait until it has ended."""
+        self.rest.end()
+        await self.invocations.close()
+
+    def end(self, why: Callable[[], Exception]) -> None:
+        """Let go of all who wait.
+
+        Args:
+            why: Makes the error for those whose event will not be taken.
+        """
+        self.begun.set()
+        self.rest.idle.set()
+        self.inbox.close()
+        self.waiters.end()
+        self.requests.end(why)
+
+    async def _begin(self) -> None:
+        interpreter = self._interpreter
+        async with self._tree.turn:
+            restored = None
+            if self._snapshot is not None:
+                restored = interpreter.restore({**self._snapshot, "children": {}})
+            self._introduce()
+            if restored is not None and (restored.effects or _moves_timers(self._snapshot)):
+                await self._commit(restored)
+            if not interpreter.is_started:
+                await self._commit(interpreter.start())
+        self.begun.set()
+        self.waiters.check()
+
+    def _introduce(self) -> None:
+        owner, chart = self._owner, self._interpreter.chart
+        self._tree.stream.publish(
+            "actor",
+            owner.path,
+            owner.now(),
+            chart=chart.name,
+            chart_hash=chart.hash,
+            configuration=owner.configuration,
+            context=thaw(dict(self._interpreter.context)),
+        )
+
+    async def _step(self) -> bool:
+        """One macrostep, committed, its effects begun; False if nothing was due."""
+        turn = self._tree.turn
+        await turn.acquire()
+        try:
+            step = self._interpreter.execute_once()
+            if step is None:
+                return False
+            await self._commit(step)
+        finally:
+            turn.release()
+        return True
+
+    async def _commit(self, step: Step) -> None:
+        await self._tree.commit(self._owner, step)
+        self.last_step = step
+        begin = self._effects.begin
+        for effect in step.effects:
+            begin(effect)
+        if self._interpreter.final:
+            self._effects.tell_end(self._interpreter.output)
+        failed = self.subscribers.tell(step) if self.subscribers.callbacks else None
+        if self.requests.waiting:
+            self.requests.check(step)
+        self.waiters.check()
+        if self._tree.is_checkpoint_due:
+            await self._tree.checkpoint()
+        if failed is not None:
+            raise failed from failed.error
+
+    async def _sleep(self) -> None:
+        """Wait for an event or for what is due next."""
+        due = None if self._is_simulated else self._interpreter.next_due()
+        await self.rest.until_woken(None if due is None else max(due - self._interpreter.clock.time, 0.0))
+
+
+def _moves_timers(snapshot: Mapping[str, Any] | None) -> bool:
+    """Whether a timer's deadline depends on when the machine was restored: then the journal must know when that was."""
+    timers = () if snapshot is None else snapshot["timers"]
+    return any(policy != "original" for *_, policy, _ in timers)
