@@ -317,3 +317,27 @@ def test_printable_names_are_ignored_by_their_escaped_selves() -> None:
     for char in string.printable.replace("/", "").replace("\n", "").encode():
         name = b"x%cy" % char
         assert level(b"x\\%cy\n" % char).decide(name, name, False)
+
+
+def test_a_workspace_of_very_many_nested_repositories_is_captured_and_restored(place: Place) -> None:
+    """Each with rules and a git folder of its own, of which nothing is captured or changed."""
+    many = 600
+    for number in range(many):
+        git_folder = place.workspace / f"r{number}" / ".git"
+        git_folder.mkdir(parents=True)
+        (git_folder / "HEAD").write_text("ref: refs/heads/main\n")
+        place.write(f"r{number}/file", b"%d\n" % number)
+        place.write(f"r{number}/.gitignore", b"out\n")
+        place.write(f"r{number}/out", b"ignored\n")
+    with place.open() as store:
+        first = store.capture()
+        assert len(place.names(first.tree)) == 2 * many and not first.skipped
+        for number in range(many):
+            (place.workspace / f"r{number}" / "file").unlink()
+        store.capture()
+        store.restore(first)
+    for number in range(many):
+        folder = place.workspace / f"r{number}"
+        assert (folder / "file").read_bytes() == b"%d\n" % number
+        assert sorted(path.name for path in (folder / ".git").iterdir()) == ["HEAD"]
+        assert (folder / "out").read_bytes() == b"ignored\n"

@@ -142,7 +142,7 @@ class Looker:
             return None
         except OSError as error:
             # What goes wrong in the store is never an OSError here: `objects` makes it a WorkspaceError.
-            refuse_if_ours(error)
+            refuse_if_ours(error, place.prefix[:-1], is_known=not folder.is_empty)
             self.skipped.add(place.prefix[:-1])
             return None
 
@@ -158,10 +158,12 @@ class Looker:
             seen = entry.stat(follow_symlinks=False)
         except FileNotFoundError:
             return folder.forget(name)
-        except OSError:
+        except OSError as error:
+            refuse_if_ours(error, place.prefix + name, is_known=known is not None)
             self.skipped.add(place.prefix + name)
             return folder.forget(name)
-        return self.put(folder, name, self.reader.take(descriptor, name, seen, place.prefix + name))
+        path = place.prefix + name
+        return self.put(folder, name, self.reader.take(descriptor, name, seen, path, is_known=known is not None))
 
     @staticmethod
     def put(folder: Folder, name: bytes, file: File | None) -> bool:

@@ -64,7 +64,8 @@ class Toucher:
                         return self._behind_link(path, parts[depth + 1 :]) if is_link else []
                     inner = os.open(name, OPEN_FOLDER, dir_fd=descriptor)
                 except OSError as error:
-                    refuse_if_ours(error)
+                    is_known = name in chain[-1].files or name in chain[-1].folders
+                    refuse_if_ours(error, path, is_known=is_known)
                     self._looker.skipped.add(path)
                     chain[-1].forget(name)
                     return []
@@ -100,7 +101,9 @@ class Toucher:
             place = Place(b"/".join(parts[:-1]) + b"/" * (len(parts) > 1), self._scope(parts[:-1]), len(parts) - 1)
             self._looker.look_at_folder(descriptor, folder, place, name)
         else:
-            self._looker.put(folder, name, self._looker.reader.take(descriptor, name, seen, path))
+            is_known = name in folder.files
+            taken = self._looker.reader.take(descriptor, name, seen, path, is_known=is_known)
+            self._looker.put(folder, name, taken)
 
     def _scope(self, parts: Parts) -> Scope:
         """The rules that reach a folder: those of every folder on the way."""

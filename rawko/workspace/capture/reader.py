@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from rawko.runtime.ports import WorkspaceError
 from rawko.workspace.capture.mirror import File, signature
 from rawko.workspace.modes import Modes
+from rawko.workspace.names import to_text
 from rawko.workspace.owners import Owners
 from rawko.workspace.repository.objects import MODE_EXECUTABLE, MODE_FILE, MODE_LINK, Objects, Unreadable
 
@@ -26,7 +27,10 @@ COARSE_NS = 2_000_000_000
 # Without O_NONBLOCK, a file swapped for a FIFO would hold the look for ever.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _TRIES = 3
-_OURS = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+_OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""This process, or the machine, has run out of something: the file is as it was."""
+_OF_DISK = frozenset({errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN})
+"""The disk, or the server behind it, does not answer: of a file that was captured before, it will not be gone."""
 
 
 @dataclass(slots=True)
@@ -66,11 +70,16 @@ class Reader:
         """Files that were read so far."""
         return self._counters.reads
 
-    def take(self, folder: int, name: bytes, seen: os.stat_result, path: bytes) -> File | None:
+    def take(
+        self, folder: int, name: bytes, seen: os.stat_result, path: bytes, *, is_known: bool = False
+    ) -> File | None:
         """Store what a name holds; None for what is gone, special (FIFO, socket, device) or skipped.
 
+        Args:
+            is_known: It was captured before; see `refuse_if_ours`.
+
         Raises:
-            WorkspaceError: The store cannot be written.
+            WorkspaceError: The store cannot be written, or `refuse_if_ours`.
         """
         kind = stat.S_IFMT(seen.st_mode)
         if kind not in (stat.S_IFREG, stat.S_IFLNK):
@@ -87,7 +96,7 @@ class Reader:
         except FileNotFoundError:
             return None
         except (OSError, Unreadable) as error:
-            refuse_if_ours(error)
+            refuse_if_ours(error, path, is_known=is_known)
             self._skip(path)
             return None
 
@@ -123,14 +132,19 @@ class Reader:
             self.owners.note(path, oid, seen)
 
 
-def refuse_if_ours(error: Exception) -> None:
-    """Stop at a failure that is this process's and not the file's: what cannot be seen now must not count as gone.
+def refuse_if_ours(error: Exception, path: bytes, *, is_known: bool) -> None:
+    """Stop at a failure that is not the file's: what cannot be seen now must not count as gone.
+
+    Args:
+        is_known: The file, or something in the folder, was captured before. Others are skipped if the disk refuses.
 
     Raises:
-        WorkspaceError: The process is out of file descriptors or memory.
+        WorkspaceError: The process is out of file descriptors or memory, or the disk does not answer.
     """
-    if isinstance(error, OSError) and error.errno in _OURS:
-        raise WorkspaceError(f"the workspace cannot be read: {error.strerror}") from error
+    cause = error.__cause__ if isinstance(error, Unreadable) else error
+    if isinstance(cause, OSError) and cause.errno in (_OURS | _OF_DISK if is_known else _OURS):
+        where = to_text(path)
+        raise WorkspaceError(f"{where!r} of the workspace cannot be read: {cause.strerror}", path=where) from error
 
 
 def _mode(seen: os.stat_result) -> int:
