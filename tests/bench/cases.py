@@ -7,7 +7,7 @@ from functools import cached_property
 from random import Random
 from typing import Any, Literal, TypeAlias
 
-from tests.bench import charts
+from tests.bench import charts, coded
 from tests.bench.charts import State
 
 Operation: TypeAlias = Literal[
@@ -31,6 +31,7 @@ class Case:
         events: Of one round, after which the machine stands where it began, unless the chart is wandering about.
         unit: What one measured thing is called.
         data: The payload of every event.
+        payloads: A payload for each of the events; then `data` is not used.
     """
 
     name: str
@@ -40,11 +41,17 @@ class Case:
     unit: str = "event"
     data: dict[str, Any] = field(default_factory=dict)
     warm_up: tuple[str, ...] = ()
+    payloads: tuple[dict[str, Any], ...] = ()
 
     @cached_property
     def chart(self) -> State:
         chart: State = self.make()
         return chart
+
+    @property
+    def sent(self) -> tuple[tuple[str, dict[str, Any]], ...]:
+        """The events of one round with their payloads."""
+        return tuple(zip(self.events, self.payloads or (self.data,) * len(self.events), strict=True))
 
     @property
     def count(self) -> int:
@@ -58,7 +65,13 @@ def _payload(characters: int) -> dict[str, Any]:
 
 CASES = (
     Case("toggle", charts.toggle, _PAIR),
-    Case("SPEC-0003 loop", charts.spec_0003, charts.SPEC_0003_LOOP),
+    Case("SPEC-0003 loop, names alone", charts.spec_0003, charts.SPEC_0003_LOOP),
+    Case(
+        "SPEC-0003 with its guards, actions, payloads and history",
+        coded.chart,
+        tuple(event for event, _ in coded.LOOP),
+        payloads=tuple(data for _, data in coded.LOOP),
+    ),
     Case("10 deep: 10 exits, 10 entries", lambda: charts.deep(10), _PAIR),
     Case("8 parallel, all move", lambda: charts.parallel(8, is_one_moving=False), _PAIR),
     Case(

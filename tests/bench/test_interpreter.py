@@ -30,7 +30,7 @@ def fastest(case: Case, contenders: Sequence[Contender]) -> list[float]:
     ("name", "ratio"),
     [
         ("toggle", 15),
-        ("SPEC-0003 loop", 15),
+        ("SPEC-0003 loop, names alone", 15),
         ("10 deep: 10 exits, 10 entries", 15),
         ("8 parallel, all move", 15),
         ("8 parallel, one moves", 15),

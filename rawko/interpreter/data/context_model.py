@@ -20,6 +20,7 @@ from rawko.interpreter.data.values import (
     Vector,
     checked_by,
     freeze,
+    freeze_item,
     thaw,
     was_checked_by,
 )
@@ -244,7 +245,7 @@ class FreeContext:
 
     @staticmethod
     def item(name: str, value: Any) -> Any:
-        return freeze(value, f"{name}[]")
+        return freeze_item(value, f"{name}[]")
 
 
 FREE = FreeContext()

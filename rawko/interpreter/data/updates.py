@@ -36,6 +36,17 @@ class Append:
     item: Any
 
 
+_set_field, _set_item = Append.__dict__["field"].__set__, Append.__dict__["item"].__set__
+
+
+def appended(field: str, item: Any) -> Append:
+    """An `Append`, made in half the time."""
+    update = _new(Append)
+    _set_field(update, field)
+    _set_item(update, item)
+    return update
+
+
 @dataclass(frozen=True, slots=True)
 class Raise:
     """Queue an event internally: it is processed within this macrostep."""
@@ -131,7 +142,7 @@ def assign(**fields: Any) -> Assign:
 
 def append(field: str, item: Any) -> Append:
     """Add `item` at the end of the list in context field `field`, in O(1) however long it is."""
-    return Append(field, item)
+    return appended(field, item)
 
 
 def raise_(event: str, /, **data: Any) -> Raise:

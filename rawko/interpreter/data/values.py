@@ -306,6 +306,25 @@ def freeze(value: Any, where: str = "value", *, was_kept: bool = False) -> Any:
         raise NotJsonError(where, ..., f"at most {MAX_DEPTH} levels of nesting, and room on the stack") from None
 
 
+def freeze_item(value: Any, where: str) -> Any:
+    """As `freeze`, for a value that will stand in a list: one level less is accepted.
+
+    Raises:
+        NotJsonError: As `freeze`.
+    """
+    kind = type(value)
+    if kind in _SHALLOW or (kind is int and TOO_LOW < value < TOO_LONG):
+        return value
+    try:
+        if kind is dict:
+            return record_of(_frozen_fields(value, 1))
+        return _part(value, 0) if kind in DEEP else _frozen(value, 1)
+    except _NotJson as error:
+        raise NotJsonError(where + error.path, error.found, error.accepted) from error.__cause__
+    except RecursionError:
+        raise NotJsonError(where, ..., f"at most {MAX_DEPTH} levels of nesting, and room on the stack") from None
+
+
 def freeze_fields(data: Mapping[str, Any], where: str) -> dict[str, Any]:
     """A payload's fields, frozen, in a dictionary of their own.
 

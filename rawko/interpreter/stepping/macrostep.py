@@ -29,8 +29,8 @@ from rawko.interpreter.data.failures import Failed
 from rawko.interpreter.data.invocation import Invocation
 from rawko.interpreter.data.receipt import Receipt
 from rawko.interpreter.data.steps import MicroStep, Step
-from rawko.interpreter.data.updates import Assign, Update, assigned
-from rawko.interpreter.data.values import FROZEN, TOO_LONG, TOO_LOW
+from rawko.interpreter.data.updates import Append, Assign, Update, assigned
+from rawko.interpreter.data.values import FROZEN, TOO_LONG, TOO_LOW, freeze
 from rawko.interpreter.errors import InvocationError
 from rawko.interpreter.stepping.error_events import flush_raised, guard_failed
 from rawko.interpreter.stepping.invocations import end_invocation
@@ -41,7 +41,7 @@ from rawko.interpreter.stepping.operations import nowhere, run_operations
 from rawko.interpreter.stepping.recovery import recover
 from rawko.interpreter.stepping.stability import commit, process, stabilise
 from rawko.interpreter.stepping.transaction import MISSING, Transaction
-from rawko.interpreter.stepping.updates import apply_update
+from rawko.interpreter.stepping.updates import append_item, apply_update
 
 TAKEN = Receipt.TAKEN
 _new: Any = object.__new__
@@ -108,25 +108,30 @@ def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Ste
                         update = what.function(context, event)
                         if update is None:
                             continue
-                    if update.__class__ is not Assign:
-                        if work is None:
-                            work = _begun(machine, before, undo, updates)
-                        apply_update(machine, work, update)
-                        continue
-                    given = update.fields  # as in `updates.assign`: half of all actions do just this
-                    frozen: dict[str, Any] | None = None
-                    for name, value in given.items():
-                        value_kind = value.__class__
-                        if not (
-                            is_free and (value_kind in FROZEN or (value_kind is int and TOO_LOW < value < TOO_LONG))
-                        ):
-                            accepted = model.field(name, value)
-                            if accepted is not value:
-                                frozen = frozen or dict(given)
-                                frozen[name] = value = accepted
-                        undo.append((name, fields.get(name, MISSING)))
-                        fields[name] = value
-                    updates.append(update if frozen is None else assigned(frozen))
+                    for part in update if update.__class__ is tuple else (update,):
+                        if part.__class__ is Assign:  # as in `updates.assign`: half of all actions do just this
+                            given = part.fields
+                            frozen: dict[str, Any] | None = None
+                            for name, value in given.items():
+                                value_kind = value.__class__
+                                if not is_free:
+                                    accepted = model.field(name, value)
+                                elif value_kind in FROZEN or (value_kind is int and TOO_LOW < value < TOO_LONG):
+                                    accepted = value
+                                else:
+                                    accepted = freeze(value, name)
+                                if accepted is not value:
+                                    frozen = frozen or dict(given)
+                                    frozen[name] = accepted
+                                undo.append((name, fields.get(name, MISSING)))
+                                fields[name] = accepted
+                            updates.append(part if frozen is None else assigned(frozen))
+                        elif part.__class__ is Append:
+                            updates.append(append_item(machine, undo, part))
+                        elif part is not None:
+                            if work is None:
+                                work = _begun(machine, before, undo, updates)
+                            apply_update(machine, work, part)
                 except Exception as error:
                     raise Failed("action", where.text, what.name, what.position, error) from error
             if work is None and machine.internal:  # an action has queued an internal event

@@ -26,6 +26,7 @@ from rawko.interpreter.data.updates import (
     Send,
     Spawn,
     Stop,
+    appended,
     assigned,
 )
 from rawko.interpreter.data.values import (
@@ -98,17 +99,27 @@ def assign(machine: Machine, work: Transaction, update: Assign) -> None:
     work.updates.append(update if frozen is None else assigned(frozen))
 
 
-def _append(machine: Machine, work: Transaction, update: Append) -> None:
-    name = update.field
-    old = machine.fields.get(name)
+def append_item(machine: Machine, undo: list[tuple[str, Any]], update: Append) -> Append:
+    """Add an item to a list of the context; the update as the step keeps it, with the frozen item.
+
+    Raises:
+        ContextError: The field is no list, or the model refuses the item.
+        NotJsonError: The item is not JSON, or nested too deeply to stand in a list.
+    """
+    name, fields, model = update.field, machine.fields, machine.model
+    old = fields.get(name)
     if not isinstance(old, Vector):
         raise ContextError(f"context field {name!r} is not a list: cannot append to {shown(old, 60)}", field=name)
-    item = machine.model.item(name, update.item)
-    if type(item) in DEEP and depth_of(item) >= MAX_DEPTH:
+    item = model.item(name, update.item)
+    if model is not FREE and type(item) in DEEP and depth_of(item) >= MAX_DEPTH:
         raise NotJsonError(f"{name}[]", ..., f"at most {MAX_DEPTH} levels of nesting")
-    work.undo.append((name, old))
-    machine.fields[name] = old.appended(item)
-    work.updates.append(Append(name, item))
+    undo.append((name, old))
+    fields[name] = old.appended(item)
+    return appended(name, item)
+
+
+def _append(machine: Machine, work: Transaction, update: Append) -> None:
+    work.updates.append(append_item(machine, work.undo, update))
 
 
 def _emit(machine: Machine, work: Transaction, update: Emit) -> None:

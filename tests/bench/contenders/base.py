@@ -15,6 +15,16 @@ Seen: TypeAlias = list[tuple[tuple[str, ...], int]]
 """After the start and after each event: active leaves, and how many states were entered since the start."""
 
 
+def require_no_code(chart: State) -> None:
+    """For those who have not got SPEC-0003's functions in their own way.
+
+    Raises:
+        Unsupported: The chart names them.
+    """
+    if chart.get("is_coded"):
+        raise Unsupported("its code is not written for this library")
+
+
 class Missing(Exception):
     """The contender is not here; says why."""
 
@@ -96,7 +106,7 @@ class PythonContender:
         """A started machine."""
         raise NotImplementedError
 
-    def sender(self, machine: Any) -> Callable[[str], Any]:
+    def sender(self, machine: Any) -> Callable[..., Any]:
         raise NotImplementedError
 
     def active(self, machine: Any) -> list[str]:
@@ -116,9 +126,9 @@ class PythonContender:
         send, all_leaves = self.sender(machine), leaves(case.chart)
         count = 0  # libraries differ in whether the first entry runs entry code
         found: Seen = []
-        for event in (None, *events):
+        for number, event in enumerate((None, *events)):
             if event is not None:
-                send(event)
+                send(event, **(case.payloads[number - 1] if case.payloads else {}))
             found.append((tuple(sorted(all_leaves.intersection(self.active(machine)))), count))
         return found
 
@@ -141,17 +151,17 @@ class PythonContender:
 
     def player(self, machine: Any, case: Case) -> Play:
         """Sends the events of one round."""
-        send, events, data = self.sender(machine), case.events, case.data
+        send, events, sent = self.sender(machine), case.events, case.sent
 
         def play() -> None:
             for event in events:
                 send(event)
 
         def play_data() -> None:
-            for event in events:
+            for event, data in sent:
                 send(event, **data)
 
-        return play_data if data else play
+        return play_data if case.data or case.payloads else play
 
     def play_create(self, case: Case) -> Play:
         definition, machine = self.definition(case.chart), self.machine

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
@@ -10,6 +10,7 @@ from typing import Any
 
 from rawko.chart import Chart, parse_chart
 from rawko.interpreter import Bindings, Interpreter, assign
+from tests.bench import coded
 from tests.bench.cases import Case
 from tests.bench.charts import State
 from tests.bench.contenders.base import InProcess, Play, PythonContender
@@ -75,6 +76,7 @@ def _write(lines: list[str], name: str, state: State, first: str, rest: str, ent
 
 class Rawko(PythonContender):
     name = "rawko"
+    _input: Mapping[str, Any] = {"n": 0}
     has_tables = True
 
     def version(self) -> str:
@@ -85,16 +87,18 @@ class Rawko(PythonContender):
         bindings.guard(is_counting)
         bindings.guard(is_below)
         bindings.action(up)
+        coded.bind(bindings)
+        self._input = chart.get("context", {"n": 0})
         if entered is not None:
             bindings.add("action", "entered", lambda context, event: entered())
         return parse_chart(text_of(chart, entry="entered" if entered else None)), bindings
 
     def machine(self, definition: tuple[Chart, Bindings]) -> Interpreter:
-        machine = Interpreter(*definition, input={"n": 0})
+        machine = Interpreter(*definition, input=self._input)
         machine.start()
         return machine
 
-    def sender(self, machine: Interpreter) -> Callable[[str], Any]:
+    def sender(self, machine: Interpreter) -> Callable[..., Any]:
         return machine.send
 
     def active(self, machine: Interpreter) -> list[str]:

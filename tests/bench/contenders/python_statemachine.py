@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.bench.cases import Case
 from tests.bench.charts import State
-from tests.bench.contenders.base import Missing, Play, PythonContender
+from tests.bench.contenders.base import Missing, Play, PythonContender, require_no_code
 
 
 class Model:
@@ -52,6 +52,7 @@ class PythonStateMachine(PythonContender):
             raise Missing("not installed") from None
 
     def definition(self, chart: State, entered: Callable[..., Any] | None = None) -> Any:
+        require_no_code(chart)
         make = importlib.import_module("statemachine.io").create_machine_class_from_definition
         children = _children(chart, entered)
         if chart.get("kind") == "parallel":

@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.bench.cases import Case
 from tests.bench.charts import State
+from tests.bench.coded import CodedModel
 from tests.bench.contenders.base import Missing, Play, PythonContender, Unsupported
 
 
@@ -74,16 +75,16 @@ class Transitions(PythonContender):
             auto_transitions=False,
             send_event=False,
         )
-        return machine, initial
+        return machine, initial, CodedModel if chart.get("is_coded") else Model
 
     def machine(self, definition: Any) -> Any:
-        machine, initial = definition
-        model = Model()
+        machine, initial, make = definition
+        model = make()
         machine.add_model(model, initial=initial)
         return machine, model
 
-    def sender(self, machine: Any) -> Callable[[str], Any]:
-        trigger: Callable[[str], Any] = machine[1].trigger
+    def sender(self, machine: Any) -> Callable[..., Any]:
+        trigger: Callable[..., Any] = machine[1].trigger
         return trigger
 
     def active(self, machine: Any) -> list[str]:

@@ -12,7 +12,7 @@ from sismic.io import import_from_yaml
 
 from tests.bench.cases import Case
 from tests.bench.charts import State
-from tests.bench.contenders.base import Play, PythonContender
+from tests.bench.contenders.base import Play, PythonContender, require_no_code
 from tests.bench.contenders.ours import text_of
 
 
@@ -30,6 +30,7 @@ class Sismic(PythonContender):
         return version("sismic")
 
     def definition(self, chart: State, entered: Callable[..., Any] | None = None) -> Any:
+        require_no_code(chart)
         return import_from_yaml(_text(chart, "entered()" if entered else None)), entered
 
     def machine(self, definition: Any) -> Any:

@@ -13,23 +13,78 @@ const code = {
   actions: { up: assign({ n: ({ context }, params) => context.n + (params?.by ?? 1) }) },
 };
 
+// SPEC-0003's functions: see tests/bench/coded.py, which does the same for rawko.
+Object.assign(code.guards, {
+  is_complete: ({ event }) => event.decision.type === 'COMPLETE',
+  should_retry: ({ event }) => event.decision.type === 'RETRY',
+  max_iterations_reached: ({ context }) => context.iteration_count >= context.max_iterations,
+  max_failures_reached: ({ context }) => context.consecutive_failures >= 3,
+  is_recoverable: ({ context }) =>
+    context.last_error !== null && ['rate_limited', 'network_error'].includes(context.last_error.code),
+});
+Object.assign(code.actions, {
+  begin_task: assign(({ event }) => ({
+    task: event.task,
+    started_at: Date.now(),
+    iteration_count: 0,
+    consecutive_failures: 0,
+    total_failures: 0,
+    history: [],
+    last_error: null,
+  })),
+  choose_agent: assign(({ context, event }) => ({
+    agent: event.agent,
+    mode: event.mode,
+    decision: { type: 'SELECT_MODE', mode: event.mode, reason: event.reason },
+    iteration_count: context.iteration_count + 1,
+  })),
+  record_success: assign(({ context, event }) => ({
+    consecutive_failures: 0,
+    last_error: null,
+    history: [
+      ...context.history,
+      {
+        agent: context.mode,
+        iteration: context.iteration_count,
+        result: 'success',
+        output: event.summary,
+        tokens: event.tokens,
+      },
+    ],
+  })),
+  record_failure: assign(({ context, event }) => ({
+    consecutive_failures: context.consecutive_failures + 1,
+    total_failures: context.total_failures + 1,
+    last_error: event.error,
+    history: [
+      ...context.history,
+      { agent: context.mode, iteration: context.iteration_count, result: 'failure', error: event.error.message },
+    ],
+  })),
+  keep_decision: assign({ decision: ({ event }) => event.decision }),
+});
+
 const define = (machine, more = {}) =>
   createMachine(machine).provide({ ...code, actions: { ...code.actions, ...more } });
 
-function verify({ counted, events, data }) {
+function verify({ counted, events, data, payloads }) {
   let count = 0;
   const actor = createActor(define(counted, { entered: () => void (count += 1) })).start();
   count = 0;
   const seen = [];
-  for (const type of [null, ...events]) {
-    if (type) actor.send({ type, ...data });
+  for (const [number, type] of [null, ...events].entries()) {
+    if (type) actor.send({ type, ...(payloads[number - 1] ?? data) });
     const nodes = actor.getSnapshot()._nodes;
     seen.push([nodes.filter(({ type }) => type === 'atomic' || type === 'final').map(({ id }) => id).sort(), count]);
   }
   return seen;
 }
 
-function sending(actor, events, data) {
+function sending(actor, events, data, payloads = []) {
+  if (payloads.length)
+    return () => {
+      for (let n = 0; n < events.length; n += 1) actor.send({ type: events[n], ...payloads[n] });
+    };
   return () => {
     for (const type of events) actor.send({ type, ...data });
   };
@@ -38,10 +93,10 @@ function sending(actor, events, data) {
 const started = (machine) => createActor(define(machine)).start();
 
 const plays = {
-  events({ machine, events, data, warmUp }) {
+  events({ machine, events, data, payloads, warmUp }) {
     const actor = started(machine);
     sending(actor, warmUp, data)();
-    return sending(actor, events, data);
+    return sending(actor, events, data, payloads);
   },
   first: ({ machine, events, data }) => ({ prepare: () => sending(started(machine), events, data) }),
   subscriber({ machine, events, data }) {

@@ -35,6 +35,7 @@ class Node:
             "events": events,
             "warmUp": case.warm_up,
             "data": case.data,
+            "payloads": case.payloads,
             "operation": operation,
         }
         self.seen: Seen = [(tuple(leaves), count) for leaves, count in self._ask({"prepare": prepare})["seen"]]

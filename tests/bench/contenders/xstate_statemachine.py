@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.bench.cases import Case
 from tests.bench.charts import State
-from tests.bench.contenders.base import Missing, Play, PythonContender
+from tests.bench.contenders.base import Missing, Play, PythonContender, require_no_code
 from tests.bench.contenders.xstate_json import machine_json
 
 
@@ -36,6 +36,7 @@ class XStateStateMachine(PythonContender):
             raise Missing("not installed") from None
 
     def definition(self, chart: State, entered: Callable[..., Any] | None = None) -> Any:
+        require_no_code(chart)
         return self._made(machine_json(chart, entry="entered" if entered else None), entered)
 
     def _made(self, machine: dict[str, Any], entered: Callable[..., Any] | None = None) -> Any:
