@@ -24,7 +24,7 @@ class Pace:
         what: What is counted, in words: "tool calls".
         per_minute: How many; None: no limit.
         left_ms: What is left of the run's time; None where that is not bounded.
-        tell: Told of each wait, in words, before it begins.
+        tell: Told of each wait before it begins: its seconds, and the limit in words.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Pace:
         per_minute: int | None,
         *,
         left_ms: Callable[[], int | None] = _unbounded,
-        tell: Callable[[str], None] | None = None,
+        tell: Callable[[float, str], None] | None = None,
         now: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -65,7 +65,7 @@ class Pace:
         if wait > 0:
             try:
                 if self._tell is not None:
-                    self._tell(f"waiting {wait:.1f} s: {limit}")
+                    self._tell(wait, limit)
                 await self._sleep(wait)
             except BaseException:
                 if due in self._times:

@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from rawko.app import Report, Run
+from rawko.app.records.history import steps_of
+from rawko.cli.runs.history import row_line
 from rawko.config import ConfigError, Flags, load_settings
+from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.pacing import Pace
 from tests.cli.shell import call, says
 
@@ -31,7 +34,10 @@ class Clock:
 
 
 def pace(clock: Clock, most: int | None = 2, left: int | None = None, told: list[str] | None = None) -> Pace:
-    tell = None if told is None else told.append
+    def tell(wait_s: float, limit: str) -> None:
+        if told is not None:
+            told.append(f"{wait_s:.1f} s: {limit}")
+
     return Pace("tool calls", most, left_ms=lambda: left, tell=tell, now=clock, sleep=clock.sleep)
 
 
@@ -44,7 +50,7 @@ async def test_no_minute_holds_more_than_the_limit() -> None:
         clock.now += 7
     assert all(later - earlier >= 60 for earlier, later in zip(passed, passed[3:], strict=False))
     assert clock.slept == [39, 39, 39]
-    assert told[0] == "waiting 39.0 s: the rate limit is 3 tool calls a minute"
+    assert told[0] == "39.0 s: the rate limit is 3 tool calls a minute"
 
 
 async def test_without_a_limit_nothing_waits() -> None:
@@ -144,9 +150,19 @@ async def test_a_run_keeps_to_its_rates(
 ) -> None:
     """The wait is told, and CANCEL ends it long before it is over."""
     run, lines = run_with(tmp_path, f"rate: {{{rate}}}\n", replies)
+    seen: list[InspectionEvent] = []
+    run.observe = seen.append
     report = await cancelled_while_waiting(run, lines)
     assert (report.outcome, report.usage.calls) == ("cancelled", 1)
     assert any(said in line for line in lines)
+    (emitted,) = [event for event in seen if event["type"] == "emit" and event["event"] == "RATE_WAIT"]
+    assert said in emitted["data"]["limit"]
+    assert 0 < emitted["data"]["wait_ms"] <= 60_000
+    (step,) = [event for event in seen if event["type"] == "step" and (event["event"] or {}).get("name") == "RATE_WAIT"]
+    shown = [row_line(row, is_left=False) async for row in steps_of(run.settings, run.id) if row.seq == step["row"]]
+    assert len(shown) == 1
+    assert "RATE_WAIT" in shown[0]
+    assert f"s: the rate limit is {said}" in shown[0]
 
 
 @pytest.mark.parametrize(("rate", "replies", "said"), LIMITS)

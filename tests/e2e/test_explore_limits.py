@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.cli.shell import Shell
-from tests.e2e.exploring import CAT, Here, attempts_of, decide, explore, resume, rules_of
+from tests.e2e.exploring import CAT, QUICK, Here, attempts_of, decide, explore, resume, rules_of
 
 COUNTING = """
 policy: counting
@@ -268,3 +268,21 @@ def test_records_of_before_there_were_limits_to_raise_are_read(here: Here) -> No
 def without(path: Path, *keys: str) -> None:
     data: dict[str, Any] = json.loads(path.read_text())
     path.write_text(json.dumps({key: value for key, value in data.items() if key not in keys}))
+
+
+def test_an_exploration_keeps_to_the_rate_of_model_calls(here: Here) -> None:
+    """The second call of a minute waits, and the log says so; an interrupt ends the wait."""
+    here.write(".rawko/config.yaml", "rate: {calls_per_minute: 1}\n")
+    typed = decide("keys", text="x", keys=["enter"])
+    scenario = here.scenario(typed, typed, decide("stop", outcome="success", summary="seen"))
+    started = here.start("explore", "--json", *QUICK, "--scenario", str(scenario), *CAT)
+
+    def waits() -> bool:
+        logs = here.state.glob("*/explorations/*/*.jsonl")
+        return any("the rate limit is 1 model calls a minute" in log.read_text("utf-8") for log in logs)
+
+    started.wait_until(waits, 60)
+    started.process.send_signal(signal.SIGINT)
+    report = started.end().report
+    assert report["reason"] == "cancelled"
+    assert report["usage"]["calls"] == 1

@@ -42,6 +42,7 @@ from rawko.processes.private import make_private
 from rawko.providers.metered import MeteredProvider
 from rawko.providers.models import resolve_model
 from rawko.runtime.errors import ActorCrashed, JournalError
+from rawko.runtime.pacing import Pace
 from rawko.runtime.ports import WorkspaceError
 from rawko.runtime.replay.replay import ReplayError
 from rawko.runtime.session import LogWriter
@@ -225,16 +226,32 @@ class Exploration:
         except ConfigError as error:
             raise ConfigError(f"{error}{RULES if str(error) == NO_MODEL else ''}") from error
         stack.push_async_callback(self._close, provider.aclose, "provider")
-        self._meter = meter = MeteredProvider(provider)
+        pace = self._new_pace(noted)
+        self._meter = meter = MeteredProvider(provider, pace=pace)
         if noted:
             meter.take_up(noted)
+
+        def notes() -> dict[str, Any]:
+            return {**meter.notes(), "paces": {"calls": pace.notes()}}
+
         try:
             key = prompt_key(self.settings.state_dir, self.id)
             prompts = Prompts.load("node_engine", PLACEHOLDERS, override=templates_of(self.settings), key=key)
             model = "scripted" if self.settings.provider == "scripted" else resolve_model(self.settings.model)
-            return ModelAdvisor(meter, model, prompts, timeout_ms=self.settings.timeout_ms, notes=meter.notes)
+            return ModelAdvisor(meter, model, prompts, timeout_ms=self.settings.timeout_ms, notes=notes)
         except PromptError as error:
             raise ConfigError(str(error)) from error
+
+    def _new_pace(self, noted: Mapping[str, Any] | None) -> Pace:
+        """The rate limit of model calls, with what an earlier process has counted, and one call more."""
+
+        def tell(wait_s: float, limit: str) -> None:
+            self._write_log("info", f"waiting {wait_s:.1f} s: {limit}", {})
+
+        pace = Pace("model calls", self.settings.rate.calls_per_minute, tell=tell)
+        if noted:
+            pace.take_up(noted.get("paces") or {}, "calls", is_unsure=True)
+        return pace
 
     def _setup(self, record: ExplorationRecord, terminal: PtyTerminal, advisor: Advisor) -> RunSetup:
         adapters = (

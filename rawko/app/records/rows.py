@@ -50,6 +50,8 @@ def decision_of(record: StepRecord) -> str:
             return f"{data.get('who') or 'somebody'}: {_short(data.get('agent_name') or '')}"
         case "CANCEL" | "SKIP_STEP" | "RETRY":
             return str(data.get("who") or "")
+        case "RATE_WAIT":
+            return f"{data['wait_ms'] / 1000:.1f} s: {data['limit']}"
         case "FOLLOW_UP":
             return f"continues {data['run']}"
         case _:

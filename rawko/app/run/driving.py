@@ -29,6 +29,8 @@ OverrideListener = Callable[[Override, Reply], None]
 """Told of every override that came from another process, and of what became of it."""
 CLEANUP: Final = "SESSION_CLEANUP"
 """What the orchestrator emits at its end: whoever runs it closes provider and tools."""
+RATE_WAIT: Final = "RATE_WAIT"
+"""What a machine is told while a call waits for the run's rate limit."""
 FirstWords = Callable[[], Awaitable[tuple[str, Mapping[str, Any]]]]
 """Gives the event that a machine is told once it is idle."""
 
@@ -103,6 +105,12 @@ class Driver:
         self._canceller = who
         if self._actor is not None and not self._actor.is_ended:
             self._actor.send("CANCEL", who=who)
+
+    def tell_wait(self, wait: Mapping[str, Any]) -> None:
+        """Tell the machine that a call waits for the rate limit; a chart of the user's own need not take that."""
+        actor = self._actor
+        if actor is not None and not actor.is_ended and actor.interpreter.can(RATE_WAIT, **wait):
+            actor.put(RATE_WAIT, wait)
 
     async def override(self, override: Override) -> Reply:
         """Give the machine what a person asks of it, once it has its task; what became of that."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from rawko.app.following.channel import TextChannel
@@ -334,7 +335,7 @@ class Run:
 
     def _new_paces(self, noted: Mapping[str, Any] | None) -> Mapping[str, Pace]:
         """The rate limits, with what an earlier process has counted; its last model call may not be among that."""
-        rate, wrote = self.settings.rate, self.log or write_log
+        rate = self.settings.rate
         most = {"tools": ("tool calls", rate.tools_per_minute), "calls": ("model calls", rate.calls_per_minute)}
         paces = {}
         for name, (what, per_minute) in most.items():
@@ -342,11 +343,17 @@ class Run:
                 what,
                 per_minute,
                 left_ms=lambda: left_ms(self.settings, self._stopwatch),
-                tell=lambda text: wrote("info", f"[rawko] {text}", {}),
+                tell=partial(self._tell_wait, what),
             )
             if noted:
                 pace.take_up(noted.get("paces") or {}, name, is_unsure=name == "calls")
         return paces
+
+    def _tell_wait(self, what: str, wait_s: float, limit: str) -> None:
+        """A rate limit is waited for: a line of the log, and a step of the machine, which observers hear of."""
+        (self.log or write_log)("info", f"[rawko] waiting {wait_s:.1f} s: {limit}", {})
+        if self._driver is not None:
+            self._driver.tell_wait({"what": what, "limit": limit, "wait_ms": round(wait_s * 1000)})
 
     def _open_provider(self, position: Mapping[str, Any] | None) -> Provider:
         if self.is_cancel:

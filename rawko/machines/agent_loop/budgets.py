@@ -28,6 +28,12 @@ def run_out(context: AgentLoopContext, event: Event) -> Updates:
     )
 
 
+@bindings.action
+def report_rate_wait(context: AgentLoopContext, event: Event) -> Updates:
+    """A call waits for the run's rate limit (AL-070); nothing changes but that it is known."""
+    return tell_observers("RATE_WAIT", context, what=event.what, limit=event.limit, wait_ms=event.wait_ms)
+
+
 @bindings.guard
 def has_open_call(context: AgentLoopContext, event: Event) -> bool:
     """A tool's call was refused, not a turn."""

@@ -201,6 +201,12 @@ def run_out(context: Record, event: Event, *, where: str) -> Updates:
 
 
 @bindings.action
+def report_rate_wait(context: Record, event: Event) -> Updates:
+    """A call of the run waits for its rate limit (AL-070); nothing changes but that it is known."""
+    return emit("RATE_WAIT", what=event.what, limit=event.limit, wait_ms=event.wait_ms)
+
+
+@bindings.action
 def log_max_iterations(context: Record, event: Event) -> Updates:
     return log(f"[rawko] Max iterations ({context.max_iterations}) reached", level="warning")
 

@@ -421,6 +421,11 @@ TABLE = [
         tells=["log", "emit OUT_OF_BUDGET", "send AGENT_WAITING", "emit AGENT_WAITING"],
     ),
     Row(
+        "report_rate_wait",
+        data={"what": "tool calls", "limit": "the rate limit is 1 tool calls a minute", "wait_ms": 1500},
+        tells=["emit RATE_WAIT"],
+    ),
+    Row(
         "shorten_results",
         {"messages": [{"role": "assistant", "content": [USES]}] * 3, "turns": 3, "recent_calls": ["x"]},
         assigns={

@@ -379,6 +379,12 @@ def test_a_used_up_budget_is_told_and_counted_as_nothing(act: Act) -> None:
     assert done.emitted == {"OUT_OF_BUDGET": {"kind": "budget", "text": "Used up.", "agent": "arbiter"}}
 
 
+def test_a_wait_for_the_rate_limit_is_told_and_changes_nothing(act: Act) -> None:
+    wait = {"what": "model calls", "limit": "the rate limit is 1 model calls a minute", "wait_ms": 1500}
+    done = act("report_rate_wait", wait)
+    assert (done.assigned, done.emitted) == ({}, {"RATE_WAIT": wait})
+
+
 def test_a_follow_up_takes_over_what_the_other_run_left(act: Act) -> None:
     message = {"agent": "developer", "iteration": 0, "message": {"role": "user", "content": []}}
     told = {"run": "r1", "task": "next", "earlier_task": "first", "outcome": "limit", "summary": "Half.", "plan": None}
