@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from rawko.cli.options.common import Trust
+from rawko.cli.options.common import RunId, Trust
 
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run; see `rawko runs`.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print what became of it as JSON.")]
 
 

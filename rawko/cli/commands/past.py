@@ -7,7 +7,9 @@ from typing import Annotated, Optional
 
 import typer
 
-from rawko.cli.options.common import BindingsOption, StepAddress, Trust
+from rawko.cli.options.common import BindingsOption, RunId, StepAddress, Trust
+from rawko.cli.options.expanding import expanded
+from rawko.cli.options.pruning import PruneOptions
 
 
 def runs(
@@ -22,28 +24,16 @@ def runs(
     raise typer.Exit(runs_command(as_json=json))
 
 
-def runs_prune(
-    older_than: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(metavar="AGE", help="Where nothing has happened for so long: 90m, 12h, 30d, 8w."),
-    ] = None,
-    outcome: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option(metavar="OUTCOME", help="With this outcome, may be repeated; by default all that have ended."),
-    ] = None,
-    keep: Annotated[Optional[int], typer.Option(min=0, metavar="N", help="The latest N stay.")] = None,  # noqa: UP045
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
-) -> None:
+@expanded
+def runs_prune(options: PruneOptions) -> None:
     """Remove runs for good: journal rows, snapshots and records. Runs at work, and those that a fork needs, stay."""
-    from rawko.cli.runs.prune import PruneOptions, prune_command
+    from rawko.cli.runs.prune import prune_command
 
-    raise typer.Exit(prune_command(PruneOptions(older_than, tuple(outcome or ()), keep, dry_run, yes, json)))
+    raise typer.Exit(prune_command(options))
 
 
 def log(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run; see `rawko runs`.", show_default=False)],
+    run: RunId,
     whole: Annotated[bool, typer.Option("--all", "-a", help="Also pieces of text, which older runs have.")] = False,
     last: Annotated[
         Optional[int],  # noqa: UP045

@@ -1,11 +1,11 @@
-"""`rawko runs prune`: remove runs that nobody needs any more."""
+"""`rawko runs prune`: remove recorded runs."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Final
 
 from rawko.app.records.outcomes import ENDED
@@ -14,6 +14,7 @@ from rawko.app.recovery.reading import DAMAGED, problems
 from rawko.app.time_travel.fork import FORKED
 from rawko.app.time_travel.prune import Choice, Plan, Pruning, is_unfinished, plan_prune, prune
 from rawko.app.time_travel.rewind import REWOUND
+from rawko.cli.options.pruning import PruneOptions
 from rawko.cli.output import complain, visible_json, visible_line
 from rawko.cli.settings import settings_here
 from rawko.config import ConfigError, Settings
@@ -24,18 +25,6 @@ _SECONDS: Final = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _OUTCOMES: Final = (*ENDED, "needs_person", "interrupted", DAMAGED, FORKED, REWOUND)
 
 
-@dataclass(frozen=True, slots=True)
-class PruneOptions:
-    """The command's options as they were typed."""
-
-    older_than: str | None
-    outcomes: tuple[str, ...]
-    keep: int | None
-    is_dry: bool
-    yes: bool
-    as_json: bool
-
-
 def prune_command(options: PruneOptions) -> int:
     """Remove what is chosen; returns the exit code."""
     try:
@@ -43,7 +32,7 @@ def prune_command(options: PruneOptions) -> int:
         settings = _settings()
         damaged = asyncio.run(problems(list_records(settings), settings))
         plan = plan_prune(settings, choice, damaged=damaged)
-        if options.is_dry or not (plan.doomed or is_unfinished(settings)):
+        if options.dry_run or not (plan.doomed or is_unfinished(settings)):
             return _show(plan, options)
         if plan.doomed and not options.yes and not _is_agreed(plan):
             return complain("nothing was pruned; --yes agrees beforehand, --dry-run only shows what would go")
@@ -63,14 +52,15 @@ def _choice(options: PruneOptions) -> Choice:
     Raises:
         ConfigError: An option cannot be read, or nothing says what is to go.
     """
-    if options.older_than is None and not options.outcomes and options.keep is None:
+    outcomes = tuple(options.outcome or ())
+    if options.older_than is None and not outcomes and options.keep is None:
         raise ConfigError(
             "say which runs are to go: --older-than 30d, --outcome success, --keep 20, or several of them"
         )
-    for outcome in options.outcomes:
+    for outcome in outcomes:
         if outcome not in _OUTCOMES:
             raise ConfigError(f"--outcome: {outcome!r}{accepted(_OUTCOMES, found=outcome)}")
-    return Choice(_seconds(options.older_than), options.outcomes or ENDED, options.keep or 0)
+    return Choice(_seconds(options.older_than), outcomes or ENDED, options.keep or 0)
 
 
 def _seconds(age: str | None) -> float | None:
@@ -91,7 +81,7 @@ def _is_agreed(plan: Plan) -> bool:
 
 
 def _show(plan: Plan, options: PruneOptions) -> int:
-    if options.as_json:
+    if options.json:
         told = {"would_remove": [r.run for r in plan.doomed], "kept": [asdict(one) for one in plan.kept]}
         print(visible_json(told))
         return 0
@@ -103,7 +93,7 @@ def _show(plan: Plan, options: PruneOptions) -> int:
 
 
 def _tell(plan: Plan, done: Pruning, options: PruneOptions) -> int:
-    if options.as_json:
+    if options.json:
         print(visible_json({**asdict(done), "kept": [asdict(one) for one in plan.kept]}))
         return 0
     _show_kept(plan)

@@ -1,0 +1,24 @@
+"""Options of `rawko runs prune`."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple, Optional
+
+import typer
+
+
+class PruneOptions(NamedTuple):
+    """Which runs are to be removed, and how that is shown; None where nothing is chosen by an option."""
+
+    older_than: Annotated[
+        Optional[str],  # noqa: UP045 - typer reads the annotation at run time
+        typer.Option(metavar="AGE", help="Where nothing has happened for so long: 90m, 12h, 30d, 8w."),
+    ] = None
+    outcome: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(metavar="OUTCOME", help="With this outcome, may be repeated; by default all that have ended."),
+    ] = None
+    keep: Annotated[Optional[int], typer.Option(min=0, metavar="N", help="The latest N stay.")] = None  # noqa: UP045
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")] = False
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
+    json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False
