@@ -177,7 +177,7 @@ def _tree(past: Past, repository: Repository, workspace: Path, files: Snapshot, 
         inner = {path for path in held if not embedded.isdisjoint(_above(path))}
         same = {path for path, file in held.items() if entries.get(prefix + path) == (b"%06o" % file.mode, _hex(file))}
         past.check_whole(files, without=same | inner)
-        past.archive.write_out(files, place, without=same | inner)
+        past.archive.write_out(files, place, without=same | inner, is_checked=True)
         if base is None:
             git("read-tree", "--empty")
         else:

@@ -240,7 +240,7 @@ def _fill(past: Past, files: Snapshot, folder: Path) -> None:
     beside = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
     try:
         beside.mkdir(parents=True)
-        past.archive.write_out(files, beside)
+        past.archive.write_out(files, beside, is_checked=True)
         beside.rename(folder)
     except BaseException as error:  # an interrupt among them
         shutil.rmtree(beside, ignore_errors=True)

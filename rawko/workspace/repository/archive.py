@@ -129,29 +129,26 @@ class Archive:
             without: Files whose contents are not asked for.
         """
         with self._held():
-            found = self._missing(bytes.fromhex(snapshot.tree), b"", without)
+            found: list[bytes] = []
+            files = dict(self._listed(bytes.fromhex(snapshot.tree), b"", found))
+            needed = {path: oid for path, oid in files.items() if path not in without}
+            damaged = self._objects.damaged(set(needed.values()))
+            found += [path for path, oid in needed.items() if oid in damaged]
             return sorted(to_text(path) or "." for path in found)
 
-    def _missing(self, tree: bytes, above: bytes, without: Collection[bytes]) -> Iterator[bytes]:
-        # What is damaged is missing.
+    def _listed(self, tree: bytes, above: bytes, missing: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        """Paths and contents' ids of a tree's files; what is damaged is missing."""
         try:
             entries = list(self._objects.read_tree(tree))
         except KeyError:
-            yield above
+            missing.append(above)
             return
         for name, mode, oid in entries:
             path = above + b"/" + name if above else name
             if mode == MODE_FOLDER:
-                yield from self._missing(oid, path, without)
-            elif path not in without and not self._is_whole(oid):
-                yield path
-
-    def _is_whole(self, oid: bytes) -> bool:
-        try:
-            self._objects.check(oid)
-        except KeyError:
-            return False
-        return True
+                yield from self._listed(oid, path, missing)
+            else:
+                yield path, oid
 
     # ------------------------------------------------------------ into other folders
 
@@ -167,17 +164,22 @@ class Archive:
             except KeyError as error:
                 raise WorkspaceError(f"snapshot {snapshot.commit[:12]} is damaged: {error}") from error
 
-    def write_out(self, snapshot: Snapshot, folder: Path, *, without: Collection[bytes] = ()) -> None:
+    def write_out(
+        self, snapshot: Snapshot, folder: Path, *, without: Collection[bytes] = (), is_checked: bool = False
+    ) -> None:
         """Fill an empty folder with the files of a snapshot.
 
         Args:
             without: Paths that are left out.
+            is_checked: `missing` has just found nothing, so it is not asked again.
 
         Raises:
             WorkspaceError: A part of the snapshot is missing (nothing is written), or the folder cannot be written.
         """
         with self._held():
-            steps = plan(self._objects, Folder(), bytes.fromhex(snapshot.tree), without=without).steps
+            steps = plan(
+                self._objects, Folder(), bytes.fromhex(snapshot.tree), without=without, is_checked=is_checked
+            ).steps
             modes = Modes(known=self._state.glob("*.modes"))
             owners = Owners(known=self._state.glob("*.owners"))
             fill(folder, steps, self._objects, Attributes(modes, owners))

@@ -12,7 +12,7 @@ import os
 import re
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import IO, TypeAlias
 
@@ -184,6 +184,26 @@ class Objects:
             if not self.has(oid):
                 raise KeyError(f"the object {oid.hex()[:12]} is missing")
 
+    def damaged(self, oids: Collection[bytes]) -> set[bytes]:
+        """Those of many objects that libgit2 cannot read: as `check`, at a fraction of its cost for what is packed."""
+        loose = {oid for folder, _ in self._stores for oid in _loose_in(folder)}
+        is_packed_whole = True
+        try:
+            self._check_packs()
+        except KeyError:
+            is_packed_whole = False
+        found = set()
+        for oid in oids:
+            if oid not in loose:
+                if not (is_packed_whole and self.has(oid)):
+                    found.add(oid)
+                continue
+            try:
+                self.check(oid)
+            except KeyError:
+                found.add(oid)
+        return found
+
     def _check_packs(self) -> None:
         for _, packs in self._stores:
             packs.check()
@@ -194,6 +214,21 @@ class Objects:
 
 def _in_blocks(size: int) -> int:
     return -(-size // _BLOCK) * _BLOCK
+
+
+def _loose_in(folder: Path) -> Iterator[bytes]:
+    """The ids of the objects that lie by themselves."""
+    for number in range(256):
+        try:
+            names = os.listdir(f"{folder}/{number:02x}")  # noqa: PTH208 - thousands of names, and no more than names
+        except OSError:
+            continue
+        for name in names:
+            try:
+                oid = bytes.fromhex(f"{number:02x}{name}")
+            except ValueError:  # a rest of a process that was killed
+                continue
+            yield oid
 
 
 def _alternates(folder: Path) -> list[Path]:

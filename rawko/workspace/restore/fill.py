@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
+from rawko.runtime.ports import WorkspaceError
 from rawko.workspace.folders import opened
-from rawko.workspace.names import Parts
+from rawko.workspace.names import Parts, to_text
 from rawko.workspace.repository.objects import MODE_LINK, Objects
 from rawko.workspace.restore.attributes import Attributes
 from rawko.workspace.restore.check import failed
@@ -29,13 +30,19 @@ def fill(folder: Path, steps: Iterable[Step], objects: Objects, attributes: Attr
         steps: Sorted, none of which removes anything.
 
     Raises:
-        WorkspaceError: The system refuses; what was written stays.
+        WorkspaceError: The system refuses, or contents are damaged; what was written stays.
     """
     attributes.begin()
     with _Current(folder) as current:
         for step in steps:
             assert step.after is not None
-            data = objects.read(step.after.oid)
+            try:
+                data = objects.read(step.after.oid)
+            except KeyError as error:
+                path = to_text(step.path)
+                raise WorkspaceError(
+                    f"the contents of {path!r} are missing from the store: {error}", path=path
+                ) from error
             try:
                 parent, name = current.descriptor(step.parts[:-1]), step.parts[-1]
                 if step.after.mode == MODE_LINK:
