@@ -607,6 +607,12 @@ Feature: The orchestrator: an arbiter chooses agents until the task is done
     Then state "selecting" is active
     And actor "select_agent" is started
 
+  Scenario: A wait that cannot be judged is not waited; the arbiter is asked at once
+    Given state "backing_off" is active
+    When actor "check_wait" fails with code "timeout"
+    Then state "selecting" is active
+    And actor "select_agent" is started
+
   Scenario: A wait for which there is time left is waited
     Given state "backing_off" is active
     When actor "check_wait" is done with {}

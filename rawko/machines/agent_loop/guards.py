@@ -100,6 +100,13 @@ def is_answered_by_machine(context: AgentLoopContext, event: Event) -> bool:
 
 
 @bindings.guard
+def next_call_is_for_a_tool(context: AgentLoopContext, event: Event) -> bool:
+    """The next call is to be carried out by a tool: it is whole, and none of the machine's own (`control`)."""
+    pending = context.pending_calls
+    return len(pending) > 0 and not pending[0].is_truncated and pending[0].call.name not in MODELS
+
+
+@bindings.guard
 def next_call_is(context: AgentLoopContext, event: Event, *, tool: str) -> bool:
     """The next call is of that tool. Asked after `is_answered_by_machine`, so a control call fits its schema."""
     return has_pending_call(context, event) and context.pending_calls[0].call.name == tool

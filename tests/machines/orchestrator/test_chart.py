@@ -677,7 +677,7 @@ def test_cancel_stops_the_agent_first(waiting: bool) -> None:
         effect for effect in machine.effects if isinstance(effect, StopInvocation) and effect.id == "execute_agent"
     ]
     assert machine.send("CANCEL").receipt is Receipt.DENIED
-    assert machine.send("FORCE_AGENT", agent_name="planner").receipt is Receipt.DENIED
+    assert machine.send("FORCE_AGENT", agent_name="planner").receipt is Receipt.NOT_HANDLED
     machine.ends("execute_agent", outcome="cancelled", summary="stopped", usage=COST, messages=[said("bye")])
     assert machine.state == "cancelled"
     [entry] = machine.output["history"]
