@@ -14,6 +14,7 @@ from typing import Any, TextIO
 from rawko.cli.output import Painter, exact_line, visible_line
 from rawko.cutting import cut
 from rawko.runtime.inspection import InspectionEvent
+from rawko.vocabulary.shown_states import shown_states
 from rawko.vocabulary.usage import Usage
 from rawko.vocabulary.visible import VisibleStream
 
@@ -128,7 +129,7 @@ class LiveOutput:
         for effect in event["effects"]:
             if effect["type"] == "emit" and effect["event"] in _TOLD_BEFORE_STATE:
                 self._chosen(effect["event"], effect["data"])
-        shown = [state for state in event["configuration"][1:] if state not in _SILENT_STATES]
+        shown = [state for state in shown_states(event["configuration"]) if state not in _SILENT_STATES]
         if not shown:
             return
         state = " › ".join(shown)

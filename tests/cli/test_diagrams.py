@@ -68,7 +68,7 @@ def test_what_cannot_be_highlighted_is_told(typed: Typed, recorded: str) -> None
 def test_states_are_highlighted_by_name(rawko: Shell, typed: Typed) -> None:
     words = ["diagram", "orchestrator", "--configuration", "working", "-o", "chart.svg"]
     assert typed(*words).code == 0
-    assert states_with(rawko.read("chart.svg"), "active") == {"executing", "working"}
+    assert states_with(rawko.read("chart.svg"), "active") == {"rawko", "executing", "steerable", "working"}
     wrong = typed("diagram", "orchestrator", "--configuration", "workin", "-o", "chart.svg")
     assert wrong.code == 2 and "did you mean 'working'" in wrong.err
 
@@ -78,7 +78,7 @@ def test_agents_are_told_and_their_charts_drawn(rawko: Shell, typed: Typed) -> N
     assert re.search(r">agents [a-z_, ]*planner", rawko.read("names.svg"))
     assert typed("diagram", "orchestrator", "--expand", "--focus", "executing", "-o", "expanded.dot").code == 0
     expanded = rawko.read("expanded.dot")
-    assert "thinking" in expanded and "executing" in expanded
+    assert "deciding" in expanded and "executing" in expanded
     none = typed("diagram", "agent_loop", "--agents", "-o", "x.svg")
     assert none.code == 2 and "runs no agents" in none.err
     text = typed("diagram", "orchestrator", "--expand")

@@ -13,6 +13,7 @@ from uuid import uuid4
 from rawko.config import ConfigError
 from rawko.interpreter.data.steps import Receipt
 from rawko.vocabulary.documents import accepted
+from rawko.vocabulary.shown_states import shown_states
 
 if TYPE_CHECKING:
     from rawko.interpreter.running.interpreter import Interpreter
@@ -126,7 +127,7 @@ def why_refused(machine: Interpreter, override: Override, receipt: str) -> str:
     """Why a machine does not take an override, in words: the guards that deny it, or the states that would take it."""
     name, data = override.event
     found = machine.why_not(name, **data)
-    states = " ".join(machine.configuration[1:] or machine.configuration)
+    states = " ".join(shown_states(machine.configuration))
     if receipt == Receipt.DENIED.value:
         denied = [
             f"{refusal.guard}: {', '.join(f'{part} is {str(value).lower()}' for part, value in refusal.values.items())}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 AGENTS = "agent_executor"
 """The actor that stands for whichever agent is chosen at run time."""
 
-CHILD_DEPTH = 1
+CHILD_DEPTH = 2
 """How deep an agent's chart is drawn inside another one."""
 
 

@@ -24,6 +24,7 @@ from rawko.config import ConfigError, Settings
 from rawko.cutting import cut
 from rawko.runtime.journal import StepRecord
 from rawko.runtime.replay.rewind_records import jump_of
+from rawko.vocabulary.shown_states import shown_states
 
 _TASK_CHARS = 60
 
@@ -146,7 +147,7 @@ def row_line(step: StepRecord, is_left: bool) -> str:
     """A row in one line; `is_left`: a rewind has left it behind."""
     receipt = "" if step.receipt in (None, "taken") else f"  ({step.receipt})"
     when = datetime.fromtimestamp(step.time).strftime("%H:%M:%S")
-    states = " ".join(step.configuration[1:])
+    states = " ".join(shown_states(step.configuration))
     mark = "~" if is_left else " "
     jump = jump_of(step)
     kept = f"  before: snapshot {jump.safety[:7]}" if jump is not None and jump.safety else ""

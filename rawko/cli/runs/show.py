@@ -13,6 +13,7 @@ from rawko.app.time_travel.explain import ContextChange, Ended, Explanation
 from rawko.cli.output import Painter, visible, visible_line
 from rawko.cli.runs.lines import file_line, short
 from rawko.interpreter.running.choices import Candidate, Choice
+from rawko.vocabulary.shown_states import shown_states
 from rawko.vocabulary.usage import Usage
 
 _TEXT_LINES = 30
@@ -62,7 +63,7 @@ def _sections(told: Explanation) -> Iterator[tuple[str, Iterator[str]]]:
 
 def _choices(choices: tuple[Choice, ...]) -> Iterator[str]:
     for choice in choices:
-        yield f"{choice.event or '(by itself)'} in {' '.join(choice.configuration[1:] or choice.configuration)}"
+        yield f"{choice.event or '(by itself)'} in {' '.join(shown_states(choice.configuration))}"
         for candidate in choice.candidates:
             yield from (f"  {line}" for line in _candidate(candidate))
 
@@ -201,7 +202,7 @@ def print_overview(told: Overview) -> None:
         ("asked", f"{record.settings.provider} {record.settings.scenario or record.settings.model or ''}"),
         ("folder", str(record.settings.workspace)),
         ("outcome", outcome),
-        ("stands in", " ".join(told.state[1:] or told.state) or "-"),
+        ("stands in", " ".join(shown_states(told.state)) or "-"),
     ]
     if told.problem is not None:
         rows.append(("damaged", told.problem))

@@ -22,6 +22,7 @@ from rawko.cli.summary import diff_style
 from rawko.cli.trust.question import judge as person
 from rawko.config import ConfigError, Settings
 from rawko.trust.project import Judge, never
+from rawko.vocabulary.shown_states import shown_states
 
 if TYPE_CHECKING:
     from rawko.app.run.resume import ResumePlan
@@ -153,7 +154,7 @@ def _states(told: Difference) -> list[str]:
     before, after = told.before.configuration, told.after.configuration
     found = []
     for actor in sorted(before.keys() | after.keys()):
-        left, right = (" ".join(side.get(actor, ())[1:]) or "-" for side in (before, after))
+        left, right = (" ".join(shown_states(side.get(actor, ()))) or "-" for side in (before, after))
         if left != right:
             found.append(f"{actor}  {left} → {right}")
     return found
@@ -193,7 +194,7 @@ def _print_rewound(told: Rewound) -> None:
     paint = Painter(sys.stdout)
     where = f"to step {told.step}" if told.step else "to a snapshot"
     what = f"run {told.run} is back {where}" if told.state else f"the files of run {told.run} are back {where}"
-    states = " ".join(told.state[1:] or told.state)
+    states = " ".join(shown_states(told.state))
     print(paint(visible_line(what), "bold") + (f", in {visible_line(states)}" if states else ""))
     print(f"{len(told.changes)} file{'' if len(told.changes) == 1 else 's'} changed on disk")
     for change in told.changes:
@@ -307,7 +308,7 @@ def dry_run_command(run: str, workspace: Path | None, *, as_json: bool, is_trust
 
 def _print_plan(told: ResumePlan) -> None:
     paint = Painter(sys.stdout)
-    states = " ".join(told.state[1:] or told.state)
+    states = " ".join(shown_states(told.state))
     where = f", in {states}" if states else ""
     print(paint(visible_line(f"run {told.run} ({told.outcome}) stands at step {told.step}{where}"), "bold"))
     for name, text in (told.charts or {}).items():
