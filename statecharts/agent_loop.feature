@@ -744,3 +744,9 @@ Feature: The loop of one agent, tool call by tool call
     When I send event CANCEL
     Then actor "ask_person" is stopped
     And state "cancelling" is active
+
+  Scenario: A call that waits for the rate limit of the run is told, and nothing else changes (AL-070)
+    Given state "thinking" is active
+    When I send event RATE_WAIT with what="call", limit=60, wait_ms=900
+    Then state "thinking" is active
+    And event RATE_WAIT is emitted

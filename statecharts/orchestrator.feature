@@ -669,3 +669,9 @@ Feature: The orchestrator: an arbiter chooses agents until the task is done
     Given state "executing" is active
     When actor "execute_agent" fails with {"message": "nobody is there", "category": "unknown", "code": "unattended"}
     Then state "failed" is active
+
+  Scenario: A call that waits for the rate limit of the run is told, and nothing else changes (AL-070)
+    Given state "selecting" is active
+    When I send event RATE_WAIT with what="call", limit=60, wait_ms=900
+    Then state "selecting" is active
+    And event RATE_WAIT is emitted
