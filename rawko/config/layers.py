@@ -22,6 +22,7 @@ from rawko.config.flags import Flags, name_of
 from rawko.config.models import choices, default_of, file_model, nested
 from rawko.config.row import Row, leaves
 from rawko.config.settings import Settings
+from rawko.cutting import cut
 from rawko.trust.errors import ConfigError
 from rawko.vocabulary.base import Data
 from rawko.vocabulary.budget import duration_ms
@@ -98,7 +99,7 @@ def _parsed(row: Row, text: str) -> Any:
     """
     if row.type in ("int", "int | None"):
         if not _NUMBER.fullmatch(text):
-            raise ConfigError(f"found {text[:40]!r}; {_wanted(row)}")
+            raise ConfigError(f"found {cut(text, 40)!r}; {_wanted(row)}")
         return int(text)
     if row.type == "bool":
         if text not in _SWITCH:

@@ -12,6 +12,7 @@ from itertools import product
 from math import prod
 from typing import Final
 
+from rawko.cutting import cut
 from rawko.patterns.linear import Token, gap, linear_regex, one
 
 MAX_ALTERNATIVES: Final = 256
@@ -42,7 +43,7 @@ def glob_regex(pattern: str) -> str:
     if ".." in pattern.split("/"):
         raise PatternError(f"the pattern {pattern!r} climbs with '..'; patterns stay below their folder")
     if len(pattern) > MAX_CHARS:
-        raise PatternError(f"the pattern {pattern[:40]!r}... has {len(pattern)} characters; at most {MAX_CHARS}")
+        raise PatternError(f"the pattern {cut(pattern, 40)!r} has {len(pattern)} characters; at most {MAX_CHARS}")
     alternatives = _Braces(pattern.removeprefix("./")).alternatives()
     return "|".join(f"(?:{linear_regex([*_tokens(one_of, pattern)])})" for one_of in alternatives)
 

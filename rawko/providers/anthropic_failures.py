@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 import anthropic
 import httpx2
 
+from rawko.cutting import cut
 from rawko.providers.answer_size import AnswerTooLargeError
 from rawko.providers.anthropic_wire import CutOffAnswerError, UnreadableAnswerError
 from rawko.providers.failures import provider_error
@@ -189,7 +190,7 @@ def _of_status(error: anthropic.APIStatusError, usage: Usage, now: Callable[[], 
     code = code_of(status=error.status_code, error_type=error_type, error_code=error.error_code, text=text)
     trace = f", request {error.request_id}" if error.request_id else ""
     return provider_error(
-        f"{text[:MESSAGE_CHARS]} (HTTP {error.status_code}{trace})",
+        f"{cut(text, MESSAGE_CHARS)} (HTTP {error.status_code}{trace})",
         code,
         retry_after_ms=retry_after_ms(error.response.headers, now=now),
         status=error.status_code,
@@ -217,7 +218,7 @@ def _words(code: ProviderCode, error: BaseException | None, *, server: str) -> s
     prefix = _PREFIXES.get(code, "the call of {server} failed").format(server=server)
     # The SDK's texts on timeouts and connections are general advice; they are longer than what they say.
     is_advice = isinstance(error, anthropic.APIConnectionError)
-    detail = _WAITS.get(type(error)) or ("" if is_advice else str(error).strip()[:MESSAGE_CHARS])
+    detail = _WAITS.get(type(error)) or ("" if is_advice else cut(str(error).strip(), MESSAGE_CHARS))
     return f"{prefix}: {detail}" if detail else prefix
 
 

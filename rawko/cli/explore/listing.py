@@ -89,7 +89,7 @@ def _attempt(page: Page, place: str) -> Attempt:
     found = next((one for one in page.attempts if str(one.step) == wanted), None)
     if found is None:
         known = f"its attempts are 1 to {page.attempts[-1].step}" if page.attempts else "it has made none yet"
-        raise ConfigError(f"exploration {run!r} has no attempt {place[:20]!r}; {known} (see `rawko log {run}`)")
+        raise ConfigError(f"exploration {run!r} has no attempt {cut(place, 20)!r}; {known} (see `rawko log {run}`)")
     return found
 
 

@@ -19,6 +19,7 @@ from typing import Any, Final, Literal, get_args
 
 import yaml
 
+from rawko.cutting import cut
 from rawko.providers.cassette.errors import CassetteError
 from rawko.providers.cassette.requests import Asked, whole
 
@@ -161,10 +162,10 @@ def _no_header(path: Path, text: str) -> CassetteError:
         _check_format(path, text, int(newer[1]))
     expected = (f"cassette: {FORMAT}", *(f"{name}:" for name in _FIELDS[1:]), "...")
     if not fields and not TITLE.startswith(text):
-        return CassetteError(path, f"is no cassette: found {lines[0][:60]!r}; accepted: {expected[0]!r}", line=1)
+        return CassetteError(path, f"is no cassette: found {cut(lines[0], 60)!r}; accepted: {expected[0]!r}", line=1)
     for (number, line), wanted in zip(fields, expected, strict=False):
         if not (line.startswith(wanted) or wanted.startswith(line)):
-            return CassetteError(path, f"is no cassette: found {line[:60]!r}; accepted: {wanted!r}", line=number)
+            return CassetteError(path, f"is no cassette: found {cut(line, 60)!r}; accepted: {wanted!r}", line=number)
     return CassetteError(
         path,
         f"is torn in its header, where it ends ({lines[-1][-60:]!r}); accepted: lines with {', '.join(_FIELDS)}, "
@@ -185,7 +186,7 @@ def _check_format(path: Path, text: str, found: Any) -> None:
     if found == FORMAT:
         return
     number, line = _fields_of(text)[0]
-    raise CassetteError(path, f"is no cassette: found {line[:60]!r}; accepted: 'cassette: {FORMAT}'", line=number)
+    raise CassetteError(path, f"is no cassette: found {cut(line, 60)!r}; accepted: 'cassette: {FORMAT}'", line=number)
 
 
 def _exchange(path: Path, text: str, line: int, earlier: Sequence[Asked], level: Level) -> Exchange:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
+from rawko.cutting import cut
+
 Request = Mapping[str, Any]
 """A model request as a JSON object; `messages` is its conversation."""
 
@@ -189,7 +191,7 @@ def difference(recorded: Asked, asked: Asked) -> Iterator[str]:
 def _diff(name: str, was: Any, now: Any) -> Iterator[str]:
     yield f"{name}:"
     yield from (
-        f"  {line[:MAX_LINE_CHARS]}"
+        f"  {cut(line, MAX_LINE_CHARS, '…')}"
         for line in difflib.unified_diff(_lines(was), _lines(now), n=2, lineterm="")
         if not line.startswith(("---", "+++", "@@"))
     )

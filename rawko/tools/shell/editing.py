@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from rawko.cutting import cut
+
 _SET: Final = r"\[\^?\]?(?:\[:\w+:\]|(?!{d})[^\]\\\[])*\]"
 """A set of characters. A program whose delimiter occurs in a set is a doubt."""
 _REGEX: Final = r"(?:(?!{d})[^\\\[\n]|\\.|" + _SET + ")*"
@@ -42,7 +44,7 @@ _AWK_RISKY: Final = re.compile(r"system|(?<!\|)\|(?!\|)|@|\|&|getline|include|lo
 
 def sed_doubt(program: str) -> str:
     """Why a sed program may run a command; "" if it certainly does not."""
-    doubt = f"it holds the sed program {program[:40]!r}, which cannot be read for sure"
+    doubt = f"it holds the sed program {cut(program, 40)!r}, which cannot be read for sure"
     at = _skip(program, 0)
     while at < len(program):
         address = _ADDRESS.match(program, at)
@@ -69,5 +71,5 @@ def _skip(program: str, at: int) -> int:
 def awk_doubt(program: str) -> str:
     """Why an awk program may run a command; "" if it certainly does not."""
     if _AWK_RISKY.search(program):
-        return f"it holds the awk program {program[:40]!r}, which may run others"
+        return f"it holds the awk program {cut(program, 40)!r}, which may run others"
     return ""

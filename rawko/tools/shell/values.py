@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from rawko.cutting import cut
 from rawko.tools.shell.words import Word
 
 _CODE: Final = re.compile(
@@ -109,7 +110,7 @@ def sets_unknown_values(words: Sequence[Word]) -> bool:
 
 def arithmetic_doubt(text: str) -> str:
     """Why an arithmetic expression itself may run a command; "" if it cannot."""
-    return "" if _ARITHMETIC.fullmatch(text) else f"it computes {text.strip()[:40]!r}, which may hold a command"
+    return "" if _ARITHMETIC.fullmatch(text) else f"it computes {cut(text.strip(), 40)!r}, which may hold a command"
 
 
 def names_in(text: str) -> bool:
