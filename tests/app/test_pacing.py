@@ -70,6 +70,22 @@ async def test_a_wait_longer_than_the_time_left_is_not_begun(left: int, fits: bo
     assert fits or ("due in 60.0 s" in str(refused) and len(limited.notes()) == 1)
 
 
+async def test_two_that_wait_at_once_do_not_pass_together() -> None:
+    """Each waits for its own turn: the second knows of the first, which has not passed yet."""
+    clock, woken = Clock(), asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        clock.slept.append(seconds)
+        if len(clock.slept) == 2:
+            woken.set()
+        await woken.wait()
+
+    limited = Pace("tool calls", 1, now=clock, sleep=sleep)
+    await limited.admit()
+    await asyncio.gather(limited.admit(), limited.admit())
+    assert clock.slept == [60, 120]
+
+
 async def test_one_that_is_cancelled_does_not_count() -> None:
     limited = Pace("tool calls", 1)
     await limited.admit()

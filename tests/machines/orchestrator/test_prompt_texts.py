@@ -173,6 +173,11 @@ MANY = [change(f"{number:02}.txt", "added", number) for number in range(20)]
     [
         ([], [], []),
         (["a.py", "b.py"], [], ["Files modified: a.py, b.py"]),
+        (
+            [f"{number:02}.py" for number in range(53)],
+            [],
+            [f"Files modified: {', '.join(f'{number:02}.py' for number in range(50))}, and 3 more"],
+        ),
         (["a.py"], [change("a.py", "added", 12)], ["Files changed:", "- added a.py (+12 -0)"]),
         (["a.py"], [change("a.py", "modified", 3, 4)], ["Files changed:", "- modified a.py (+3 -4)"]),
         (["a.py"], [change("a.py", "deleted", 0, 9)], ["Files changed:", "- deleted a.py (+0 -9)"]),

@@ -64,10 +64,15 @@ def agent_data(agent: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+MAX_FILES: Final = 50
+"""Names in the line of the files that an execution has modified; of the others their number is told."""
+
+
 def run_data(run: Mapping[str, Any]) -> dict[str, Any]:
     """An execution's bullet, from an ExecutionSummary."""
     output = run["output"] or {}
     error = run["error"]
+    files = list(output.get("files_modified") or ())
     return {
         "agent": run["agent"],
         "iteration": run["iteration"],
@@ -76,7 +81,7 @@ def run_data(run: Mapping[str, Any]) -> dict[str, Any]:
         "output": _indented(worded(output.get("summary")), 4),
         "full": worded(output.get("full")),
         "pointer": _pointer(run["iteration"], output.get("chars")),
-        "files": list(output.get("files_modified") or ()),
+        "files": files if len(files) <= MAX_FILES else [*files[:MAX_FILES], f"and {len(files) - MAX_FILES} more"],
         "changes": _changes(output),
         "steps": list(output.get("steps_completed") or ()),
         "tokens": run["tokens"],
