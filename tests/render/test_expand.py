@@ -88,7 +88,7 @@ def test_their_charts_are_drawn_inside(direction: Any) -> None:
 
 def test_a_state_that_is_drawn_closed_has_the_names_alone() -> None:
     chart = load_chart(find_chart("orchestrator"))
-    child = Child(("planner",), load_chart(find_chart("agent_loop")), 1)
+    child = Child(("planner",), load_chart(find_chart("agent_loop")), 2)
     closed = draw_scene(chart, Options(depth=1, children={"agent_executor": [child]}))
     assert "agent_loop" not in {placed.box.title for placed in closed.boxes}
     (executing,) = (placed.box for placed in closed.boxes if placed.box.state == "executing")
@@ -97,10 +97,10 @@ def test_a_state_that_is_drawn_closed_has_the_names_alone() -> None:
 
 def test_the_shipped_machines_in_each_other() -> None:
     chart = load_chart(find_chart("orchestrator"))
-    child = Child(("planner", "developer"), load_chart(find_chart("agent_loop")), 1)
+    child = Child(("planner", "developer"), load_chart(find_chart("agent_loop")), 2)
     scene = draw_scene(chart, Options(focus="executing", children={"agent_executor": [child]}))
     assert _geometry().defects(scene) == []
-    assert {"checking_gate", "thinking", "executing"} - {placed.box.title for placed in scene.boxes} == {
+    assert {"checking_gate", "asking_model", "executing"} - {placed.box.title for placed in scene.boxes} == {
         "checking_gate"
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import importlib.util
 import json
 import re
@@ -212,6 +213,19 @@ def test_the_largest_drawings_take_less_than_ten_seconds() -> None:
     text = _text(chart, ".svg")
     assert text.count('data-state="') > MAX_PARTS / 3
     assert time.process_time() - started < 10
+
+
+def _comparisons(count: int) -> int:
+    """How often two pieces of line are compared while a ring of so many states is drawn."""
+    profile = cProfile.Profile()
+    profile.runcall(draw, _tangle(count, (1,)), ".svg")
+    return sum(entry.callcount for entry in profile.getstats() if "_lie_together" in str(entry.code))
+
+
+def test_a_line_is_compared_with_its_neighbours_alone() -> None:
+    """A ring is one long column: four times as many states are four times the work, not sixteen."""
+    small, large = _comparisons(100), _comparisons(400)
+    assert 0 < large < 6 * small
 
 
 def _tangle(count: int, steps: tuple[int, ...] = (1, 37)) -> Chart:

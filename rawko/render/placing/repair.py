@@ -27,6 +27,8 @@ MOST_WAYS = 12
 
 CORNER = 8.0
 CELL = 96.0
+REACH = 768.0
+"""Length of the places that stretches are looked up in, in pixels: a ring of states is one long column."""
 
 Part = tuple[Point, ...]
 
@@ -69,7 +71,7 @@ class _Repair:
         self._routes = dict(layout.routes)
         self._circles = {layout.boxes[node.id] for node in nodes if node.is_round}
         self._allowed = {name: {layout.boxes[box] for box in boxes} for name, boxes in around.items()}
-        self._parallel: dict[tuple[int, int], list[Stretch]] = {}
+        self._parallel: dict[tuple[int, int, int], list[Stretch]] = {}
         self._solid: dict[tuple[int, int], list[Rect]] = {}
         for node in nodes:
             rect = layout.boxes[node.id]
@@ -103,11 +105,13 @@ class _Repair:
 
     def _add(self, pieces: Iterable[Stretch]) -> None:
         for piece in pieces:
-            self._parallel.setdefault((piece.axis, int(piece.at // NEAR)), []).append(piece)
+            for place in _places(piece):
+                self._parallel.setdefault((piece.axis, int(piece.at // NEAR), place), []).append(piece)
 
     def _remove(self, pieces: Iterable[Stretch]) -> None:
         for piece in pieces:
-            self._parallel[piece.axis, int(piece.at // NEAR)].remove(piece)
+            for place in _places(piece):
+                self._parallel[piece.axis, int(piece.at // NEAR), place].remove(piece)
 
     def _add_solid(self, rect: Rect) -> None:
         for i in range(int(rect.x // CELL), int(rect.right // CELL) + 1):
@@ -124,9 +128,16 @@ class _Repair:
         return len(self._together(piece))
 
     def _together(self, piece: Stretch) -> list[Stretch]:
-        bucket = int(piece.at // NEAR)
-        pieces = (each for near in (-1, 0, 1) for each in self._parallel.get((piece.axis, bucket + near), ()))
-        return [each for each in pieces if _lie_together(piece, each)]
+        bucket, found = int(piece.at // NEAR), []
+        for near in (bucket - 1, bucket, bucket + 1):
+            for place in _places(piece):
+                # A stretch of two places stands in both of them; it counts in the first that the two have in common.
+                found += [
+                    each
+                    for each in self._parallel.get((piece.axis, near, place), ())
+                    if _lie_together(piece, each) and place == int(max(piece.low, each.low) // REACH)
+                ]
+        return found
 
     def _run_over(self, piece: Stretch) -> set[Rect]:
         low, high, fixed = int(piece.low // CELL), int(piece.high // CELL), int(piece.at // CELL)
@@ -244,6 +255,11 @@ def _sides(rect: Rect) -> Iterator[Stretch]:
         yield Stretch(0, x, rect.y, rect.bottom, "")
     for y in (rect.y, rect.bottom):
         yield Stretch(1, y, rect.x, rect.right, "")
+
+
+def _places(piece: Stretch) -> range:
+    """Where a stretch is looked up along its axis, in units of REACH."""
+    return range(int(piece.low // REACH), int(piece.high // REACH) + 1)
 
 
 def _lie_together(one: Stretch, other: Stretch) -> bool:
