@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rawko.testing.recorder import Recorder
     from rawko.testing.run import ContractResult, ScenarioResult, run_contracts
 
-# The pytest plugin lives in this package: whatever it does not need loads on first use.
+# The pytest plugin is in this package, so modules that it does not need are imported on first use.
 _HOMES = {
     "rawko.interpreter.monitors": ("Monitor", "MonitorViolated", "watch"),
     "rawko.testing.actor": ("TestActor", "create_test_actor"),

@@ -1,10 +1,4 @@
-"""A machine under test: simulated clock, actors that the test plays itself, everything recorded. No asyncio.
-
-actor = create_test_actor(load_chart("orchestrator.yaml"), bindings)
-actor.send("START_TASK", task="implement feature")
-assert actor.matches("selecting")
-actor.complete("select_agent", {"mode": "planner"})
-"""
+"""A machine under test: a simulated clock, actors whose results the test supplies, and a recorder. No asyncio."""
 
 from __future__ import annotations
 
@@ -26,7 +20,7 @@ from rawko.testing.placing import Placed, make_machine
 from rawko.testing.recorder import Recorder
 
 GIVEN = "rawko.given"
-"""Event with which a machine that was put into a state looks for eventless transitions; `*` does not match it."""
+"""The event with which a placed machine is asked for eventless transitions; `*` does not match it."""
 
 MAX_STEPS = 10_000
 
@@ -40,15 +34,15 @@ def create_test_actor(
     state: str | Sequence[str] = (),
     guards: Mapping[str, bool] | None = None,
 ) -> TestActor:
-    """A started machine whose actors the test plays.
+    """A started machine whose actors' results the test supplies.
 
     Args:
         chart: A chart or its file.
-        bindings: Its functions; what is missing is stood in for (see `rawko.testing.doubles.Doubles`).
+        bindings: Its functions; missing ones are replaced (see `rawko.testing.doubles.Doubles`).
         input: As for `Interpreter`.
         context: Context fields that replace the initial ones.
-        state: Be in this state (or these, in parallel regions) instead of starting: no action runs on the way.
-        guards: Outcomes of guards by name, over what they are bound to.
+        state: Place the machine in this state (or these, in parallel regions) instead of starting it; no action runs.
+        guards: Outcomes of guards by name; they override the bound functions.
 
     Raises:
         ContractMistake: A state, field or guard that the chart does not have.
@@ -63,16 +57,16 @@ def create_test_actor(
 
 
 class TestActor:
-    """A machine whose actors the test plays; made by `create_test_actor`.
+    """A machine whose actors' results the test supplies; made by `create_test_actor`.
 
     Attributes:
         interpreter: The machine itself.
         recorder: Every step so far.
-        doubles: Guards given, actions called.
-        coverage: What this machine has covered of its chart.
+        doubles: The replaced guards, and the calls of actions.
+        coverage: The coverage of the chart by this machine.
     """
 
-    __test__ = False  # the name is no test class to pytest
+    __test__ = False  # pytest would take the class for a test class, because of its name
 
     def __init__(
         self,
@@ -105,11 +99,11 @@ class TestActor:
     # ------------------------------------------------------------ what comes from outside
 
     def send(self, name: str, /, **data: Any) -> Receipt:
-        """Send an event and run until nothing is due; what became of it."""
+        """Send an event and run until nothing is due; returns the event's receipt."""
         return self.send_event(make_event(name, data))
 
     def send_event(self, event: Event) -> Receipt:
-        """`send` for an event that exists already."""
+        """`send` for an `Event` object."""
         if self.interpreter.final:
             self.recorder.receipts.append((event.name, Receipt.DONE))
             return Receipt.DONE
@@ -119,22 +113,22 @@ class TestActor:
         return next((receipt for receipt in found if receipt is not None), Receipt.DONE)
 
     def complete(self, id: str, output: Any = None) -> None:
-        """The actor with that id is done."""
+        """End the actor with this id successfully, with its output."""
         self.interpreter.complete_invocation(id, self._running(id), output)
         self._run()
 
     def fail(self, id: str, error: Any) -> None:
-        """The actor with that id fails; `error` is a mapping with `category` and `message`."""
+        """End the actor with this id with an error: a mapping with `category` and `message`."""
         self.interpreter.fail_invocation(id, self._running(id), error)
         self._run()
 
     def deliver(self, id: str, event: str, /, **data: Any) -> None:
-        """The actor with that id yields an event."""
+        """Deliver an event that the actor with this id yields."""
         self.interpreter.deliver(id, self._running(id), event, data)
         self._run()
 
     def advance(self, seconds: float) -> None:
-        """Let simulated time pass, stopping at everything that becomes due on the way."""
+        """Advance the simulated clock, and run everything that becomes due meanwhile."""
         clock = self.interpreter.clock
         assert isinstance(clock, SimulatedClock)
         end = clock.time + seconds
@@ -147,7 +141,7 @@ class TestActor:
         self._run()
 
     def set_context(self, name: str, value: Any) -> None:
-        """Change a context field behind the machine's back, through a snapshot."""
+        """Change a context field without a transition, by way of a snapshot."""
         from rawko.interpreter.data.values import thaw
         from rawko.interpreter.stepping.machine import model_of
 
@@ -215,7 +209,7 @@ class TestActor:
         return self.interpreter.matches(state)
 
     def input_of(self, id: str) -> Any:
-        """The input with which the actor was started last.
+        """The input with which the actor was last started.
 
         Raises:
             ContractMistake: It was never started, or its input could not be computed.
@@ -231,7 +225,7 @@ class TestActor:
         return started[-1].input
 
     def why_not(self, event: str, /, **data: Any) -> tuple[Refusal, ...]:
-        """Why an event would not be taken now."""
+        """Why the machine would not take an event now."""
         with self.doubles.unwatched():
             return self.interpreter.why_not(event, **data)
 

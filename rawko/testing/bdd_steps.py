@@ -1,6 +1,6 @@
-"""Step definitions of pytest-bdd that stand for all of rawko's phrases. Imported with the first contract only.
+"""Step definitions of pytest-bdd that match all of rawko's phrases. Imported with the first contract only.
 
-pytest-bdd leaves its registrations among a module's globals; contracts take them from here.
+pytest-bdd registers them in a module's globals, from where the modules of contracts copy them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rawko.testing.steps import BOOK
 
 
 class AnyPhrase(StepParser):
-    """Reads every phrase of a kind; a step that is none is left to the project's own definitions."""
+    """Matches every phrase of a kind; other steps are left to the project's own definitions."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(f"any {kind} phrase of rawko")

@@ -1,7 +1,7 @@
-"""A contract as a pytest module: one test for each scenario, run by pytest-bdd through rawko's phrases.
+"""Collects a contract as a pytest module: one test per scenario, which pytest-bdd runs through rawko's phrases.
 
-This and `bdd_steps` are the modules that know pytest-bdd; tests/testing/test_pytest_bdd_interface.py pins what they
-rely on.
+Only this module and `bdd_steps` use pytest-bdd; tests/testing/test_pytest_bdd_interface.py checks the interfaces that
+they rely on.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from rawko.testing.scene import Scene, StepText
 from rawko.testing.steps import BOOK
 
 BINDINGS = pytest.StashKey[Bindings]()
-"""Bindings for every chart, given by a caller in the same process (see `rawko.testing.run`)."""
+"""Bindings for every chart, passed by a caller in the same process (see `rawko.testing.run`)."""
 
 BINDINGS_OF = pytest.StashKey[Callable[[Chart], Bindings | None]]()
-"""Who finds a chart's bindings instead of `find_bindings`."""
+"""A function that returns a chart's bindings, instead of `find_bindings`."""
 
 STEP = pytest.StashKey[Any]()
-"""The step that a scenario is at, in its item's stash."""
+"""The step that a scenario is executing, in its item's stash."""
 
 _COVERAGE = pytest.StashKey[dict[str, Coverage]]()
 _PYTEST_BDD = ("pytest-bdd", "pytest_bdd.plugin")
-"""Its names as a plugin: found by itself, or asked for by module."""
+"""The names of pytest-bdd as a plugin: loaded by its entry point, or by its module's name."""
 
 _HOOKS = "rawko-step-hooks"
 _NOT_A_NAME = re.compile(r"\W+")
@@ -52,12 +52,12 @@ def contract_file(path: Path, chart: Path, parent: pytest.Collector) -> Contract
 
 
 def coverage_of(config: pytest.Config) -> list[Coverage]:
-    """What the contracts of this run have covered, one per chart."""
+    """The coverage of the contracts of this run, one object per chart."""
     return list(config.stash.get(_COVERAGE, {}).values())
 
 
 class StepHooks:
-    """Hooks of pytest-bdd, for contracts alone; registered where pytest-bdd is."""
+    """Hooks of pytest-bdd, for contracts only; registered if pytest-bdd is loaded."""
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_bdd_before_step(self, request: pytest.FixtureRequest, step: Any) -> None:
@@ -67,7 +67,7 @@ class StepHooks:
     def pytest_bdd_step_func_lookup_error(
         self, request: pytest.FixtureRequest, step: Any, exception: Exception
     ) -> None:
-        """Tell the nearest phrases, where a step of a contract is none."""
+        """For a step of a contract that matches no phrase, report the nearest phrases."""
         if isinstance(request.node, ScenarioItem):
             request.node.stash[STEP] = step
             exception.add_note(str(BOOK.unknown(step.type, step.name)))
@@ -87,7 +87,7 @@ class ContractFile(pytest.Module):
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         for item in super().collect():
             if isinstance(item, pytest.Function):
-                item.__class__ = ScenarioItem  # pytest offers no other way that keeps its handling of examples
+                item.__class__ = ScenarioItem  # pytest has no other way that keeps its parametrisation
                 case = f" [{item.callspec.id}]" if hasattr(item, "callspec") else ""
                 item.user_properties.append(("scenario", vars(item.function)["rawko_scenario"] + case))
             yield item
@@ -128,7 +128,7 @@ class ContractFile(pytest.Module):
 
 
 class ScenarioItem(pytest.Function):
-    """One scenario. What goes wrong in it is told without Python's traceback: its author wrote none of that code."""
+    """One scenario. Its failures are shown without a Python traceback, because its author wrote no Python."""
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
         if isinstance(excinfo.value, (ContractBroken, ContractMistake)):
@@ -139,7 +139,7 @@ class ScenarioItem(pytest.Function):
 
 
 def _place(item: pytest.Function) -> str:
-    """Which step of which scenario it is at."""
+    """The scenario and step that is being executed."""
     name = dict(item.user_properties).get("scenario", item.name)
     step = item.stash.get(STEP, None)
     at = "" if step is None else f"\n{item.path}:{step.line_number}: {step.keyword} {step.name}"
@@ -147,7 +147,7 @@ def _place(item: pytest.Function) -> str:
 
 
 def _scene_fixture(chart: Chart, bindings: Bindings | None, feature: Any, coverage: Coverage) -> Any:
-    # A background is done once for each scenario, so it is no part of what another one reproduces.
+    # A background runs once per scenario, so a reproduced scenario does not include it.
     scenarios = {
         name: _texts(template.render({}).steps[len(template.all_background_steps) :])
         for name, template in feature.scenarios.items()
@@ -161,26 +161,26 @@ def _scene_fixture(chart: Chart, bindings: Bindings | None, feature: Any, covera
 
 
 def _read_feature(path: Path) -> Any:
-    """pytest-bdd's reading of a feature, which must have scenarios of different names.
+    """The feature as pytest-bdd parses it; its scenarios must have different names.
 
     Raises:
-        ContractMistake: It cannot be read, is empty, or two scenarios share a name (pytest-bdd would run one of them).
+        ContractMistake: It cannot be read, is empty, or two scenarios share a name (pytest-bdd would run only one).
     """
     from pytest_bdd import feature as features
     from pytest_bdd.exceptions import GherkinParseError
     from pytest_bdd.gherkin_parser import get_gherkin_document
 
-    features.features.pop(str(path.absolute()), None)  # pytest-bdd keeps features for ever, edited ones too
+    features.features.pop(str(path.absolute()), None)  # pytest-bdd caches features, even after the file has changed
     try:
         names = Counter(_scenario_names(get_gherkin_document(str(path)).feature.children))
         feature = features.get_feature(str(path.parent), path.name)
     except GherkinParseError as error:
         raise ContractMistake(f"{path}: {error}") from error
-    except KeyError:  # how the parser meets a file without the word
+    except KeyError:  # raised by the parser for a file without the keyword
         raise ContractMistake(f"{path}: it has no 'Feature:'") from None
     twice = [name for name, count in names.items() if count > 1]
     if twice:
-        raise ContractMistake(f"{path}: two scenarios are called {twice[0]!r}: give each a name of its own")
+        raise ContractMistake(f"{path}: two scenarios have the name {twice[0]!r}: names must differ")
     if not names:
         raise ContractMistake(f"{path}: it has no scenario")
     return feature
@@ -196,13 +196,13 @@ def _scenario_names(children: Sequence[Any]) -> Iterator[str]:
 
 def _nothing_more() -> Any:
     def scenario() -> None:
-        """All is done by the steps."""
+        """The steps do all the work."""
 
     return scenario
 
 
 def scenario_test_name(number: int, title: str) -> str:
-    """Name of the test that a scenario becomes; `number` is its place in the contract, from 1."""
+    """The name of a scenario's test; `number` is the scenario's place in the contract, from 1."""
     return f"test_{number:02}_{_python_name(title)}"
 
 

@@ -1,4 +1,4 @@
-"""How much of a chart its contracts have been through: states, transitions, and guards in both outcomes."""
+"""How much of a chart its contracts cover: states, transitions, and both outcomes of guards."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from rawko.interpreter.data.steps import Step
 
 
 class Share(NamedTuple):
-    """So many of so many."""
+    """A covered number out of a total."""
 
     covered: int
     total: int
 
     @property
     def percent(self) -> float:
-        """0 to 100; 100 where there is nothing to cover."""
+        """0 to 100; 100 if the total is 0."""
         return 100.0 if not self.total else 100.0 * self.covered / self.total
 
     def __str__(self) -> str:
@@ -28,10 +28,10 @@ class Share(NamedTuple):
 
 
 class Coverage:
-    """What of one chart has been active, taken and asked.
+    """Counts the states, transitions and guard outcomes of one chart.
 
     Attributes:
-        states: How often each state was entered, or given.
+        states: How often each state was entered or placed.
         transitions: How often each transition was taken, by its index in the chart.
         guards: How often each guard name had each outcome: (name, outcome).
     """
@@ -42,14 +42,14 @@ class Coverage:
         self.transitions: Counter[int] = Counter()
         self.guards: Counter[tuple[str, bool]] = Counter()
         guards = (leaf for t in chart.transitions if t.guard is not None for leaf in leaves(t.guard))
-        # Guards of contracts do not count: there, false means that the machine is broken.
+        # Guards of contracts do not count: false there means that the machine has a defect.
         self._guard_names = sorted({guard.name for guard in guards if isinstance(guard, GuardCall)})
 
     # ------------------------------------------------------------ collecting
 
     def observe(self, step: Step) -> None:
         """Count one macrostep."""
-        if not step.steps:  # a restored machine: it is where it is
+        if not step.steps:  # a restored machine: it enters no state
             self.states.update(step.configuration)
         for micro in step.steps:
             self.states.update(micro.entered_states)
@@ -60,10 +60,10 @@ class Coverage:
         self.guards.update(asked)
 
     def add(self, other: Coverage) -> None:
-        """Count what another one of the same chart has counted.
+        """Add the counts of another object for the same chart.
 
         Raises:
-            ValueError: It is of another chart.
+            ValueError: It is for another chart.
         """
         if other.chart.hash != self.chart.hash:
             raise ValueError(f"coverage of chart {other.chart.name!r} cannot be added to {self.chart.name!r}'s")
@@ -75,7 +75,7 @@ class Coverage:
 
     @property
     def state_share(self) -> Share:
-        """States that were active; history states do not count, they never are."""
+        """States that were active; history states are never active and do not count."""
         return Share(len(self._countable) - len(self.missing_states), len(self._countable))
 
     @property
@@ -134,7 +134,7 @@ def transition_text(transition: Transition) -> str:
 
 
 def coverage_table(coverages: Iterable[Coverage], *, is_verbose: bool = True) -> str:
-    """One row a chart; with `is_verbose`, what is missing is listed below with its place."""
+    """A table with one row per chart; with `is_verbose`, missing elements are listed below it with their positions."""
     found = list(coverages)
     rows = [("chart", "states", "transitions", "guard outcomes")]
     rows += [(c.chart.name, _cell(c.state_share), _cell(c.transition_share), _cell(c.guard_share)) for c in found]

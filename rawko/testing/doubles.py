@@ -1,4 +1,4 @@
-"""Bindings for tests: guards and actions are watched, guards can be given, what is not bound is stood in for.
+"""Bindings for tests: they record guards and actions, let tests set guards, and replace unbound names.
 
 `scripted_actor` is a double for one invoked actor of a running `rawko.runtime.Actor`.
 """
@@ -30,7 +30,7 @@ class Call:
 
 
 class GuardNotGiven(ContractMistake):
-    """A guard that is neither bound nor given was asked."""
+    """A guard was evaluated that is neither bound nor given."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"guard {name!r} is not bound: add 'Given guard {name} is true' (or false) to the scenario")
@@ -40,17 +40,17 @@ class GuardNotGiven(ContractMistake):
 class Doubles:
     """Bindings around a chart's own, for one test.
 
-    - guards: answer what `given` says, else what the bound function says; unbound and not given: GuardNotGiven.
+    - guards: return the value in `given`, else that of the bound function; if there is neither: GuardNotGiven.
     - actions: are recorded in `calls`, then run; unbound ones do nothing.
-    - inputs and outputs that are not bound give None, delays 0 ms.
+    - unbound inputs and outputs return None, unbound delays 0 ms.
 
     Attributes:
-        chart: The chart; without its context model where that is not bound.
-        bindings: To be given to the interpreter together with `chart`.
-        given: Outcomes of guards, by name, whatever their arguments; may be changed at any time.
+        chart: The chart, without its context model if the model is not bound.
+        bindings: For the interpreter, together with `chart`.
+        given: Outcomes of guards, by name, for all arguments; may be changed at any time.
         calls: Actions called so far, in order.
-        asked: Guards asked so far, with their outcomes, in order.
-        mistake: The first mistake of the test's author; machines may swallow the exception.
+        asked: Guards evaluated so far, with their outcomes, in order.
+        mistake: The first mistake of the contract; kept, because a machine may catch the exception.
     """
 
     def __init__(self, chart: Chart, bindings: Bindings | None = None) -> None:
@@ -111,7 +111,7 @@ class Doubles:
 
     @contextmanager
     def unwatched(self) -> Iterator[None]:
-        """Guards asked meanwhile (by `can`, `why_not`, a test's own expression) are not recorded."""
+        """Guards evaluated inside the context (by `can`, `why_not`, a test's own expression) are not recorded."""
         before, self._is_watching = self._is_watching, False
         try:
             yield
@@ -131,7 +131,7 @@ def _no_delay(context: Any, event: Any) -> int:
 
 
 class ScriptedActor:
-    """An actor that does the same every time it is invoked. `inputs`: what it was invoked with, oldest first."""
+    """An actor that behaves the same at each invocation. `inputs`: of all invocations, oldest first."""
 
     def __init__(self, script: tuple[Any, ...]) -> None:
         self._script = script
@@ -156,9 +156,9 @@ def scripted_actor(*script: Any) -> ScriptedActor:
     """A double for an actor, for `bindings.replaced("actor", {...})`.
 
     Args:
-        script: In order: an `Event` is yielded to the machine, a number is waited for in seconds of real time, a
-            `Done` ends it with an output, an exception (such as `ActorFailed`) is raised; anything else is its
-            output. Without any, it is done with None.
+        script: In order: an `Event` is yielded to the machine, a number is a wait in seconds of real time, a `Done`
+            ends the actor with an output, an exception (such as `ActorFailed`) is raised; any other value is the
+            output. An empty script ends with None.
     """
     return ScriptedActor(script)
 

@@ -1,11 +1,11 @@
-"""What a contract may fail with.
+"""The errors of contracts.
 
 AssertionError
-└── ContractBroken      the machine does not do what the contract says; tells where it is and how it got there
+└── ContractBroken      the machine does not do what the contract says; shows its state and its last steps
 
 Exception
-└── ContractMistake     the contract itself is wrong: an unknown name, a value that is not JSON, a guard nobody gives
-    └── ContractsUnavailable   what runs contracts is not installed
+└── ContractMistake     the contract itself is wrong: an unknown name, a value that is not JSON, a guard without outcome
+    └── ContractsUnavailable   the packages that run contracts are not installed
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ class ContractBroken(AssertionError):
 
 
 class ContractMistake(Exception):
-    """The contract says something that cannot be meant: its author has to repair it."""
+    """The contract contains a mistake that its author must repair."""
 
 
 class ContractsUnavailable(ContractMistake):
-    """pytest and pytest-bdd are needed to run contracts, and are not there."""
+    """pytest and pytest-bdd are needed to run contracts, and are not installed."""
 
     def __init__(self, missing: str) -> None:
         super().__init__(f"contracts (.feature files) run with {missing}, which is missing: pip install rawko")

@@ -1,4 +1,4 @@
-"""JSON values of contracts: read, compared, and found inside others."""
+"""Parses JSON values of contracts, compares them, and searches for them inside other values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BETWEEN = re.compile(r"\s*(?:,\s*(?:and\s+)?|and\s+|$)")
 
 
 def read_json(text: str) -> Any:
-    """The value that a text says.
+    """The JSON value of a text.
 
     Raises:
         ContractMistake: It is not JSON.
@@ -32,7 +32,7 @@ def read_parameters(text: str) -> dict[str, Any]:
     """`p=1, q="x" and r=[2]` as a mapping; values are JSON.
 
     Raises:
-        ContractMistake: It reads otherwise.
+        ContractMistake: The text has another form.
     """
     found: dict[str, Any] = {}
     at = 0
@@ -54,7 +54,7 @@ def read_parameters(text: str) -> dict[str, Any]:
 
 
 def is_equal(found: Any, expected: Any) -> bool:
-    """Whether two JSON values are the same; true is not 1."""
+    """Whether two JSON values are equal; true and 1 are not."""
     if isinstance(expected, Mapping):
         return (
             isinstance(found, Mapping)
@@ -71,10 +71,10 @@ def is_equal(found: Any, expected: Any) -> bool:
 
 
 def difference(found: Any, expected: Any, where: str = "") -> str | None:
-    """How `found` fails to contain `expected`, or None where it does.
+    """Why `found` does not contain `expected`; None if it does.
 
-    A mapping contains another if it has all its keys with values that contain its values; lists are compared item by
-    item; everything else must be equal.
+    A mapping contains another if it has all its keys, and each value contains the other's value. Lists are compared
+    item by item; other values must be equal.
     """
     place = where or "it"
     if isinstance(expected, Mapping):
@@ -98,8 +98,8 @@ def difference(found: Any, expected: Any, where: str = "") -> str | None:
 
 
 def contains(found: Any, expected: Any) -> bool:
-    """Whether a context value contains another: a text its part, a list an item (or each of several), a mapping as in
-    `difference`."""
+    """Whether a context value contains another: a text a substring, a list an item (or each of several), a mapping as
+    in `difference`."""
     if isinstance(found, str):
         return isinstance(expected, str) and expected in found
     if isinstance(found, (list, tuple, Vector)):
@@ -109,7 +109,7 @@ def contains(found: Any, expected: Any) -> bool:
 
 
 def shown(value: Any) -> str:
-    """A value for a message: JSON, cut."""
+    """A value for a message: JSON, shortened."""
     from rawko.interpreter.data.values import thaw
 
     text = json.dumps(thaw(value), ensure_ascii=False, default=repr)

@@ -1,6 +1,6 @@
-"""The grammar of contract phrases: a template with placeholders, found by text, called with what stands there.
+"""The grammar of contract phrases: templates with placeholders, found by a step's text, and their handlers.
 
-Names may stand in double quotes or not; values are JSON, in the line or as a docstring below it.
+Names may be written with or without double quotes; values are JSON, in the line or as a docstring below it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Handler: TypeAlias = Callable[..., None]
 _NAME = r'(?P<{0}>"[^"]+"|[^\s"]+)'
 _WORDS = r'(?P<{0}>"[^"]+"|[^"]+?)'
 _PARTS: Mapping[str, str] = {
-    "state": _WORDS.format("state"),  # sismic's charts have names of several words
+    "state": _WORDS.format("state"),  # states of sismic's charts may have names of several words
     **{name: _NAME.format(name) for name in ("actor", "event", "field", "action", "guard", "tag", "code")},
     "outcome": r"(?P<outcome>true|false)",
     "json": r"(?P<json>\S.*)",
@@ -54,11 +54,11 @@ _READ: Mapping[str, Callable[[str], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """One way to say something.
+    """One phrase.
 
     Attributes:
-        template: With {placeholders}, as documentation shows it.
-        below: What may stand below the line: "json" (needed), "with" (a table or JSON, may be missing), or None.
+        template: With {placeholders}, as in the documentation.
+        below: What may follow below the line: "json" (required), "with" (a table or JSON, optional), or None.
     """
 
     kinds: tuple[Kind, ...]
@@ -68,10 +68,10 @@ class Phrase:
     pattern: re.Pattern[str]
 
     def arguments(self, text: str, docstring: str | None, table: Sequence[Sequence[str]] | None) -> dict[str, Any]:
-        """What to call the handler with, besides the scene.
+        """The arguments of the handler, without the scene.
 
         Raises:
-            ContractMistake: A value is not JSON, or something is missing or too much below the line.
+            ContractMistake: A value is not JSON; or something below the line is missing or not accepted.
         """
         match = self.pattern.fullmatch(text)
         assert match is not None
@@ -110,7 +110,7 @@ def _below(docstring: str | None, table: Sequence[Sequence[str]] | None) -> dict
 
 
 class PhraseBook:
-    """All phrases that are understood."""
+    """All known phrases."""
 
     def __init__(self) -> None:
         self.phrases: list[Phrase] = []
@@ -118,8 +118,8 @@ class PhraseBook:
     def add(self, kinds: str, *templates: str) -> Callable[[Handler], Handler]:
         """Register a handler for templates. `kinds` is "given", "when", "then", or several with spaces.
 
-        A template that ends with "{json}" is also understood without it, with the value as a docstring below; one
-        that ends with " with {with}" also without that, with the parameters as a table or docstring, or with none.
+        A template that ends with "{json}" also matches without it: the value is then a docstring below. One that ends
+        with " with {with}" also matches without that: the parameters are then a table or docstring, or empty.
         """
 
         def register(handler: Handler) -> Handler:
@@ -137,19 +137,19 @@ class PhraseBook:
         return register
 
     def find(self, kind: str, text: str) -> Phrase | None:
-        """The phrase that a text says, or None."""
+        """The phrase that matches a text; None if there is none."""
         matching = (p for p in self.phrases if kind in p.kinds and p.pattern.fullmatch(text))
         return next(matching, None)
 
     def unknown(self, kind: str, text: str) -> ContractMistake:
-        """What to tell of a text that no phrase reads."""
+        """The error for a text that no phrase matches."""
         kinds = [p for p in self.phrases if kind in p.kinds]
         templates = list(dict.fromkeys(p.template for p in kinds))
         near = difflib.get_close_matches(text, templates, 3, 0.4)
         elsewhere = next((p for p in self.phrases if p.pattern.fullmatch(text)), None)
         hint = f"; as {' or '.join(map(str.capitalize, elsewhere.kinds))} it is understood" if elsewhere else ""
         listed = "".join(f"\n  {kind.capitalize()} {template}" for template in near or templates)
-        return ContractMistake(f"no phrase reads {kind.capitalize()} {text!r}{hint}; nearest:{listed}")
+        return ContractMistake(f"no phrase matches {kind.capitalize()} {text!r}{hint}; nearest:{listed}")
 
 
 def _compiled(template: str) -> re.Pattern[str]:

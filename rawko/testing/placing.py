@@ -1,7 +1,7 @@
-"""Puts a machine into a state without the way there: a snapshot of a legal configuration, to be restored.
+"""Places a machine in a state without the events that lead there: makes a snapshot of a legal configuration.
 
-Inside the given states the initial ones are entered; invocations and timers of all active states are started. No
-action runs, no contract is asked.
+Below the given states, initial states become active. Invocations and timers of all active states start when the
+snapshot is restored. No action runs, and no contract is checked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Placed:
     Attributes:
         snapshot: As `Interpreter.snapshot()` returns it.
         without_input: Invocations whose input could not be computed, with the error: their bound input functions
-            read an event or a context field that only the way there would have brought.
+            read an event or context field that is set only on the way to the state.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Placed:
             compute = compile_value(invoke.input, "input", self._bindings, invoke.position)
             try:
                 value = thaw(freeze(compute(self._context, self._event), "input"))
-            except Exception as error:  # noqa: BLE001 - a bound function; told when the scenario asks for the input
+            except Exception as error:  # noqa: BLE001 - a bound function; reported when the scenario needs the input
                 self.without_input[invoke.id] = error
         return {
             "id": invoke.id,
@@ -85,7 +85,7 @@ class Placed:
             "number": number,
             "attempt": 1,
             "started": self._now,
-            "policy": "resume",  # keeps the number; nothing was running that could be lost
+            "policy": "resume",  # keeps the number; no actor was running, so none can be lost
             "held": False,
             "timeout": None if invoke.timeout is None else self._delay_s(invoke.timeout, f"timeout of {invoke.id!r}"),
         }
@@ -109,7 +109,7 @@ class Placed:
 
 
 def make_machine(chart: Chart, bindings: Bindings, input: Mapping[str, Any], clock: Clock | None = None) -> Interpreter:
-    """A machine that has not started; a chart with Python code has been trusted by whoever loaded it."""
+    """A machine that has not started. A chart with Python code is trusted here: its loader has checked that."""
     clock = SimulatedClock() if clock is None else clock
     if chart.has_code:
         return Interpreter.trusting(chart, initial_context=input, clock=clock)
@@ -117,14 +117,14 @@ def make_machine(chart: Chart, bindings: Bindings, input: Mapping[str, Any], clo
 
 
 def _timeout(invocation: Mapping[str, Any]) -> list[Any]:
-    """The timer that ends an invocation, as the interpreter itself sets it."""
+    """The timer that ends an invocation, in the form that the interpreter uses."""
     number, limit_s = invocation["number"], invocation["timeout"]
     id, event = f"timeout.{number}", f"error.invoke.{invocation['id']}"
     return [invocation["started"] + limit_s, id, event, {}, None, invocation["state"], limit_s, "original", number]
 
 
 def configuration_with(chart: Chart, states: Collection[str]) -> list[str]:
-    """The configuration in which all of `states` are active, the rest initial; in document order.
+    """The configuration in which all of `states` are active, and the others by default; in document order.
 
     Raises:
         ContractMistake: A history state, a state that ends the machine, or states that exclude each other.
@@ -135,7 +135,7 @@ def configuration_with(chart: Chart, states: Collection[str]) -> list[str]:
         if state.is_history:
             raise ContractMistake(f"{name!r} is a history state: it is never active; give one of its siblings")
         if state.kind == "final" and state.parent == chart.root:
-            raise ContractMistake(f"{name!r} ends the machine: give the state before it, and let the machine get there")
+            raise ContractMistake(f"{name!r} ends the machine: give the state before it, and send its event")
         wanted.update(chart.ancestors(name))
     active: set[str] = set()
     _enter(chart, chart.root, wanted, active)
@@ -162,7 +162,7 @@ def _enter(chart: Chart, name: str, wanted: set[str], active: set[str]) -> None:
 
 
 def _defaults(chart: Chart, name: str) -> Iterator[str]:
-    """Where the default entry of a state leads; an initial history stands for its memory."""
+    """The targets of a state's default entry; an initial history state is replaced by its default targets."""
     for target in chart[name].initial:
         if chart[target].is_history:
             yield from chart[target].memory or _parent_initial(chart, target)

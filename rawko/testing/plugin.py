@@ -1,6 +1,6 @@
-"""The pytest plugin: collects the `.feature` contracts that stand beside a chart of the same stem.
+"""The pytest plugin: collects each `.feature` contract that lies beside a chart with the same stem.
 
-It costs nothing where there are none: what runs contracts is imported with the first one that is found.
+It is cheap without contracts: pytest-bdd and the modules that run contracts are imported with the first contract.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ContractFile | None:
-    """A feature is a contract if a chart of its stem stands beside it; other features are left alone."""
+    """Collect a feature as a contract if a chart with its stem lies beside it; other features are ignored."""
     if file_path.suffix != ".feature" or (chart := chart_beside(file_path)) is None:
         return None
     from rawko.testing.collect import contract_file
@@ -49,7 +49,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ContractFi
 
 
 def chart_beside(feature: Path) -> Path | None:
-    """The chart that a feature is the contract of: a YAML file of its stem that has the key `statechart`."""
+    """The chart of a contract: a YAML file with the feature's stem and the key `statechart`."""
     for suffix in SUFFIXES:
         path = feature.with_suffix(suffix)
         if path.is_file() and _is_chart(path):

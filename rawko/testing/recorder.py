@@ -1,8 +1,4 @@
-"""What a machine did, step by step, and questions about it: what was started, sent, emitted, logged, entered.
-
-recorder = Recorder()
-actor.subscribe(recorder.record)     # of a running Actor; a TestActor has one already
-"""
+"""Records the steps of a machine, and answers what it started, sent, emitted, logged and entered."""
 
 from __future__ import annotations
 
@@ -18,7 +14,7 @@ from rawko.interpreter.data.values import thaw
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """An event that the machine sent or emitted. `to`: whom, None for itself or observers."""
+    """An event that the machine sent or emitted. `to`: the receiver; None for itself or observers."""
 
     event: str
     data: dict[str, Any]
@@ -31,20 +27,20 @@ class Recorder:
 
     Attributes:
         steps: All macrosteps.
-        receipts: What became of events that were sent to it, in order.
+        receipts: Receipts of the events that were sent to it, in order.
     """
 
     steps: list[Step] = field(default_factory=list)
     receipts: list[tuple[str, Receipt]] = field(default_factory=list)
 
     def record(self, step: Step) -> None:
-        """Take down one step."""
+        """Record one step."""
         if step.receipt is not None and step.steps and (event := step.steps[0].event) is not None:
             self.receipts.append((event.name, step.receipt))
         self.steps.append(step)
 
     def since(self, step: int, receipt: int = 0) -> Recorder:
-        """What happened from a step on (an index)."""
+        """The part of the record from a step on, by indices."""
         return Recorder(self.steps[step:], self.receipts[receipt:])
 
     # ------------------------------------------------------------ questions
@@ -74,12 +70,12 @@ class Recorder:
 
     @property
     def emitted(self) -> Sequence[Said]:
-        """Events told to observers."""
+        """Events emitted to observers."""
         return [Said(effect.event, thaw(effect.data)) for effect in self._effects(EmitEvent)]
 
     @property
     def sent(self) -> Sequence[Said]:
-        """Events sent to the machine itself, its parent, or an actor; delayed ones when they were sent."""
+        """Events sent to the machine itself, its parent, or an actor; delayed ones at the time of sending."""
         found: list[Said] = []
         for step in self.steps:
             others = [Said(e.event, thaw(e.data), e.to) for e in step.effects if isinstance(e, SendTo)]
@@ -94,7 +90,7 @@ class Recorder:
 
     @property
     def raised(self) -> Sequence[Said]:
-        """Events raised: sent internally."""
+        """Events raised: put into the internal queue."""
         return [
             Said(event.name, thaw(event.data))
             for step in self.steps
@@ -118,7 +114,7 @@ class Recorder:
         return [state for step in self.steps for micro in step.steps for state in micro.exited_states]
 
     def describe(self, last: int = 8) -> str:
-        """The latest steps for people, one a line, oldest first."""
+        """The latest steps in words, one per line, oldest first."""
         skipped = max(len(self.steps) - last, 0)
         lines = [f"  ... {skipped} earlier"] if skipped else []
         return "\n".join([*lines, *(f"  {n + 1}. {_line(self.steps[n])}" for n in range(skipped, len(self.steps)))])

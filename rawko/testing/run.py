@@ -1,4 +1,4 @@
-"""Runs the contracts beside charts, for `rawko test` and for programs: pytest in this process, its findings as data."""
+"""Runs the contracts beside charts, for `rawko test` and for programs: runs pytest in this process, returns data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Outcome = Literal["passed", "failed", "skipped"]
 
 @dataclass(frozen=True, slots=True)
 class ScenarioResult:
-    """One scenario. `text` says what went wrong, or why it was skipped."""
+    """The result of one scenario. `text` says why it failed or was skipped."""
 
     feature: str
     scenario: str
@@ -35,12 +35,12 @@ class ScenarioResult:
 
 @dataclass(frozen=True, slots=True)
 class ContractResult:
-    """What the contracts of some charts came to.
+    """The results of the contracts of some charts.
 
     Attributes:
-        scenarios: In the order in which they ran.
-        errors: What could not be run, as texts: no contract beside a chart, a feature or a chart that cannot be read.
-        coverage: Of each chart that was run.
+        scenarios: In order of execution.
+        errors: What could not be run, in words: a chart without contract, a feature or chart that cannot be read.
+        coverage: One object per chart that was run.
     """
 
     scenarios: tuple[ScenarioResult, ...] = ()
@@ -75,7 +75,7 @@ class ContractResult:
         return 1 if self.failed else 0
 
     def to_json(self) -> dict[str, Any]:
-        """For `--json`."""
+        """The data for `--json`."""
         return {
             "passed": self.passed,
             "failed": self.failed,
@@ -97,12 +97,12 @@ class ContractResult:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What contracts are run with, instead of whatever pytest would find around them.
+    """The surroundings of contracts, instead of those that pytest would find by itself.
 
     Attributes:
-        root: The folder that all of them lie in.
-        modules: The conftest.py files that count, imported, outermost first, each with its path.
-        bindings_of: The bindings of a chart.
+        root: The folder that contains all of them.
+        modules: The conftest.py files to use, already imported, outermost first, each with its path.
+        bindings_of: Returns the bindings of a chart.
     """
 
     root: Path
@@ -122,17 +122,17 @@ def run_contracts(
 ) -> ContractResult:
     """Run the `.feature` beside each chart.
 
-    Without `surroundings` this is pytest as a person runs it: the project's conftest.py files and the modules that its
-    pyproject.toml names are imported.
+    Without `surroundings`, pytest behaves as on its command line: it imports the project's conftest.py files and the
+    modules that its pyproject.toml names.
 
     Args:
         bindings: For all of the charts: Bindings, or the name of a module that has them; by default each chart's own
             (see `rawko.runtime.bindings_lookup`).
-        report: Where a person reads along: scenarios as they end, failures, the coverage table. None: nowhere.
+        report: Receives the report for people: scenarios as they end, failures, the coverage table. None: no report.
         is_verbose: Also list what is not covered.
-        only: Run only the scenarios whose name contains this, in whatever case.
-        trusted: Run the Python code of plain sismic charts; without, a chart that holds any is an error.
-        surroundings: Load this, and no conftest.py, configuration, plugin or package of the project besides.
+        only: Run only the scenarios whose name contains this, in any case.
+        trusted: Run the Python code of plain sismic charts; otherwise a chart with code is an error.
+        surroundings: Use these, and no conftest.py, configuration, plugin or package of the project.
 
     Raises:
         ContractsUnavailable: pytest or pytest-bdd is not installed.
@@ -145,13 +145,13 @@ def run_contracts(
     if features:
         module = [f"--rawko-bindings={bindings}"] if isinstance(bindings, str) else []
         module += ["--rawko-trust-code"] if trusted else []
-        # The project's own options may ask for plugins or reports that have no place here.
+        # The project's own options may name plugins or reports that are not available here.
         quiet = ["-p", "no:terminal", "-p", "no:cacheprovider", "-o", "addopts=", "--continue-on-collection-errors"]
         if surroundings is not None:
             features = [feature.parent.resolve() / feature.name for feature in features]
             quiet += ["-c", os.devnull, "--rootdir", str(surroundings.root), "--noconftest", "--import-mode=importlib"]
         quiet += [part for name in _WARNINGS for part in ("-W", f"ignore::pytest.{name}")]
-        with warnings.catch_warnings():  # what other plugins have to say about this project is not asked here
+        with warnings.catch_warnings():  # warnings of other plugins about this project do not matter here
             warnings.simplefilter("ignore")
             pytest.main([*quiet, *module, *map(str, features)], plugins=[listener])
     result = listener.result()
@@ -161,8 +161,8 @@ def run_contracts(
 
 
 _WARNINGS = ("PytestDeprecationWarning", "PytestAssertRewriteWarning", "PytestConfigWarning")
-"""rawko is imported already: pytest cannot rewrite its asserts, and need not. The project's configuration of other
-plugins is none of a contract's business either; a project may make errors of its warnings."""
+"""Warnings to ignore. rawko is already imported, so pytest cannot rewrite its asserts, and need not. The project's
+configuration may name plugins that are not loaded here, and may turn warnings into errors."""
 
 
 def _require(*modules: str) -> None:
@@ -183,7 +183,7 @@ def _features(charts: Sequence[str | Path]) -> tuple[list[Path], list[str]]:
         elif not feature.is_file():
             errors.append(f"{chart}: it has no contract; expected {feature}")
         elif chart_beside(feature) is None:
-            errors.append(f"{chart}: it is no chart: the key 'statechart' is missing")
+            errors.append(f"{chart}: it is not a chart: the key 'statechart' is missing")
         else:
             features.append(feature.absolute())
     return list(dict.fromkeys(features)), errors
@@ -191,7 +191,7 @@ def _features(charts: Sequence[str | Path]) -> tuple[list[Path], list[str]]:
 
 @dataclass(eq=False)  # pytest keeps plugins in sets
 class _Listener:
-    """A pytest plugin that keeps what a terminal would show."""
+    """A pytest plugin that collects results, and prints them as a terminal reporter would."""
 
     bindings: Bindings | None
     report: TextIO | None
@@ -209,10 +209,10 @@ class _Listener:
         if self.surroundings is not None:
             config.stash[BINDINGS_OF] = self.surroundings.bindings_of
             for path, module in self.surroundings.modules:
-                config.pluginmanager.register(module, str(path))  # by its path: then its fixtures are its folder's
+                config.pluginmanager.register(module, str(path))  # by its path: its fixtures then apply to its folder
 
     def pytest_collect_directory(self, path: Path, parent: Any) -> Any:
-        """A plain folder, also where it is a package: pytest would import that."""
+        """Collect a package as a plain folder: pytest would import a package."""
         import pytest
 
         return None if self.surroundings is None else pytest.Dir.from_parent(parent, path=path)

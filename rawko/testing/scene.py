@@ -1,6 +1,6 @@
-"""One scenario at work: what is given, then a machine, then what it did since the last "When".
+"""One scenario during its execution: the given values, then a machine, then its steps since the last "When".
 
-The machine is made when the first "When" or "Then" needs it, so that "Given" lines may stand in any order.
+The machine is made when the first "When" or "Then" needs it, so that "Given" lines may be in any order.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from rawko.testing.phrases import PhraseBook
 from rawko.testing.recorder import Recorder
 
 MAX_DEPTH = 20
-"""Scenarios that reproduce scenarios, steps that repeat steps."""
+"""The deepest nesting of scenarios that reproduce scenarios, and of steps that repeat steps."""
 
 StepText = tuple[str, str, str | None, Sequence[Sequence[str]] | None]
 """(kind, text, docstring, table)."""
 
 
 class Scene:
-    """A scenario being run.
+    """A scenario during its execution.
 
     Args:
         scenarios: Steps of the feature's scenarios by name, for "I reproduce".
-        coverage: Collects what the scenario covers.
+        coverage: Receives what the scenario covers.
     """
 
     def __init__(
@@ -64,11 +64,11 @@ class Scene:
     # ------------------------------------------------------------ running
 
     def run(self, kind: str, text: str, docstring: str | None = None, table: Any = None) -> None:
-        """Do what one line says.
+        """Execute one line.
 
         Raises:
-            ContractBroken: The machine does not do it.
-            ContractMistake: The line cannot be meant.
+            ContractBroken: The machine does not do what the line says.
+            ContractMistake: The line contains a mistake.
         """
         __tracebackhide__ = True
         text = " ".join(text.split()) if '"' not in text and "'" not in text else text.strip()
@@ -97,7 +97,7 @@ class Scene:
             raise self.doubles.mistake
 
     def run_nested(self, steps: Sequence[StepText]) -> None:
-        """Do what several lines say, as part of one."""
+        """Execute several lines as part of one."""
         __tracebackhide__ = True
         if self._depth >= MAX_DEPTH:
             raise ContractMistake(f"scenarios reproduce each other more than {MAX_DEPTH} deep")
@@ -116,7 +116,7 @@ class Scene:
 
     @property
     def actor(self) -> TestActor:
-        """The machine, made now if it was not yet."""
+        """The machine; made now if it does not exist yet."""
         if self._actor is None:
             self._actor = TestActor(
                 self.doubles,
@@ -134,13 +134,13 @@ class Scene:
 
     @property
     def done(self) -> Recorder:
-        """What the machine did since the last "When" began (before the first: since it was put there)."""
+        """The machine's steps since the last "When" (before the first one: since it was placed)."""
         return self.actor.recorder.since(self._marks[0], self._marks[1])
 
     @property
     def calls(self) -> Sequence[Call]:
         """Actions called since the last "When" began."""
-        self.actor  # noqa: B018 - it may have to be made first
+        self.actor  # noqa: B018 - makes the machine if it does not exist yet
         return self.doubles.calls[self._marks[2] :]
 
     # ------------------------------------------------------------ names
@@ -163,7 +163,7 @@ class Scene:
         return self._require("actor", id, invoked | spawned | self.doubles.bindings.names("actor"))
 
     def require_field(self, name: str) -> str:
-        """The name of a context field, where the chart has a context model that is bound."""
+        """The name of a context field, checked if the chart has a context model that is bound."""
         model = model_of(self.chart, self.doubles.bindings)
         return self._require("context field", name, model._fields) if isinstance(model, ContextModel) else name
 
@@ -176,7 +176,7 @@ class Scene:
         return name
 
     def value_of(self, path: str) -> Any:
-        """A context field, or with dots something inside one (`usage.input_tokens`, `messages.0.role`)."""
+        """A context field, or with dots a part of one (`usage.input_tokens`, `messages.0.role`)."""
         context = self.actor.context
         if path in context:
             return context[path]
@@ -195,7 +195,7 @@ class Scene:
     # ------------------------------------------------------------ messages
 
     def check(self, holds: object, message: str) -> None:
-        """Fail with a message and the machine's story.
+        """Raise an error with a message and the machine's last steps, unless `holds`.
 
         Raises:
             ContractBroken: It does not hold.
@@ -205,7 +205,7 @@ class Scene:
             raise ContractBroken(message + self.report())
 
     def report(self) -> str:
-        """Where the machine is and how it got there, for the end of a message."""
+        """The machine's configuration and last steps, for the end of a message."""
         if self._actor is None:
             return ""
         actor = self._actor

@@ -1,6 +1,6 @@
 """The phrases of contracts: sismic's, and rawko's for actors, context, guards, effects and receipts.
 
-docs/contracts.md shows each; `BOOK` holds them all.
+docs/contracts.md describes each; `BOOK` contains them all.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def given_state(scene: Scene, state: str) -> None:
     if scene.is_running:
         raise ContractMistake("the machine runs already: a state can be given only before the first event")
     states = [*scene.given_states, scene.require_state(state)]
-    configuration_with(scene.chart, states)  # what cannot be is said at its line
+    configuration_with(scene.chart, states)  # checked now, so that an error names this line
     scene.given_states = states
 
 
@@ -367,13 +367,13 @@ def expression_does_not_hold(scene: Scene, expression: str) -> None:
 
 
 def _evaluate(scene: Scene, expression: str) -> bool:
-    """A guard expression over names, now: never code."""
+    """The value of a guard expression over names, in the current configuration; code is not accepted."""
     text = expression[1:-1] if len(expression) > 1 and expression[0] == expression[-1] == '"' else expression
     try:
         condition = compile_condition(parse_guard(text, lambda offset: NOWHERE), scene.doubles.bindings)
     except (ExpressionError, BindingError) as error:
         raise ContractMistake(f"expression {text!r}: {error}") from error
-    assert condition is not None  # parse_guard makes no code
+    assert condition is not None  # parse_guard returns no code
     actor = scene.actor
     last = next((s.steps[0].event for s in reversed(actor.recorder.steps) if s.steps and s.steps[0].event), None)
     event = make_event("rawko.asked", {}) if last is None else last

@@ -72,7 +72,7 @@ def test_with_bindings(door: Shell) -> None:
 
 BROKEN = {
     "lonely": (CHART, None, "lonely.yaml: it has no contract; expected lonely.feature"),
-    "other": ("a: 1\n", FEATURE, "other.yaml: it is no chart: the key 'statechart' is missing"),
+    "other": ("a: 1\n", FEATURE, "other.yaml: it is not a chart: the key 'statechart' is missing"),
     "defect": (CHART.replace("closed}", "clsed}"), FEATURE, "did you mean 'closed'?"),
     "nothing": (CHART, "Feature: nothing\n", "nothing.feature: it has no scenario"),
     "prose": (CHART, "This is no feature.\n", "prose.feature"),

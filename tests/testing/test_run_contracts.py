@@ -181,7 +181,7 @@ def test_bindings_come_from_the_caller_a_module_or_the_project(tmp_path: Path) -
         (
             "Feature: f\n  Scenario: s\n    When I do nothing\n  Scenario: s\n    When I do nothing\n",
             CHART,
-            "two scenarios are called 's'",
+            "two scenarios have the name 's'",
         ),
         (CONTRACT, "statechart: {name: door}", "door.yaml:1"),
         (CONTRACT, "doors: 1", "the key 'statechart' is missing"),

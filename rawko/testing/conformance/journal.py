@@ -25,7 +25,7 @@ RUN = "conformance"
 
 @dataclass(frozen=True, slots=True)
 class JournalContract:
-    """One thing that every journal does."""
+    """One property of every journal."""
 
     number: int
     promise: str
@@ -47,7 +47,7 @@ def _contract(promise: str) -> Callable[[Check], Check]:
 
 
 def record(seq: int, epoch: int, *, run: str = RUN) -> StepRecord:
-    """A row with something of everything in it."""
+    """A row in which every field has a value."""
     return StepRecord(
         run=run,
         seq=seq,

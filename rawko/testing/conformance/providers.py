@@ -32,19 +32,19 @@ from rawko.vocabulary.messages import Message, ToolResult, tool_results, user_te
 from rawko.vocabulary.usage import Usage
 
 PURPOSE = "agent:developer"
-"""Purpose of every request that the suite makes."""
+"""The purpose of every request of the suite."""
 
 SOME_USAGE = Usage(input_tokens=11, output_tokens=7, calls=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """What the model does on one call.
+    """The model's behaviour in one call.
 
     Attributes:
         tool_calls: Names and inputs, in order.
-        failure: The call fails so, after thinking and text were sent; None: it ends well.
-        delay_ms: The model is silent for so long before it says anything.
+        failure: The call fails with this code after thinking and text were sent; None: it succeeds.
+        delay_ms: The model sends nothing for this long.
     """
 
     text: str = ""
@@ -60,7 +60,7 @@ class Harness(Protocol):
     """Makes the adapter under test."""
 
     def provider(self, plays: Sequence[Play]) -> AbstractAsyncContextManager[Provider]:
-        """A provider whose model does the plays, one per call, in order; closed on leaving."""
+        """A provider whose model follows the plays, one per call, in order; closed on exit."""
         ...
 
     @property
@@ -71,17 +71,17 @@ class Harness(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """One promise of the port."""
+    """One property of the port."""
 
     number: str
     promise: str
     run: Callable[[Harness], Awaitable[None]]
 
     async def check(self, harness: Harness) -> None:
-        """Hold an adapter to the promise.
+        """Check an adapter.
 
         Raises:
-            AssertionError: It breaks it; the message says which and how.
+            AssertionError: The property does not hold; the message says which one and why.
         """
         try:
             await self.run(harness)
@@ -305,4 +305,4 @@ PROVIDER_CONTRACTS: tuple[Contract, ...] = (
     Contract("P-15", "an answer survives JSON and can be sent back (C-35)", _answers_can_go_back),
     Contract("P-16", "closing twice is safe", _closes_twice),
 )
-"""Every promise of the port, in order."""
+"""All contracts, in order."""

@@ -29,7 +29,7 @@ from rawko.vocabulary.messages import ToolCall
 ORDINARY_TOOLS = ("read", "write", "edit", "glob", "grep", "bash")
 CONTROL_TOOLS = ("complete", "clarify", "pause", "update_plan")
 SOON_S = 5.0
-"""How long a cancelled call may take to end, in seconds: a grace and some."""
+"""The most seconds for the end of a cancelled call: the grace and a margin."""
 
 AGENT = "developer"
 
@@ -49,7 +49,7 @@ class ToolboxFactory(Protocol):
 
 
 class Bench:
-    """A workspace with a few files, a toolbox on it, and short ways to call it.
+    """A workspace with some files, a toolbox on it, and helpers to call it.
 
     Args:
         make: Builds the toolbox under test.
@@ -75,7 +75,7 @@ class Bench:
     async def toolbox(
         self, *, access: ToolAccess | None = None, rules: Sequence[str] = (), assume_yes: bool = True
     ) -> AsyncIterator[Toolbox]:
-        """A toolbox for one agent, closed on leaving."""
+        """A toolbox for one agent, closed on exit."""
         agents = {AGENT: access or ToolAccess()}
         made = self._make(self.root, state_dir=self.state_dir, agents=agents, rules=rules, assume_yes=assume_yes)
         try:
@@ -85,18 +85,18 @@ class Bench:
             await made.aclose()
 
     def call(self, name: str, **arguments: Any) -> ToolCall:
-        """A call with an id of its own."""
+        """A call with a unique id."""
         return ToolCall(id=f"call_{next(self._numbers)}", name=name, input=arguments)
 
     def files(self) -> dict[str, bytes]:
-        """Every file of the workspace, links left out."""
+        """The content of every file of the workspace, links excluded."""
         paths = (path for path in self.root.rglob("*") if path.is_file() and not path.is_symlink())
         return {str(path.relative_to(self.root)): path.read_bytes() for path in paths}
 
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """One promise of the port."""
+    """One property of the port."""
 
     number: str
     promise: str
@@ -314,12 +314,12 @@ async def _two_pids(path: Path) -> list[int]:
 
 
 def _lines(path: Path) -> list[str]:
-    """The finished lines of a file that somebody may be writing."""
+    """The complete lines of a file that another process may be writing."""
     return path.read_text().split("\n")[:-1] if path.exists() else []
 
 
 def _is_running(pid: int) -> bool:
-    """Whether a process is there that is more than a zombie (whom a container's init may never reap)."""
+    """Whether a process exists and is not a zombie (the init of a container may never reap those)."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -344,7 +344,7 @@ async def _never_raises(bench: Bench) -> None:
         ):
             outcome = await toolbox.run(AGENT, call)
             _refused(outcome)
-            outcome.content.encode("utf-8")  # what cannot be encoded cannot be sent to a model
+            outcome.content.encode("utf-8")  # a text that cannot be encoded cannot be sent to a model
 
 
 TOOLBOX_CONTRACTS: tuple[Contract, ...] = (

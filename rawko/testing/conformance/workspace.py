@@ -24,13 +24,13 @@ class Harness(Protocol):
     """Makes the adapter under test."""
 
     def workspace(self) -> AbstractAsyncContextManager[Workspace]:
-        """A workspace on the harness's folder, closed on leaving; the same folder, whatever is in it, each time."""
+        """A workspace on the harness's folder, closed on exit; every call uses the same folder and its files."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """One promise of the port."""
+    """One property of the port."""
 
     number: str
     promise: str
@@ -288,4 +288,4 @@ WORKSPACE_CONTRACTS: tuple[Contract, ...] = (
     Contract("W-16", "trees outlive the adapter that captured them (C-52)", _trees_outlive_the_adapter),
     Contract("W-17", "closing twice is safe, and nothing is captured afterwards", _closes_twice),
 )
-"""Every promise of the port, in order."""
+"""All contracts, in order."""
