@@ -1,6 +1,6 @@
-"""The chart language: YAML text to a checked, immutable `Chart` that knows file, line and column of every element.
+"""The chart language: reads YAML into a checked, immutable `Chart` that knows file, line and column of every element.
 
-The public names load on first use.
+The public names are imported on first use.
 """
 
 from __future__ import annotations

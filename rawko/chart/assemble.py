@@ -1,4 +1,4 @@
-"""From drafts to the immutable `Chart`: orders, indices, events of the transitions, kinds, marks, hash."""
+"""Builds the immutable `Chart` from drafts: document order, indices, events of transitions, kinds, positions, hash."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from rawko.chart.reading.states import ChartDraft, StateDraft
 
 
 def assemble(draft: ChartDraft, reader: Reader) -> Chart:
-    """The chart that drafts describe. Reports names that stand twice; other rules are `lint`'s."""
+    """The chart that the drafts describe. Reports duplicate names; `lint` checks the other rules."""
     assembler = _Assembler(reader)
     root: StateDraft = draft.values["root state"]
     assembler.add(root, None)
@@ -63,7 +63,7 @@ def assemble(draft: ChartDraft, reader: Reader) -> Chart:
 
 
 def sealed(chart: Chart) -> Chart:
-    """The same chart with its hash and its flag for code set."""
+    """The same chart with its hash and `has_code` set."""
     return replace(chart, hash=chart_hash(chart), has_code=_has_code(chart))
 
 
@@ -75,7 +75,7 @@ NO_ENTRY = EntryDraft()
 
 
 class _Assembler:
-    """Walks drafts in document order (pre-order), handing out orders and indices."""
+    """Walks drafts in document order (pre-order), and assigns orders and indices."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -87,7 +87,7 @@ class _Assembler:
     def add(self, draft: StateDraft, parent: str | None) -> None:
         if draft.name in self.states:
             first = self.states[draft.name].position
-            message = f"a state named {draft.name!r} stands in line {first.line} already; names are unique in a chart"
+            message = f"a state named {draft.name!r} exists in line {first.line} already; names are unique in a chart"
             self._reader.report("duplicate-state", draft.name_position, message)
             self._reader.is_partial = True
             return
@@ -125,7 +125,7 @@ class _Assembler:
             self.add(child, draft.name)
 
     def _moves(self, draft: StateDraft) -> tuple[list[After], list[Invoke]]:
-        """Add the transitions of all keys of a state, in the order of the keys."""
+        """Add the transitions under all keys of a state, in the order of the keys."""
         timers: list[After] = []
         invocations: list[Invoke] = []
         name = draft.name
@@ -151,9 +151,7 @@ class _Assembler:
     def _invocation(self, state: str, draft: InvokeDraft) -> Invoke:
         if draft.id in self._invocations:
             first = self._invocations[draft.id]
-            message = (
-                f"an invoke with id {draft.id!r} stands in line {first.line} already; give each an 'id' of its own"
-            )
+            message = f"an invoke with id {draft.id!r} exists in line {first.line} already; give each a different 'id'"
             self._reader.report("duplicate-invoke", draft.position, message)
         self._invocations.setdefault(draft.id, draft.position)
         self.marks[("src", draft.id)] = draft.src_position
@@ -181,7 +179,7 @@ class _Assembler:
         drafts: Iterable[TransitionDraft],
         events: tuple[str, ...] | None = None,
     ) -> None:
-        """Add transitions. `events` are what the key stands for; None: as written."""
+        """Add transitions. `events` are the events that the key implies; None: those that the chart writes."""
         for draft in drafts:
             index = len(self.transitions)
             for place, position in enumerate(draft.target_positions):

@@ -1,6 +1,6 @@
 """The meaning of a chart as one JSON value, and its SHA-256. Positions, descriptions and spelling do not count.
 
-Two charts with equal hashes run alike on the same bindings, so a snapshot of one fits the other.
+Charts with equal hashes behave alike with the same bindings, so a snapshot of one can be restored in the other.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from rawko.chart.definition import (
 )
 
 FORMAT = 1
-"""Goes into the hash; raised whenever the same text comes to mean something else."""
+"""A part of the hash; increased whenever the same text gets another meaning."""
 
 _LEAVES = frozenset((str, int, float, bool, type(None)))
 _SILENT = frozenset(("position", "description"))
 
 
 def chart_hash(chart: Chart) -> str:
-    """SHA-256 in hex over the canonical meaning."""
+    """SHA-256 of the canonical JSON, in hex."""
     text = json.dumps(canonical(chart), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def canonical(chart: Chart) -> Json:
-    """The meaning of a chart. Defaults are left out, lists keep their order."""
+    """The meaning of a chart as JSON. Default values are left out, lists keep their order."""
     return {
         "format": FORMAT,
         "name": chart.name,
@@ -52,7 +52,7 @@ def canonical(chart: Chart) -> Json:
 
 
 def _rare(chart: Chart) -> dict[str, Json]:
-    """What most charts do not say; left out, so that their hashes are what they were."""
+    """Settings that most charts lack; left out if default, so that adding them to the language kept old hashes."""
     found: dict[str, Json] = {"errors": chart.errors} if chart.errors != "rollback" else {}
     if chart.selection != "inner":
         found["selection"] = chart.selection
@@ -70,7 +70,7 @@ def _transition(transition: Transition) -> Json:
 
 
 def _given(value: Any, skip: Iterable[str] = ()) -> dict[str, Json]:
-    """Fields of a dataclass that differ from their default."""
+    """The fields of a dataclass that differ from their default."""
     found: dict[str, Json] = {}
     fields_, read = _fields(type(value))
     for (name, default), item in zip(fields_, read(value), strict=True):
@@ -88,13 +88,13 @@ def _plain(value: Any) -> Json:
         return [item if type(item) in _LEAVES else _plain(item) for item in value]
     if kind is GuardCall or kind is CallAction:
         return _call(value)
-    if kind not in _FIELDS and isinstance(value, Mapping):  # asking an abstract class takes longer than the rest
+    if kind not in _FIELDS and isinstance(value, Mapping):  # last: isinstance of an abstract class is slow
         return {key: _plain(item) for key, item in value.items()}
     return {"is": kind.__name__, **_given(value)}
 
 
 def _call(value: GuardCall | CallAction) -> Json:
-    """What `_given` gives; spelled out, because large charts consist of calls."""
+    """The same result as `_given`, but faster: large charts consist mostly of calls."""
     found: dict[str, Json] = {"is": type(value).__name__, "name": value.name}
     if value.arguments:
         found["arguments"] = [[name, _argument(argument)] for name, argument in value.arguments]
@@ -108,7 +108,7 @@ def _argument(argument: Argument) -> Json:
 
 
 def _fields(kind: type) -> tuple[tuple[tuple[str, Any], ...], Callable[[Any], tuple[Any, ...]]]:
-    """Names of the fields that carry meaning, with their defaults (MISSING where there is none); and their reader."""
+    """Names of the fields with a meaning, and their defaults (MISSING if none); and a function that reads them."""
     known = _FIELDS.get(kind)
     if known is None:
         rows = [row for row in fields(kind) if row.compare and row.name not in _SILENT]

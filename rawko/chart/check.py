@@ -1,4 +1,4 @@
-"""Everything wrong with a chart, as data: what `rawko check` prints. Nothing is raised."""
+"""Checks a chart and returns all diagnostics as data, which `rawko check` prints. It raises nothing."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from rawko.chart.parse import load_chart, parse_chart
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What a check found.
+    """The result of a check.
 
     Attributes:
-        chart: None where the chart does not load.
+        chart: None if the chart does not load.
         diagnostics: Errors and warnings, sorted by position.
     """
 
@@ -25,14 +25,14 @@ class CheckResult:
 
     @property
     def has_errors(self) -> bool:
-        """Warnings alone leave a chart usable."""
+        """Whether there are errors; a chart with only warnings can be used."""
         return has_errors(self.diagnostics)
 
 
 def check_text(
     text: str, *, file: str = "<chart>", trusted: bool = False, bound: BoundNames | None = None
 ) -> CheckResult:
-    """Check a text: whether it loads, what is suspicious, and with `bound` whether all its names are bound."""
+    """Check a text: whether it loads, what is suspicious, and, if `bound` is given, whether all names are bound."""
     try:
         chart = parse_chart(text, file=file, trusted=trusted)
     except ChartError as error:
@@ -41,7 +41,7 @@ def check_text(
 
 
 def check_file(path: str | Path, *, trusted: bool = False, bound: BoundNames | None = None) -> CheckResult:
-    """Check a file, as `check_text`; a file that cannot be read is a finding as well."""
+    """Check a file, as `check_text`; a file that cannot be read is a diagnostic too."""
     try:
         chart = load_chart(path, trusted=trusted)
     except ChartError as error:
@@ -50,6 +50,6 @@ def check_file(path: str | Path, *, trusted: bool = False, bound: BoundNames | N
 
 
 def check_chart(chart: Chart, bound: BoundNames | None = None) -> tuple[Diagnostic, ...]:
-    """What is suspicious in a chart, and with `bound` which of its names are not bound."""
+    """The warnings about a chart and, if `bound` is given, an error for each name that is not bound."""
     unbound = () if bound is None else lint_bindings(chart, bound)
     return tuple(sorted((*lint_chart(chart), *unbound)))

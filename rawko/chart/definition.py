@@ -1,6 +1,6 @@
-"""The immutable definition of a chart: what the YAML says, checked and resolved, as frozen data.
+"""The immutable definition of a chart: the content of its YAML, checked and resolved, as frozen data.
 
-Only data and look-ups live here. Reading YAML is `parse`, defects are `lint`, running is `rawko.interpreter`.
+It contains only data and look-ups. `parse` reads YAML, `lint` finds defects, `rawko.interpreter` runs charts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Selection = Literal["inner", "scxml"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
-    """Where an element stands in its source. Line and column count from 1."""
+    """The place of an element in its source. Line and column count from 1."""
 
     file: str = "<chart>"
     line: int = 1
@@ -42,9 +42,9 @@ NOWHERE = Position()
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A dotted look-up: `event.output.mode` is root "event", path ("output", "mode"). Missing parts are None.
+    """A dotted look-up: `event.output.mode` has the root "event" and the path ("output", "mode").
 
-    Each part names a field of an object (`is_field`); a value that is no object has none.
+    A missing part gives None. Each part names a field of an object (`is_field`); other values have no fields.
     """
 
     root: Literal["event", "context"]
@@ -55,7 +55,7 @@ class Reference:
 
 
 def is_field(part: str) -> bool:
-    """Whether a part of a reference may name a field: what starts with "_" belongs to Python, never to the data."""
+    """Whether a part of a reference may name a field: one that starts with "_" belongs to Python, not to the data."""
     return not part.startswith("_")
 
 
@@ -215,7 +215,7 @@ class CodeAction:
 
 @dataclass(frozen=True, slots=True)
 class BlockAction:
-    """Actions in a list of their own: with `errors: scxml`, one that fails ends its block and no other."""
+    """A separate list of actions: with `errors: scxml`, a failing action ends its own block and no other."""
 
     actions: tuple[Action, ...]
     position: Position = field(default=NOWHERE, compare=False)
@@ -236,14 +236,14 @@ Action: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class CodeValue:
-    """A Python expression that gives an input or an output; evaluated only when the caller trusts the chart."""
+    """A Python expression for an input or an output; evaluated only when the caller trusts the chart."""
 
     code: str
     position: Position = field(default=NOWHERE, compare=False)
 
 
 def flat(actions: Iterable[Action]) -> Iterator[Action]:
-    """Actions in order, those of blocks at their place."""
+    """All actions in order, with the actions of blocks in place of the blocks."""
     for action in actions:
         if isinstance(action, BlockAction):
             yield from flat(action.actions)
@@ -253,7 +253,7 @@ def flat(actions: Iterable[Action]) -> Iterator[Action]:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """Conditions that must hold: at entry or before the action, at exit or after it, and all the while."""
+    """Conditions that must hold: before entry or action, after exit or action, and always."""
 
     before: tuple[Guard, ...] = ()
     after: tuple[Guard, ...] = ()
@@ -271,7 +271,7 @@ NO_CONTRACT = Contract()
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """One way from a state, in whatever key the chart writes it.
+    """One transition of a state, under any key of the chart.
 
     Attributes:
         index: Place among all transitions of the chart, in document order.
@@ -279,9 +279,9 @@ class Transition:
             `transitions`; `after.<state>.<k>`, `done.state.<state>`, `done.invoke.<id>` and
             `error.invoke.<id>` for the other keys.
         targets: Names of the target states; empty for a targetless transition.
-        internal: The source is not left where every target is the source or inside it.
-        priority: Asked first where higher; 0 by default, "low" is -1, "high" is 1.
-        origin: The key of the chart that this transition was written under.
+        internal: The source is not exited if every target is the source or one of its descendants.
+        priority: Transitions of a higher priority are tried first; 0 by default, "low" is -1, "high" is 1.
+        origin: The key of the chart that contains this transition.
     """
 
     index: int
@@ -300,7 +300,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """A timer that a state sets when entered; its event is `after.<state>.<index>`, index from 0."""
+    """A timer that a state starts on entry; its event is `after.<state>.<index>`, index from 0."""
 
     state: str
     index: int
@@ -321,8 +321,8 @@ class Invoke:
         id: Unique in the chart; results arrive as `done.invoke.<id>` and `error.invoke.<id>`.
         src: Name of a bound actor.
         input: Name of a bound input function of (context, event), a literal mapping, trusted code, or None.
-        finalize: Done with each event from the actor, before anything is selected for it.
-        autoforward: The actor gets every external event that the machine consumes.
+        finalize: Actions for each event from the actor, executed before a transition is selected.
+        autoforward: The actor receives every external event that the machine consumes.
     """
 
     id: str
@@ -344,7 +344,7 @@ class State:
         order: Place among all states in document order (pre-order); the root is 0.
         children: Names of the direct children, in document order.
         initial: Targets of the default entry of a compound state (one in YAML charts).
-        memory: Targets of a history state without a record.
+        memory: Default targets of a history state, used while it has no record.
         transitions: All transitions of the state (own, always, after, on done, invoke), in document order.
         output: Name of a bound output function of (context, event), a literal, or trusted code (`CodeValue`); for
             finals and the root.
@@ -387,27 +387,27 @@ class DeclaredEvent:
 
 
 Mark: TypeAlias = tuple[str | int, ...]
-"""What a position belongs to: ("initial", state), ("memory", state), ("on done", state), ("target",
-transition index, place), ("src", invoke id), ("chart", key)."""
+"""Identifies the element that a position belongs to: ("initial", state), ("memory", state), ("on done", state),
+("target", transition index, place), ("src", invoke id), ("chart", key)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """A whole chart: immutable, shareable between threads and interpreters, hashable by identity.
+    """A whole chart: immutable, can be shared between threads and interpreters, hashable by identity.
 
     Attributes:
         states: By name, in document order; the root first.
-        transitions: All of the chart, in document order; `transitions[t.index] is t`.
+        transitions: All transitions of the chart, in document order; `transitions[t.index] is t`.
         context: Name of the bound context model, or None.
         preamble: Python statements (trusted code), or "".
-        errors: What a failing guard or action does: "rollback" undoes the macrostep; "scxml" ends the block and raises
-            the event `error.execution`.
-        selection: Which states are asked for an event: "inner", an ancestor only where nothing inside it fires;
-            "scxml", an ancestor for each active leaf on whose way up nothing fires.
-        data_model: Whose words the chart's Python code is in: "" sismic's, "python" SCXML's (`In`, `_event`, ...).
+        errors: The effect of a failing guard or action: "rollback" undoes the macrostep; "scxml" ends the block and
+            raises the event `error.execution`.
+        selection: "inner": an ancestor's transition fires only if no descendant's does; "scxml": an ancestor's
+            transition may fire for each active leaf below which no transition fires.
+        data_model: The names that the chart's Python code may use: "" sismic's, "python" SCXML's (`In`, `_event`, ...).
         hash: SHA-256 in hex over the meaning of the chart; positions, descriptions and comments do not count.
         has_code: Some guard, action, contract or preamble is Python code.
-        marks: Positions of the parts that are plain names here; empty where the chart has no source text.
+        marks: Positions of parts that are plain names here; empty if the chart has no source text.
     """
 
     name: str
@@ -439,7 +439,7 @@ class Chart:
 
     @cached_property
     def depths(self) -> Mapping[str, int]:
-        """Depth of every state; the root has 0."""
+        """The depth of every state; the root has 0."""
         depths: dict[str, int] = {}
         for state in self:
             depths[state.name] = 0 if state.parent is None else depths[state.parent] + 1
@@ -467,7 +467,7 @@ class Chart:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Read-only views cannot be pickled: their dicts are, and are viewed again.
+        # Read-only views cannot be pickled: pickle their dicts, and make views again on load.
         values = (getattr(self, row.name) for row in fields(self))
         return _restored, tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values)
 

@@ -1,11 +1,11 @@
-"""What can be wrong with a chart, as data: diagnostics, and the exceptions that carry all of a chart's.
+"""The defects of a chart as data: diagnostics, and the exceptions that carry all diagnostics of a chart.
 
     ChartError                any defect of a chart; `diagnostics` holds every one found
     ├── ChartFileError        the file cannot be found or read
-    ├── ChartSyntaxError      the text is not YAML that a chart may be written in
-    └── ChartDefinitionError  the YAML is read, but it does not define a chart
+    ├── ChartSyntaxError      the text is not YAML that the chart language accepts
+    └── ChartDefinitionError  the YAML can be read, but it does not define a chart
 
-Rules are not told here (see `lint.rules` for the table of codes); nothing here reads text.
+`lint.rules` has the table of rules and codes. Nothing here reads text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_BEGINNING = 32
 
 @dataclass(frozen=True, slots=True, order=True)
 class Diagnostic:
-    """One finding. `str()` is `file:line:col: code: message`, with "warning: " before a warning's message."""
+    """One defect. `str()` is `file:line:col: code: message`, with "warning: " before a warning's message."""
 
     position: Position
     code: str
@@ -45,7 +45,7 @@ class ChartError(Exception):
     """A chart has defects.
 
     Attributes:
-        diagnostics: Every defect found, in the order of the source; never empty.
+        diagnostics: Every defect found, in source order; never empty.
     """
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
@@ -66,36 +66,36 @@ class ChartFileError(ChartError):
 
 
 class ChartSyntaxError(ChartError):
-    """The text is no YAML that a chart may be written in: broken, hostile, or in another encoding."""
+    """The text is not YAML that the chart language accepts: malformed, hostile, or in another encoding."""
 
 
 class ChartDefinitionError(ChartError):
-    """The YAML is read, but what it says is not a chart."""
+    """The YAML can be read, but it does not define a chart."""
 
 
 def shown(value: object) -> str:
-    """A value for a message: its repr, cut, never longer than a line."""
+    """A value for a message: its repr, cut to at most one line."""
     text = value[: MAX_SHOWN * 2] if isinstance(value, str) else value
     return cut(repr(text), MAX_SHOWN)
 
 
 def a(noun: str) -> str:
-    """A noun with its article."""
+    """The noun with "a" or "an"."""
     return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names for a message, quoted, in the order given, cut after a dozen."""
+    """Names for a message, quoted, in the given order, cut after a dozen."""
     every = list(names)
     more = len(every) - MAX_ACCEPTED
     return ", ".join(map(shown, every[:MAX_ACCEPTED])) + (f" and {more} more" if more > 0 else "")
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The spelling nearest to `name`, or None where none is near.
+    """The name most similar to `name`; None if none is similar.
 
-    Bounded, because a hostile chart may hold thousands of long names that are all alike: only the likeliest
-    candidates are compared, by their beginnings.
+    The work is bounded, because a hostile chart may contain thousands of long, similar names: only the candidates with
+    the most similar beginnings are compared as a whole.
     """
     candidates = nsmallest(MAX_COMPARED, names, key=lambda candidate: _unlikeness(name, candidate))
     begins = {candidate[:MAX_BEGINNING].lower(): candidate for candidate in reversed(candidates)}
@@ -108,7 +108,7 @@ def _unlikeness(name: str, candidate: str) -> tuple[bool, int]:
 
 
 def hint(name: str, names: Iterable[str], what: str) -> str:
-    """The end of a message on an unknown name: "; did you mean 'x'? <what>: 'x', 'y'"."""
+    """The end of a message about an unknown name: "; did you mean 'x'? <what>: 'x', 'y'"."""
     candidates = list(names)
     guess = nearest(name, candidates)
     question = f"; did you mean {shown(guess)}?" if guess is not None else ";"

@@ -1,4 +1,4 @@
-"""Guard expressions and action calls: text over names to `Guard` and `CallAction`. Never evaluated, never code.
+"""Parses guard expressions and action calls: text to `Guard` and `CallAction`. It never evaluates them.
 
     guard    = or
     or       = and ("or" and)*
@@ -11,7 +11,7 @@
     literal  = number | string | "true" | "false" | "null"
              | "[" [literal ("," literal)* [","]] "]" | "{" [string ":" literal ("," ...)* [","]] "}"
 
-Whether a text is meant as Python is for the caller to say; an error only tells whether it looks like it.
+The caller decides whether a text is Python; an error only says whether the text looks like Python.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ MAX_DIGITS = 400
 KEYWORDS: Final = frozenset(("and", "or", "not", "true", "false", "null", "in_state"))
 ROOTS: Final[tuple[Literal["event", "context"], ...]] = ("event", "context")
 
-# A name is a Python identifier, because it is bound to a Python function. Numbers are JSON's.
+# A name is a Python identifier, because it is bound to a Python function. Numbers are those of JSON.
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\n]+)
       | (?P<name>[^\W\d]\w*)
@@ -63,15 +63,15 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\
 
 T = TypeVar("T")
 Locate = Callable[[int], Position]
-"""From an offset in the text to the place in the source."""
+"""Maps an offset in the text to a position in the source."""
 
 
 class ExpressionError(ValueError):
-    """A text is no expression.
+    """A text that is not an expression.
 
     Attributes:
-        offset: Where, in characters from the start of the text.
-        looks_like_code: It is probably Python.
+        offset: Of the error, in characters from the start of the text.
+        looks_like_code: The text is probably Python.
     """
 
     def __init__(self, message: str, offset: int, *, looks_like_code: bool = False) -> None:
@@ -82,10 +82,10 @@ class ExpressionError(ValueError):
 
 
 def parse_guard(text: str, locate: Locate) -> Guard:
-    """The guard that a text says.
+    """The guard that a text describes.
 
     Raises:
-        ExpressionError: It is no guard expression.
+        ExpressionError: The text is not a guard expression.
     """
     if _is_plain_name(text):
         return GuardCall(text, (), locate(0))
@@ -97,10 +97,10 @@ def parse_guard(text: str, locate: Locate) -> Guard:
 
 
 def parse_call(text: str, locate: Locate) -> CallAction:
-    """The action call that a text says: `name` or `name(key=argument)`.
+    """The action call that a text describes: `name` or `name(key=argument)`.
 
     Raises:
-        ExpressionError: It is no call.
+        ExpressionError: The text is not a call.
     """
     if _is_plain_name(text):
         return CallAction(text, (), locate(0))
@@ -112,12 +112,12 @@ def parse_call(text: str, locate: Locate) -> CallAction:
 
 
 def _is_plain_name(text: str) -> bool:
-    """The most frequent expression by far, and no reason to start a parser."""
+    """Whether the text is a single name: by far the most frequent expression, which needs no parser."""
     return text.isidentifier() and text not in KEYWORDS and not iskeyword(text) and len(text) <= MAX_LENGTH
 
 
 def format_guard(guard: Guard) -> str:
-    """Text that `parse_guard` reads back as the same guard (a CodeGuard gives its code)."""
+    """Text from which `parse_guard` makes the same guard (for a CodeGuard, its code)."""
     match guard:
         case Not(operand):
             return f"not {_bracketed(operand)}"
@@ -202,7 +202,7 @@ def _unreadable(text: str, offset: int) -> ExpressionError:
 
 
 class _Parser:
-    """Recursive descent, bounded by MAX_NESTING."""
+    """A recursive descent parser whose depth MAX_NESTING limits."""
 
     def __init__(self, text: str, locate: Locate) -> None:
         self._tokens = _tokens(text)
@@ -377,7 +377,7 @@ class _Parser:
     def _unexpected(self, wanted: str, *, looks_like_code: bool = False) -> ExpressionError:
         token = self._next
         found = "the end" if token.kind == _END else shown(token.text)
-        # Two words side by side, or a comparison's "=": `x in y`, `a if b else c`, `x == 1`.
+        # Python, not ours: two adjacent words, or the "=" of a comparison: `x in y`, `a if b else c`, `x == 1`.
         code = looks_like_code or (wanted == "the end" and token.text != ")")
         return ExpressionError(f"expected {wanted}, found {found}", token.offset, looks_like_code=code)
 

@@ -1,7 +1,7 @@
-"""The grammar: every key of the chart language, once, with its type, its meaning and an example.
+"""The grammar of the chart language: every key once, with its type, its meaning and an example.
 
-`parse` reads by these tables, `schema` builds the JSON Schema from them, the reference is checked against
-them. A new key is a row here and, where its type is new, one reader and one schema.
+`parse` reads by these tables, `schema` builds the JSON Schema from them, and tests compare the reference with them. A
+new key is a row here; a new type also needs one reader and one schema.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ DATA_MODELS: Final = ("python",)
 PRIORITIES: Final[Mapping[str, int]] = MappingProxyType({"low": -1, "high": 1})
 
 MAX_NAME: Final = 200
-"""Longest name of anything, in characters: what is longer is a mistake, and nearest spellings stay cheap."""
+"""The longest name, in characters: longer ones are mistakes, and the search for similar names stays fast."""
 
 
 class Type(Enum):
-    """What the value of a key may be. One reader (`readers`) and one schema (`schema`) per member."""
+    """The types of values. One reader (`readers`) and one schema (`schema`) per member."""
 
     STATECHART = auto()
     STATE = auto()
@@ -69,8 +69,8 @@ class Key:
     """One key of an element.
 
     Attributes:
-        doc: What it says, in one line.
-        example: YAML of a value.
+        doc: Its meaning, in one line.
+        example: A value, in YAML.
     """
 
     name: str
@@ -82,11 +82,11 @@ class Key:
 
 @dataclass(frozen=True)
 class Element:
-    """A mapping of the language.
+    """A kind of mapping in the language.
 
     Attributes:
-        name: As messages call it.
-        is_choice: Exactly one of its keys stands in it.
+        name: The name that messages use.
+        is_choice: It contains exactly one of its keys.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Element:
 
     @cached_property
     def required(self) -> tuple[Key, ...]:
-        """Keys that must stand in it."""
+        """The keys that it must contain."""
         return tuple(key for key in self.keys.values() if key.is_required)
 
 
@@ -269,7 +269,7 @@ ELEMENTS: Final = (
     CONTRACT_ITEM, ACTION, RAISE, EMIT, SEND, DECLARED_EVENT,
 )  # fmt: skip
 
-# Which keys a kind of state refuses. A final is never left; a history state is never active.
+# Keys that a kind of state refuses. A final state is never exited; a history state is never active.
 LEAVING: Final = frozenset(("transitions", "always", "after", "on done", "invoke"))
 CHILDREN: Final = frozenset(("initial", "states", "parallel states"))
 REFUSED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
@@ -280,7 +280,7 @@ REFUSED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     }
 )
 
-# Words of other dialects (XState, SCXML), for "did you mean" where spelling is no help.
+# Words of other dialects (XState, SCXML), for "did you mean" where the spelling is not similar.
 FOREIGN: Final[Mapping[str, str]] = MappingProxyType(
     {
         "on": "transitions",

@@ -1,17 +1,17 @@
-"""Chart to `sismic.model.Statechart`: what sismic's tools, listeners and reader see of a chart.
+"""Lowers a chart to `sismic.model.Statechart`, for sismic's tools, listeners and reader.
 
 | of the chart | in sismic |
 |---|---|
 | several events on one transition | one transition per event |
 | `always` | an eventless transition |
 | `after`, `on done`, invoke's outcomes | transitions on `after.<state>.<k>`, `done.state.<state>`, ... |
-| several targets | the parallel state that holds them all |
+| several targets | the parallel state that contains them all |
 | `internal` with a target | an ordinary transition |
 | order among true guards | priorities, where two could be true at once |
 | guards, actions | Python text (see `python_text`) |
 
-`losses` tells which of these a given chart meets. What sismic has no word for at all (tags, timers, actors,
-outputs) is not in the statechart.
+`losses` lists which of these a chart uses. Features that sismic lacks completely (tags, timers, actors, outputs) are
+not in the statechart.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ from rawko.chart.python_text import actions_text, guard_text
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A statechart, and which of its transitions stand for each of the chart's.
+    """A statechart, and its transitions for each transition of the chart.
 
     Attributes:
-        transitions: By the index of the chart's transition, one per event descriptor (one for none).
+        transitions: By the index of the chart's transition; one per event descriptor, or one without event.
     """
 
     statechart: Statechart
@@ -87,13 +87,13 @@ def to_statechart(chart: Chart) -> Statechart:
 
 
 def losses(chart: Chart) -> tuple[Diagnostic, ...]:
-    """What stock sismic does not do as the chart says, in document order, as warnings with code "lowered"."""
+    """What stock sismic does differently from the chart, in document order, as warnings with code "lowered"."""
     found = [*_chart_losses(chart), *_machine_losses(chart), *_state_losses(chart), *_transition_losses(chart)]
     return tuple(sorted(dict.fromkeys(found)))
 
 
 class _OpenStatechart(Statechart):
-    """Takes a history state inside a parallel one, too, which stock sismic refuses."""
+    """A statechart that accepts a history state inside a parallel one, which stock sismic refuses."""
 
     def add_state(self, state: StateMixin, parent: str | None) -> None:
         under_parallel = parent is not None and isinstance(self.state_for(parent), OrthogonalState)
@@ -142,7 +142,7 @@ def _hooks(state: State) -> tuple[str | None, str | None]:
 
 
 def _initial_child(chart: Chart, state: State) -> str | None:
-    """The child in which the initial lies: sismic knows no initial further inside."""
+    """The child that is, or contains, the initial target: sismic's initial must be a child."""
     name = _first(state.initial)
     while name is not None and name not in state.children:
         name = chart[name].parent
@@ -154,7 +154,7 @@ def _first(names: Iterable[str]) -> str | None:
 
 
 def _sibling_memory(chart: Chart, state: State) -> str | None:
-    """The memory as a child of the history's parent: all that sismic takes."""
+    """The history's default as a child of its parent: sismic accepts no other."""
     for name in state.memory:
         for candidate in (name, *chart.ancestors(name)):
             if chart[candidate].parent == state.parent:
@@ -162,7 +162,7 @@ def _sibling_memory(chart: Chart, state: State) -> str | None:
     parent = None if state.parent is None else chart[state.parent]
     if state.memory or parent is None or parent.kind != "compound":
         return None
-    child = _initial_child(chart, parent)  # without a memory it stands for its parent's initial
+    child = _initial_child(chart, parent)  # without a memory, the history leads to its parent's initial
     return None if child is None or chart[child].is_history else child
 
 
@@ -188,8 +188,8 @@ def _transitions(chart: Chart, transition: Transition) -> Iterator[SismicTransit
 
 
 def _order(transitions: Iterable[SismicTransition]) -> None:
-    """Give transitions of one state and event distinct priorities, so that the first true one wins in stock
-    sismic too, instead of a NonDeterminismError."""
+    """Give transitions of one state and event distinct priorities: the first enabled one wins in stock sismic too,
+    instead of a NonDeterminismError."""
     groups: dict[tuple[str, str | None], list[SismicTransition]] = defaultdict(list)
     for transition in transitions:
         groups[(transition.source, transition.event)].append(transition)
@@ -258,7 +258,7 @@ def _state_losses(chart: Chart) -> Iterator[Diagnostic]:
 
 
 def _silent_losses(state: State) -> Iterator[Diagnostic]:
-    """What says something and does nothing, for sismic."""
+    """Report features that have no effect in sismic."""
     for what, value in (("output", state.output), ("tags", state.tags), ("meta", state.meta)):
         if value not in (None, (), {}):
             yield _loss(state.position, f"{what} of {state.name!r}: sismic has none")
@@ -267,7 +267,7 @@ def _silent_losses(state: State) -> Iterator[Diagnostic]:
 
 
 def _ends_with(chart: Chart, final: State) -> bool:
-    """Whether the machine may end with it: nothing but parallel states lies between the root and its parent."""
+    """Whether the machine may end with this state: only parallel states lie between the root and its parent."""
     name = final.parent
     if name is not None and chart[name].kind == "compound":
         name = chart[name].parent if name != chart.root else None
@@ -318,7 +318,7 @@ def _machine_losses(chart: Chart) -> Iterator[Diagnostic]:
 
 
 def reads_event(part: object) -> bool:
-    """Whether a guard or an action looks up something in the event."""
+    """Whether a guard or an action reads the event."""
     if isinstance(part, Reference):
         return part.root == "event"
     if isinstance(part, tuple):
@@ -335,7 +335,7 @@ def _domain(chart: Chart, transition: Transition) -> str:
 
 
 def _course_losses(chart: Chart, transition: Transition, where: str) -> Iterator[Diagnostic]:
-    """Where stock sismic comes to another configuration, or goes there another way."""
+    """Report where stock sismic reaches another configuration, or the same one in another order."""
     if not transition.events:
         if not transition.targets:
             yield _loss(transition.position, f"{where}: sismic takes an eventless transition without target for ever")

@@ -1,4 +1,4 @@
-"""YAML text or file to `Chart`. Raises what makes a chart meaningless; what is only suspicious is `lint`'s."""
+"""Reads YAML text or a file as a `Chart`. Raises errors that make a chart invalid; `lint` finds suspicious charts."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def parse_chart(text: str, *, file: str = "<chart>", trusted: bool = False) -> C
 
     Args:
         text: One YAML document with the key `statechart`.
-        file: Name that positions carry.
-        trusted: Texts that stand as guard, action or condition are Python code, as sismic has them, and a
-            preamble is allowed. Untrusted, they are expressions over bound names, and code is refused.
+        file: Name of the file in positions.
+        trusted: Texts in place of guards, actions and conditions are Python code, as in sismic, and a preamble is
+            accepted. Untrusted, such texts are expressions over bound names, and code is refused.
 
     Raises:
-        ChartSyntaxError: The text is no YAML that a chart may be written in.
-        ChartDefinitionError: It defines no chart; `diagnostics` holds every defect.
+        ChartSyntaxError: The text is not YAML that the chart language accepts.
+        ChartDefinitionError: It does not define a chart; `diagnostics` holds every defect.
     """
     with _uncollected(text):
         document = compose(text, file)
@@ -47,8 +47,8 @@ def parse_chart(text: str, *, file: str = "<chart>", trusted: bool = False) -> C
 
 @contextmanager
 def _uncollected(text: str) -> Iterator[None]:
-    """No search for cycles while a large text is read: tens of thousands of objects, none of them garbage before the
-    end, make Python look through all that the process has, again and again: a third of the time."""
+    """Pause cyclic garbage collection while a large text is read: of tens of thousands of new objects none is garbage
+    before the end, and repeated collections over all objects of the process take a third of the time."""
     pauses = len(text) > _LARGE and gc.isenabled()
     if pauses:
         gc.disable()
@@ -70,7 +70,7 @@ def load_chart(path: str | Path, *, trusted: bool = False) -> Chart:
 
 
 def read_text(path: str | Path) -> str:
-    """The text of a chart's file, in whatever format.
+    """The text of a chart's file, in any format.
 
     Raises:
         ChartFileError: The file cannot be read, or is too large.

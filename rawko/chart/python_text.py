@@ -1,7 +1,7 @@
-"""Guards and actions as the Python text that stock sismic takes: bound names become calls of functions.
+"""Writes guards and actions as Python text for stock sismic: bound names become calls of functions.
 
-Used by `lowering` only; nothing here is run. What sismic has no word for (cancel, emit, log, send to another
-machine) becomes a `notify`, a meta-event of that name for sismic's listeners.
+Only `lowering` uses it; nothing here is executed. Actions that sismic lacks (cancel, emit, log, send to another
+machine) become a `notify`, a meta-event of that name for sismic's listeners.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def guard_text(guard: Guard) -> str:
 
 
 def actions_text(actions: Iterable[Action]) -> str | None:
-    """Python statements, one action per line; None where there is none."""
+    """Python statements, one action per line; None if there are no actions."""
     return "\n".join(action_text(action) for action in flat(actions)) or None
 
 
@@ -85,7 +85,7 @@ def action_text(action: Action) -> str:
         case CodeAction(code):
             return code
         case BlockAction():
-            raise AssertionError("blocks were gone into")
+            raise AssertionError("blocks are written by their actions")
         case _:
             assert_never(action)
 
@@ -132,7 +132,7 @@ def _argument(argument: Argument) -> str:
 
 
 def _literal(value: Json) -> str:
-    """JSON's values are written in Python as their repr."""
+    """A JSON value as a Python literal."""
     return repr(value)
 
 

@@ -1,6 +1,6 @@
-"""The JSON Schema of the chart language (Draft 2020-12), built from the grammar's tables, for editors and tools.
+"""Builds the JSON Schema of the chart language (Draft 2020-12) from the grammar's tables, for editors and tools.
 
-It says less than the parser: what a schema cannot tell (names that must exist, expressions, trust) is not in it.
+It checks less than the parser: a schema cannot express that names exist, the syntax of expressions, or trust.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ SCHEMAS: Final[Mapping[Type, Callable[[], Schema]]] = MappingProxyType(
 
 
 def _state_rules() -> list[Schema]:
-    """What kinds of states refuse, and what cannot stand together."""
+    """Which keys the kinds of states refuse, and which keys exclude each other."""
     rules: list[Schema] = [
         {
             "if": {"properties": {"type": {"const": kind}}, "required": ["type"]},

@@ -1,4 +1,4 @@
-"""Where the charts and prompts that come with rawko are: in the wheel, or beside the package in a checkout."""
+"""Finds the charts and prompts that are shipped with rawko: in the wheel, or beside the package in a checkout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def shipped_path(kind: Literal["statecharts", "prompts"]) -> Path:
     A wheel holds it inside the package; a checkout or an editable install has it at the top level.
 
     Raises:
-        FileNotFoundError: Neither is there: the installation is broken.
+        FileNotFoundError: Neither exists: the installation is broken.
     """
     for folder in (_PACKAGE / kind, _PACKAGE.parent / kind):
         if folder.is_dir():
@@ -34,7 +34,7 @@ def find_chart(stem: str) -> Path:
     """The file of a shipped chart.
 
     Raises:
-        ChartFileError: There is none of that stem.
+        ChartFileError: There is none with that stem.
     """
     stems = shipped_charts()
     if stem not in stems:

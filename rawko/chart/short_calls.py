@@ -1,7 +1,7 @@
-"""Calls with short arguments, `name(key=1, other=event.task)`, read by one regular expression.
+"""Reads calls with short arguments, `name(key=1, other=event.task)`, with one regular expression, for speed.
 
-Most expressions of large charts are of this form. What is not is for the parser in `expressions`, which reads all
-of the language and says what is wrong with a text.
+Most expressions of large charts have this form. The parser in `expressions` reads all others; it covers the whole
+language and reports errors.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WORDS: Final = {"true": True, "false": False, "null": None}
 
 @lru_cache(maxsize=4096)
 def short_call(text: str) -> tuple[str, Arguments] | None:
-    """Name and arguments of a call; None where the text is not so short a call, or none at all."""
+    """Name and arguments of a call; None if the text is longer or not a call."""
     found = _CALL.fullmatch(text) if len(text) <= MAX_LENGTH else None
     if found is None:
         return None

@@ -1,9 +1,9 @@
-"""YAML text to a tree of nodes that know their line and column. Nothing in the text can run, hang or grow.
+"""Reads YAML text as a tree of nodes with line and column. The text cannot run code, hang the reader, or expand.
 
-One pass over the parser's events (libyaml's where PyYAML has it). Departures from YAML 1.1, which PyYAML
-reads: scalars are resolved by YAML 1.2's core schema, so that `on`, `off`, `yes` and `no` are strings;
-tags other than the core ones are refused, so that no object is ever constructed. Merge keys (`<<`) are
-kept, because sismic's reader takes them. What the nodes mean for a chart is not known here.
+One pass over the parser's events (libyaml's if PyYAML has it). Departures from YAML 1.1, which PyYAML reads: scalars
+are resolved by YAML 1.2's core schema, so that `on`, `off`, `yes` and `no` are strings; tags other than the core ones
+are refused, so that no object is ever constructed. Merge keys (`<<`) are supported, because sismic's reader supports
+them. The nodes know nothing about charts.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from rawko.chart.definition import Json, Position
 from rawko.chart.errors import ChartSyntaxError, Diagnostic, shown
 
 MAX_CHARS = 4_000_000
-"""A chart of 10 000 states has about a million characters."""
+"""The most characters; a chart of 10 000 states has about a million."""
 MAX_NODES = 400_000
-"""Counted after aliases are expanded."""
+"""The most values, counted after aliases are expanded."""
 MAX_DEPTH = 200
-"""About a hundred nested states. Low enough that no recursion over a chart meets the interpreter's limit."""
+"""The deepest nesting: about a hundred nested states, so that no recursion over a chart reaches Python's limit."""
 MAX_DIGITS = 400
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -68,7 +68,7 @@ class SequenceNode:
 
 @dataclass(slots=True)
 class MappingNode:
-    """A mapping with scalar keys, each once, in the order written."""
+    """A mapping with scalar keys, without duplicates, in the order written."""
 
     entries: dict[str, tuple[ScalarNode, Node]]
     line: int
@@ -85,7 +85,7 @@ class NotJsonError(ValueError):
 
 @dataclass(slots=True)
 class Document:
-    """A composed text: its root, what is wrong with it without breaking it, and its lines."""
+    """A composed text: its root, its defects that do not prevent reading, and its lines."""
 
     root: Node
     text: str
@@ -94,7 +94,7 @@ class Document:
     _lines: list[str] | None = None
 
     def line(self, number: int) -> str:
-        """A line of the source, counted from 1, without its break; "" past the end."""
+        """A line of the source, counted from 1, without its line break; "" after the end."""
         if self._lines is None:
             self._lines = _LINE_BREAK.split(self.text)
         return self._lines[number - 1] if number <= len(self._lines) else ""
@@ -118,7 +118,7 @@ def compose(text: str, file: str) -> Document:
     """The node tree of a text with one YAML document.
 
     Raises:
-        ChartSyntaxError: The text is too large, broken, hostile, or not one document.
+        ChartSyntaxError: The text is too large, malformed, hostile, or not exactly one document.
     """
     text = text.removeprefix("\ufeff")
     _check_characters(text, file)
@@ -134,10 +134,10 @@ def compose(text: str, file: str) -> Document:
 
 
 def scalar_value(node: ScalarNode) -> Json:
-    """The JSON value that a scalar has in YAML's core schema.
+    """The JSON value of a scalar in YAML's core schema.
 
     Raises:
-        NotJsonError: It has none: .inf, .nan, a number of absurd length, or a tag that does not fit it.
+        NotJsonError: It has none: .inf, .nan, a number with too many digits, or a tag that does not fit it.
     """
     text = node.text
     if node.tag is not None:
@@ -150,10 +150,10 @@ def scalar_value(node: ScalarNode) -> Json:
 
 
 def to_json(node: Node) -> Json:
-    """The JSON value of a whole tree; keys are taken as text.
+    """The JSON value of a whole tree; keys become strings.
 
     Raises:
-        NotJsonError: Some scalar in it has none.
+        NotJsonError: A scalar in it has none.
     """
     if isinstance(node, ScalarNode):
         return scalar_value(node)
@@ -232,7 +232,7 @@ def _broken(error: yaml.MarkedYAMLError, file: str) -> ChartSyntaxError:
 
 
 class _Composer:
-    """Builds nodes from events on a stack of its own: the depth of a hostile text never becomes a C stack's."""
+    """Builds nodes from events on its own stack, so that deep nesting of a hostile text cannot overflow the C stack."""
 
     def __init__(self, text: str, file: str) -> None:
         self._text = text
@@ -299,7 +299,7 @@ class _Composer:
         if key is None or key.text == "<<":
             self._add(node, 1, event)
             return
-        # The value of a key, as half of all scalars are: `_add` and `_add_to_mapping`, without the calls.
+        # The value of a key, as half of all scalars are: `_add` and `_add_to_mapping` inlined, for speed.
         parent = self._stack[-1]
         assert isinstance(parent, MappingNode)
         self._count += 1
@@ -344,7 +344,7 @@ class _Composer:
         self._add(node, 1 if isinstance(node, ScalarNode) else node.size, event)
 
     def _add(self, node: Node, size: int, event: Any) -> None:
-        """Put a finished node into what is open. `event` is None for a collection counted while it was open."""
+        """Put a finished node into the open collection. `event` is None for a collection, which was counted before."""
         if event is not None:
             self._grow(size, event)
         if not self._stack:
@@ -381,11 +381,11 @@ class _Composer:
         return isinstance(parent, MappingNode) and self._keys[-1] is None
 
     def _duplicate(self, key: ScalarNode, first: ScalarNode) -> None:
-        message = f"key {shown(key.text)} stands twice in one mapping; first in line {first.line}"
+        message = f"key {shown(key.text)} occurs twice in one mapping; first in line {first.line}"
         self._diagnostics.append(Diagnostic(Position(self._file, key.line, key.column), "duplicate-key", message))
 
     def _merge(self, node: MappingNode) -> None:
-        """Take over what `<<` names: own keys win, then the mapping named first."""
+        """Add the entries of `<<`: the mapping's own keys win, then those of the mapping that is named first."""
         for key, value in self._merges.pop(id(node), ()):
             for source in value.items if isinstance(value, SequenceNode) else (value,):
                 if not isinstance(source, MappingNode):

@@ -33,7 +33,7 @@ DEFECTS: list[tuple[str, str]] = [
     ("statechart: {root state: {name: t}}", "1:13: missing-key: a statechart needs the key 'name', "
                                             "for example 'name: lamp'"),
     ("statechart: {name: t, root state: {name: t}, initial: x}",
-     "1:46: unknown-key: 'initial' is no key of a statechart; accepted: 'name', 'root state', 'description', "
+     "1:46: unknown-key: 'initial' is not a key of a statechart; accepted: 'name', 'root state', 'description', "
      "'version', 'context', 'events', 'preamble', 'errors', 'selection', 'data model'"),
     ("statechart: {name: t, root state: {}}", "1:35: missing-key: a state needs the key 'name', "
                                               "for example 'name: idle'"),
@@ -41,22 +41,22 @@ DEFECTS: list[tuple[str, str]] = [
      "1:35: invalid-root: the root 't' is a final state; a chart starts in an atomic, compound or parallel one"),
     # keys
     (states(A, "  transition: []"),
-     "8:7: unknown-key: 'transition' is no key of a state; did you mean 'transitions'? accepted: 'name', 'type', "
+     "8:7: unknown-key: 'transition' is not a key of a state; did you mean 'transitions'? accepted: 'name', 'type', "
      "'description', 'tags', 'meta', 'on entry', 'on exit', 'initial', 'states', 'parallel states', 'memory', "
      "'transitions' and 6 more"),
     (states(A, "  transitions: [{event: E, cond: x}]"),
-     "8:32: unknown-key: 'cond' is no key of a transition; did you mean 'guard'? accepted: 'event', 'target', "
+     "8:32: unknown-key: 'cond' is not a key of a transition; did you mean 'guard'? accepted: 'event', 'target', "
      "'guard', 'action', 'internal', 'priority', 'contract', 'description'"),
     (states(A, "  on: {E: a}"),
-     "8:7: unknown-key: 'on' is no key of a state; did you mean 'transitions'? accepted: 'name', 'type', "
+     "8:7: unknown-key: 'on' is not a key of a state; did you mean 'transitions'? accepted: 'name', 'type', "
      "'description', 'tags', 'meta', 'on entry', 'on exit', 'initial', 'states', 'parallel states', 'memory', "
      "'transitions' and 6 more"),
     (states(A, "  always: {event: E, target: a}"),
-     "8:16: unknown-key: 'event' is no key of a transition without event; accepted: 'target', 'guard', 'action', "
+     "8:16: unknown-key: 'event' is not a key of a transition without event; accepted: 'target', 'guard', 'action', "
      "'internal', 'priority', 'contract', 'description'"),
-    (states(A, "  name: b"), "8:7: duplicate-key: key 'name' stands twice in one mapping; first in line 7"),
+    (states(A, "  name: b"), "8:7: duplicate-key: key 'name' occurs twice in one mapping; first in line 7"),
     (states("- type: final"), "7:7: missing-key: a state needs the key 'name', for example 'name: idle'"),
-    (states(A, A), "8:13: duplicate-state: a state named 'a' stands in line 7 already; names are unique in a chart"),
+    (states(A, A), "8:13: duplicate-state: a state named 'a' exists in line 7 already; names are unique in a chart"),
     # kinds
     (states(A, "  type: History"),
      "8:13: invalid-value: unknown value 'History'; "
@@ -65,9 +65,9 @@ DEFECTS: list[tuple[str, str]] = [
      "8:13: invalid-value: unknown value 'shallow-history'; did you mean 'shallow history'? "
      "accepted: 'final', 'shallow history', 'deep history'"),
     (states(A, "  type: final", "  transitions: [{target: a}]"),
-     "9:7: final-with-transitions: a final state is never left, so it has no 'transitions'"),
+     "9:7: final-with-transitions: a final state is never exited, so it has no 'transitions'"),
     (states(A, "  type: final", "  invoke: {src: x}"),
-     "9:7: final-with-transitions: a final state is never left, so it has no 'invoke'"),
+     "9:7: final-with-transitions: a final state is never exited, so it has no 'invoke'"),
     (states(A, "  type: final", "  states: [{name: b}]"),
      "9:7: conflicting-keys: a final state has no 'states'"),
     (states(A, "  memory: a"), "8:7: conflicting-keys: only a history state has 'memory'; "
@@ -80,7 +80,7 @@ DEFECTS: list[tuple[str, str]] = [
     (states(A, "  initial: x", "  states: [{name: b}]"),
      "8:16: unknown-state: initial 'x' of 'a' does not exist; children: 'b'"),
     (states(A, "  initial: c", "  states: [{name: b}]", "- name: c"),
-     "8:16: invalid-initial: initial 'c' is no child of 'a'; children: 'b'"),
+     "8:16: invalid-initial: initial 'c' is not a child of 'a'; children: 'b'"),
     (states(A, "- name: h", "  type: shallow history", "  memory: aa"),
      "10:15: unknown-state: memory 'aa' of 'h' does not exist; did you mean 'a'? siblings: 'a'"),
     (states(A, "- name: h", "  type: deep history", "  memory: r"),
@@ -90,7 +90,7 @@ DEFECTS: list[tuple[str, str]] = [
     (states(A, "  on done: a"), "8:16: never-done: state 'a' has no children that could finish; "
                                 "for the result of an invoke write 'on done' inside it"),
     (states(A, "  output: x"),
-     "8:15: misplaced-output: state 'a' is neither final nor the root, so its output would never be asked for"),
+     "8:15: misplaced-output: state 'a' is neither final nor the root, so its output would never be used"),
     # transitions
     (states(A, "  transitions: {event: E}"),
      "8:20: wrong-type: expected a list of transitions, found a mapping with 'event'"),
@@ -123,9 +123,9 @@ DEFECTS: list[tuple[str, str]] = [
     # after and delays
     (states(A, "  after: {500: a}"), "8:15: invalid-delay: '500' has no unit; write 500ms or 500s"),
     (states(A, "  after: {5 min: a}"),
-     "8:15: invalid-delay: '5 min' is no delay; accepted: 150ms, 2s, 10m, 1h or the name of a bound delay"),
+     "8:15: invalid-delay: '5 min' is not a delay; accepted: 150ms, 2s, 10m, 1h or the name of a bound delay"),
     (states(A, "  after: {1e9h: a}"),
-     "8:15: invalid-delay: '1e9h' is no delay; accepted: 150ms, 2s, 10m, 1h or the name of a bound delay"),
+     "8:15: invalid-delay: '1e9h' is not a delay; accepted: 150ms, 2s, 10m, 1h or the name of a bound delay"),
     (states(A, "  after: {9999999h: a}"), "8:15: invalid-delay: '9999999h' is longer than 100 years"),
     (states(A, "  after: 2s"), "8:14: wrong-type: expected a mapping of delays to transitions, such as '10s: waiting', "
                                "found the text '2s'"),
@@ -138,7 +138,7 @@ DEFECTS: list[tuple[str, str]] = [
      "8:15: wrong-type: expected a mapping with 'src', the name of a bound actor, found the text 'fetch'"),
     (states(A, "  invoke: {id: x}"), "8:15: missing-key: an invoke needs the key 'src', for example 'src: fetch'"),
     (states(A, "  invoke: [{src: f}, {src: f}]"),
-     "8:26: duplicate-invoke: an invoke with id 'f' stands in line 8 already; give each an 'id' of its own"),
+     "8:26: duplicate-invoke: an invoke with id 'f' exists in line 8 already; give each a different 'id'"),
     (states(A, "  invoke: {src: f, timeout: 30}"), "8:33: invalid-delay: '30' has no unit; write 30ms or 30s"),
     (states(A, "  invoke: {src: f, on restore: again}"),
      "8:36: invalid-value: unknown value 'again'; "
@@ -147,7 +147,7 @@ DEFECTS: list[tuple[str, str]] = [
      "8:31: wrong-type: expected the name of a bound input or a mapping of literals, found a list"),
     # guards, actions, contracts
     (states(A, "  always: {guard: x >= 3, target: a}"),
-     f"8:25: code-not-trusted: guard 'x >= 3' is no expression over bound names: unexpected '>'. {CODE}"),
+     f"8:25: code-not-trusted: guard 'x >= 3' is not an expression over bound names: unexpected '>'. {CODE}"),
     (states(A, "  always: {guard: 'a and', target: a}"),
      "8:29: invalid-expression: guard 'a and': expected the name of a guard, found the end"),
     (states(A, "  always:", "    guard: |", "      a and", "      b)", "    target: a"),
@@ -156,17 +156,17 @@ DEFECTS: list[tuple[str, str]] = [
     (states(A, "  always: {guard: in_state('b'), target: a}"),
      "8:23: unknown-state: in_state names 'b', which does not exist; states: 'r', 'a'"),
     (states(A, "  on entry: x = 1"),
-     f"8:19: code-not-trusted: action 'x = 1' is no expression over bound names: "
+     f"8:19: code-not-trusted: action 'x = 1' is not an expression over bound names: "
      f"expected an action by name, found '='. {CODE}"),
     (states(A, "  on entry: print('x')"),
-     "8:23: code-not-trusted: action \"print('x')\" is no expression over bound names: "
+     "8:23: code-not-trusted: action \"print('x')\" is not an expression over bound names: "
      f"expected a keyword argument 'name=value', found \"'x'\". {CODE}"),
     (states(A, "  on entry: [a, 5]"), "8:21: wrong-type: expected the name of an action, found the number 5"),
     (states(A, "  on entry: {assign: {a: 1}, log: x}"),
      "8:17: conflicting-keys: one action has exactly one key, found 2 keys: 'assign', 'log'; "
      "write a list with one key per item"),
     (states(A, "  on entry: {asign: {a: 1}}"),
-     "8:18: unknown-key: 'asign' is no key of an action; did you mean 'assign'? "
+     "8:18: unknown-key: 'asign' is not a key of an action; did you mean 'assign'? "
      "accepted: 'assign', 'raise', 'send', 'cancel', 'emit', 'log', 'python'"),
     (states(A, "  on entry: {assign: {a: .nan}}"),
      "8:30: not-json: .nan is not a JSON number; quote it if text is meant"),

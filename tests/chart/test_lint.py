@@ -24,32 +24,32 @@ GO = "{name: a, transitions: [{event: GO, target: b}]}"
 CASES: list[tuple[str, dict[str, str], list[str]]] = [
     # unreachable-state
     (GO + ",\n{name: b}", {}, []),
-    ("{name: a},\n{name: b}", {}, ["6:1: unreachable-state: warning: nothing leads into atomic state 'b'"]),
+    ("{name: a},\n{name: b}", {}, ["6:1: unreachable-state: warning: no transition leads into atomic state 'b'"]),
     ("{name: a},\n{name: b, initial: c, states: [{name: c}]}", {},
-     ["6:1: unreachable-state: warning: nothing leads into compound state 'b'"]),
+     ["6:1: unreachable-state: warning: no transition leads into compound state 'b'"]),
     ("{name: a, transitions: [{event: E, guard: false, target: b}]},\n{name: b}", {},
-     ["6:1: unreachable-state: warning: nothing leads into atomic state 'b'"]),
+     ["6:1: unreachable-state: warning: no transition leads into atomic state 'b'"]),
     ("{name: a, transitions: [{event: E, target: x}]},\n"
      "{name: p, parallel states: [{name: q, initial: x, states: [{name: x}]}, {name: s}]}", {}, []),
     ("{name: a, transitions: [{event: E, target: h}]},\n"
      "{name: c, initial: d, states: [{name: d}, {name: h, type: deep history}]}", {}, []),
     ("{name: a, transitions: [{event: E, target: d}]},\n{name: c, states: [{name: d}, {name: e}]}", {},
-     ["6:31: unreachable-state: warning: nothing leads into atomic state 'e'"]),
+     ["6:31: unreachable-state: warning: no transition leads into atomic state 'e'"]),
     # eventless-cycle
     ("{name: a, always: b},\n{name: b, always: a}", {},
-     ["5:19: eventless-cycle: eventless transitions lead round for ever: a -> b -> a; "
+     ["5:19: eventless-cycle: these eventless transitions form an endless cycle: a -> b -> a; "
       "guard one of them, or give it an event"]),
     ("{name: a, always: a}", {},
-     ["5:19: eventless-cycle: eventless transitions lead round for ever: a -> a; "
+     ["5:19: eventless-cycle: these eventless transitions form an endless cycle: a -> a; "
       "guard one of them, or give it an event"]),
     ("{name: a, always: [{guard: x, target: b}, b]},\n{name: b, always: a}", {}, []),
     ("{name: a, always: b},\n{name: b, initial: c, always: a, states: [{name: c}]}", {},
-     ["5:19: eventless-cycle: eventless transitions lead round for ever: a -> b -> a; "
+     ["5:19: eventless-cycle: these eventless transitions form an endless cycle: a -> b -> a; "
       "guard one of them, or give it an event"]),
     ("{name: a, always: b},\n{name: b, initial: c, always: a, states: [{name: c, always: {guard: x}}]}", {}, []),
     ("{name: a, always: {action: x}}", {}, []),
     ("{name: a, always: b},\n{name: b, transitions: [{guard: true, target: a}]}", {},
-     ["5:19: eventless-cycle: eventless transitions lead round for ever: a -> b -> a; "
+     ["5:19: eventless-cycle: these eventless transitions form an endless cycle: a -> b -> a; "
       "guard one of them, or give it an event"]),
     # shadowed-transition
     ("{name: a, transitions: [{event: E}, {event: E, guard: x}]}", {},

@@ -117,8 +117,8 @@ def test_broken_texts_name_place_and_reason(text: str, diagnostic: str) -> None:
 def test_duplicate_keys_are_collected() -> None:
     document = compose("a: 1\nb: {c: 1, c: 2}\na: 3\n", "f")
     assert [str(each) for each in document.diagnostics] == [
-        "f:2:11: duplicate-key: key 'c' stands twice in one mapping; first in line 2",
-        "f:3:1: duplicate-key: key 'a' stands twice in one mapping; first in line 1",
+        "f:2:11: duplicate-key: key 'c' occurs twice in one mapping; first in line 2",
+        "f:3:1: duplicate-key: key 'a' occurs twice in one mapping; first in line 1",
     ]
 
 

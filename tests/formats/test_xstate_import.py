@@ -220,7 +220,7 @@ def losses_of(machine: Any) -> list[str]:
         (state(entry={"type": "xstate.spawnChild"}), "6:13: lost: warning: action 'xstate.spawnChild' is left out"),
         (state(entri="x"), "6:4: lost: warning: key 'entri' of state 'a' is not read; did you mean 'entry'?"),
         (state(route={}), "6:4: lost: warning: key 'route' of state 'a' is not read"),
-        (state(type="final", on={"E": "b"}), "'on' of final state 'a' is left out: it is never left here"),
+        (state(type="final", on={"E": "b"}), "'on' of final state 'a' is left out: it is never exited here"),
         (state(type="final", output="text"), "an output that is a text is left out"),
         (state(invoke={"src": "x", "input": 5}), "an input that is no object is left out"),
         (state(invoke={"src": "x", "systemId": "s"}), "key 'systemId' of an invoke of 'a' is not read"),
@@ -293,5 +293,5 @@ def test_what_is_no_json(text: str, message: str) -> None:
 def test_json_is_read_as_json_with_places() -> None:
     document = read_json('{"a":\t"\\/\\ud83d\\ude00", "b":[1,2.5e3,true,null]}', "m")
     assert Source(document).json(document.root) == {"a": "/😀", "b": [1, 2500.0, True, None]}
-    with pytest.raises(ChartDefinitionError, match="1:20: duplicate-key: key 'id' stands twice"):
+    with pytest.raises(ChartDefinitionError, match="1:20: duplicate-key: key 'id' occurs twice"):
         import_xstate('{"id": "a",        "id": "b"}', file="m")

@@ -646,7 +646,7 @@ def test_a_default_that_leads_to_itself_is_told_at_load() -> None:
         chart_of(text)
     (found,) = caught.value.diagnostics
     assert found.code == "invalid-initial"
-    assert "initial 'h' of 'p' stands for the initial of 'p' itself; give 'h' a memory" in found.message
+    assert "initial 'h' of 'p' would lead to the initial of 'p' itself; give 'h' a memory" in found.message
 
 
 DESCRIPTORS = [

@@ -1,1 +1,1 @@
-"""Other notations of charts, in and out: plain sismic YAML, XState JSON, SCXML. What is lost on the way is told."""
+"""Import and export of charts: plain sismic YAML, XState JSON, SCXML. Losses of a conversion are reported."""

@@ -1,4 +1,4 @@
-"""How deep states may nest in text: what is written here can be read again, here and elsewhere."""
+"""Limits how deep states may nest in an exported text, so that readers can read the text again."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from rawko.chart.errors import ChartDefinitionError
 from rawko.chart.lint.rules import finding
 
 MAX_STATES_DEEP = 99
-"""States inside each other in a text. A machine itself has no such limit: charts that are built take thousands."""
+"""The most states inside each other in a text. The interpreter has no such limit: built charts may nest thousands."""
 
 
 def require_writable(chart: Chart) -> None:
-    """Refuse to write a chart whose states nest deeper than readers take.
+    """Refuse to write a chart whose states nest deeper than readers accept.
 
     Raises:
-        ChartDefinitionError: With the code `too-deep`, at the first state that is too deep.
+        ChartDefinitionError: With the code `too-deep`, at the first state that nests too deep.
     """
     for name, depth in chart.depths.items():
         if depth >= MAX_STATES_DEEP:
-            message = (
-                f"state {name!r} lies {depth} states deep; a text takes at most {MAX_STATES_DEEP} inside each other"
-            )
+            message = f"state {name!r} is nested {depth} states deep; accepted: at most {MAX_STATES_DEEP}"
             raise ChartDefinitionError([finding("too-deep", chart[name].position, message)])

@@ -1,7 +1,7 @@
-"""What an import or an export gives: the chart or the text, and what was lost on the way, as warnings.
+"""The result of an import or an export: the chart or the text, and the losses as warnings (code `lost`).
 
-A loss is something that the other side has no word for, so that the result may behave otherwise or says less.
-Its code is `lost`. What makes a source no chart at all is an error, and raised.
+A loss is a feature that the other format cannot express, so that the result behaves differently or says less. A source
+that does not define a chart is an error, and raised.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Imported:
     """A chart from another format.
 
     Attributes:
-        losses: What the chart does not say or do as the source does, in the order of the source.
+        losses: Features of the source that the chart lacks or treats differently, in the order of the source.
     """
 
     chart: Chart
@@ -28,7 +28,7 @@ class Imported:
 
     @cached_property
     def text(self) -> str:
-        """The chart in YAML."""
+        """The chart as YAML."""
         from rawko.chart.formats.yaml_writer import write_chart
 
         return write_chart(self.chart)
@@ -39,7 +39,7 @@ class Exported:
     """A chart's text in another format.
 
     Attributes:
-        losses: What the text does not say or do as the chart does, in the chart's order.
+        losses: Features of the chart that the text lacks or treats differently, in the order of the chart.
     """
 
     text: str
@@ -48,7 +48,7 @@ class Exported:
 
 @dataclass(slots=True)
 class Losses:
-    """Collects losses; none is told twice."""
+    """Collects losses without repetitions."""
 
     found: dict[Diagnostic, None] = field(default_factory=dict)
     messages: set[str] = field(default_factory=set)
@@ -58,7 +58,7 @@ class Losses:
         self.found.setdefault(Diagnostic(position, LOST, message, "warning"))
 
     def once(self, position: Position, message: str) -> None:
-        """Tell where something stands first, as with a name that is used again and again."""
+        """Report a loss only at its first position, for example of a name that is used repeatedly."""
         if message not in self.messages:
             self.add(position, message)
 

@@ -1,6 +1,6 @@
-"""JSON text (RFC 8259) to the node tree that charts are read from, so that imports know line and column, too.
+"""Reads JSON text (RFC 8259) into the node tree of charts, so that imported elements have line and column too.
 
-Not YAML's reader: JSON's escapes (`\\/`, surrogate pairs) and white space (tabs) are not YAML's.
+The YAML reader cannot be used: JSON's escapes (`\\/`, surrogate pairs) and tabs are not valid YAML.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def read_json(text: str, file: str) -> Document:
-    """The node tree of a JSON text. A key that stands twice is a finding in the document.
+    """The node tree of a JSON text. A duplicate key becomes a diagnostic in the document.
 
     Raises:
-        ChartSyntaxError: The text is not JSON, or beyond the limits of a chart.
+        ChartSyntaxError: The text is not JSON, or exceeds the limits of a chart.
     """
     return _JsonReader(text.removeprefix("\ufeff"), file).document()
 
@@ -92,7 +92,7 @@ class _JsonReader:
             value = self._value()
             if key.text in node.entries:
                 place = Position(self._file, key.line, key.column)
-                self._found.append(Diagnostic(place, "duplicate-key", f"key {shown(key.text)} stands twice"))
+                self._found.append(Diagnostic(place, "duplicate-key", f"key {shown(key.text)} occurs twice"))
             node.entries[key.text] = (key, value)
         return node
 
@@ -103,7 +103,7 @@ class _JsonReader:
         return node
 
     def _closes(self, mark: str, *, is_first: bool) -> bool:
-        """Whether the list or mapping ends here; else the comma before the next item is read."""
+        """Whether the list or mapping ends here; if not, the comma before the next item is consumed."""
         self._skip()
         if self._text.startswith(mark, self._at):
             self._at += 1

@@ -1,4 +1,4 @@
-"""Foreign names as names of the chart language: bound names are identifiers, state names are printable and unique."""
+"""Converts foreign names to names of the chart language: identifiers for bindings, printable unique state names."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u
 
 
 class Identifiers:
-    """Turns names of one kind (guards, actions, ...) into identifiers: the same name gives the same identifier,
-    different ones give different ones."""
+    """Converts names of one kind (guards, actions, ...) to identifiers: equal names give equal identifiers, different
+    names different ones."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, str] = {}
@@ -29,12 +29,12 @@ class Identifiers:
 
 
 def is_bindable(name: str) -> bool:
-    """Whether the chart language takes it as the name of something bound."""
+    """Whether the chart language accepts the name for a binding."""
     return name.isidentifier() and name not in KEYWORDS and not iskeyword(name) and len(name) <= MAX_NAME
 
 
 def identifier(name: str) -> str:
-    """The nearest identifier: `fetch-data` becomes `fetch_data`."""
+    """The most similar identifier: `fetch-data` becomes `fetch_data`."""
     if is_bindable(name):
         return name
     words = _NOT_WORD.sub("_", name).strip("_")[: MAX_NAME - 8] or "unnamed"
@@ -44,12 +44,12 @@ def identifier(name: str) -> str:
 
 
 def printable(name: str) -> str:
-    """The nearest name of a state or an event: one line, no control characters, at most 200 characters."""
+    """The most similar valid name of a state or event: one line, no control characters, at most 200 characters."""
     return _UNPRINTABLE.sub(" ", name).strip()[:MAX_NAME].strip() or "unnamed"
 
 
 def free_name(name: str, taken: set[str]) -> str:
-    """The name, or with the first number that makes it free."""
+    """The name itself, or with the lowest number that makes it unique."""
     if name not in taken:
         return name
     number = 2

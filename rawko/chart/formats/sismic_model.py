@@ -1,4 +1,4 @@
-"""`sismic.model.Statechart` to `Chart`: any statechart of sismic's, with its Python code, becomes a trusted chart."""
+"""Converts a `sismic.model.Statechart`, with its Python code, to a `Chart` that needs trust."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ _KINDS: tuple[tuple[type, StateKind], ...] = (
 
 
 def from_statechart(statechart: Statechart, *, sibling_order: SiblingOrder | None = None) -> Chart:
-    """A chart that means what the statechart means. The statechart is copied, never kept.
+    """A chart with the meaning of the statechart. The statechart is copied; no reference to it is kept.
 
-    Guards, actions and contracts stay Python text (`has_code`): running them is for the caller to allow.
+    Guards, actions and contracts stay Python text (`has_code`); the caller decides whether they may run.
 
     Args:
-        sibling_order: sismic's reader registers siblings last first, one built by hand registers them as
-            told. "imported" turns them round, "registered" takes them as they are. None: "imported" where
-            states were registered depth first, as the reader does, else "registered".
+        sibling_order: sismic's reader registers siblings last first; a statechart built in code registers them in
+            the order of the calls. "imported" reverses them, "registered" keeps them. None: "imported" if states
+            were registered depth first, as the reader does, else "registered".
 
     Raises:
         ValueError: The statechart has no root.
@@ -77,7 +77,7 @@ def from_statechart(statechart: Statechart, *, sibling_order: SiblingOrder | Non
 
 
 def _guessed_order(statechart: Statechart) -> SiblingOrder:
-    """Whether states were registered in the order of a depth-first walk over the registered children."""
+    """Guess the order: whether states were registered in a depth-first walk over the registered children."""
     walked: list[str] = []
     stack = [statechart.root]
     while stack:
@@ -90,7 +90,7 @@ def _guessed_order(statechart: Statechart) -> SiblingOrder:
 
 
 class _Copier:
-    """Walks a statechart in document order."""
+    """Copies a statechart in document order."""
 
     def __init__(self, statechart: Statechart, *, is_reversed: bool) -> None:
         self._statechart = statechart
@@ -103,7 +103,7 @@ class _Copier:
         self.transitions: list[Transition] = []
 
     def add(self, root: str) -> None:
-        """Copy a state and all below it, in document order; they may nest deeper than Python's calls."""
+        """Copy a state and all its descendants, in document order; iteratively, since they may nest very deep."""
         waiting: list[tuple[str, str | None]] = [(root, None)]
         while waiting:
             name, parent = waiting.pop()

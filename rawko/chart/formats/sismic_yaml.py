@@ -1,7 +1,7 @@
-"""Chart to YAML that stock `sismic.io.import_from_yaml` loads. What is lost on the way stands in its head.
+"""Writes a chart as YAML that stock `sismic.io.import_from_yaml` loads. A comment at the top lists the losses.
 
-Beyond `lowering`: a history state inside a parallel one, which sismic's reader refuses, is left out, and what
-leads to it leads to the parallel state.
+Beyond `lowering`: sismic's reader refuses a history state inside a parallel one, so it is left out, and transitions to
+it lead to the parallel state.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from rawko.chart.definition import Chart, State
 from rawko.chart.formats.depth import require_writable
 from rawko.chart.lowering import Lowered, losses, lower
 
-# Read as text by YAML 1.1 and 1.2 alike; everything else is quoted.
+# Texts that YAML 1.1 and 1.2 read as strings without quotes; all others are quoted.
 _SAFE = re.compile(r"[A-Za-z_][A-Za-z0-9_.()]*( [A-Za-z0-9_.()]+)*")
 _WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))
 
 
 def to_sismic_yaml(chart: Chart) -> str:
-    """The chart in sismic's own YAML, states and transitions in the chart's order."""
+    """The chart in sismic's YAML, with states and transitions in the chart's order."""
     require_writable(chart)
     return _head(chart) + dump({"statechart": _statechart(chart)})
 
 
 def dump(value: Any) -> str:
-    """YAML text of JSON data, keys in order, texts quoted unless every reader takes them for text."""
+    """JSON data as YAML text, keys in order; texts are quoted unless every YAML reader reads them as strings."""
     text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
     return text
 
 
 class _Dumper(yaml.SafeDumper):
-    """Never writes aliases, which stock readers take but people do not."""
+    """A dumper that writes no aliases, which are hard to read for people."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

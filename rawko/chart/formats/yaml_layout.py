@@ -1,7 +1,7 @@
-"""Under which keys a state's transitions stand in YAML, so that they keep their order.
+"""Decides under which keys of the YAML a state's transitions are written, so that they keep their order.
 
-A transition remembers the key that it was written under. Where that order cannot be had by keys (charts from
-programs and other formats), all stand under `transitions` with the events that the keys stand for.
+A transition records the key that it was written under. If grouping by these keys would change the order (in charts from
+programs and other formats), all transitions are written under `transitions`, with the events that the keys imply.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import TypeAlias
 from rawko.chart.definition import State, Transition
 
 Place: TypeAlias = "tuple[str, int | tuple[str, str] | None]"
-"""A key of a state, and for timers the index, for invocations the id and "on done" or "on error"."""
+"""A key of a state; for timers also the index, for invocations the id and "on done" or "on error"."""
 
 _OUTCOMES = {"invoke on done": "on done", "invoke on error": "on error"}
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Transitions of one state by place, and the keys in the order to write them."""
+    """The transitions of one state by place, and the keys in the order in which they are written."""
 
     keys: tuple[str, ...]
     places: dict[Place, list[Transition]]
@@ -29,12 +29,12 @@ class Layout:
         return self.places.get((key, part), [])
 
     def outcomes_of(self, invoke: str) -> list[str]:
-        """`on done`, `on error` of an invocation, as they are ordered."""
+        """The keys `on done`, `on error` of an invocation, in the order of its transitions."""
         return [part[1] for _, part in self.places if isinstance(part, tuple) and part[0] == invoke]
 
 
 def layout_of(state: State) -> Layout:
-    """The places of a state's transitions."""
+    """The layout of a state's transitions."""
     places: dict[Place, list[Transition]] = {}
     for transition in state.transitions:
         places.setdefault(_place(state, transition), []).append(transition)
@@ -53,7 +53,7 @@ def _keys(state: State, places: dict[Place, list[Transition]]) -> tuple[str, ...
 
 
 def _place(state: State, transition: Transition) -> Place:
-    """Where a transition was written; under `transitions` where its events are not what the key stands for."""
+    """The key that a transition was written under; `transitions` if its events are not those that the key implies."""
     events, origin = transition.events, transition.origin
     if origin == "always" and not events:
         return "always", None
@@ -72,7 +72,7 @@ def _place(state: State, transition: Transition) -> Place:
 
 
 def _in_order(state: State, layout: Layout) -> Iterator[int]:
-    """Indices of transitions as a reader of this layout meets them."""
+    """Indices of transitions in the order in which a reader of this layout reads them."""
     for key in layout.keys:
         if key == "after":
             rows = [row for timer in state.after for row in layout.rows("after", timer.index)]

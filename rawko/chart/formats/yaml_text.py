@@ -1,6 +1,6 @@
-"""JSON data to YAML text that people like to read: short values on one line, long ones spread, aliases never.
+"""Writes JSON data as readable YAML: short values on one line, long ones over several, no aliases.
 
-Texts stay plain wherever readers of YAML 1.1 and of 1.2 both take them for text; the rest is quoted.
+Texts are written without quotes only if readers of YAML 1.1 and of 1.2 both read them as strings.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import yaml
 from rawko.chart.yaml_nodes import NotJsonError, ScalarNode, scalar_value
 
 MAX_INLINE = 100
-"""Characters of a list or mapping that stands on one line, brackets included."""
+"""The most characters of a list or mapping on one line, brackets included."""
 
 _SPLITS = re.compile(r"[,\[\]{}]")
 _TAG = "tag:yaml.org,2002:"
 
 
 class Block(dict[str, Any]):
-    """A mapping whose keys stand below each other, however short."""
+    """A mapping that is written with one key per line, however short."""
 
 
 class Rows(list[Any]):
-    """A list whose items stand below each other, however short."""
+    """A list that is written with one item per line, however short."""
 
 
 def yaml_text(value: Any) -> str:
@@ -35,14 +35,14 @@ def yaml_text(value: Any) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Indents lists below their keys no further than stock PyYAML."""
+    """Indents lists below their keys as stock PyYAML does."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, indentless=False)
 
 
 def _node(value: Any) -> tuple[yaml.Node, int]:
-    """A node and its width on one line; a value that cannot stand on one line is wider than any line."""
+    """A node and its width on one line; a value that needs several lines is wider than any line."""
     if isinstance(value, dict):
         return _mapping(value)
     if isinstance(value, (list, tuple)):
@@ -76,20 +76,20 @@ def _text(text: str) -> tuple[yaml.Node, int]:
         return yaml.ScalarNode(f"{_TAG}str", text, style="|"), MAX_INLINE + 1
     style = None if _reads_as_text(text) else "'"
     if "'" in text and _SPLITS.search(text):
-        style = '"'  # quoted on one line anyway; doubled apostrophes are hard to read
-    # Escaped, what does not show: PyYAML would write some of it raw, and readers take it for line breaks.
+        style = '"'  # it needs quotes anyway; doubled apostrophes are hard to read
+    # Invisible characters are escaped: PyYAML would write some of them raw, and readers take them for line breaks.
     return yaml.ScalarNode(f"{_TAG}str", text, style=style if text.isprintable() else '"'), len(text)
 
 
 def _stands_as_block(lines: list[str]) -> bool:
-    """Whether lines can be written as they are; a first line that is indented or empty would need a word about it."""
+    """Whether the lines can be a literal block; an indented or empty first line would need an indentation indicator."""
     if not all(line.isprintable() and line == line.rstrip() for line in lines):
         return False
     return all(line == line.lstrip() for line in lines) or (lines[0] != "" and lines[0] == lines[0].lstrip())
 
 
 def _reads_as_text(text: str) -> bool:
-    """Whether our reader takes it for text; PyYAML's emitter asks the same for YAML 1.1."""
+    """Whether our reader reads it as a string; PyYAML's emitter checks the same for YAML 1.1."""
     try:
         return isinstance(scalar_value(ScalarNode(text, None, None, 1, 1)), str)
     except NotJsonError:
@@ -109,5 +109,5 @@ def _constant_text(value: float | None) -> tuple[str, str]:
     if isinstance(value, int):
         return "int", str(value)
     text = repr(float(value))
-    # YAML 1.1 wants a point in every float: 1e+16 would be a text there.
+    # YAML 1.1 requires a point in every float: it reads 1e+16 as a string.
     return "float", text if "." in text else text.replace("e", ".0e", 1)

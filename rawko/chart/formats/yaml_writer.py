@@ -1,6 +1,6 @@
-"""Chart to text of the chart language: `parse_chart(write_chart(chart))` means the same chart.
+"""Writes a chart as text of the chart language: `parse_chart(write_chart(chart))` has the same meaning.
 
-Comments and the spelling of the source are not kept, because a `Chart` does not know them.
+Comments and the source's spelling are lost, because a `Chart` does not hold them.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ _PRIORITY_WORDS = {number: word for word, number in PRIORITIES.items()}
 
 
 def write_chart(chart: Chart) -> str:
-    """The chart as YAML. A chart with Python code reads back with `trusted=True`.
+    """The chart as YAML. A chart with Python code can be read again with `trusted=True`.
 
     Raises:
-        ValueError: The chart was made by a program and says something that the language has no way to write: a
-            guard by name in a chart with Python code; two timers of one named delay.
+        ValueError: The chart was built by a program and cannot be expressed in the language: it has a guard by name
+            and Python code, or two timers of one state with the same named delay.
     """
     require_writable(chart)
     return yaml_text({"statechart": _Writer(is_code=chart.has_code).chart(chart)})
@@ -106,7 +106,7 @@ class _Writer:
         return _given(target=_one_or_list(targets), action=self._actions(actions))
 
     def _moves(self, state: State, layout: Layout, key: str) -> Any:
-        """The value of one of the keys that lead out of a state."""
+        """The value of one of the keys that contain transitions."""
         if key == "transitions":
             return Rows(self._transition(each, event=True) for each in layout.rows("transitions"))
         if key == "after":
@@ -211,7 +211,7 @@ def _action(action: Action) -> Any:
 
 
 def _message(event: str, **rest: Any) -> Any:
-    """An event by name alone where nothing else is said."""
+    """The event's name alone if there is nothing else, otherwise a mapping."""
     given = _given(**rest)
     return {"event": event, **given} if given else event
 
@@ -220,7 +220,7 @@ def _message(event: str, **rest: Any) -> Any:
 
 
 def _given(**values: Any) -> dict[str, Any]:
-    """Keys with something to say; `on_entry` stands for `on entry`."""
+    """The given keys with values that are not empty; `on_entry` is written as `on entry`."""
     return {key.replace("_", " "): value for key, value in values.items() if value not in (None, "", [], {}, ())}
 
 
@@ -232,7 +232,7 @@ def _json(value: Any) -> Any:
 
 
 def _value(value: Any) -> Any:
-    """An input or an output. Code that is a mere name is put in parentheses: a name alone is a bound function."""
+    """An input or output. Code that is a single name is put in parentheses: a bare name is a bound function."""
     if not isinstance(value, CodeValue):
         return _json(value)
     return f"({value.code})" if value.code.isidentifier() else value.code
@@ -262,7 +262,7 @@ def _delay(delay: Delay) -> str:
 
 
 def delay_text(milliseconds: float) -> str:
-    """A delay in the largest unit that gives a whole number: `10m`, `1500ms`."""
+    """A delay in the largest unit that gives an integer: `10m`, `1500ms`."""
     for unit, size in _UNITS:
         if milliseconds and milliseconds % size == 0:
             return f"{int(milliseconds // size)}{unit}"
@@ -271,7 +271,7 @@ def delay_text(milliseconds: float) -> str:
 
 
 def _other_spelling(delay: Delay, taken: Mapping[str, Any]) -> str:
-    """The delay as a key that is not there yet: timers of one length differ in spelling."""
+    """The delay in a spelling that is not a key yet: timers with equal delays differ in spelling."""
     text = _delay(delay)
     if text not in taken:
         return text

@@ -1,7 +1,7 @@
-"""Rules about charts that can be read: what makes one meaningless, suspicious, or unfit for its bindings.
+"""Rules about charts that can be read: which ones are invalid, suspicious, or use names that are not bound.
 
-`legality` is asked at load; `lint_chart` asks the rest; `lint_bindings` compares with what is bound. The codes
-are in `rules`.
+Loading a chart applies `legality`; `lint_chart` applies the other rules; `lint_bindings` compares the chart with its
+bindings. `rules` lists the codes.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _CHECKS: tuple[Callable[[Chart], Iterator[Diagnostic]], ...] = (
 
 
 def lint_chart(chart: Chart) -> tuple[Diagnostic, ...]:
-    """What is suspicious in a chart that loads, at most MAX_FINDINGS, sorted by position.
+    """The warnings and errors about a chart that loads, at most MAX_FINDINGS, sorted by position.
 
-    A chart that was not read from text (from sismic's model) is asked for legality, too.
+    For a chart that was not read from text (from sismic's model), this includes `legality`.
     """
     found = [] if chart.marks else legality(chart)
     if not found:

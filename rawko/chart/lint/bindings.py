@@ -1,4 +1,4 @@
-"""Rules about a chart and the names that are bound for it: everything a chart names must be there."""
+"""Rules about a chart and its bindings: every name that the chart uses must be bound."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_FINDINGS = 100
 
 @dataclass(frozen=True, slots=True)
 class BoundNames:
-    """Names that are bound, by kind. Actors include the charts that may be invoked."""
+    """The bound names, by kind. Actors include charts that may be invoked."""
 
     guards: frozenset[str] = frozenset()
     actions: frozenset[str] = frozenset()
@@ -29,11 +29,11 @@ class BoundNames:
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """A name that a chart needs bound.
+    """A name that must be bound.
 
     Attributes:
         kind: "guard", "action", "actor", "delay", "input", "output" or "context".
-        where: Who needs it, for messages.
+        where: The element that uses the name, for messages.
     """
 
     kind: str
@@ -43,7 +43,7 @@ class Needed:
 
 
 def needed_names(chart: Chart) -> Iterator[Needed]:
-    """Every name that a chart needs bound, each time it stands."""
+    """Every name of a chart that must be bound, once per use."""
     if chart.context is not None:
         position = chart.marks.get(("chart", "context"), chart.position)
         yield Needed("context", chart.context, f"chart {chart.name!r}", position)
@@ -53,7 +53,7 @@ def needed_names(chart: Chart) -> Iterator[Needed]:
 
 
 def lint_bindings(chart: Chart, bound: BoundNames) -> tuple[Diagnostic, ...]:
-    """Names that a chart needs and that are not bound, at most MAX_FINDINGS, sorted by position."""
+    """The names of a chart that are not bound, at most MAX_FINDINGS, sorted by position."""
     return tuple(sorted(islice(_unbound(chart, bound), MAX_FINDINGS)))
 
 

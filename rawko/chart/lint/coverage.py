@@ -1,4 +1,4 @@
-"""Rules about events and ways out: what is never taken, never handled, never declared, never finished."""
+"""Rules about events and transitions: which are never taken, handled or declared, and which states never finish."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rawko.chart.lint import walk
 from rawko.chart.lint.rules import finding
 
 GENERATED = ("after.", "done.", "error.", "rawko.")
-"""Events that the interpreter makes; nobody declares them."""
+"""Events that the interpreter creates; charts do not declare them."""
 
 
 def shadowed_transitions(chart: Chart) -> Iterator[Diagnostic]:
-    """A transition that an unguarded one of the same state always comes before."""
+    """Report transitions that are never taken, because an earlier one of the same state has no guard."""
     for state in chart:
         yield from _shadowed(state)
 
@@ -37,7 +37,7 @@ def _shadowed(state: State) -> Iterator[Diagnostic]:
 
 
 _EVENTLESS = ""
-"""Stands for no event: only another eventless transition comes before an eventless one."""
+"""The key for no event: an eventless transition is preceded only by other eventless ones."""
 
 
 def _line(covering: list[Transition | None]) -> int:
@@ -45,14 +45,14 @@ def _line(covering: list[Transition | None]) -> int:
 
 
 def _covering(winners: dict[str, Transition], event: str) -> Transition | None:
-    """The transition of `winners`, by descriptor, that takes all that an event or descriptor stands for."""
+    """The transition of `winners`, by descriptor, that takes every event that `event` (a descriptor) matches."""
     if event == _EVENTLESS:
         return winners.get(event)
     return next((winners[each] for each in descriptors(event) if each in winners), None)
 
 
 def descriptors(event: str) -> Iterator[str]:
-    """Every descriptor that matches an event name, or all that a descriptor matches: itself first."""
+    """Every descriptor that matches an event name, or that matches all events of a descriptor: itself first."""
     yield event
     parts = event.removesuffix(".*").split(".")
     for end in range(len(parts), 0, -1):
@@ -65,11 +65,11 @@ _NOT_WILD = ("after.", "rawko.", "error.")
 
 
 TRANSIENT = "transient"
-"""Tag of a state that is left in the step that enters it."""
+"""Tag of states that must be exited in the macrostep that enters them."""
 
 
 def undecided_transients(chart: Chart) -> Iterator[Diagnostic]:
-    """States with the tag `transient` in which a machine can be stuck: no eventless way out is without a guard."""
+    """Report states with the tag `transient` in which a machine can stay: all eventless transitions have guards."""
     for state in chart:
         if TRANSIENT not in state.tags:
             continue
@@ -83,7 +83,7 @@ def undecided_transients(chart: Chart) -> Iterator[Diagnostic]:
 
 
 def unhandled_failures(chart: Chart) -> Iterator[Diagnostic]:
-    """Invocations whose failure nothing handles, in their state or around it."""
+    """Report invocations whose failure no transition handles, in their state or an ancestor."""
     handled = {state.name: {event for each in state.transitions for event in each.events} for state in chart}
     for state in chart:
         around = (state.name, *chart.ancestors(state.name))
@@ -95,7 +95,7 @@ def unhandled_failures(chart: Chart) -> Iterator[Diagnostic]:
 
 
 def undeclared_events(chart: Chart) -> Iterator[Diagnostic]:
-    """Both directions; only where the chart has `events`."""
+    """Report events that are handled but not declared, or declared but not handled, if the chart has `events`."""
     if not chart.events and ("chart", "events") not in chart.marks:
         return
     handled = _Handled(chart)
@@ -118,7 +118,7 @@ def _undeclared(chart: Chart, transition: Transition) -> Iterator[Diagnostic]:
 
 
 def unhandled_raises(chart: Chart) -> Iterator[Diagnostic]:
-    """Events that the machine sends to itself and never handles."""
+    """Report events that the machine sends to itself and no transition handles."""
     handled = _Handled(chart)
     for action, where in _own_events(chart):
         if not handled.takes(action.event):
@@ -136,7 +136,7 @@ def _own_events(chart: Chart) -> Iterator[tuple[RaiseAction | SendAction, str]]:
 
 
 def unknown_cancels(chart: Chart) -> Iterator[Diagnostic]:
-    """Unless code may send."""
+    """Report cancels of ids that no send has, unless the chart has code, which may send."""
     actions = [done.action for done in walk.actions(chart)]
     if any(isinstance(action, CodeAction) for action in actions):
         return
@@ -148,7 +148,7 @@ def unknown_cancels(chart: Chart) -> Iterator[Diagnostic]:
 
 
 def unfinishable_states(chart: Chart) -> Iterator[Diagnostic]:
-    """`on done` where the children cannot finish, and on the root, whose end ends the machine."""
+    """Report `on done` of states whose children cannot finish, and of the root, whose end ends the machine."""
     for state in chart:
         if not any(transition.origin == "on done" for transition in state.transitions):
             continue
@@ -182,7 +182,7 @@ def silent_histories(chart: Chart) -> Iterator[Diagnostic]:
 
 
 class _Handled:
-    """The events that some transition names."""
+    """The events that transitions name."""
 
     def __init__(self, chart: Chart) -> None:
         self._descriptors = {event for transition in chart.transitions for event in transition.events}

@@ -1,4 +1,4 @@
-"""Rules whose breach makes a chart meaningless: asked at load, all of them errors."""
+"""Rules without which a chart has no meaning: applied when it is loaded; all findings are errors."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MAX_FINDINGS = 100
 
 
 def legality(chart: Chart) -> list[Diagnostic]:
-    """What makes a chart meaningless, at most MAX_FINDINGS, sorted by position."""
+    """The errors that make a chart invalid, at most MAX_FINDINGS, sorted by position."""
     found = (diagnostic for rule in _RULES for diagnostic in rule(chart))
     return sorted(islice(found, MAX_FINDINGS))
 
 
 def least_common_ancestor(chart: Chart, names: Iterable[str]) -> str:
-    """The deepest state that holds all the named ones or is one of them; the root where nothing is nearer."""
+    """The deepest state that is, or contains, each of the named states; the root if there is no deeper one."""
     paths = [[*reversed(chart.ancestors(name)), name] for name in names]
     common = chart.root
     for level in zip(*paths, strict=False):
@@ -65,9 +65,10 @@ def _target_mark(chart: Chart, transition: Transition, place: int) -> Position:
 
 
 def _together(chart: Chart, names: tuple[str, ...], marks: list[Position]) -> Iterator[Diagnostic]:
-    """Several targets: each pair must lie in different regions of one parallel state.
+    """Check several targets: each pair must lie in different regions of one parallel state.
 
-    One walk up from each target: below a state that is not parallel, all of them must take the same child.
+    One walk up from each target. At each ancestor that is not parallel, all targets must lie below the same child.
+    Example: with targets a1 and b1 below `compound c: [a: [a1], b: [b1]]`, c would need both a and b active: an error.
     """
     taken: dict[str, tuple[str, str]] = {}
     targets: set[str] = set()
@@ -79,9 +80,9 @@ def _together(chart: Chart, names: tuple[str, ...], marks: list[Position]) -> It
 
 
 def _clash(chart: Chart, target: str, taken: dict[str, tuple[str, str]], targets: set[str]) -> str:
-    """Why a target cannot be entered with those before it; "" where it can, and then it is one of them.
+    """Why a target cannot be entered together with the earlier ones; "" if it can, and then it is added to them.
 
-    `taken` holds for each state above a target the child that was taken below it, and for which target.
+    `taken` maps each state above an earlier target to the child below which that target lies, and to that target.
     """
     if target in targets:
         return f"targets {target!r} and {target!r} are the same"
@@ -109,10 +110,10 @@ def _initials(chart: Chart) -> Iterator[Diagnostic]:
                 end = hint(name, state.children, "children")
                 yield finding("unknown-state", position, f"initial {name!r} of {state.name!r} does not exist{end}")
             elif state.name not in chart.ancestors(name):
-                message = f"initial {name!r} is no child of {state.name!r}{hint(name, state.children, 'children')}"
+                message = f"initial {name!r} is not a child of {state.name!r}{hint(name, state.children, 'children')}"
                 yield finding("invalid-initial", position, message)
             elif chart[name].is_history and chart[name].parent == state.name and not chart[name].memory:
-                message = f"initial {name!r} of {state.name!r} stands for the initial of {state.name!r} itself"
+                message = f"initial {name!r} of {state.name!r} would lead to the initial of {state.name!r} itself"
                 yield finding("invalid-initial", position, f"{message}; give {name!r} a memory")
         yield from _entered_together(chart, state.initial, position)
 
@@ -135,8 +136,8 @@ def _missing_initials(chart: Chart) -> Iterator[Diagnostic]:
 
 
 def entered_by_default(chart: Chart) -> set[str]:
-    """States whose inside is chosen by default: a compound one that is only entered through its children needs
-    no `initial` (sismic's reader accepts such charts)."""
+    """States whose children are chosen by default entry. A compound state that is only entered through its children
+    needs no `initial` (sismic's reader accepts such charts)."""
     found = {chart.root}
     for state in chart:
         found.update(state.initial)
@@ -173,7 +174,7 @@ def _memory_problem(chart: Chart, state: State, name: str) -> str:
 
 
 def _siblings(chart: Chart, state: State) -> list[str]:
-    """Those that can be active."""
+    """The siblings of a history state that can be active."""
     beside = () if state.parent is None else chart[state.parent].children
     return [name for name in beside if not chart[name].is_history]
 
@@ -198,7 +199,7 @@ def _outputs(chart: Chart) -> Iterator[Diagnostic]:
     for state in chart:
         if state.output is not None and state.kind != "final" and state.parent is not None:
             position = _mark(chart, ("output", state.name), state.position)
-            message = f"state {state.name!r} is neither final nor the root, so its output would never be asked for"
+            message = f"state {state.name!r} is neither final nor the root, so its output would never be used"
             yield finding("misplaced-output", position, message)
 
 

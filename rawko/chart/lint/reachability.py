@@ -1,4 +1,4 @@
-"""Rules about where a machine can get: states that nothing leads into, and eventless cycles."""
+"""Rules about reachable configurations: unreachable states, and cycles of eventless transitions."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from rawko.chart.lint.rules import finding
 
 
 def unreachable_states(chart: Chart) -> Iterator[Diagnostic]:
-    """Only the outermost of nested unreachable states is told."""
+    """Report unreachable states; of nested ones only the outermost."""
     reached = _reached(chart)
     for state in chart:
         if state.name in reached or state.parent is None or state.parent not in reached:
             continue
-        message = f"nothing leads into {walk.owner(state)}"
+        message = f"no transition leads into {walk.owner(state)}"
         yield finding("unreachable-state", state.position, message)
 
 
 def _reached(chart: Chart) -> set[str]:
-    """States that some sequence of events can make active, whatever guards say (false ones excepted); history
-    states that are used."""
+    """States that some sequence of events can make active, if guards may have any outcome (except constant false);
+    and history states that are targets."""
     by_default = entered_by_default(chart)
     reached: set[str] = set()
     pending = [chart.root]
@@ -44,7 +44,7 @@ def _reached(chart: Chart) -> set[str]:
 
 
 def _inside(chart: Chart, state: State, by_default: set[str]) -> tuple[str, ...]:
-    """What entering a state may enter by itself. A parallel parent counts as entered with any of its regions."""
+    """The states that entering a state may enter by default. For a parallel parent, the entered region is any."""
     if state.is_history:
         return state.memory or (() if state.parent is None else chart[state.parent].initial)
     if state.kind == "parallel":
@@ -53,7 +53,7 @@ def _inside(chart: Chart, state: State, by_default: set[str]) -> tuple[str, ...]
 
 
 def _regions_beside(chart: Chart, transition: Transition) -> Iterator[str]:
-    """Regions of the parallel states around a target: they are entered with it."""
+    """Regions of the parallel states around a target: they are entered together with it."""
     for target in transition.targets:
         for ancestor in chart.ancestors(target):
             if chart[ancestor].kind == "parallel":
@@ -61,7 +61,7 @@ def _regions_beside(chart: Chart, transition: Transition) -> Iterator[str]:
 
 
 def eventless_cycles(chart: Chart) -> Iterator[Diagnostic]:
-    """Cycles of eventless transitions that are certain to be taken: each the first of its state, unguarded."""
+    """Report cycles of eventless transitions that are always taken: each is its state's first, without a guard."""
     certain = {state.name: first for state in chart if (first := _certain(state)) is not None}
     seen: set[str] = set()
     for start in certain:
@@ -78,12 +78,12 @@ def eventless_cycles(chart: Chart) -> Iterator[Diagnostic]:
 def _cycle_found(certain: dict[str, Transition], path: list[str], first: str) -> Diagnostic:
     cycle = path[path.index(first) :]
     way = " -> ".join((*cycle[:MAX_ACCEPTED], first))
-    message = f"eventless transitions lead round for ever: {way}; guard one of them, or give it an event"
+    message = f"these eventless transitions form an endless cycle: {way}; guard one of them, or give it an event"
     return finding("eventless-cycle", certain[first].position, message)
 
 
 def _certain(state: State) -> Transition | None:
-    """The eventless transition that a state always takes; None where it has none or a guard comes before it."""
+    """The eventless transition that a state always takes; None if it has none or a guarded one precedes it."""
     for transition in sorted(state.transitions, key=lambda each: -each.priority):
         if transition.events:
             continue
@@ -94,7 +94,7 @@ def _certain(state: State) -> Transition | None:
 
 
 def _next(chart: Chart, certain: dict[str, Transition], name: str) -> str | None:
-    """The state whose certain transition follows that of `name`; None where another way may be taken."""
+    """The state whose certain transition follows that of `name`; None if another transition may follow."""
     targets = certain[name].targets
     leaf = _default_leaf(chart, targets[0]) if len(targets) == 1 else None
     if leaf is None or (chart[leaf].kind == "final" and chart[leaf].parent == chart.root):

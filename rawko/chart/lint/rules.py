@@ -1,4 +1,4 @@
-"""The table of codes: severity, when a rule is asked, and what it says."""
+"""The table of lint codes: severity, when the rule is applied, and its text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rawko.chart.definition import Position
 from rawko.chart.errors import Diagnostic, Severity
 
 When = Literal["read", "load", "check", "bindings", "export"]
-"""read: while the text is read. load: once it is, and loading fails. check: by `lint_chart` alone.
+"""read: while the text is read. load: after reading; an error fails the load. check: only by `lint_chart`.
 bindings: by `lint_bindings`. export: by `losses`."""
 
 
@@ -33,35 +33,35 @@ _ROWS: Final[tuple[tuple[str, Severity, When, str], ...]] = (
     ("too-deep", "error", "read", "the text is nested beyond the limit"),
     ("yaml-syntax", "error", "read", "the text is not YAML"),
     ("yaml-tag", "error", "read", "a tag other than YAML's core ones"),
-    ("yaml-alias", "error", "read", "an alias of nothing, or of what it stands in"),
+    ("yaml-alias", "error", "read", "an alias without an anchor, or inside its own anchor"),
     ("empty-document", "error", "read", "the file holds no value"),
     ("multiple-documents", "error", "read", "more than one YAML document"),
-    ("duplicate-key", "error", "read", "a key stands twice in one mapping"),
+    ("duplicate-key", "error", "read", "a key occurs twice in one mapping"),
     ("unknown-key", "error", "read", "a key that the element does not have"),
     ("missing-key", "error", "read", "a key that the element must have"),
-    ("conflicting-keys", "error", "read", "keys that cannot stand together"),
+    ("conflicting-keys", "error", "read", "keys that exclude each other"),
     ("final-with-transitions", "error", "read", "a final state with transitions, timers or invocations"),
-    ("wrong-type", "error", "read", "a value of another type than the key takes"),
-    ("invalid-value", "error", "read", "a word that the key does not take"),
+    ("wrong-type", "error", "read", "a value of a type that the key does not accept"),
+    ("invalid-value", "error", "read", "a word that the key does not accept"),
     ("invalid-name", "error", "read", "a name that is empty, too long, or holds control characters"),
     ("invalid-event", "error", "read", "an event descriptor with a wildcard in a wrong place"),
     ("invalid-delay", "error", "read", "a delay without a unit, or no delay at all"),
-    ("invalid-expression", "error", "read", "a guard or an action that is no expression over names"),
+    ("invalid-expression", "error", "read", "a guard or an action that is not an expression over names"),
     ("code-not-trusted", "error", "read", "Python code in a chart that is not trusted"),
-    ("not-json", "error", "read", "a literal that JSON cannot hold"),
+    ("not-json", "error", "read", "a literal that JSON cannot express"),
     ("duplicate-state", "error", "read", "two states with one name"),
     ("duplicate-invoke", "error", "read", "two invocations with one id"),
     ("unknown-target", "error", "load", "a transition to a state that does not exist"),
     ("unknown-state", "error", "load", "`initial`, `memory` or `in_state` names a state that does not exist"),
-    ("illegal-target", "error", "load", "targets that cannot be active together, or stand twice"),
+    ("illegal-target", "error", "load", "targets that cannot be active together, or occur twice"),
     ("missing-initial", "error", "load", "a compound state that is entered by default and has no `initial`"),
-    ("invalid-initial", "error", "load", "`initial` is no child of its state"),
+    ("invalid-initial", "error", "load", "`initial` is not a child of its state"),
     ("invalid-memory", "error", "load", "`memory` leads where its history state cannot"),
     ("invalid-root", "error", "load", "the root is a final or a history state"),
     ("never-done", "error", "load", "`on done` on a state without children"),
     ("misplaced-output", "error", "load", "`output` on a state that is neither final nor the root"),
     ("unreachable-state", "warning", "check", "no transition leads into the state"),
-    ("eventless-cycle", "error", "check", "eventless transitions without guards lead round for ever"),
+    ("eventless-cycle", "error", "check", "eventless transitions without guards form an endless cycle"),
     ("shadowed-transition", "warning", "check", "an earlier transition without guard always wins"),
     ("undecided-transient", "error", "check", "a state with the tag `transient` that is not always left at once"),
     ("invoke-without-on-error", "warning", "check", "nothing handles the failure of the invocation"),
@@ -78,7 +78,7 @@ _ROWS: Final[tuple[tuple[str, Severity, When, str], ...]] = (
     ("unbound-input", "error", "bindings", "an invoke's `input` that is not bound"),
     ("unbound-output", "error", "bindings", "an `output` that is not bound"),
     ("unbound-context", "error", "bindings", "the chart's `context` is not bound"),
-    ("lowered", "warning", "export", "stock sismic does not do this as the chart says"),
+    ("lowered", "warning", "export", "stock sismic behaves differently from the chart"),
 )  # fmt: skip
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType({row[0]: Rule(*row) for row in _ROWS})
@@ -90,5 +90,5 @@ def finding(code: str, position: Position, message: str) -> Diagnostic:
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
-    """Some diagnostic is an error, not only a warning."""
+    """Whether some diagnostic is an error, not only a warning."""
     return any(diagnostic.severity == "error" for diagnostic in diagnostics)

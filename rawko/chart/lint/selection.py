@@ -1,11 +1,11 @@
-"""Where SCXML's selection and ours differ: an ancestor that is asked beside a state inside it that fires.
+"""Finds charts for which SCXML's selection of transitions differs from ours.
 
-    parallel p, transition on E without target       E: SCXML runs both, as the leaf of b has nothing on its way up
-    ├── a, transition on E                            to p; asked from the inside out, a fires alone
+    parallel p, transition on E without target       E: SCXML takes both, because below p nothing handles E for the
+    ├── a, transition on E                            leaf b; ours takes only the transition of a
     └── b
 
-Where both have targets, the inner one wins in SCXML, too: what both would leave meets, and its source lies inside.
-So the two differ only where one of them leaves nothing.
+If both transitions have targets, the inner one wins in SCXML too: their exit sets intersect, and its source is a
+descendant. So the two differ only if one of the transitions exits nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OWN = ("after.", "rawko.", "error.")
 
 @dataclass(frozen=True, slots=True)
 class AskedPerLeaf:
-    """Two transitions that SCXML may take together, and the other selection never does."""
+    """Two transitions that SCXML may take together and our selection never does."""
 
     outer: Transition
     inner: Transition
@@ -31,15 +31,15 @@ class AskedPerLeaf:
     def text(self) -> str:
         event = f" on {', '.join(self.outer.events)}" if self.outer.events else ""
         return (
-            f"transition of {self.outer.source!r}{event}: it is asked for other active states beside "
-            f"{self.inner.source!r}, whose own fires"
+            f"transition of {self.outer.source!r}{event}: it may also fire for other active states beside "
+            f"{self.inner.source!r}, whose own transition fires"
         )
 
 
 def asked_per_leaf(chart: Chart) -> Iterator[AskedPerLeaf]:
-    """Each transition whose outcome may hang on the selection, with the first one inside it that it may do so with.
+    """Each transition whose result may depend on the selection, with the first inner transition that is involved.
 
-    Guards are taken to be true or false at will, but for those that say so.
+    Guards count as true or false, whichever makes a difference, unless they are constant.
     """
     if not any(state.kind == "parallel" for state in chart):
         return
@@ -64,14 +64,14 @@ def _differs(chart: Chart, outer: Transition, inner: Transition) -> bool:
 
 
 def _leaves_something(chart: Chart, transition: Transition) -> bool:
-    """Not without a target, nor where a leaf keeps itself."""
+    """Whether a transition exits states: not without a target, nor if its leaf stays active."""
     if not transition.targets:
         return False
     return not (transition.internal and not chart[transition.source].children)
 
 
 def _common(one: Iterable[str], other: Iterable[str]) -> Iterator[str]:
-    """For each two descriptors that meet, an event that both take."""
+    """For each two descriptors that overlap, an event that both match."""
     for first in one:
         for second in other:
             if first == "*" or second == "*":
@@ -101,12 +101,12 @@ def _takes(descriptor: str, name: str) -> bool:
 
 
 def _comes_by(chart: Chart, outer: str, inner: str, event: str | None) -> bool:
-    """Whether a leaf may be active beside the inner state from which nothing surely fires below the outer one."""
+    """Whether a leaf may be active beside the inner state, below which nothing certainly fires up to the outer one."""
     path = (inner, *chart.ancestors(inner))
     for child, parent in pairwise(path):
         if chart[parent].kind == "parallel":
             regions = [name for name in chart[parent].children if name != child and not chart[name].is_history]
-            above = path[path.index(parent) : path.index(outer)]  # what every leaf of the regions comes by, too
+            above = path[path.index(parent) : path.index(outer)]  # states above every leaf of the regions
             if not any(_surely_fires(chart, name, event) for name in above) and any(
                 _lets_pass(chart, region, event) for region in regions
             ):
@@ -117,7 +117,7 @@ def _comes_by(chart: Chart, outer: str, inner: str, event: str | None) -> bool:
 
 
 def _lets_pass(chart: Chart, top: str, event: str | None) -> bool:
-    """Whether some leaf inside comes up to here with nothing that surely fires on its way."""
+    """Whether for some leaf below, no transition certainly fires up to this state."""
     waiting = [top]
     while waiting:
         name = waiting.pop()

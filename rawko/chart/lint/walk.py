@@ -1,4 +1,4 @@
-"""Goes over everything in a chart that names something: guards and actions, each with whose it is."""
+"""Walks over all guards and actions of a chart, each with the element that uses it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rawko.chart.definition import (
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """A guard call or state test, and where it is used, for messages."""
+    """A guard call or state test, and the element that uses it, for messages."""
 
     guard: GuardCall | InState
     where: str
@@ -33,7 +33,7 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """An action, and where it is done, for messages."""
+    """An action, and the element that contains it, for messages."""
 
     action: Action
     where: str
@@ -55,7 +55,7 @@ def transition_guards(transition: Transition) -> Iterator[Used]:
 
 
 def actions(chart: Chart) -> Iterator[Done]:
-    """Every action of a chart, in document order; blocks are gone into."""
+    """Every action of a chart, in document order, including those in blocks."""
     for state in chart:
         where = f"state {state.name!r}"
         for action in flat((*state.on_entry, *state.on_exit, *state.initial_actions, *state.memory_actions)):
@@ -81,7 +81,7 @@ def leaves(guard: Guard) -> Iterator[GuardCall | InState]:
 
 
 def is_always_true(guard: Guard | None) -> bool:
-    """No guard, or one that says true."""
+    """Whether there is no guard, or the guard is the constant true."""
     return guard is None or guard == Constant(True)
 
 

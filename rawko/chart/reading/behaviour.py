@@ -1,7 +1,7 @@
-"""Readers of what a chart does and asks: guards, actions, contracts. The rule of trust is decided here.
+"""Readers of guards, actions and contracts. They also apply the rule of trust for Python code.
 
-Untrusted, a text is an expression over bound names, or a defect. Trusted, a text that stands alone is Python,
-as in sismic; lists and mappings are this language's in both cases.
+Untrusted, a text must be an expression over bound names. Trusted, a text that stands alone is Python, as in sismic.
+Lists and mappings are those of the chart language in both cases.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def guard(reader: Reader, node: Node) -> Guard:
 
 
 def actions(reader: Reader, node: Node) -> tuple[Action, ...]:
-    """One action or a list of them; a list inside the list is a block of its own."""
+    """One action or a list of them; a list inside the list is a separate block."""
     if isinstance(node, SequenceNode):
         return tuple(reader.each(node.items, lambda item: _action_or_block(reader, item)))
     if isinstance(node, ScalarNode) and reader.is_trusted and _is_text(reader, node):
@@ -160,7 +160,7 @@ def _expression(reader: Reader, node: ScalarNode, parse: Callable[[str, Locate],
         text = shown(node.text.strip())
         place = locate(error.offset)
         if error.looks_like_code:
-            message = f"{what} {text} is no expression over bound names: {error.message}. {ALLOW_CODE}"
+            message = f"{what} {text} is not an expression over bound names: {error.message}. {ALLOW_CODE}"
             reader.fail("code-not-trusted", place, message)
         reader.fail("invalid-expression", place, f"{what} {text}: {error.message}")
 

@@ -1,6 +1,6 @@
-"""Readers of what leads out of a state: transitions, timers, invocations. They give drafts.
+"""Readers of transitions, timers and invocations. They return drafts.
 
-A draft knows neither its source nor its place among the chart's transitions; `assemble` fills both in.
+A draft lacks its source and its index among the chart's transitions; `assemble` sets both.
 """
 
 from __future__ import annotations
@@ -64,21 +64,21 @@ class InvokeDraft:
     on_done: list[TransitionDraft] = field(default_factory=list)
     on_error: list[TransitionDraft] = field(default_factory=list)
     order: tuple[str, ...] = ()
-    """Of the keys "on done" and "on error", as written."""
+    """The keys "on done" and "on error", in the order written."""
     finalize: tuple[Action, ...] = ()
     autoforward: bool = False
 
 
 @dataclass(slots=True)
 class EntryDraft:
-    """What is entered by default: `initial`, `memory`."""
+    """A default entry: the value of `initial` or `memory`."""
 
     targets: tuple[str, ...] = ()
     actions: tuple[Action, ...] = ()
 
 
 def entry(reader: Reader, node: Node) -> EntryDraft:
-    """`initial`, `memory`: a name, several, or a mapping with actions as well."""
+    """`initial`, `memory`: a name, several names, or a mapping that may contain actions."""
     if not isinstance(node, MappingNode):
         return EntryDraft(values.targets(reader, node))
     given = reader.element(node, DEFAULT_ENTRY)
@@ -139,7 +139,7 @@ def _transition(reader: Reader, node: Node, element: Element) -> TransitionDraft
 
 
 _FIELDS = {"event": "events", "target": "targets", "action": "actions", "on restore": "on_restore"}
-"""Where a key's name is not the field's."""
+"""Field names that differ from the key's name."""
 
 
 def _timer(reader: Reader, key: ScalarNode, value: Node) -> TimerDraft:

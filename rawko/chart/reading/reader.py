@@ -1,6 +1,6 @@
-"""The reader: goes over a node tree by the grammar's tables and collects what is wrong instead of stopping.
+"""The reader: walks a node tree by the grammar's tables, and collects defects instead of stopping at the first.
 
-How each type of value is read is in `values`, `behaviour`, `moves` and `states`; `types` joins them.
+`values`, `behaviour`, `moves` and `states` contain a reader for each type of value; `types` combines them.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from rawko.chart.grammar import FOREIGN, Element, Key, Type
 from rawko.chart.yaml_nodes import Document, MappingNode, Node, NotJsonError, ScalarNode, SequenceNode, scalar_value
 
 MAX_DIAGNOSTICS = 100
-"""Enough to repair a chart by; a hostile one costs no more than this many nearest spellings."""
+"""The most defects to report: enough to repair a chart, and a bound on the search for similar names."""
 
 T = TypeVar("T")
 ValueReader: TypeAlias = "Callable[[Reader, Node], Any]"
 
 
 class Unreadable(Exception):
-    """A value was reported as wrong; whoever reads its surroundings leaves it out."""
+    """A value was reported as a defect; the caller that reads the surrounding element leaves the value out."""
 
 
 class Reader:
     """State of one reading.
 
     Attributes:
-        is_trusted: Strings in the place of guards and actions are Python code, as sismic has them.
-        is_partial: A state had to be left out, so what refers to it cannot be judged.
-        diagnostics: What was found so far.
+        is_trusted: Texts in place of guards and actions are Python code, as in sismic.
+        is_partial: A state was left out, so references to states cannot be checked.
+        diagnostics: The defects found so far.
     """
 
     def __init__(self, document: Document, types: Mapping[Type, ValueReader], *, is_trusted: bool) -> None:
@@ -46,10 +46,10 @@ class Reader:
         return Position(self.document.file, node.line, node.column)
 
     def locate(self, node: ScalarNode) -> Callable[[int], Position]:
-        """From an offset in a scalar's text to its place in the source.
+        """A function from an offset in a scalar's text to its position in the source.
 
-        Exact for plain, quoted (without escapes) and literal scalars on their own lines; the start of the
-        scalar for the rest (folded text, escapes), where offsets and columns part.
+        Exact for plain, quoted (without escapes) and literal scalars on their own lines. For others (folded text,
+        escapes), where offsets do not correspond to columns, it returns the start of the scalar.
         """
 
         def place(offset: int) -> Position:
@@ -108,7 +108,7 @@ class Reader:
             self.fail("not-json", node, str(error))
 
     def each(self, nodes: list[Node], read: Callable[[Node], T]) -> list[T]:
-        """What can be read of a list."""
+        """The items of a list that can be read."""
         found: list[T] = []
         for node in nodes:
             try:
@@ -118,7 +118,7 @@ class Reader:
         return found
 
     def element(self, node: MappingNode, element: Element) -> dict[str, Any]:
-        """Values of an element by key, in the order written; unreadable ones are reported and left out."""
+        """The values of an element by key, in the order written; unreadable ones are reported and left out."""
         values: dict[str, Any] = {}
         for name, (key, value) in node.entries.items():
             row = element.keys.get(name)
@@ -148,7 +148,7 @@ class Reader:
             end = f"; did you mean {foreign!r}? accepted: {listed(element.keys)}"
         else:
             end = hint(name, element.keys, "accepted")
-        self.report("unknown-key", key, f"{shown(name)} is no key of {a(element.name)}{end}")
+        self.report("unknown-key", key, f"{shown(name)} is not a key of {a(element.name)}{end}")
 
 
 def _missing(row: Key, element: Element) -> str:

@@ -1,4 +1,4 @@
-"""Readers of states and of the chart as a whole. They give drafts; `assemble` makes the `Chart`."""
+"""Readers of states and of the chart as a whole. They return drafts, from which `assemble` builds the `Chart`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class StateDraft:
 
     Attributes:
         values: By key, in the order written.
-        keys: Where the value of each key stands.
+        keys: Position of each key's value.
     """
 
     position: Position
@@ -67,7 +67,7 @@ def state(reader: Reader, node: Node) -> StateDraft:
 
 
 def _check_kind(reader: Reader, mapping: MappingNode, given: dict[str, Any]) -> None:
-    """Keys that cannot stand together."""
+    """Report keys that exclude each other."""
     kind = given.get("type")
     if kind is not None:
         _check_refused(reader, mapping, kind)
@@ -84,7 +84,7 @@ def _check_kind(reader: Reader, mapping: MappingNode, given: dict[str, Any]) -> 
 
 
 def _has_states(mapping: MappingNode) -> bool:
-    """Whether any child is written, readable or not."""
+    """Whether a child is written, readable or not."""
     written = mapping.entries.get("states")
     return written is not None and not (isinstance(written[1], SequenceNode) and not written[1].items)
 
@@ -94,7 +94,7 @@ def _check_refused(reader: Reader, mapping: MappingNode, kind: str) -> None:
         if key not in REFUSED[kind]:
             continue
         if kind == "final" and key in LEAVING:
-            message = f"a final state is never left, so it has no {key!r}"
+            message = f"a final state is never exited, so it has no {key!r}"
             reader.report("final-with-transitions", node, message)
         else:
             reader.report("conflicting-keys", node, f"a {kind} state has no {key!r}")

@@ -1,4 +1,4 @@
-"""One reader per type of the grammar."""
+"""Table of the reader for each type of the grammar."""
 
 from __future__ import annotations
 

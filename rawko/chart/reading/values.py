@@ -22,7 +22,7 @@ from rawko.chart.grammar import (
 from rawko.chart.reading.reader import Reader, Unreadable
 from rawko.chart.yaml_nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-# Line breaks and other controls break messages and diagrams; bidirectional overrides make text lie.
+# Line breaks and other controls would break messages and diagrams; bidirectional overrides make text misleading.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)", re.ASCII)
@@ -32,7 +32,7 @@ _DELAY_FORMS = "150ms, 2s, 10m, 1h or the name of a bound delay"
 
 
 def name(reader: Reader, node: Node) -> str:
-    """A name; a whole number stands for its digits, as in sismic."""
+    """A name; an integer becomes its digits, as in sismic."""
     scalar = reader.scalar(node, "a name")
     if scalar.is_plain and type(reader.value(scalar)) not in (str, int):
         reader.wrong_type(scalar, "a name")
@@ -52,7 +52,7 @@ def checked_name(reader: Reader, node: Node, text: str) -> str:
 
 
 def identifier(reader: Reader, node: Node) -> str:
-    """The name of something bound to Python."""
+    """The name of a function or object that is bound."""
     text = name(reader, node)
     if not text.isidentifier():
         reader.fail("invalid-name", node, f"{shown(text)} cannot be bound: letters, digits and _ make a bound name")
@@ -96,7 +96,7 @@ def literal(reader: Reader, node: Node) -> Json:
 
 
 def data(reader: Reader, node: Node) -> dict[str, Json]:
-    """A mapping of literals. JSON's keys are strings: others would come back changed from a snapshot."""
+    """A mapping of literals. Keys must be strings, as in JSON: other types would change in a snapshot."""
     mapping = reader.mapping(node, "a mapping of literals")
     values: dict[str, Json] = {}
     for key, value in mapping.entries.values():
@@ -107,7 +107,7 @@ def data(reader: Reader, node: Node) -> dict[str, Json]:
 
 
 def bound_or_data(reader: Reader, node: Node) -> str | CodeValue | dict[str, Json]:
-    """`input`: a bound name or a literal mapping; trusted, a text that is no name is Python."""
+    """`input`: a bound name or a literal mapping; if trusted, a text that is not a name is Python."""
     if isinstance(node, MappingNode):
         return data(reader, node)
     if not isinstance(node, ScalarNode):
@@ -116,7 +116,7 @@ def bound_or_data(reader: Reader, node: Node) -> str | CodeValue | dict[str, Jso
 
 
 def bound_or_literal(reader: Reader, node: Node) -> Json:
-    """`output`: a text is a bound name (trusted, Python where it is no name), all else a literal."""
+    """`output`: a text is a bound name (if trusted and not a name, Python); anything else is a literal."""
     if isinstance(node, ScalarNode) and isinstance(reader.value(node), str):
         return _bound_or_code(reader, node)
     return literal(reader, node)
@@ -125,7 +125,7 @@ def bound_or_literal(reader: Reader, node: Node) -> Json:
 def _bound_or_code(reader: Reader, node: ScalarNode) -> str | CodeValue:
     code = node.text.strip()
     if reader.is_trusted and code and not code.isidentifier():
-        is_name = code[0] == "(" and code[1:-1].isidentifier()  # in parentheses, since a name alone is a bound function
+        is_name = code[0] == "(" and code[1:-1].isidentifier()  # in parentheses: a bare name is a bound function
         return CodeValue(code[1:-1] if is_name else code, reader.position(node))
     return identifier(reader, node)
 
@@ -140,7 +140,7 @@ def targets(reader: Reader, node: Node) -> tuple[str, ...]:
 
 
 def target_positions(reader: Reader, node: Node) -> tuple[Position, ...]:
-    """Where each target stands."""
+    """The position of each target."""
     nodes = node.items if isinstance(node, SequenceNode) else [node]
     return tuple(reader.position(item) for item in nodes)
 
@@ -188,7 +188,7 @@ def delay(reader: Reader, node: Node) -> Delay:
         return _fixed(reader, scalar, literal_delay)
     if found.isidentifier() and len(found) <= MAX_NAME:
         return NamedDelay(found, reader.position(scalar))
-    return reader.fail("invalid-delay", scalar, f"{shown(found)} is no delay; accepted: {_DELAY_FORMS}")
+    return reader.fail("invalid-delay", scalar, f"{shown(found)} is not a delay; accepted: {_DELAY_FORMS}")
 
 
 def _fixed(reader: Reader, node: ScalarNode, found: re.Match[str]) -> FixedDelay:
@@ -200,7 +200,7 @@ def _fixed(reader: Reader, node: ScalarNode, found: re.Match[str]) -> FixedDelay
 
 
 def declared_events(reader: Reader, node: Node) -> dict[str, DeclaredEvent]:
-    """`events:`: a list of names, or name to fields."""
+    """`events:`: a list of names, or a mapping of names to fields."""
     if isinstance(node, SequenceNode):
         pairs: list[tuple[Node, Node | None]] = [(item, None) for item in node.items]
     else:
@@ -229,7 +229,7 @@ def _declared(reader: Reader, key: Node, value: Node | None) -> DeclaredEvent:
 
 
 def one_of(accepted: tuple[str, ...]) -> Callable[[Reader, Node], str]:
-    """A reader of one of some fixed words."""
+    """A reader that accepts one of some fixed words."""
 
     def read(reader: Reader, node: Node) -> Any:
         word = reader.scalar(node, f"one of {', '.join(accepted)}").text

@@ -1,6 +1,11 @@
-"""Python code of the data model `python` as SCXML's elements: the way back from `python_code`.
+"""Writes Python code of the data model `python` as SCXML elements; the inverse of `python_code`.
 
-Whatever has no element of its own, or would not come back letter by letter, stands as `<script>`, which always does.
+    assign('n', n + 1)            ->  <assign location="n" expr="n + 1"/>
+    for x in each(xs): ...        ->  <foreach array="xs" item="x">...
+    n = len(xs); print(n)         ->  <script>n = len(xs); print(n)</script>
+
+Code without its own element, or whose element would not give the same code when read again, is written as `<script>`,
+which always preserves it.
 """
 
 from __future__ import annotations
@@ -17,11 +22,11 @@ from rawko.chart.formats.scxml.xml import SCXML, inline_xml, read_xml
 
 
 class NoElement(Exception):
-    """The code has no element of its own."""
+    """The code cannot be written as an element other than <script>."""
 
 
 def elements(code: str) -> Lines:
-    """One action's code as an element."""
+    """The code of one action as an element."""
     try:
         statements = ast.parse(code).body
         lines = _statement(code, statements[0]) if len(statements) == 1 else []
@@ -78,7 +83,7 @@ def _condition(code: str, test: ast.expr) -> str:
 
 
 def _rest(code: str, statements: list[ast.stmt]) -> Iterator[str]:
-    """`elif` and `else`."""
+    """The lines of `elif` and `else`."""
     if len(statements) == 1 and isinstance(following := statements[0], ast.If):
         yield "  <elseif cond=" + _quoted(_condition(code, following.test)) + "/>"
         yield from _body(code, following.body)
@@ -93,7 +98,7 @@ def _body(code: str, statements: list[ast.stmt]) -> Lines:
 
 
 def _inside(code: str, statements: list[ast.stmt]) -> Lines:
-    """A body; what has no element is a script."""
+    """A body; statements without an element are written as a script."""
     if len(statements) == 1 and isinstance(statements[0], ast.Pass):
         return []
     found: Lines = []
@@ -175,7 +180,7 @@ _CALLS: dict[str, Callable[[str, list[ast.expr], Given], Lines]] = {
 
 
 def param_elements(code: str, data: ast.expr) -> Lines:
-    """A display of a dict as <param>s."""
+    """The items of a dict display as <param> elements."""
     if not isinstance(data, ast.Dict):
         raise NoElement
     found: Lines = []
@@ -205,7 +210,7 @@ def _name(target: ast.expr) -> str:
 
 
 def xml_of(value: ast.expr) -> str | None:
-    """The text of `xml('...')`, which stands as it is."""
+    """The text of `xml('...')`, unchanged."""
     match value:
         case ast.Call(ast.Name("xml"), [ast.Constant(str(text))], []):
             return inline(text)

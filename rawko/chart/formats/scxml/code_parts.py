@@ -1,4 +1,4 @@
-"""Code that is no content, as SCXML's elements: a preamble, an output, the input of an invocation."""
+"""Writes code outside of actions as SCXML elements: a preamble, an output, the input of an invocation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rawko.chart.formats.scxml.markup import Lines, element, text_element, xml
 
 
 def data_elements(preamble: str) -> Lines:
-    """A preamble as <datamodel> and <script>."""
+    """A preamble as <datamodel> and <script> elements."""
     lines = preamble.splitlines()
     data: Lines = []
     while lines and (found := _data(lines[0])):
@@ -22,7 +22,7 @@ def data_elements(preamble: str) -> Lines:
 
 
 def _data(line: str) -> Lines:
-    """A line that declares a variable as <data>."""
+    """A line that declares a variable, as a <data> element."""
     try:
         statements = ast.parse(line).body
     except (SyntaxError, ValueError):
@@ -47,7 +47,7 @@ def _is_same(code: str) -> bool:
 
 
 def output_elements(code: str) -> Lines:
-    """An output's code as <donedata>."""
+    """An output's code as a <donedata> element."""
     tree = ast.parse(code, mode="eval").body
     try:
         return element("donedata", {}, param_elements(code, tree))
@@ -56,7 +56,7 @@ def output_elements(code: str) -> Lines:
 
 
 def invocation_elements(code: str) -> tuple[dict[str, str], Lines] | None:
-    """Attributes and content of an <invoke> from the code of its input; None where that is something else."""
+    """Attributes and content of an <invoke>, from the code of its input; None if the code has another form."""
     try:
         call = ast.parse(code, mode="eval").body
     except (SyntaxError, ValueError):

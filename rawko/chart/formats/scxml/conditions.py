@@ -1,4 +1,4 @@
-"""`cond` of SCXML's null data model: `In('state')`, alone or joined; and guard expressions in charts of our own.
+"""Reads `cond` of SCXML's null data model: `In('state')` and combinations; and guards of charts exported by rawko.
 
 In('a') and not In("b")     !In('a') && (In('b') || true)
 """
@@ -17,10 +17,10 @@ _IN = re.compile(r"\bIn\s*\(")
 
 
 def condition(text: str, place: Position, *, allows_names: bool) -> Guard | None:
-    """The guard of a condition; None where it needs a data model.
+    """The guard of a condition; None if the condition needs a data model.
 
     Args:
-        allows_names: Names are bound guards, as in charts that were exported from here.
+        allows_names: Accept names of bound guards, as in documents that rawko exported.
     """
     try:
         guard = parse_guard(_respelled(text), lambda offset: place)
@@ -31,7 +31,7 @@ def condition(text: str, place: Position, *, allows_names: bool) -> Guard | None
 
 
 def _respelled(text: str) -> str:
-    """SCXML's and JavaScript's spelling as ours; texts in quotes stay."""
+    """Replace SCXML's and JavaScript's spelling by ours; quoted texts stay."""
     parts: list[str] = []
     end = 0
     for found in _STRING.finditer(text):

@@ -1,7 +1,7 @@
-"""Executable content of SCXML as actions: raise, send, cancel, log, and our own elements.
+"""Reads executable content of SCXML as actions: raise, send, cancel, log, and rawko's own elements.
 
-assign, script, if and foreach work on data: without a data model they are refused where they stand; in Python's they
-become code (`python_code`).
+assign, script, if and foreach work on data: without a data model they are errors; with Python's data model they become
+code (`python_code`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from rawko.chart.formats.yaml_writer import delay_text
 from rawko.chart.reading.reader import Unreadable
 from rawko.chart.reading.values import MAX_DELAY_MS
 
-# CSS2 times, as SCXML 6.2.4 has them.
+# CSS2 times (SCXML 6.2.4).
 _TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ms|s|m|h)?", re.ASCII)
 _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 _COMPUTED = ("eventexpr", "targetexpr", "typeexpr", "delayexpr", "sendidexpr", "idlocation", "namelist")
@@ -43,7 +43,7 @@ _INTERNAL = "#_internal"
 
 
 def actions(source: Source, element: XmlElement) -> tuple[Action, ...]:
-    """The actions of a block, in order; foreign elements are told and left out."""
+    """The actions of a block, in order; foreign elements are reported as losses and left out."""
     found: list[Action] = []
     for child in element.children:
         reader = _READERS.get(child.tag)
@@ -60,7 +60,7 @@ def actions(source: Source, element: XmlElement) -> tuple[Action, ...]:
 
 
 def parameters(source: Source, element: XmlElement) -> dict[str, Json]:
-    """Literals of `<param>` and `<content>`."""
+    """The literals of `<param>` and `<content>`."""
     found: dict[str, Json] = {}
     for child in element.of("param"):
         if "location" in child.attributes:
@@ -77,7 +77,7 @@ def parameters(source: Source, element: XmlElement) -> dict[str, Json]:
 
 
 def block(source: Source, element: XmlElement) -> tuple[Action, ...]:
-    """As `actions`; in Python's data model, what is no mere literal becomes code."""
+    """As `actions`; with Python's data model, content that is not literal becomes code."""
     if not source.is_code:
         return actions(source, element)
     found: list[Action] = []
@@ -93,7 +93,7 @@ def block(source: Source, element: XmlElement) -> tuple[Action, ...]:
 
 
 def _is_plain(element: XmlElement) -> bool:
-    """Whether an element says the same without a data model."""
+    """Whether an element has the same meaning without a data model."""
     given = element.attributes
     match element.tag:
         case "raise" | "cancel":
@@ -106,7 +106,7 @@ def _is_plain(element: XmlElement) -> bool:
                 given.keys() <= {"event", "delay", "target", "id"}
                 and all(map(_is_literal, element.children))
                 and _is_name(given.get("event", ""))
-                and target in (_INTERNAL, "#_parent")  # code learns at once that another machine is not there
+                and target in (_INTERNAL, "#_parent")  # code reports at once that another machine does not exist
                 and not (target == _INTERNAL and "target" in given and ("delay" in given or "id" in given))
                 and given.get("id", "x").strip() == printable(given.get("id", "x"))
                 and is_time(given.get("delay", ""))
@@ -116,12 +116,12 @@ def _is_plain(element: XmlElement) -> bool:
 
 
 def _is_literal(child: XmlElement) -> bool:
-    """Whether a child of a send is a literal by name."""
+    """Whether a child of a send is a literal with a name."""
     return child.tag == "param" and child.attributes.keys() == {"name", "expr"} and is_literal(child.attributes["expr"])
 
 
 def is_literal(code: str) -> bool:
-    """Whether code is a literal that JSON can hold."""
+    """Whether code is a literal that JSON can express."""
     try:
         return is_json(ast.literal_eval(code.strip()))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -129,7 +129,7 @@ def is_literal(code: str) -> bool:
 
 
 def is_json(found: object) -> bool:
-    """Whether a literal of Python's is JSON as it stands."""
+    """Whether a Python value is valid JSON as it is."""
     if isinstance(found, dict):
         return all(isinstance(key, str) and is_json(item) for key, item in found.items())
     if isinstance(found, list):
@@ -142,7 +142,7 @@ def _is_name(event: str) -> bool:
 
 
 def is_time(text: str) -> bool:
-    """Whether a delay can be read."""
+    """Whether a delay can be parsed."""
     found = _TIME.fullmatch(text.strip())
     if found is None:
         return not text.strip()
@@ -165,7 +165,7 @@ def _send(source: Source, element: XmlElement) -> Action:
 
 
 def _actor(source: Source, element: XmlElement, target: str) -> str | None:
-    """`#_parent` and `#_<id>` are the parent and the invocation of that id; nothing is this machine."""
+    """`#_parent` is the parent, `#_<id>` the invocation with that id, no target this machine."""
     if not target:
         return None
     if not target.startswith("#_") or target.startswith("#_scxml_"):
@@ -240,7 +240,7 @@ def _refuse_computed(source: Source, element: XmlElement) -> None:
 
 def _delay(source: Source, element: XmlElement) -> Delay | None:
     named = element.attributes.get("delayexpr", "").strip()
-    if named.isidentifier():  # only in documents of our own: else it is refused before
+    if named.isidentifier():  # only in documents that rawko wrote; others were refused before
         return NamedDelay(named, element.position)
     text = element.attributes.get("delay", "").strip()
     found = _TIME.fullmatch(text)

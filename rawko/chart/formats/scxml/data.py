@@ -1,4 +1,4 @@
-"""`<datamodel>`, `<script>` and `<donedata>` of a document in Python's data model."""
+"""Reads `<datamodel>`, `<script>` and `<donedata>` of a document in Python's data model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rawko.chart.reading.reader import Unreadable
 
 
 def preamble(source: Source) -> str:
-    """The first values of all variables, in document order, then the document's scripts."""
+    """Statements that set the first values of all variables, in document order, then the document's scripts."""
     lines: list[str] = []
     for owner, data in _declarations(source.root):
         try:
@@ -32,7 +32,7 @@ def preamble(source: Source) -> str:
 
 
 def late_data(source: Source, state: XmlElement) -> tuple[Action, ...]:
-    """What gives a state's variables their values when it is entered first."""
+    """Actions that set a state's variables when the state is entered for the first time."""
     found: list[Action] = []
     for owner, data in _declarations(state, inside=False):
         assert owner is state
@@ -45,7 +45,7 @@ def late_data(source: Source, state: XmlElement) -> tuple[Action, ...]:
 
 
 def computed_output(source: Source, element: XmlElement) -> Json | CodeValue:
-    """`<donedata>`: a literal, or code."""
+    """The output of `<donedata>`: a literal, or code."""
     for donedata in element.of("donedata"):
         code = python_code.content(source, donedata) or python_code.fields(source, donedata)
         return None if code is None else value(code, donedata)
@@ -53,7 +53,7 @@ def computed_output(source: Source, element: XmlElement) -> Json | CodeValue:
 
 
 def value(code: str, element: XmlElement) -> Json | CodeValue:
-    """Code as the literal that it is; a text stays code, since a text names something bound."""
+    """Code as a literal, if it is one; a string stays code, because a string would name a bound function."""
     try:
         found = ast.literal_eval(code)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -62,7 +62,7 @@ def value(code: str, element: XmlElement) -> Json | CodeValue:
 
 
 def _declarations(element: XmlElement, *, inside: bool = True) -> Iterator[tuple[XmlElement, XmlElement]]:
-    """(owner, <data>) of an element and, unless told otherwise, of all states in it, in document order."""
+    """(owner, <data>) of an element and, if `inside`, of all states below it, in document order."""
     for child in element.children:
         if child.tag == "datamodel":
             yield from ((element, data) for data in child.of("data"))
@@ -78,7 +78,7 @@ def _name(source: Source, data: XmlElement) -> str:
 
 
 def _first(source: Source, data: XmlElement) -> str:
-    """The first value of a variable."""
+    """The code of a variable's first value."""
     given = data.attributes
     if "expr" in given:
         return python_code.expression(given["expr"])

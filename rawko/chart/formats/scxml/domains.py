@@ -1,7 +1,8 @@
-"""Where SCXML's rule for what a transition leaves differs from the chart's (SEMANTICS: the domain).
+"""Finds transitions whose domain differs between SCXML and the chart language (SEMANTICS: the domain).
 
-SCXML leaves everything below the nearest *compound* ancestor of source and targets, the chart below the nearest of
-any kind. An internal transition keeps its source in SCXML only where that is compound and the targets are inside it.
+SCXML exits everything below the nearest *compound* common ancestor of source and targets, the chart language below the
+nearest common ancestor of any kind. An internal transition keeps its source active in SCXML only if the source is
+compound and all targets are descendants of it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from rawko.chart.lint.legality import least_common_ancestor
 
 
 def differs_in_domain(chart: Chart, transition: Transition) -> bool:
-    """Whether the chart stays inside a parallel state that SCXML would leave and enter again."""
+    """Whether the chart stays inside a parallel state that SCXML would exit and enter again."""
     if not transition.targets or stays(chart, transition):
         return False
     common = least_common_ancestor(chart, (transition.source, *transition.targets))
@@ -22,12 +23,12 @@ def differs_in_domain(chart: Chart, transition: Transition) -> bool:
 
 
 def stays(chart: Chart, transition: Transition) -> bool:
-    """Whether an internal transition keeps its source in SCXML, too."""
+    """Whether an internal transition keeps its source active in SCXML too."""
     return transition.internal and is_internal(chart, transition)
 
 
 def is_internal(chart: Chart, transition: Transition) -> bool:
-    """Whether SCXML takes `type="internal"` at its word: a compound source with all targets inside."""
+    """Whether SCXML honours `type="internal"`: the source is compound and contains all targets."""
     source = transition.source
     is_inside = all(source in chart.ancestors(target) for target in transition.targets)
     return chart[source].kind == "compound" and bool(transition.targets) and is_inside

@@ -1,7 +1,7 @@
-"""`<invoke>`: child documents (run by the actor `scxml`) and bound actors.
+"""Reads `<invoke>`: child documents (run by the actor `scxml`) and bound actors.
 
-What the child gets to know is the invocation's input: `content` (its text) or `src` (its file), `data` (values for
-its variables). A file that the document names is read at the import, so that a chart needs no other file.
+The invocation's input passes data to the child: `content` (the document's text) or `src` (its file), and `data` (values
+for its variables). A file that the document names is read at the import, so that the chart needs no other file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rawko.chart.reading.moves import InvokeDraft
 from rawko.chart.reading.reader import Unreadable
 
 SCXML_ACTOR = "scxml"
-"""The bound actor that runs a document."""
+"""The name of the bound actor that runs a document."""
 
 _SCXML_TYPES = frozenset(("scxml", "http://www.w3.org/TR/scxml/", "http://www.w3.org/TR/scxml"))
 _KNOWN = frozenset(("type", "typeexpr", "src", "srcexpr", "id", "idlocation", "namelist", "autoforward"))
@@ -28,7 +28,7 @@ _COMPUTED = ("typeexpr", "srcexpr", "idlocation", "namelist")
 
 
 def invocations(source: Source, element: XmlElement) -> list[InvokeDraft]:
-    """All of a state."""
+    """All invocations of a state."""
     found: list[InvokeDraft] = []
     for place, child in enumerate(element.of("invoke")):
         try:
@@ -54,7 +54,7 @@ def _invocation(source: Source, owner: XmlElement, element: XmlElement, place: i
 
 
 def _taken_in(source: Source, element: XmlElement, finalize: XmlElement) -> Iterator[Action]:
-    """An empty finalize gives the variables that went out the values of these names that come back."""
+    """An empty <finalize> assigns the values that come back to the variables whose values were sent."""
     places = {name: name for name in element.attributes.get("namelist", "").split()}
     for child in element.of("param"):
         if "location" in child.attributes:
@@ -80,7 +80,7 @@ def _check(source: Source, element: XmlElement) -> None:
 
 
 def _what(source: Source, element: XmlElement, id: str) -> tuple[str, Json | CodeValue]:
-    """The actor and its input."""
+    """The actor's name and its input."""
     if not _is_document(source, element):
         src = printable(source.required(element, "src"))
         source.lost(element, f"invoke {shown(src)} is no document here: bind an actor of that name")
@@ -94,7 +94,7 @@ def _what(source: Source, element: XmlElement, id: str) -> tuple[str, Json | Cod
 
 
 def _is_document(source: Source, element: XmlElement) -> bool:
-    """Whether an SCXML document is invoked."""
+    """Whether the invocation runs an SCXML document."""
     type = element.attributes.get("type")
     if type is not None:
         return type.strip() in _SCXML_TYPES
@@ -104,7 +104,7 @@ def _is_document(source: Source, element: XmlElement) -> bool:
 
 
 def _literal(source: Source, element: XmlElement) -> Json:
-    """Input that needs no data model."""
+    """The input of an invocation that needs no data model."""
     found: dict[str, Json] = {}
     for child in element.of("content"):
         found["content"] = inner_xml(child).strip()
@@ -121,7 +121,7 @@ def _literal(source: Source, element: XmlElement) -> Json:
 
 
 def _document(source: Source, element: XmlElement, src: str) -> str:
-    """A file's document as text."""
+    """The text of a document in a file."""
     try:
         return outer_xml(read_xml(source.read(element, src), src))
     except ChartSyntaxError as error:

@@ -1,4 +1,4 @@
-"""SCXML text, element by element: lines, attributes, names and times as XML and SCXML spell them."""
+"""Writes SCXML text: elements, attributes, names and times in the syntax of XML and SCXML."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Lines = list[str]
 
 
 def element(tag: str, attributes: Mapping[str, str], body: Lines) -> Lines:
-    """An element with what stands inside, indented."""
+    """An element with its body indented."""
     start = "".join(f" {name}={quoteattr(value)}" for name, value in attributes.items())
     if not body:
         return [f"<{tag}{start}/>"]
@@ -25,13 +25,13 @@ def element(tag: str, attributes: Mapping[str, str], body: Lines) -> Lines:
 
 
 def text_element(tag: str, text: str) -> str:
-    """An element that holds a text exactly, however many lines it has."""
+    """An element that preserves a text exactly, over any number of lines."""
     inside = f"\n{escape(xml(text))}\n" if "\n" in text else escape(xml(text))
     return f"<{tag}>{inside}</{tag}>"
 
 
 def params(data: Iterable[tuple[str, Json]], *, is_python: bool = False) -> Lines:
-    """Literals as <param>, in JSON, or as Python writes them."""
+    """Literals as <param> elements, in JSON or Python syntax."""
     return [
         line
         for name, value in data
@@ -40,26 +40,26 @@ def params(data: Iterable[tuple[str, Json]], *, is_python: bool = False) -> Line
 
 
 def literal(value: Json, *, is_python: bool) -> str:
-    """A literal as the data model writes it."""
+    """A literal in the syntax of the data model."""
     found = plain(value)
     return repr(found) if is_python else json.dumps(found, ensure_ascii=False)
 
 
 def plain(value: Any) -> Any:
-    """JSON data in plain dicts and lists."""
+    """JSON data as plain dicts and lists."""
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
     return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def css_time(milliseconds: float) -> str:
-    """A time as CSS2 writes it."""
+    """A time in CSS2 syntax."""
     text = delay_text(milliseconds)
     return text if text.endswith("s") else f"{int(milliseconds // 1000)}s"
 
 
 def token(name: str) -> str:
-    """The nearest name without spaces, for ids and events."""
+    """The most similar name without spaces, for ids and events."""
     wildcard = ".*" if name.endswith(".*") else ""
     if name == "*":
         return name

@@ -1,4 +1,4 @@
-"""Executable content of SCXML's Python data model as Python statements, in the words of
+"""Translates executable content of SCXML's Python data model to Python statements, which call functions of
 `rawko.interpreter.foreign.scxml_data_model`.
 
     <assign location="n" expr="n + 1"/>     assign('n', n + 1)
@@ -6,7 +6,7 @@
     <foreach array="xs" item="x">...        for x in each(xs): ...
     <send event="e" delay="1s" id="s"/>     send('e', delay='1s', id='s')
 
-An expression that is no Python is an error where the machine reaches it, not before: SCXML has it so.
+An expression that is not valid Python becomes an error that is raised when the machine reaches it, as SCXML requires.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from rawko.chart.formats.scxml.xml import XmlElement, inner_xml, outer_xml, read
 
 _INDENT = "    "
 MAX_DEPTH = 90
-"""Python takes no more than 100 levels of indentation."""
+"""Python accepts at most 100 levels of indentation."""
 
 
 def statements(source: Source, element: XmlElement) -> str:
-    """One element of executable content as Python. A script stands as it is: what is no Python fails when it runs."""
+    """One element of executable content as Python. A script is unchanged: invalid Python fails when it runs."""
     if element.tag == "script":
         return script_text(source, element)
     lines = list(_lines(source, element))
@@ -43,20 +43,20 @@ def block(source: Source, parent: XmlElement) -> str:
 
 
 def expression(text: str) -> str:
-    """An expression as it may stand inside code; what is none becomes an error where it is reached."""
+    """An expression in a form that can be embedded in code; an invalid one becomes a call that raises an error."""
     text = _one_line(text)
     try:
-        with warnings.catch_warnings():  # of what is Python by accident
+        with warnings.catch_warnings():  # text that is Python by accident may cause syntax warnings
             warnings.simplefilter("ignore")
             tree = ast.parse(text, mode="eval").body
-            ast.parse(f"({text})", mode="eval")  # no comment that would hide what follows
+            ast.parse(f"({text})", mode="eval")  # fails if a comment would hide the code after it
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return f"invalid({f'{text} is no Python expression'!r})"
     return f"({text})" if isinstance(tree, (ast.Tuple, ast.NamedExpr)) and not _is_enclosed(text) else text
 
 
 def _is_enclosed(text: str) -> bool:
-    """Whether one pair of parentheses holds it all."""
+    """Whether one pair of parentheses encloses the whole text."""
     try:
         return text[0] == "(" and bool(ast.parse(text[1:-1].strip(), mode="eval"))
     except SyntaxError:
@@ -64,7 +64,7 @@ def _is_enclosed(text: str) -> bool:
 
 
 def _one_line(text: str) -> str:
-    """An expression over several lines on one, where that changes nothing."""
+    """An expression of several lines on one line, if that does not change its meaning."""
     text = text.strip()
     if "\n" not in text:
         return text
@@ -75,14 +75,14 @@ def _one_line(text: str) -> str:
 
 
 def value_of(source: Source, element: XmlElement) -> str:
-    """What stands inside `<content>`, `<data>` or `<assign>`: XML, JSON, or a text with single spaces."""
+    """The value of `<content>`, `<data>` or `<assign>`: XML, JSON, or a text with normalised white space."""
     if element.children:
         return f"xml({inner_xml(element).strip()!r})"
     return text_value(element.text)
 
 
 def text_value(text: str) -> str:
-    """A text as a value: JSON where it is an object, an array or a number; XML; else the text with single spaces."""
+    """A text as a value: JSON if it is an object, array or number; XML; otherwise text with normalised white space."""
     text = text.strip()
     try:
         found = json.loads(text)
@@ -99,7 +99,7 @@ def text_value(text: str) -> str:
 
 
 def fields(source: Source, element: XmlElement) -> str | None:
-    """Namelist and params as a display of a dict; None where there is none."""
+    """The namelist and params as a dict display; None if there are none."""
     pairs = [(name, expression(name)) for name in element.attributes.get("namelist", "").split()]
     for child in element.of("param"):
         name = source.required(child, "name")
@@ -113,7 +113,7 @@ def fields(source: Source, element: XmlElement) -> str | None:
 
 
 def content(source: Source, element: XmlElement) -> str | None:
-    """The value of `<content>`; None where there is none."""
+    """The value of `<content>`; None if there is none."""
     for child in element.of("content"):
         written = child.attributes.get("expr")
         return expression(written) if written is not None else value_of(source, child)
@@ -154,7 +154,7 @@ def _script(source: Source, element: XmlElement) -> Iterator[str]:
 
 
 def checked_script(source: Source, element: XmlElement) -> str:
-    """A script as it may stand among other code: what is no Python is an error where it is reached."""
+    """A script in a form that can be embedded in code; invalid Python becomes a call that raises an error."""
     code = script_text(source, element)
     try:
         ast.parse(code)
@@ -164,7 +164,7 @@ def checked_script(source: Source, element: XmlElement) -> str:
 
 
 def script_text(source: Source, element: XmlElement) -> str:
-    """The statements of a script; from its file, where it names one."""
+    """The statements of a script, from its file if it names one."""
     src = element.attributes.get("src")
     text = source.read(element, src) if src is not None else element.text
     first, _, rest = text.strip("\n").partition("\n")
@@ -229,7 +229,7 @@ def _cancel(source: Source, element: XmlElement) -> Iterator[str]:
 
 
 def either(source: Source, element: XmlElement, literal: str, computed: str) -> str | None:
-    """A literal attribute or the expression of its computed twin; None where there is neither."""
+    """The value of a literal attribute, or the expression of the computed one; None if both are missing."""
     if computed in element.attributes:
         if literal in element.attributes:
             source.fail("conflicting-keys", element, f"<{element.tag}> has {literal!r} or {computed!r}, not both")

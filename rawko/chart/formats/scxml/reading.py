@@ -1,7 +1,7 @@
-"""An SCXML document to a `Chart`: states, transitions, defaults, invocations. Content is `content`.
+"""Imports an SCXML document as a `Chart`: states, transitions, defaults, invocations.
 
-Where the two differ in meaning (SCXML's transition domain is the nearest *compound* ancestor), it is told. What a
-document does is read by `content`, its data by `data`, what it invokes by `invoking`.
+`content` reads executable content, `data` the data model, `invoking` invocations. Where the two languages differ in
+meaning (the transition domain of SCXML is the nearest *compound* ancestor), the import reports a loss.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def import_scxml(
     """The chart of an SCXML document.
 
     Args:
-        trusted: Let in the Python code of a document with the data model `python`.
-        data_model: Read its code as in this data model, whatever the document says itself.
-        folder: Where files that it names (`src`) are looked up, and nowhere else; None: they are refused.
-        lenient: Leave out transitions to states that are not there, as some engines do; they are told as losses.
+        trusted: Accept the Python code of a document with the data model `python`.
+        data_model: Read its code in this data model, whatever the document declares.
+        folder: The only folder in which files that it names (`src`) are read; None: they are refused.
+        lenient: Leave out transitions to states that do not exist, as some engines do, and report them as losses.
 
     Raises:
-        ChartSyntaxError: The text is not XML, or holds a document type.
-        ChartDefinitionError: It is no SCXML, or needs a data model that is not there; `diagnostics` holds every place.
+        ChartSyntaxError: The text is not XML, or contains a document type declaration.
+        ChartDefinitionError: It is not SCXML, or needs a missing data model; `diagnostics` holds every place.
     """
     root = read_xml(text, file)
     source = Source(root, file, is_trusted=trusted, data_model=data_model, folder=folder, is_lenient=lenient)
@@ -98,7 +98,7 @@ def _document(source: Source) -> Chart | None:
 
 
 def _state(source: Source, element: XmlElement) -> StateDraft:
-    """A state with all it holds; what cannot be read is told and left out."""
+    """A state with its content; parts that cannot be read are reported and left out."""
     for child in element.children:
         _check_child(source, element, child)
     name = source.name(element)
@@ -148,7 +148,7 @@ def _refuse_data(source: Source, child: XmlElement) -> None:
 
 
 def _block(source: Source, element: XmlElement, tag: str) -> tuple[Action, ...]:
-    """All handlers of one kind; where there are several, each is a block of its own."""
+    """All handlers of one kind; if there are several, each is a separate block."""
     handlers = [(handler.position, block(source, handler)) for handler in element.of(tag)]
     if tag == "onentry" and source.is_code and source.is_late and element is not source.root:
         handlers.insert(0, (element.position, late_data(source, element)))
@@ -189,7 +189,7 @@ def _memory(source: Source, element: XmlElement) -> EntryDraft | None:
 
 
 def _default(source: Source, element: XmlElement) -> EntryDraft | None:
-    """The transition of an initial or a history."""
+    """The default transition of an initial or history element."""
     for transition in element.of("transition"):
         return EntryDraft(tuple(source.required(transition, "target").split()), block(source, transition))
     return None
@@ -208,7 +208,7 @@ def _output(source: Source, element: XmlElement) -> Json:
 def _content(source: Source, element: XmlElement) -> Json:
     value = source.literal(element, element.attributes.get("expr") or element.text, "content")
     if isinstance(value, str):
-        source.lost(element, "an output that is a text is left out: texts name bound outputs here")
+        source.lost(element, "an output that is a text is left out: a text would name a bound output function")
         return None
     return value
 
@@ -253,13 +253,13 @@ def _transition(source: Source, owner: XmlElement, element: XmlElement) -> Trans
 
 
 def _keeps(source: Source, owner: XmlElement, targets: tuple[str, ...]) -> bool:
-    """SCXML takes `internal` at its word where the source is compound and all targets are inside it."""
+    """Whether SCXML honours `internal`: the source is compound and contains all targets."""
     inside = set(source.names_inside(owner))
     return owner.tag != "parallel" and bool(targets) and inside.issuperset(targets)
 
 
 def _descriptors(source: Source, element: XmlElement, event: str) -> tuple[str, ...]:
-    """`a` also means `a.b`; `*` means everything, errors too."""
+    """`a` also matches `a.b`; `*` matches every event, errors too."""
     name = event.removesuffix("*").removesuffix(".")
     if event in ("*", ".*"):
         return ("*", "error.*")

@@ -1,4 +1,4 @@
-"""What an import of SCXML works on: defects, losses, ids of states, and what the document says of its data model."""
+"""The state of an SCXML import: defects, losses, ids of states, and the document's data model."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ PYTHON = "python"
 
 
 class Source:
-    """One document being imported.
+    """One document during its import.
 
     Args:
-        is_trusted: Python code is let in.
-        data_model: Read the document's code in this data model, whatever it says itself.
-        folder: Where files that the document names are looked up; None: they are refused.
-        is_lenient: Leave out transitions to states that are not there.
+        is_trusted: Accept Python code.
+        data_model: Read the document's code in this data model, whatever it declares.
+        folder: The folder of files that the document names; None: they are refused.
+        is_lenient: Leave out transitions to states that do not exist.
 
     Attributes:
-        is_code: Expressions and scripts are read, as Python.
-        is_own: The document was written here: names in conditions are bound guards.
+        is_code: Expressions and scripts are read as Python.
+        is_own: rawko wrote the document: names in conditions are bound guards.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Source:
         self.is_late = root.attributes.get("binding") == "late"
         self.is_lenient = is_lenient
         self._folder = folder
-        # The reader collects findings; the text was read as XML already.
+        # `Reader` collects diagnostics here; the text was already read as XML.
         self.reader = Reader(Document(ScalarNode("", None, None, 1, 1), "", file), READERS, is_trusted=False)
         self.losses = Losses()
         self.is_own = root.attributes.get("datamodel") == OWN_DATA_MODEL
@@ -64,7 +64,7 @@ class Source:
         self._name_all()
 
     def _name_all(self) -> None:
-        """Names of states: their ids, and free ones for those without."""
+        """Name the states: by their ids; states without an id get a unique name."""
         elements = list(self._states(self.root))
         taken = {element.attributes["id"] for element in elements if element.attributes.get("id")}
         name = printable(self.root.attributes.get("name", "scxml"))
@@ -84,7 +84,7 @@ class Source:
         return self._names[id(element)]
 
     def unknown(self, names: Iterable[str]) -> str | None:
-        """The first of some names that no state has."""
+        """The first of the names that no state has."""
         return next((name for name in names if name not in self._known), None)
 
     def names_inside(self, element: XmlElement) -> list[str]:
@@ -104,7 +104,7 @@ class Source:
         self.losses.add(element.position, message)
 
     def read(self, element: XmlElement, src: str) -> str:
-        """A file that the document names, from its own folder; no other place is looked at."""
+        """A file that the document names, from the import's folder; no other folder is read."""
         path = src.strip().removeprefix("file:")
         if self._folder is None or not path or "://" in src or path.startswith(("/", "\\")) or ".." in Path(path).parts:
             where = "beside the document" if self._folder is not None else "where the import is told its folder"
@@ -115,7 +115,7 @@ class Source:
             self.fail("unreadable-src", element, f"src {shown(src)}: {error.diagnostics[0].message}")
 
     def needs_data_model(self, element: XmlElement, what: str) -> NoReturn:
-        """Refuse what only a data model can evaluate."""
+        """Refuse an element that only a data model can evaluate."""
         if self.data_model == PYTHON:
             self.fail("code-not-trusted", element, f"{what} is Python code. {ALLOW_CODE}")
         if self.data_model not in ("", "null", OWN_DATA_MODEL):
@@ -140,7 +140,7 @@ class Source:
         return value
 
     def literal(self, element: XmlElement, text: str, what: str) -> Json:
-        """A literal expression: JSON, or a text in single quotes; all else needs a data model."""
+        """A literal expression: JSON, or a text in single quotes; anything else needs a data model."""
         text = text.strip()
         if self.is_code:
             try:

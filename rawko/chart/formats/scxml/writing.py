@@ -1,7 +1,7 @@
-"""A `Chart` to SCXML: states, transitions and events as SCXML has them; timers as delayed sends that are cancelled.
+"""Exports a `Chart` as SCXML: states, transitions and events in SCXML's terms; timers as delayed sends with cancels.
 
-Names of guards stand in `cond` and bound actions in elements of our own namespace, with `datamodel="rawko"` where
-there are any: other engines need them provided, `import_scxml` reads them back.
+Names of guards are written in `cond`, and bound actions as elements of rawko's namespace, with `datamodel="rawko"` if
+there are any. Other engines need implementations of them; `import_scxml` reads them back.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from rawko.chart.lint.walk import leaves
 
 
 def export_scxml(chart: Chart) -> Exported:
-    """The chart as an SCXML document, with what it loses."""
+    """The chart as an SCXML document, with the losses."""
     require_writable(chart)
     writer = _Writer(chart)
     text = "\n".join(writer.document())
@@ -77,7 +77,7 @@ class _Writer(ContentWriter):
         return ['<?xml version="1.0" encoding="UTF-8"?>', *element("scxml", attributes, body)]
 
     def _is_bare(self, root: State) -> bool:
-        """Whether the root says nothing that <scxml> cannot."""
+        """Whether the root has no feature that <scxml> lacks."""
         says = (root.transitions, root.on_entry, root.on_exit, root.invoke, root.after, root.initial_actions)
         return root.kind == "compound" and not any(says)
 
@@ -117,7 +117,7 @@ class _Writer(ContentWriter):
         return lines
 
     def _default_of_history(self, state: State) -> Lines:
-        """Its memory; SCXML wants a default also without one: what the parent enters by itself, with its actions."""
+        """The default of a history. SCXML requires one: without a memory, it is the parent's default entry."""
         if state.memory:
             return self._default(state.memory, state.memory_actions)
         parent = self._chart[state.parent or self._chart.root]
@@ -171,7 +171,7 @@ class _Writer(ContentWriter):
         return element("transition", attributes, self.actions(transition.actions))
 
     def _is_of_the_root(self, transition: Transition) -> bool:
-        """The root is never left; in SCXML it is an ordinary state, which `internal` keeps."""
+        """Whether it is a transition of the root. The root is never exited; in SCXML it needs `internal` for that."""
         return transition.source == self._chart.root and is_internal(self._chart, transition)
 
     def _descriptor(self, transition: Transition, event: str) -> str:
@@ -205,7 +205,7 @@ class _Writer(ContentWriter):
         return sorted({event for row in self._chart.transitions for event in row.events})
 
     def _longer(self, prefix: str) -> str | None:
-        """An event of the chart that begins so."""
+        """An event of the chart that begins with the prefix."""
         place = bisect_left(self._written, prefix)
         found = self._written[place] if place < len(self._written) else ""
         return found if found.startswith(prefix) else None
@@ -258,7 +258,7 @@ _TAGS: dict[str, tuple[str, dict[str, str]]] = {
 
 
 def _in(guard: Guard, ids: dict[str, str]) -> str:
-    """A guard with SCXML's `In('id')` for `in_state('name')`."""
+    """The text of a guard, with SCXML's `In('id')` for `in_state('name')`."""
     text = format_guard(guard)
     for leaf in leaves(guard):
         if isinstance(leaf, InState):

@@ -1,4 +1,4 @@
-"""Actions as SCXML's executable content. Names, ids and losses of the document are kept here, too."""
+"""Writes actions as SCXML's executable content; also keeps the names, ids and losses of the document."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class ContentWriter:
     """Writes the actions of one chart.
 
     Attributes:
-        is_python: The document's data model is Python's.
-        has_named_delay: A delay stands by its name, which only documents of our own may hold.
+        is_python: The document uses Python's data model.
+        has_named_delay: A delay is written by its name, which only rawko's own documents may contain.
     """
 
     def __init__(self, chart: Chart) -> None:
@@ -54,7 +54,7 @@ class ContentWriter:
         self._own_events: dict[str, str] = {}
 
     def actions(self, actions: Iterable[Action]) -> Lines:
-        """All, in order."""
+        """The elements of all actions, in order."""
         return [line for action in flat(actions) for line in self._action(action)]
 
     def _action(self, action: Action) -> Lines:
@@ -85,7 +85,7 @@ class ContentWriter:
             case LogAction(message):
                 return element("log", {"label": xml(message)}, [])
             case BlockAction():
-                raise AssertionError("blocks were gone into")
+                raise AssertionError("blocks are written by their actions")
             case _:
                 assert_never(action)
 
@@ -114,7 +114,7 @@ class ContentWriter:
         return {"delay": css_time(delay.milliseconds)}
 
     def _event(self, event: str, place: Position) -> str:
-        """SCXML's lists of events are separated by spaces; states keep their ids in events."""
+        """A valid SCXML event name: spaces separate names in SCXML; ids of states in event names stay as written."""
         if event in self._own_events:
             return self._own_events[event]
         found = token(event)
@@ -128,7 +128,7 @@ class ContentWriter:
     # ------------------------------------------------------------ handlers and invocations
 
     def handlers(self, tag: str, actions: tuple[Action, ...], timers: tuple[Action, ...]) -> Lines:
-        """Each block of its own is a handler of its own."""
+        """Each block is written as a separate handler."""
         groups: list[tuple[Action, ...]] = []
         for action in actions:
             if isinstance(action, BlockAction):
@@ -168,7 +168,7 @@ class ContentWriter:
         return element("invoke", attributes, body)
 
     def _invoked(self, invoke: Invoke) -> tuple[dict[str, str], Lines] | None:
-        """A document that is invoked; None for other actors."""
+        """The attributes and content of an invoked document; None for other actors."""
         if invoke.src != SCXML_ACTOR:
             return None
         if isinstance(invoke.input, CodeValue):

@@ -1,5 +1,5 @@
-"""XML text to elements that know their line and column. Document types and entities are refused, so that nothing in
-a text can grow or reach out."""
+"""Parses XML text into elements with line and column. Document types and entities are refused: no text can expand, or
+refer to files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rawko.chart.yaml_nodes import MAX_CHARS, MAX_DEPTH, MAX_NODES
 
 SCXML = "http://www.w3.org/2005/07/scxml"
 RAWKO = "urn:rawko:chart"
-"""Namespace of what SCXML has no word for: bound actions, literals into the context, emitted events."""
+"""Namespace of rawko's own elements: bound actions, literals into the context, emitted events."""
 
 _MARK = {RAWKO: "rawko:"}
 _XML = "http://www.w3.org/XML/1998/namespace"
@@ -26,10 +26,10 @@ class XmlElement:
     """One element.
 
     Attributes:
-        tag: The local name for SCXML's own; `rawko:name` for ours; `{namespace}name` for foreign ones.
+        tag: The local name for SCXML's own elements; `rawko:name` for ours; `{namespace}name` for foreign ones.
         text: All text directly inside.
-        parts: Texts and children in their order.
-        name: Namespace and local name, with a space between.
+        parts: Texts and children in order.
+        name: Namespace and local name, separated by a space.
     """
 
     tag: str
@@ -46,10 +46,10 @@ class XmlElement:
 
 
 def read_xml(text: str, file: str) -> XmlElement:
-    """The root element.
+    """The root element of an XML text.
 
     Raises:
-        ChartSyntaxError: Not well-formed, with a document type, or beyond the limits of a chart.
+        ChartSyntaxError: The text is not well-formed, has a document type, or exceeds the limits of a chart.
     """
     return _XmlReader(file).root(text.removeprefix("\ufeff"))
 
@@ -99,7 +99,7 @@ class _XmlReader:
         self._open[-1].parts.append(text)
 
     def _doctype(self, name: str, system: str | None, public: str | None, has_internal: bool) -> None:
-        self._fail("xml-doctype", "a document type is refused: charts hold no entities")
+        self._fail("xml-doctype", "a document type is refused, because it can define entities; remove the <!DOCTYPE>")
 
     @property
     def _position(self) -> Position:
@@ -110,20 +110,20 @@ class _XmlReader:
 
 
 def inner_xml(element: XmlElement) -> str:
-    """What stands inside an element, as XML that stands by itself."""
+    """The content of an element as a complete piece of XML, with all namespaces declared."""
     return "".join(escape(part) if isinstance(part, str) else _outer(part, "") for part in element.parts)
 
 
 def outer_xml(element: XmlElement) -> str:
-    """An element as XML that stands by itself."""
+    """An element as a complete piece of XML, with all namespaces declared."""
     return _outer(element, "")
 
 
 def inline_xml(text: str) -> str:
-    """XML that stands by itself as it stands inside an SCXML document.
+    """A complete piece of XML, in the form that it has inside an SCXML document.
 
     Raises:
-        ChartSyntaxError: It is no XML.
+        ChartSyntaxError: The text is not XML.
     """
     return _outer(read_xml(text, "<content>"), SCXML)
 

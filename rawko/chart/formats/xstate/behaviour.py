@@ -1,7 +1,7 @@
-"""Guards, actions and delays of XState JSON as the chart's.
+"""Converts guards, actions and delays of XState JSON to those of the chart.
 
-JSON holds functions by name. XState's built-in actions and guards are functions, too; where tools write them as
-`{"type": "xstate.raise", "params": {...}}` or `{"type": "and", "guards": [...]}`, they are read as what they are.
+JSON can only name functions. XState's built-in actions and guards are functions too; some tools write them as
+`{"type": "xstate.raise", "params": {...}}` or `{"type": "and", "guards": [...]}`, and both forms are recognised.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Behaviour:
     # ------------------------------------------------------------ guards
 
     def guard(self, node: Node) -> Guard:
-        """A guard: a name, a name with params, or and / or / not / stateIn as data."""
+        """A guard: a name, a name with params, or `and`, `or`, `not`, `stateIn` written as data."""
         if isinstance(node, MappingNode):
             return self._guard_object(node)
         return self._guard_call(self._source.text(node, "the name of a guard, or an object with 'type'"), (), node)
@@ -77,7 +77,7 @@ class Behaviour:
         return self._guard_call(name, self._arguments(node), node)
 
     def _parts(self, node: MappingNode) -> list[Node]:
-        """Operands of a composite guard, wherever tools put them."""
+        """The operands of a composite guard, under any of the keys that tools use."""
         for holder in (node, self._source.value(node, "params")):
             if isinstance(holder, MappingNode):
                 for key in ("guards", "guard"):
@@ -113,7 +113,7 @@ class Behaviour:
         return tests[0] if len(tests) == 1 else And(tests)
 
     def _states(self, value: Node, above: XState | None = None) -> list[XState]:
-        """Innermost states that a state value names."""
+        """The innermost states that a state value names."""
         start = above or self._tree.root
         if isinstance(value, MappingNode):
             if not value.entries:
@@ -136,7 +136,7 @@ class Behaviour:
     # ------------------------------------------------------------ actions
 
     def actions(self, node: Node | None) -> tuple[Action, ...]:
-        """One action or a list of them; those that nothing here stands for are told and left out."""
+        """One action or a list of them; actions without a counterpart are reported as losses and left out."""
         found: list[Action] = []
         for item in self._source.items(node):
             try:
@@ -209,7 +209,7 @@ class Behaviour:
 
 
 def _number(text: str) -> float | None:
-    """JavaScript's `+text` for the numbers that people write; None for what is not a number."""
+    """JavaScript's `+text` for common number formats; None if the text is not a number."""
     try:
         return float(text.strip() or 0) if "_" not in text else None
     except ValueError:
@@ -217,7 +217,7 @@ def _number(text: str) -> float | None:
 
 
 def _event(given: Json) -> tuple[str, tuple[tuple[str, Json], ...]] | None:
-    """Name and payload of an event object, or of an event by name alone."""
+    """Name and payload of an event object, or of an event given by its name."""
     if isinstance(given, str):
         given = {"type": given}
     if not isinstance(given, dict) or not _is_name(given.get("type")) or "*" in given["type"]:

@@ -1,8 +1,12 @@
-"""A state's transitions as XState asks them: by descriptor, exact before wildcard, long wildcards before short ones.
+"""Writes a state's transitions in the order in which XState tries them: exact descriptors first, then long wildcards.
 
-The chart asks by priority and order of writing instead. Where a general descriptor is asked before a special one, its
-transitions are written under the special one, too, in the chart's order: guards are pure, so asking them twice
-changes nothing.
+The chart tries them by priority and order of writing instead. If a general descriptor is tried before a special one,
+its transitions are also written under the special one, in the chart's order:
+
+    - event: '*'     priority: high, guard: full       XState:  "*":   [full]
+    - event: TICK                                               "TICK": [full, the transition of TICK]
+
+Guards are pure, so evaluating one twice changes nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +38,7 @@ class Candidates:
         self._has_failures = any(state.invoke for state in chart)
 
     def of(self, state: State) -> dict[str, Any]:
-        """`on`, `always`, `after`, `onDone`, and under `invoke` outcomes by id, in the order of the chart's keys."""
+        """`on`, `always`, `after`, `onDone`, and outcomes by id under `invoke`, in the order of the chart's keys."""
         asked = sorted(state.transitions, key=lambda each: -each.priority)
         by_descriptor = {event: self._asked_on(event, asked) for each in asked for event in each.events}
         always = [self._config(each) for each in asked if not each.events]
@@ -53,7 +57,7 @@ class Candidates:
         return self._with_events(state, found, by_descriptor)
 
     def _with_events(self, state: State, found: dict[str, Any], rest: dict[str, Rows]) -> dict[str, Any]:
-        """Put what is left under `on`."""
+        """Put the remaining transitions under `on`."""
         events: dict[str, Any] = {}
         for descriptor, rows in rest.items():
             theirs = to_xstate(descriptor, self._timers)
@@ -93,7 +97,7 @@ class Candidates:
         return found
 
     def _asked_on(self, descriptor: str, asked: list[Transition]) -> Rows:
-        """What XState must find under a descriptor: its own transitions, and more general ones asked before them."""
+        """The transitions that XState needs under a descriptor: its own, and more general ones tried before them."""
         last = max(place for place, each in enumerate(asked) if descriptor in each.events)
         return [
             self._config(each)
@@ -115,7 +119,7 @@ class Candidates:
         return {key: value for key, value in given.items() if value}
 
     def _stays_inside(self, transition: Transition) -> bool:
-        """Whether `reenter` makes a difference: all targets may lie inside the source. The root is never left."""
+        """Whether `reenter` matters: all targets may be descendants of the source. The root is never exited."""
         source = transition.source
         if source == self._chart.root or not transition.targets:
             return False
@@ -129,5 +133,5 @@ class Candidates:
 
 
 def _alone(rows: Rows) -> Any:
-    """One transition stands without a list."""
+    """A single transition without the list around it."""
     return rows[0] if len(rows) == 1 else rows

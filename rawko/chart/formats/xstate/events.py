@@ -1,4 +1,4 @@
-"""Event descriptors of XState and of the chart language, both ways, and the order in which each asks them."""
+"""Converts event descriptors between XState and the chart language, and orders them as XState tries them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _OWN = ("after.", "rawko.", "error.")
 
 
 def from_xstate(descriptor: str, names: Mapping[str, str]) -> str | None:
-    """A descriptor in the chart's words; None for what has none.
+    """A descriptor in the chart language; None if it has none.
 
     Args:
-        names: XState's ids of states, invocations and timers, with their prefix, to the chart's events.
+        names: Maps XState's ids of states, invocations and timers, with their prefix, to the chart's events.
     """
     if descriptor in names:
         return names[descriptor]
@@ -36,7 +36,7 @@ def from_xstate(descriptor: str, names: Mapping[str, str]) -> str | None:
 
 
 def to_xstate(descriptor: str, timers: Mapping[str, str]) -> str | None:
-    """A descriptor in XState's words; None for what has none. `timers`: XState's events by the chart's."""
+    """A descriptor of XState; None if it has none. `timers` maps the chart's events to XState's."""
     if descriptor in timers:
         return timers[descriptor]
     for theirs, ours in _WILDCARDS:
@@ -49,7 +49,7 @@ def to_xstate(descriptor: str, timers: Mapping[str, str]) -> str | None:
 
 
 def in_xstates_order(descriptors: Iterable[str]) -> list[str]:
-    """As XState asks them: exact ones as written, then the longest wildcard first."""
+    """The descriptors in the order in which XState tries them: exact ones as written, then the longest wildcard."""
     return sorted(descriptors, key=lambda each: (1, -len(each)) if is_wildcard(each) else (0, 0))
 
 
@@ -58,7 +58,7 @@ def is_wildcard(descriptor: str) -> bool:
 
 
 def covers(general: str, special: str) -> bool:
-    """Whether the chart's descriptor `general` matches all that `special` matches, and is not the same."""
+    """Whether the descriptor `general` matches every event that `special` matches, and more."""
     if general == special:
         return False
     if general == "*":

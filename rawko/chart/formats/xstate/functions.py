@@ -1,10 +1,10 @@
-"""Guards, actions and delays of a chart as XState's JSON names them, and what the JavaScript side must provide.
+"""Writes guards, actions and delays of a chart as names in XState's JSON, and reports what JavaScript must provide.
 
-- A name stays a name; literal arguments are `params`.
-- What is no single name (`a and not b`, `in_state('x')`, arguments out of event or context) keeps its text as name:
+- A name stays a name; literal arguments become `params`.
+- Anything else (`a and not b`, `in_state('x')`, arguments from event or context) has its text as the name:
   `setup({guards: {"a and not b": and(["a", not("b")])}})`. The loss says what to provide.
-- Actions that are data have XState's own words as type (`xstate.raise`, ...), with `params`; JSON cannot hold XState's
-  built-ins, so docs/formats.md shows the few lines that make them run.
+- Actions that are data get XState's built-in name as type (`xstate.raise`, ...), with `params`. JSON cannot contain
+  XState's built-ins themselves; docs/formats.md shows the few lines of JavaScript that provide them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Functions:
     # ------------------------------------------------------------ guards
 
     def guard(self, guard: Guard | None, place: Position) -> Any:
-        """A guard, or None where there is none to ask."""
+        """A guard; None if there is none."""
         if guard is None or guard == Constant(True):
             return None
         if isinstance(guard, GuardCall) and _params(guard.arguments) is not None:
@@ -95,7 +95,7 @@ class Functions:
             case LogAction(message):
                 return self._built_in(action, "xstate.log", {"message": message})
             case BlockAction():
-                raise AssertionError("blocks were gone into")
+                raise AssertionError("blocks are written by their actions")
             case _:
                 assert_never(action)
 
@@ -105,14 +105,14 @@ class Functions:
 
 
 def delay_key(delay: Delay) -> str | float:
-    """A delay as XState writes it: a number of milliseconds, or a name."""
+    """A delay in XState's form: a number of milliseconds, or a name."""
     if not isinstance(delay, FixedDelay):
         return delay.name
     return int(delay.milliseconds) if delay.milliseconds.is_integer() else delay.milliseconds
 
 
 def javascript(guard: Guard) -> str:
-    """What to provide in JavaScript for a guard."""
+    """The JavaScript to provide for a guard."""
     match guard:
         case Not(operand):
             return f"not({javascript(operand)})"
@@ -148,7 +148,7 @@ def _quoted(text: str) -> str:
 
 
 def _params(arguments: Arguments) -> dict[str, Json] | None:
-    """Arguments as JSON; None where one is looked up in the event or the context."""
+    """Arguments as JSON; None if one of them is a look-up in the event or the context."""
     if all(isinstance(value, LiteralArgument) for _, value in arguments):
         return {key: _json(value.value) for key, value in arguments if isinstance(value, LiteralArgument)}
     return None

@@ -1,4 +1,4 @@
-"""What leads out of an XState state: `on`, `always`, `after`, `onDone`, `invoke`, as drafts of transitions."""
+"""Reads the transitions of XState states as drafts: `on`, `always`, `after`, `onDone`, `invoke`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Moves:
         self._events = self._named_events()
 
     def of(self, state: XState) -> dict[str, Any]:
-        """The keys that lead out of a state, in the order written. Wildcards are asked after all else, as in XState,
+        """A state's keys with transitions, in the order written. XState tries wildcards after all other descriptors,
         so `transitions` with wildcards come last."""
         found: dict[str, Any] = {}
         for key in state.node.entries:
@@ -62,7 +62,7 @@ class Moves:
     # ------------------------------------------------------------ events
 
     def _named_events(self) -> dict[str, str]:
-        """XState's names of the events of states, invocations and timers, to the chart's."""
+        """Maps XState's names for events of states, invocations and timers to the chart's."""
         found: dict[str, str] = {}
         taken: set[str] = set()
         for state in self._tree.root:
@@ -80,7 +80,7 @@ class Moves:
         return found
 
     def _invoke_name(self, state: XState, place: int, node: MappingNode, taken: set[str]) -> tuple[str, str]:
-        """XState's id of an invocation, and a free one for the chart: given, else the src, else with the state."""
+        """XState's id of an invocation, and a unique one for the chart: the given id, the src, or src and state."""
         given, src = self._source.value(node, "id"), self._source.value(node, "src")
         theirs = given.text if isinstance(given, ScalarNode) else f"{place}.{state.id}"
         wanted = theirs if given is not None else src.text if isinstance(src, ScalarNode) else theirs
@@ -103,7 +103,7 @@ class Moves:
         return found
 
     def _descriptors(self, key: ScalarNode) -> tuple[str, ...]:
-        """The chart's descriptors for one of XState's; none where there is none (told)."""
+        """The chart's descriptors for one of XState's; empty if it has none, which is reported as a loss."""
         text = key.text
         if not text.strip() or text != printable(text):
             message = f"{shown(text)} is no name of an event; eventless transitions stand under 'always'"
@@ -121,7 +121,7 @@ class Moves:
         return (event,)
 
     def _taken_by_star(self) -> tuple[str, ...]:
-        """XState's `*` also takes the errors of invocations and timers whose own guards are false."""
+        """The further events of XState's `*`: errors of invocations and timers whose own transitions do not fire."""
         errors = ("error.invoke.*",) if self._invoke_ids else ()
         return (*errors, *(("after.*",) if self._has_timers else ()))
 
@@ -183,7 +183,7 @@ class Moves:
     # ------------------------------------------------------------ transitions
 
     def _transitions(self, state: XState, value: Node) -> list[TransitionDraft]:
-        """A target, a transition, or a list of them; null is a transition that does nothing and stops the event."""
+        """A target, a transition, or a list of them; null is a transition that does nothing and consumes the event."""
         return self._source.reader.each(self._source.items(value), lambda item: self._transition(state, item))
 
     def _transition(self, state: XState, node: Node) -> TransitionDraft:
@@ -212,16 +212,16 @@ class Moves:
         return value.text == "true"
 
     def _aim(self, draft: TransitionDraft, state: XState, nodes: list[Node], *, is_reentering: bool) -> None:
-        """Set targets, and `internal` where XState would leave the source alone."""
+        """Set the targets, and `internal` if XState would not exit the source."""
         found: list[XState] = []
         for node in nodes:
             text = self._source.text(node, "a target: 'sibling', '.child' or '#id'")
-            if text:  # "" is XState's word for no target
+            if text:  # "" means no target in XState
                 found.append(self._target(state, text, node))
         draft.targets = tuple(target.name for target in found)
         draft.target_positions = tuple(self._source.position(node) for node in nodes)[: len(found)]
         if is_reentering and state.parent is None and found:
-            self._source.lost(nodes[0], "the root is not left and entered again here, whatever 'reenter' says")
+            self._source.lost(nodes[0], "the root is not exited and entered again here, whatever 'reenter' says")
         draft.internal = not is_reentering and bool(found) and stays_inside(state, found)
 
     def _target(self, state: XState, text: str, node: Node) -> XState:
@@ -235,7 +235,7 @@ class Moves:
 
 
 def stays_inside(source: XState, targets: list[XState]) -> bool:
-    """Whether `reenter` makes a difference: all targets may lie inside the source. The root is never left."""
+    """Whether `reenter` matters: all targets may be descendants of the source. The root is never exited."""
     return source.parent is not None and all(
         target.is_inside(source) or (target.is_history and _is_above(target.parent, source)) for target in targets
     )

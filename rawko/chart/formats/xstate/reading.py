@@ -1,7 +1,7 @@
-"""XState v5 machine JSON to a `Chart`: states, invocations, context and the machine's own keys.
+"""Imports XState v5 machine JSON as a `Chart`: states, invocations, context and the machine's own keys.
 
-Transitions are `moves`, guards and actions are `behaviour`. What the chart language has no word for is told as a
-loss; what version 5 of XState would refuse, or reads otherwise than version 4, is an error.
+`moves` reads transitions, `behaviour` guards and actions. A feature without a counterpart in the chart language is
+reported as a loss; what XState 5 refuses, or reads differently from version 4, is an error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rawko.chart.reading.states import ChartDraft, StateDraft
 from rawko.chart.yaml_nodes import MappingNode, Node, ScalarNode
 
 DEFAULT_ID = "(machine)"
-"""XState's, for a machine without one."""
+"""XState's id of a machine that gives none."""
 
 _STATE_KEYS = frozenset(
     (
@@ -36,7 +36,7 @@ _STATE_KEYS = frozenset(
 _MACHINE_KEYS = _STATE_KEYS | {"version", "context"}
 _LEAVING = ("on", "always", "after", "invoke", "onDone")
 _MARKED = {"initial": "initial", "memory": "target", "on done": "onDone", "output": "output"}
-"""Keys of the chart's whose positions findings point at, and XState's for them."""
+"""Keys of the chart to which diagnostics point, and their names in XState."""
 _TYPES = ("atomic", "compound", "parallel", "final", "history")
 
 
@@ -45,11 +45,11 @@ def import_xstate(text: str, *, file: str = "<machine>") -> Imported:
 
     Args:
         text: One JSON object.
-        file: Name that positions carry.
+        file: Name of the file in positions.
 
     Raises:
         ChartSyntaxError: The text is not JSON.
-        ChartDefinitionError: It is no machine of XState 5; `diagnostics` holds every defect.
+        ChartDefinitionError: It is not a machine of XState 5; `diagnostics` holds every defect.
     """
     source = Source(read_json(text, file))
     chart = _chart(source)
@@ -121,11 +121,11 @@ class _Machine:
         found_at = {name: source.position(node.entries[key][1]) for name, key in _MARKED.items() if key in node.entries}
         keys = {name: position for name, position in found_at.items() if name in values}
         if state.kind == "compound":
-            keys.setdefault("initial", place)  # a missing one is told already
+            keys.setdefault("initial", place)  # a missing one is already reported
         return StateDraft(place, state.name, place, values, keys)
 
     def _check(self, state: XState) -> None:
-        """What XState would refuse, and what the tree could not be built from."""
+        """Report what XState would refuse, and what the tree could not be built from."""
         report, node = self._source.reader.report, state.node
         if state.kind not in _TYPES:
             message = f"there is no type {shown(state.kind)}{hint(state.kind, _TYPES, 'types')}"
@@ -143,7 +143,7 @@ class _Machine:
     def _tell_leaving(self, state: XState) -> None:
         for key in _LEAVING:
             if key in state.node.entries:
-                message = f"{key!r} of {state.kind} state {shown(state.key)} is left out: it is never left here"
+                message = f"{key!r} of {state.kind} state {shown(state.key)} is left out: it is never exited here"
                 self._source.lost(state.node.entries[key][0], message)
 
     def _type(self, state: XState) -> str | None:
@@ -169,7 +169,7 @@ class _Machine:
         return None
 
     def _entry(self, state: XState) -> tuple[Action, ...]:
-        """Entry actions; the machine's context is assigned before the first of them."""
+        """Entry actions; at the root, an assignment of the machine's context comes first."""
         actions = self._behaviour.actions(self._source.value(state.node, "entry"))
         context = None if state.parent else self._source.value(state.node, "context")
         if context is None:
@@ -187,7 +187,7 @@ class _Machine:
             return None
         found = self._source.json(value)
         if isinstance(found, str):
-            self._source.lost(value, "an output that is a text is left out: texts name bound outputs here")
+            self._source.lost(value, "an output that is a text is left out: a text would name a bound output function")
             return None
         return found
 

@@ -1,4 +1,4 @@
-"""What an import of XState JSON works on: the document, its findings and losses, and the names given so far."""
+"""The state of an XState import: the document, its defects and losses, and the names assigned so far."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ VERSION_4 = {
     "data": "output or input",
     "services": "actors",
 }
-"""Keys of XState 4, and what version 5 has instead: reading past them would change the machine."""
+"""Keys of XState 4, and their replacement in version 5: ignoring them would change the machine's behaviour."""
 
 SILENT = frozenset(("types", "schemas", "options", "tsTypes", "$schema", "order", "predictableActionArguments"))
-"""Keys that say nothing about what the machine does."""
+"""Keys that do not affect the machine's behaviour."""
 
 
 class Source:
@@ -50,7 +50,7 @@ class Source:
     # ------------------------------------------------------------ values
 
     def keys(self, node: MappingNode, element: str, known: frozenset[str]) -> None:
-        """Tell keys that are not read: errors for those of XState 4, losses for the rest."""
+        """Report keys that are not read: those of XState 4 as errors, others as losses."""
         for name, (key, _) in node.entries.items():
             if name in VERSION_4 and name not in known:
                 message = f"{shown(name)} is XState 4's; version 5 has {VERSION_4[name]}. Migrate the machine first"
@@ -59,7 +59,7 @@ class Source:
                 self.lost(key, f"key {shown(name)} of {element} is not read{hint(name, sorted(known), 'read')}")
 
     def value(self, node: MappingNode, key: str) -> Node | None:
-        """The value of a key; None where it is absent or null."""
+        """The value of a key; None if it is absent or null."""
         found = node.entries.get(key)
         if found is None or (isinstance(found[1], ScalarNode) and found[1].is_plain and found[1].text == "null"):
             return None
@@ -71,7 +71,7 @@ class Source:
         return node.text
 
     def items(self, node: Node | None) -> list[Node]:
-        """One or a list of them, as XState takes it in many places."""
+        """The items of a list, or a single one: XState accepts both in many places."""
         if node is None:
             return []
         return list(node.items) if isinstance(node, SequenceNode) else [node]
@@ -80,7 +80,7 @@ class Source:
         """The JSON value of a node.
 
         Raises:
-            Unreadable: Some number in it is beyond JSON's; told.
+            Unreadable: It contains a number that JSON cannot express; reported.
         """
         try:
             return to_json(node)
@@ -90,7 +90,7 @@ class Source:
     # ------------------------------------------------------------ names
 
     def identifier(self, kind: str, name: str, node: Node) -> str:
-        """A name of a guard, action or delay as an identifier; a change is told."""
+        """The name of a guard, action or delay as an identifier; a changed name is reported as a loss."""
         found = self._identifiers[kind].of(name)
         if found != name or not is_bindable(name):
             self.lost(node, f"{kind} {shown(name)} is called {found!r} here: bound names are identifiers")

@@ -1,7 +1,7 @@
-"""The states of an XState machine: their ids, the names they get in the chart, and what targets mean.
+"""The states of an XState machine: their ids, their names in the chart, and the resolution of targets.
 
-XState tells states apart by path, the chart language by name. A state gets its key as name where no other state
-has that key, else its own id, else its whole id (`machine.parent.key`).
+XState identifies states by path, the chart language by name. A state's name is its key if no other state has that key,
+otherwise its own id, otherwise its full id (`machine.parent.key`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class XState:
     """One state of the machine.
 
     Attributes:
-        id: As XState counts it: given, or the path from the machine's id.
-        name: In the chart; set by `name_all`.
+        id: XState's id: the given one, or the path from the machine's id.
+        name: The name in the chart; set by `_name_all`.
     """
 
     key: str
@@ -40,7 +40,7 @@ class XState:
 
     @property
     def kind(self) -> str:
-        """XState's type, told or inferred."""
+        """XState's type, given or inferred."""
         told = text_of(self.node, "type")
         if told is not None:
             return told
@@ -51,7 +51,7 @@ class XState:
         return "history" if is_history else "atomic"
 
     def is_inside(self, other: XState) -> bool:
-        """Whether it is the other state or a descendant of it."""
+        """Whether this is the other state or a descendant of it."""
         state: XState | None = self
         while state is not None and state is not other:
             state = state.parent
@@ -71,7 +71,7 @@ def text_of(node: MappingNode, key: str) -> str | None:
 
 
 def in_javascript_order(node: MappingNode) -> list[tuple[ScalarNode, Node]]:
-    """Entries as JavaScript goes over them: keys that are array indexes first, by number."""
+    """Entries in JavaScript's iteration order: keys that are array indexes first, by number."""
     return sorted(node.entries.values(), key=lambda entry: _index(entry[0].text))
 
 
@@ -100,7 +100,7 @@ class Tree:
         if written is not None and isinstance(written[1], MappingNode):
             for child_key, child in in_javascript_order(written[1]):
                 if isinstance(child, MappingNode):
-                    # The path starts at the machine's id, whatever ids the states on the way have.
+                    # The path starts at the machine's id, even if a state on the way has an id of its own.
                     path = f"{id}.{child_key.text}"
                     state.children[child_key.text] = self._build(child_key.text, child, state, path)
         return state
@@ -118,7 +118,7 @@ class Tree:
     # ------------------------------------------------------------ targets
 
     def target(self, source: XState, text: str) -> XState | None:
-        """What a transition's target means, seen from its source: `#id`, `.child`, `sibling.child`."""
+        """The state that a transition's target names, relative to its source: `#id`, `.child`, `sibling.child`."""
         if text.startswith("#"):
             return self.state_by_id(text)
         if text.startswith("."):
@@ -126,13 +126,13 @@ class Tree:
         return None if source.parent is None else self.below(source.parent, path_of(text))
 
     def memory(self, history: XState, text: str) -> XState | None:
-        """What a history state's target means."""
+        """The state that a history state's target names."""
         if text.startswith("#"):
             return self.state_by_id(text)
         return None if history.parent is None else self.below(history.parent, path_of(text))
 
     def state_by_id(self, text: str) -> XState | None:
-        """`#id`, or a path below it: `#id.child`."""
+        """The state for `#id`, or for a path below it: `#id.child`."""
         first, *rest = path_of(text)
         start = self.by_id.get(first.removeprefix("#"))
         return None if start is None else self.below(start, rest)
@@ -145,7 +145,7 @@ class Tree:
 
 
 def path_of(text: str) -> list[str]:
-    """Parts between points; a backslash takes the next character as it is."""
+    """The parts of a path between points; a backslash makes the next character literal."""
     parts, part, is_escaped = [], "", False
     for character in text:
         if is_escaped or character not in ".\\":
@@ -160,5 +160,5 @@ def path_of(text: str) -> list[str]:
 
 
 def escaped(id: str) -> str:
-    """An id for use after `#`."""
+    """An id, escaped for use after `#`."""
     return id.replace("\\", "\\\\").replace(".", "\\.")

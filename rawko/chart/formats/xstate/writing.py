@@ -1,7 +1,7 @@
-"""A `Chart` to JSON that XState 5's `createMachine` loads and runs. Every state has its name as key and as id, and
-every target is `#name`, so that names mean the same on both sides.
+"""Exports a `Chart` as JSON that XState 5's `createMachine` loads and runs.
 
-Transitions are `candidates`, guards and actions are `functions`. What JSON or XState has no word for is a loss.
+Every state has its name as key and as id, and every target is `#name`, so that names are the same on both sides.
+`candidates` writes transitions, `functions` guards and actions. What JSON or XState cannot express is a loss.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rawko.chart.lint.selection import asked_per_leaf
 
 
 def export_xstate(chart: Chart) -> Exported:
-    """The chart as XState's machine JSON, with what it loses."""
+    """The chart as XState's machine JSON, with the losses."""
     require_writable(chart)
     writer = _Writer(chart)
     text = json.dumps(writer.machine(), indent=2, ensure_ascii=False)
@@ -60,7 +60,7 @@ class _Writer:
         if chart.preamble:
             yield "the preamble", "it is Python"
         if chart.errors == "scxml":
-            yield "'errors: scxml'", "a machine of XState's ends where an action fails"
+            yield "'errors: scxml'", "an XState machine stops when an action fails"
 
     # ------------------------------------------------------------ states
 
@@ -88,7 +88,7 @@ class _Writer:
         return found
 
     def _context(self, state: State) -> tuple[dict[str, Json], Sequence[Any]]:
-        """Literals that the root assigns first are the machine's context."""
+        """The machine's context: the literals that the root assigns first."""
         first = state.on_entry[0] if state.on_entry else None
         if state.parent is None and isinstance(first, AssignAction):
             return _json(dict(first.values)), state.on_entry[1:]
@@ -107,7 +107,7 @@ class _Writer:
         return {"initial": {"target": child, "actions": actions} if actions else child}
 
     def _initial(self, state: State) -> str:
-        """XState enters a child; a state without initial is never entered by default, but XState wants one."""
+        """The initial child. XState requires one even for a state that is never entered by default."""
         if not state.initial:
             return next((name for name in state.children if not self._chart[name].is_history), state.children[0])
         if len(state.initial) > 1 or state.initial[0] not in state.children:
@@ -160,7 +160,7 @@ def _in_javascript(name: str) -> tuple[int, int]:
 
 
 def _given(**values: Any) -> dict[str, Any]:
-    """Keys with something to say."""
+    """The given keys with values that are not empty."""
     return {key: value for key, value in values.items() if value not in (None, "", [], {}, ())}
 
 
