@@ -128,7 +128,7 @@ AGENTS = [
     (AGENT + "chart: nowhere.yaml\n", "agent 'writer': 'chart' is 'nowhere.yaml'; accepted: 'agent_loop', "),
     (AGENT + "chart: agent_lop\n", "did you mean 'agent_loop'?"),
     (AGENT + "context: {carry_messages: some}\n", "4:27: 'carry_messages': 'some' is not accepted"),
-    (AGENT + "system_prompt: twice\n", "4:1: key 'system_prompt' stands twice in one mapping; first in line 3"),
+    (AGENT + "system_prompt: twice\n", "4:1: key 'system_prompt' occurs twice in one mapping; first in line 3"),
     ("name: writer\nsystem_prompt: Do this: now\n", "2:23: not YAML: mapping values are not allowed"),
 ]
 

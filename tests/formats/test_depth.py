@@ -58,7 +58,7 @@ WRITERS: dict[str, Callable[[Chart], object]] = {
 def test_a_text_takes_99_and_says_where_it_is_too_deep(name: str) -> None:
     assert WRITERS[name](from_statechart(built(MAX_STATES_DEEP - 1)))
     for depth in (MAX_STATES_DEEP, 1_000, 1_500):
-        with pytest.raises(ChartError, match=rf"too-deep: state 's{MAX_STATES_DEEP}' lies"):
+        with pytest.raises(ChartError, match=rf"too-deep: state 's{MAX_STATES_DEEP}' is nested"):
             WRITERS[name](from_statechart(built(depth)))
 
 

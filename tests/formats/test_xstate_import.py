@@ -227,7 +227,7 @@ def losses_of(machine: Any) -> list[str]:
         (state(on={"xstate.init": "b"}), "transitions on 'xstate.init' are left out"),
         (state(meta=5), "meta that is no object is left out"),
         (state(on={"E": {"target": "b", "meta": {}}}), "key 'meta' of a transition of 'a' is not read"),
-        ({**state(), "on": {"E": {"target": "#m", "reenter": True}}}, "the root is not left"),
+        ({**state(), "on": {"E": {"target": "#m", "reenter": True}}}, "the root is not exited"),
     ],
 )  # fmt: skip
 def test_losses_are_told(machine: Any, loss: str) -> None:

@@ -101,7 +101,7 @@ ALIAS_BOMB = "a: &a [x, x]\n" + "".join(
 )
 YAML_DEFECTS = [
     ("a: [", "not YAML: "),
-    ("a: 1\nb: 2\na: 3", "3:1: key 'a' stands twice in one mapping; first in line 1"),
+    ("a: 1\nb: 2\na: 3", "3:1: key 'a' occurs twice in one mapping; first in line 1"),
     ("a: !!python/object:os.system x", "1:4: tag 'tag:yaml.org,2002:python/object:os.system' is refused"),
     ("scenario: s\nreplies: []\n1: a", "3:1: unknown key '1'; accepted: 'scenario'"),
     ("[a]: a", "1:1: a key must be a plain name, not a list or a mapping"),
