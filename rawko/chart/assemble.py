@@ -29,9 +29,9 @@ from rawko.chart.definition import (
     TransitionOrigin,
     flat,
 )
-from rawko.chart.reading.moves import EntryDraft, InvokeDraft, TimerDraft, TransitionDraft
 from rawko.chart.reading.reader import Reader
 from rawko.chart.reading.states import ChartDraft, StateDraft
+from rawko.chart.reading.transitions import EntryDraft, InvokeDraft, TimerDraft, TransitionDraft
 
 
 def assemble(draft: ChartDraft, reader: Reader) -> Chart:

@@ -105,7 +105,7 @@ class _Braces:
     def _bound(self, count: int) -> None:
         if count > MAX_ALTERNATIVES:
             raise PatternError(
-                f"the braces of the pattern {self._pattern!r} stand for more than {MAX_ALTERNATIVES} patterns"
+                f"the braces of the pattern {self._pattern!r} expand to more than {MAX_ALTERNATIVES} patterns"
             )
 
 

@@ -13,7 +13,7 @@ from rawko.interpreter.data.values import thaw
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SentEvent:
     """An event that the machine sent or emitted. `to`: the receiver; None for itself or observers."""
 
     event: str
@@ -69,37 +69,37 @@ class Recorder:
         return "\n".join(line.message for line in self.logs)
 
     @property
-    def emitted(self) -> Sequence[Said]:
+    def emitted(self) -> Sequence[SentEvent]:
         """Events emitted to observers."""
-        return [Said(effect.event, thaw(effect.data)) for effect in self._effects(EmitEvent)]
+        return [SentEvent(effect.event, thaw(effect.data)) for effect in self._effects(EmitEvent)]
 
     @property
-    def sent(self) -> Sequence[Said]:
+    def sent(self) -> Sequence[SentEvent]:
         """Events sent to the machine itself, its parent, or an actor; delayed ones at the time of sending."""
-        found: list[Said] = []
+        found: list[SentEvent] = []
         for step in self.steps:
-            others = [Said(e.event, thaw(e.data), e.to) for e in step.effects if isinstance(e, SendTo)]
+            others = [SentEvent(e.event, thaw(e.data), e.to) for e in step.effects if isinstance(e, SendTo)]
             names = {said.event for said in others}
             found.extend(others)
             found.extend(
-                Said(event.name, thaw(event.data))
+                SentEvent(event.name, thaw(event.data))
                 for event in step.sent_events
                 if not isinstance(event, InternalEvent) and event.name not in names
             )
         return found
 
     @property
-    def raised(self) -> Sequence[Said]:
+    def raised(self) -> Sequence[SentEvent]:
         """Events raised: put into the internal queue."""
         return [
-            Said(event.name, thaw(event.data))
+            SentEvent(event.name, thaw(event.data))
             for step in self.steps
             for event in step.sent_events
             if isinstance(event, InternalEvent)
         ]
 
     @property
-    def fired(self) -> Sequence[Said]:
+    def fired(self) -> Sequence[SentEvent]:
         """Events raised, sent or emitted."""
         return [*self.raised, *self.sent, *self.emitted]
 

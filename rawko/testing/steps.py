@@ -18,7 +18,7 @@ from rawko.testing.errors import ContractMistake
 from rawko.testing.matching import contains, difference, is_equal, shown
 from rawko.testing.phrases import PhraseBook
 from rawko.testing.placing import configuration_with
-from rawko.testing.recorder import Said
+from rawko.testing.recorder import SentEvent
 from rawko.testing.scene import Scene
 
 BOOK = PhraseBook()
@@ -211,7 +211,7 @@ def no_event_is_fired(scene: Scene) -> None:
 
 
 def _check_said(
-    scene: Scene, verb: str, found: Sequence[Said], event: str, parameters: Mapping[str, Any] | None
+    scene: Scene, verb: str, found: Sequence[SentEvent], event: str, parameters: Mapping[str, Any] | None
 ) -> None:
     named = [said for said in found if said.event == event]
     others = ", ".join(sorted({said.event for said in found})) or "none"

@@ -242,7 +242,7 @@ def _checked_schema(server: McpServer, told: Any) -> Mapping[str, Any]:
             raise SchemaError(f"its type is {schema['type']!r}; accepted: 'object'")
     except SchemaError as error:
         raise McpError(
-            f"the MCP server {server.name!r}: the input schema of {told.name!r} is none: {error.message}"
+            f"the MCP server {server.name!r}: the input schema of {told.name!r} is invalid: {error.message}"
         ) from error
     return schema
 

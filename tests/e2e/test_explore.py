@@ -102,7 +102,7 @@ def test_a_flaky_launch_is_tried_again_and_a_dead_end_backtracked(here: Here) ->
     assert done.err.count("launch failed: the program ended with status 3") == 2
     assert rules_of(report) == ["first", "wrong", "right", "ended"]
     assert (report["launches"], report["backtracks"], report["is_degraded"]) == (2, 1, False)
-    assert "1 decisions made again" in done.err
+    assert "1 decisions repeated" in done.err
     page = here.read("page.html")
     assert "you said trap" in page
     assert "dead end: locked in" in page

@@ -43,14 +43,14 @@ def test_attempts_are_raised(here: Here, driver: str) -> None:
     first = explore(here, *flags, *CAT, env={"AGENT_DRIVER": driver})
     run = first.report["run"]
     assert (first.code, first.report["reason"], first.report["continued"]) == (3, "attempts", []), first.text
-    assert f"go on with a higher limit: rawko explore --resume {run} --max-attempts" in first.err
+    assert f"resume with a higher limit: rawko explore --resume {run} --max-attempts" in first.err
 
     done = resume(here, run, "--max-attempts", "30")
     report = done.report
     assert (done.code, report["outcome"], report["run"]) == (0, "success", run), done.text
     assert rules_of(report) == ["first", "second", "third", "end"], "nothing is decided twice"
     assert report["continued"] == [{"after": 5, "why": "attempts"}]
-    assert "gone on with after 5 attempts: limit reached (--max-attempts)" in done.err
+    assert "resumed after 5 attempts: limit reached (--max-attempts)" in done.err
     assert [a["state"]["step_ordinal"] for a in attempts_of(here, report)] == list(range(1, report["attempts"] + 1))
     assert report["duration_ms"] > first.report["duration_ms"], "of all of it together"
 

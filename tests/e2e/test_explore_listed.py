@@ -76,7 +76,7 @@ def test_one_that_is_at_work_and_one_that_was_killed(here: Here) -> None:
     assert (one["outcome"], one["process"]) == ("interrupted", None)
     shown = here("show", run).out
     assert "outcome   interrupted" in shown
-    assert shown.endswith(f"go on with: rawko explore --resume {run}\n")
+    assert shown.endswith(f"resume: rawko explore --resume {run}\n")
     assert "attempts, in " in here("runs").out
     limited = resume(here, run, "--max-attempts", "1")
     assert (limited.code, limited.report["reason"]) == (3, "attempts")

@@ -26,7 +26,7 @@ def program_environment(settings: Settings, *, is_models_choice: bool) -> dict[s
     return {name: value for name, value in handed.items() if name not in FIXED}  # FIXED suits programs without a user
 
 
-class Telling:
+class RecordingCallbacks:
     """Writes attempts to the record, and reports each to an observer once it is recorded."""
 
     def __init__(self, record: ExplorationRecord, tell: Tell) -> None:

@@ -27,7 +27,7 @@ POLL_S: Final = 0.2
 _NAME: Final = "cancel"
 
 
-def tell_to_cancel(folder: Path) -> None:
+def request_cancel(folder: Path) -> None:
     """Ask the process that runs the exploration of this folder to cancel it.
 
     Raises:
@@ -39,12 +39,12 @@ def tell_to_cancel(folder: Path) -> None:
         raise ConfigError(f"{folder}: cannot be written: {error.strerror}") from error
 
 
-def forget_cancel(folder: Path) -> None:
+def drop_cancel_request(folder: Path) -> None:
     """Remove the cancel file; a request that was addressed to an ended process is dropped."""
     (folder / _NAME).unlink(missing_ok=True)
 
 
-async def listen(folder: Path, cancel: Callable[[], None]) -> None:
+async def wait_for_cancel(folder: Path, cancel: Callable[[], None]) -> None:
     """Wait for the cancel file, then call `cancel`."""
     while not (folder / _NAME).exists():  # noqa: ASYNC110 - one lookup of a name, which takes microseconds
         await asyncio.sleep(POLL_S)

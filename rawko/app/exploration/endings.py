@@ -11,7 +11,7 @@ from rawko.machines.node_engine.explore.deciding import Memory
 CANCELLED: Final = "cancelled"
 
 
-def why_it_goes_on(report: Mapping[str, Any], last: RunState | None) -> str | None:
+def why_resumable(report: Mapping[str, Any], last: RunState | None) -> str | None:
     """Why an exploration ended that can be resumed: the limit that was reached, the cancellation, or the code of its
     model's error; None if it ended by itself and cannot be resumed.
 
@@ -29,7 +29,7 @@ def why_it_goes_on(report: Mapping[str, Any], last: RunState | None) -> str | No
             return None
 
 
-def unfailed(state: RunState, first_node: str) -> RunState:
+def without_failure(state: RunState, first_node: str) -> RunState:
     """The state from which to resume an exploration whose model failed: as after a crash, the program is launched
     again, and the model is asked again. Any other state is returned unchanged."""
     memory = Memory.model_validate(state.data)

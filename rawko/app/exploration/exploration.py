@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from rawko.app.exploration.callbacks import OneLease, Tell, Telling, program_environment
-from rawko.app.exploration.cancel import forget_cancel, listen
-from rawko.app.exploration.endings import CANCELLED, unfailed, why_it_goes_on
+from rawko.app.exploration.callbacks import OneLease, RecordingCallbacks, Tell, program_environment
+from rawko.app.exploration.cancel import drop_cancel_request, wait_for_cancel
+from rawko.app.exploration.endings import CANCELLED, why_resumable, without_failure
 from rawko.app.exploration.limits import COST, Limits, Used, is_over_cost, why_no_room
 from rawko.app.exploration.record import Continuation, ExplorationPlan, ExplorationRecord, explorations_folder
 from rawko.app.exploration.report import CUT_OFF, ExplorationReport, report_of
@@ -129,12 +129,12 @@ class Exploration:
         async with AsyncExitStack() as stack:
             if self.is_resumed:  # locked before it is read: no other process adds to it
                 self._hold(lock)
-                forget_cancel(self.folder)
+                drop_cancel_request(self.folder)
             record = self._open_record()
             stack.callback(record.close)
             advisor = await self._open_advisor(stack, record)
             if self.is_resumed:
-                self.plan = self._plan_to_go_on(record)
+                self.plan = self._continued_plan(record)
             journal, told = begin_journal(self.settings)  # of a new stretch: it needs no earlier rows
             stack.push_async_callback(self._close, journal.aclose, "journal")
             self._notes += [told] if told else []
@@ -142,7 +142,7 @@ class Exploration:
                 self._hold(lock)
             terminal = self._open_terminal()
             stack.push_async_callback(self._close, terminal.close, "program")
-            listening = asyncio.create_task(listen(self.folder, self.cancel))
+            listening = asyncio.create_task(wait_for_cancel(self.folder, self.cancel))
             stack.callback(listening.cancel)
             ended = await self._drive(record, self._setup(record, terminal, advisor), journal)
         return self._report(ended, record, int((time.monotonic() - started) * 1000))
@@ -178,11 +178,11 @@ class Exploration:
             return ExplorationRecord(self.folder)
         self.plan, record = ExplorationRecord.read(self.folder)
         report = record.report()
-        if report is not None and why_it_goes_on(report, record.last_state) is None:
+        if report is not None and why_resumable(report, record.last_state) is None:
             raise ConfigError(f"exploration {self.id!r} has ended ({report['outcome']}) and cannot be resumed")
         return record
 
-    def _plan_to_go_on(self, record: ExplorationRecord) -> ExplorationPlan:
+    def _continued_plan(self, record: ExplorationRecord) -> ExplorationPlan:
         """The recorded plan with the requested limits and a new continuation.
 
         Raises:
@@ -196,10 +196,12 @@ class Exploration:
             problem = why_no_room(self.id, plan, Used.of(record.last_state, worked_ms, self.usage()[1]))
             if problem is not None:
                 raise ConfigError(problem)
-        why = "interrupted" if report is None else why_it_goes_on(report, record.last_state)
+        why = "interrupted" if report is None else why_resumable(report, record.last_state)
         assert why is not None
-        gone_on = Continuation(at_ms=int(time.time() * 1000), after=len(record.attempts), why=why, worked_ms=worked_ms)
-        return plan.model_copy(update={"continued": (*plan.continued, gone_on)})
+        continuation = Continuation(
+            at_ms=int(time.time() * 1000), after=len(record.attempts), why=why, worked_ms=worked_ms
+        )
+        return plan.model_copy(update={"continued": (*plan.continued, continuation)})
 
     def _open_terminal(self) -> PtyTerminal:
         # The mark is that of this exploration; leftovers are ended at a launch only, when this process has the lease.
@@ -261,7 +263,7 @@ class Exploration:
             .bound(ADVISOR, advisor)
             .bound(PATTERNS, KillableSearch())
         )
-        callbacks = Telling(record, self.tell)
+        callbacks = RecordingCallbacks(record, self.tell)
         setup = set_up(
             explore_nodes, self._context(record), adapters=adapters, callbacks=callbacks, log=self._write_log
         )
@@ -271,7 +273,7 @@ class Exploration:
         """The machine's input: the state that was recorded last. Its earlier working time counts."""
         state = record.last_state or RunState(node_name=LAUNCH)
         if self.is_resumed:
-            state = unfailed(state, LAUNCH)
+            state = without_failure(state, LAUNCH)
             state = state.model_copy(update={"started_at_ms": int(time.time() * 1000) - self.plan.worked_ms})
         stretch = len(self.plan.continued) + 1
         settings: dict[str, Any] = {
@@ -311,9 +313,9 @@ class Exploration:
             what = "resumed" if self.is_resumed else "started"
             raise ConfigError(f"exploration {self.id!r} cannot be {what}: {error}") from error
         except ActorCrashed as error:
-            return self._broken_off(record, error)
+            return self._crashed(record, error)
 
-    def _broken_off(self, record: ExplorationRecord, crash: ActorCrashed) -> RunReport:
+    def _crashed(self, record: ExplorationRecord, crash: ActorCrashed) -> RunReport:
         """The machine crashed, most likely because its journal cannot be written; the recorded attempts are kept."""
         error = ErrorContext(message=str(crash.error), category="unknown")
         state = record.last_state or RunState(node_name=LAUNCH)

@@ -92,7 +92,7 @@ def _tokens(budgets: Budgets, cost_usd: float | None, used: Used) -> _Spent:
 def _time(budgets: Budgets, cost_usd: float | None, used: Used) -> _Spent:
     if budgets.wall_ms is None or used.worked_ms < budgets.wall_ms:
         return None
-    how = f"it was at work for {used.worked_ms / 1000:.1f} s of {budgets.wall_ms / 1000:g} s"
+    how = f"it has worked for {used.worked_ms / 1000:.1f} s of {budgets.wall_ms / 1000:g} s"
     return how, f"{2 * -(-used.worked_ms // 1000)}s"
 
 

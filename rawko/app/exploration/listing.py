@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rawko.app.exploration.endings import why_it_goes_on
+from rawko.app.exploration.endings import why_resumable
 from rawko.app.exploration.record import (
     Attempt,
     ExplorationPlan,
@@ -71,7 +71,7 @@ class Listed:
         """Whether `rawko explore --resume` accepts it."""
         if self.report is None:
             return self.process is None
-        return why_it_goes_on(self.report, None if self.last is None else self.last.state) is not None
+        return why_resumable(self.report, None if self.last is None else self.last.state) is not None
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -44,19 +44,19 @@ def _facts(report: ExplorationReport) -> Iterator[tuple[str, str]]:
     yield "tokens", f"{report.usage.total_tokens:,} in {report.usage.calls} calls"
     yield "time", f"{report.duration_ms / 1000:.1f} s, {report.attempts} attempts"
     for one in report.continued:
-        yield "continued", gone_on(one)
+        yield "continued", continuation_text(one)
     yield "run", report.run
     for note in report.notes:
         yield "note", note
 
 
-def gone_on(continued: Mapping[str, Any]) -> str:
+def continuation_text(continued: Mapping[str, Any]) -> str:
     """A continuation of an exploration, in words."""
     flag = FLAGS.get(continued["why"])
     return f"after {continued['after']} attempts: {continued['why'] if flag is None else f'limit reached ({flag})'}"
 
 
-def happening(event: Mapping[str, Any]) -> str:
+def event_text(event: Mapping[str, Any]) -> str:
     """An event in one line; "" for an event that people need not see."""
     words = _WORDS.get(event["type"])
     return "" if words is None else visible_line(words(event))
@@ -64,7 +64,7 @@ def happening(event: Mapping[str, Any]) -> str:
 
 def _launched(event: Mapping[str, Any]) -> str:
     replayed, is_diverged = event["replayed"], event["is_diverged"]
-    how = f"; {replayed} decisions made again" if replayed else ""
+    how = f"; {replayed} decisions repeated" if replayed else ""
     other = "; then the program showed something else than before" if is_diverged else ""
     return f"launched (process {event['pid']}){how}{other}"
 
@@ -79,7 +79,7 @@ def _screen(event: Mapping[str, Any]) -> str:
 _WORDS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "LAUNCHED": _launched,
     "LAUNCH_FAILED": lambda event: f"launch failed: {event['message']}",
-    "ATTACHED": lambda event: "the program is at work already",
+    "ATTACHED": lambda event: "the program runs already",
     "PROGRAM_GONE": lambda event: "the program is gone; it is launched anew",
     "SCREEN": _screen,
     "SETTLED": lambda event: "" if event["is_quiet"] else "it does not get quiet",
@@ -114,7 +114,7 @@ def _html(report: ExplorationReport, attempts: Sequence[Attempt]) -> str:
 
 
 def _item(attempt: Attempt, event: Mapping[str, Any]) -> str:
-    words = happening(event)
+    words = event_text(event)
     if not words:
         return ""
     screen = _html_screen(event) if event["type"] == "SCREEN" else ""
@@ -140,7 +140,7 @@ def _markdown(report: ExplorationReport, attempts: Sequence[Attempt]) -> str:
 
 
 def _paragraph(attempt: Attempt, event: Mapping[str, Any]) -> str:
-    words = happening(event)
+    words = event_text(event)
     if not words:
         return ""
     screen = "" if event["type"] != "SCREEN" else f"\n{_fenced(event['screen']['text'])}"

@@ -47,7 +47,7 @@ def journal_names(place: Path) -> tuple[str, ...]:
     return (run, f"{run}.lease", *(f"{run}.{number}" for number in range(2, stretches + 1)))
 
 
-def forget_lock(settings: Settings, run: str) -> None:
+def remove_lock(settings: Settings, run: str) -> None:
     """Remove the lock file, the last remaining file."""
     _lock_of(settings, run).unlink(missing_ok=True)
 

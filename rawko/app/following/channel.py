@@ -65,7 +65,7 @@ class TextChannel:
             return
         try:
             was_followed = self._is_followed
-            self._look()
+            self._check_followers()
             if self._is_followed:
                 text = said[-1] if was_followed else "".join(said)[-MAX_TURN_CHARS:]
                 self._write({"row": self._row, "agent": str(data.get("agent") or ""), "actor": actor, "text": text})
@@ -73,7 +73,7 @@ class TextChannel:
             self._is_broken = True
             self.close()
 
-    def _look(self) -> None:
+    def _check_followers(self) -> None:
         now = time.monotonic()
         if now - self._looked_at >= POLL_S:
             self._looked_at = now

@@ -224,7 +224,7 @@ def _remove_folders(settings: Settings, runs: Collection[str]) -> None:
         shutil.rmtree(settings.state_dir / "quarantine" / run, ignore_errors=True)
         for ending in (".restore", ".restore.tmp", ".modes", ".owners", ".lock"):
             (settings.state_dir / "snapshots" / f"{run}{ending}").unlink(missing_ok=True)
-        explorations.forget_lock(settings, run)
+        explorations.remove_lock(settings, run)
         shutil.rmtree(settings.state_dir / _DOOMED / run, ignore_errors=True)
 
 

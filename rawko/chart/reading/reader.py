@@ -1,6 +1,6 @@
 """The reader: walks a node tree by the grammar's tables, and collects defects instead of stopping at the first.
 
-`values`, `behaviour`, `moves` and `states` contain a reader for each type of value; `types` combines them.
+`values`, `behaviour`, `transitions` and `states` contain a reader for each type of value; `types` combines them.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from rawko.chart.grammar import Type
-from rawko.chart.reading import behaviour, moves, states, values
+from rawko.chart.reading import behaviour, states, transitions, values
 from rawko.chart.reading.reader import ValueReader
 
 READERS: Final[Mapping[Type, ValueReader]] = MappingProxyType(
@@ -23,16 +23,16 @@ READERS: Final[Mapping[Type, ValueReader]] = MappingProxyType(
         Type.BOOLEAN: values.boolean,
         Type.PRIORITY: values.priority,
         Type.TARGETS: values.targets,
-        Type.ENTRY: moves.entry,
+        Type.ENTRY: transitions.entry,
         Type.EVENTS: values.events,
         Type.EVENT: values.event,
         Type.GUARD: behaviour.guard,
         Type.ACTIONS: behaviour.actions,
         Type.CONTRACT: behaviour.contract,
-        Type.TRANSITIONS: moves.transitions,
-        Type.OUTCOMES: moves.outcomes,
-        Type.AFTER: moves.after,
-        Type.INVOKE: moves.invoke,
+        Type.TRANSITIONS: transitions.transitions,
+        Type.OUTCOMES: transitions.outcomes,
+        Type.AFTER: transitions.after,
+        Type.INVOKE: transitions.invoke,
         Type.INPUT: values.bound_or_data,
         Type.OUTPUT: values.bound_or_literal,
         Type.DELAY: values.delay,

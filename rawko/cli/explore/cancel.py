@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rawko.app.exploration.cancel import end_interrupted, tell_to_cancel
+from rawko.app.exploration.cancel import end_interrupted, request_cancel
 from rawko.app.exploration.listing import listed
 from rawko.cli.output import complain, visible_json, visible_line
 from rawko.config import Settings
@@ -25,7 +25,7 @@ def cancel_exploration(settings: Settings, run: str, *, as_json: bool, patience_
         return complain(f"exploration {run!r} has ended already ({one.outcome})")
     if one.process is None:
         return _tell(run, end_interrupted(settings, run), as_json=as_json)
-    tell_to_cancel(one.folder)
+    request_cancel(one.folder)
     until = time.monotonic() + patience_s
     while (now := listed(settings, run)).process is not None:
         if time.monotonic() > until:

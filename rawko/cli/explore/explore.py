@@ -14,7 +14,7 @@ from typing import Any, Final, TextIO
 
 from rawko.app.exploration.exploration import Exploration
 from rawko.app.exploration.limits import FLAGS, Limits
-from rawko.app.exploration.page import gone_on, happening, page_of
+from rawko.app.exploration.page import continuation_text, event_text, page_of
 from rawko.app.exploration.record import ExplorationPlan, ExplorationRecord, explorations_folder, read_plan
 from rawko.app.exploration.report import ExplorationReport
 from rawko.app.records.record import is_name
@@ -123,7 +123,7 @@ def _resumed(folder: Path, options: ExploreOptions) -> Exploration:
     """An exploration that was begun before, with the plan that it was started with, and limits that may be others."""
     assert options.resume is not None
     if options.command:
-        raise ConfigError("--resume goes on with the program that the exploration was started with; give no command")
+        raise ConfigError("--resume uses the program with which the exploration was started; give no command")
     fixed = [flag for name, flag in _FIXED.items() if getattr(options, name) is not None]
     fixed += fixed_names(options.model)
     if fixed:
@@ -241,12 +241,12 @@ class _Live:
         self._is_read = True
 
     def head(self) -> None:
-        how = "goes on with" if self._exploration.is_resumed else "explores"
+        how = "resumes" if self._exploration.is_resumed else "explores"
         self._line(exact_line(f"run {self._exploration.id} {how} {' '.join(self._exploration.plan.command)}"), "dim")
 
     def __call__(self, node: str, events: Sequence[Mapping[str, Any]]) -> None:
         for event in events:
-            words = happening(event)
+            words = event_text(event)
             if words:
                 style = {"DECIDED": "cyan", "DEAD_END": "yellow", "LAUNCH_FAILED": "yellow"}.get(event["type"], "dim")
                 self._line(f"  {words}", style)
@@ -304,10 +304,10 @@ def _print_summary(report: ExplorationReport, stream: TextIO) -> None:
     told = f"{told} · {_count(report.launches, 'launch', 'launches')}"
     print(f"{told}{tokens} · {report.duration_ms / 1000:.1f} s · run {report.run}", file=stream)
     for one in report.continued:
-        print(visible_line(f"gone on with {gone_on(one)}"), file=stream)
+        print(visible_line(f"resumed {continuation_text(one)}"), file=stream)
     if report.outcome == "limit":
         print(
-            f"go on with a higher limit: rawko explore --resume {report.run} {FLAGS[str(report.reason)]} ...",
+            f"resume with a higher limit: rawko explore --resume {report.run} {FLAGS[str(report.reason)]} ...",
             file=stream,
         )
     for note in report.notes:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from rawko.app.exploration.listing import Listed, Page, page
-from rawko.app.exploration.page import gone_on, happening
+from rawko.app.exploration.page import continuation_text, event_text
 from rawko.app.exploration.record import Attempt
 from rawko.app.time_travel.recorded_run import LAST, Address
 from rawko.cli.output import Painter, exact_line, visible, visible_json, visible_line
@@ -59,7 +59,7 @@ def print_exploration_log(settings: Settings, run: str, *, as_json: bool, last: 
 
 
 def _log_line(attempt: Attempt) -> str:
-    said = "; ".join(filter(None, map(happening, attempt.told)))
+    said = "; ".join(filter(None, map(event_text, attempt.told)))
     line = f"{attempt.step:>5}  {_time(attempt.at_ms)}  {attempt.node:<16}  {said}"
     return visible_line(line.replace("\n", " ")).rstrip()
 
@@ -105,7 +105,7 @@ def _print_attempt(attempt: Attempt, *, as_json: bool) -> None:
         rows.append(("outcome", f"{str(result.outcome).lower()}{': ' + result.error.message if result.error else ''}"))
     _print_rows(paint, rows)
     for event in attempt.events:
-        words = happening(event)
+        words = event_text(event)
         if words:
             print(visible(words))
         if event["type"] == told.SCREEN:
@@ -121,7 +121,7 @@ def _print_page(page: Page) -> None:
         print(paint("last screen:", "bold"))
         _print_screen(paint, str(page.screens[-1]["text"]))
     if one.can_go_on:
-        print(f"go on with: rawko explore --resume {visible_line(one.run)}")
+        print(f"resume: rawko explore --resume {visible_line(one.run)}")
 
 
 def _facts(page: Page) -> Iterator[tuple[str, str]]:
@@ -140,7 +140,7 @@ def _facts(page: Page) -> Iterator[tuple[str, str]]:
     if one.report is not None and one.report.get("summary"):
         yield "summary", str(one.report["summary"])
     for continued in plan.continued:
-        yield "gone on", gone_on(continued.to_json())
+        yield "resumed", continuation_text(continued.to_json())
 
 
 def _counts(page: Page) -> Iterator[tuple[str, str]]:

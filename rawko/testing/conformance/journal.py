@@ -70,7 +70,7 @@ async def _refused(write: Awaitable[object], what: str) -> JournalError:
     raise AssertionError(f"{what} was not refused with a JournalError")
 
 
-@_contract("a run that nobody began has no rows, no number and no checkpoint")
+@_contract("a run that was never begun has no rows, no number and no checkpoint")
 async def _unknown_run(make: Make) -> None:
     journal = make()
     assert list(await journal.rows("nobody")) == []
@@ -79,7 +79,7 @@ async def _unknown_run(make: Make) -> None:
     assert await journal.checkpoint_at("nobody", 7) is None
 
 
-@_contract("rows come back as they were written, in order, whole or from a number on")
+@_contract("rows are read as they were written, in order, all or from a number on")
 async def _round_trip(make: Make) -> None:
     journal = make()
     epoch = await journal.begin(RUN)
@@ -95,7 +95,7 @@ async def _round_trip(make: Make) -> None:
     assert await journal.last_seq(RUN) == 5
 
 
-@_contract("a row is there for others as soon as append has returned")
+@_contract("other readers see a row as soon as append has returned")
 async def _durable(make: Make) -> None:
     journal = make()
     epoch = await journal.begin(RUN)
@@ -109,7 +109,7 @@ async def _epochs(make: Make) -> None:
     assert await make().begin("another") == 1
 
 
-@_contract("a writer that was replaced is refused for good, and has written nothing")
+@_contract("a replaced writer is refused for good, and writes nothing")
 async def _fencing(make: Make) -> None:
     old, new = make(), make()
     old_epoch = await old.begin(RUN)
@@ -123,7 +123,7 @@ async def _fencing(make: Make) -> None:
     assert await new.last_checkpoint(RUN) is None
 
 
-@_contract("a row that is there already, or that leaves a gap, is refused")
+@_contract("a row that exists already, or that leaves a gap, is refused")
 async def _order(make: Make) -> None:
     journal = make()
     epoch = await journal.begin(RUN)
@@ -135,10 +135,10 @@ async def _order(make: Make) -> None:
 
 @_contract("a run must be begun before it is written")
 async def _begun(make: Make) -> None:
-    await _refused(make().append(record(1, 1)), "a row of a run that nobody began")
+    await _refused(make().append(record(1, 1)), "a row of a run that was never begun")
 
 
-@_contract("checkpoints are kept with their row's number, and found by a later one; rows stay")
+@_contract("checkpoints are kept with their row's number, and found by a later number; rows stay")
 async def _checkpoints(make: Make) -> None:
     journal = make()
     epoch = await journal.begin(RUN)
@@ -152,7 +152,7 @@ async def _checkpoints(make: Make) -> None:
     assert [row.seq for row in await journal.rows(RUN)] == [1, 2, 3]
 
 
-@_contract("runs know nothing of each other")
+@_contract("runs are independent of each other")
 async def _separate(make: Make) -> None:
     journal = make()
     epochs = {run: await journal.begin(run) for run in ("a", "b")}
@@ -163,7 +163,7 @@ async def _separate(make: Make) -> None:
     assert {row.run for row in await journal.rows("b")} == {"b"}
 
 
-@_contract("the latest row may be written again as it is, since an answer may be lost; it is there once")
+@_contract("the latest row may be written again unchanged, because an answer may be lost; it is kept once")
 async def _repeated(make: Make) -> None:
     journal = make()
     epoch = await journal.begin(RUN)
@@ -191,7 +191,7 @@ async def _taken_over(make: Make) -> None:
     assert await first.last_checkpoint(RUN) == (2, {"at": 2})
 
 
-@_contract("large texts and long lists come back whole, from rows and from checkpoints")
+@_contract("large texts and long lists are read whole, from rows and from checkpoints")
 async def _large(make: Make) -> None:
     journal = make()
     epoch = await journal.begin(RUN)

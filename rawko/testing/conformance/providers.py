@@ -126,7 +126,7 @@ async def _failure(call: Awaitable[object]) -> ProviderError:
         await call
     except ProviderError as error:
         return error
-    raise AssertionError("the call ended well; a ProviderError was promised")
+    raise AssertionError("the call succeeded; expected a ProviderError")
 
 
 async def _is_a_provider(harness: Harness) -> None:
@@ -292,16 +292,16 @@ PROVIDER_CONTRACTS: tuple[Contract, ...] = (
     Contract("P-02", "a stream ends with exactly one TurnDone", _ends_once),
     Contract("P-03", "text deltas joined are the message's text, character by character", _text_is_whole),
     Contract("P-04", "tool calls keep names and inputs; ids are unique and fit the wire", _tool_calls_are_whole),
-    Contract("P-05", "create gives what stream ends with", _create_equals_stream),
-    Contract("P-06", "usage is told whole, cache reads and writes included (C-34)", _usage_is_told),
+    Contract("P-05", "create returns the event with which stream ends", _create_equals_stream),
+    Contract("P-06", "usage is complete, cache reads and writes included (C-34)", _usage_is_told),
     Contract("P-07", "thinking is streamed and kept with its signature (C-35)", _thinking_is_kept),
-    Contract("P-08", "a failure tells code, category, status and retry-after (C-18)", _failures_have_fields),
-    Contract("P-09", "one call is one try (C-24)", _one_call_is_one_try),
-    Contract("P-10", "a failure in the middle of a stream comes after what was streamed", _fails_in_the_middle),
-    Contract("P-11", "closing a stream ends its call; the provider serves on", _closing_aborts),
-    Contract("P-12", "timeout_ms bounds the whole call", _timeout_is_kept),
-    Contract("P-13", "cancelling the caller stays a cancellation", _cancelling_cancels),
-    Contract("P-14", "a decision's text comes as the model wrote it (C-39)", _decisions_come_as_text),
+    Contract("P-08", "a failure has code, category, status and retry-after (C-18)", _failures_have_fields),
+    Contract("P-09", "one call makes one attempt (C-24)", _one_call_is_one_try),
+    Contract("P-10", "a failure in the middle of a stream comes after the streamed events", _fails_in_the_middle),
+    Contract("P-11", "closing a stream ends its call; the provider stays usable", _closing_aborts),
+    Contract("P-12", "timeout_ms limits the whole call", _timeout_is_kept),
+    Contract("P-13", "cancelling the caller raises a cancellation", _cancelling_cancels),
+    Contract("P-14", "a decision's text is returned as the model wrote it (C-39)", _decisions_come_as_text),
     Contract("P-15", "an answer survives JSON and can be sent back (C-35)", _answers_can_go_back),
     Contract("P-16", "closing twice is safe", _closes_twice),
 )

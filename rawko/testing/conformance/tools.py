@@ -185,7 +185,7 @@ async def _asking_needs_a_yes(bench: Bench) -> None:
             _require(verdict.decision == "ask" and bool(verdict.rule), f"{name} does not ask: {verdict}")
             _refused(await toolbox.run(AGENT, call), "approval")
         _require(toolbox.check(AGENT, bench.call("read", file_path="src/main.py")).decision == "allow", "read asks")
-    _require("a.txt" not in bench.files(), "a call ran that nobody had approved")
+    _require("a.txt" not in bench.files(), "a call ran without approval")
 
 
 async def _approvals_are_kept(bench: Bench) -> None:
@@ -244,7 +244,7 @@ async def _writing_says_what(bench: Bench) -> None:
         outcome = await toolbox.run(AGENT, change)
         _require(outcome.touched == ("new/a.txt",) and bench.files()["new/a.txt"] == b"two\n", f"edit: {outcome!r}")
         outcome = await toolbox.run(AGENT, bench.call("bash", command="true"))
-        _require(outcome.touched is None, "nobody knows what a command touched")
+        _require(outcome.touched is None, "the paths that a command touched must be unknown (None)")
 
 
 async def _nothing_leads_outside(bench: Bench) -> None:
@@ -300,7 +300,9 @@ async def _cancelling_stops_processes(bench: Bench) -> None:
         pids = await _two_pids(bench.root / "pids")
         running.cancel()
         done, _ = await asyncio.wait([running], timeout=SOON_S)
-        _require(bool(done) and running.cancelled(), "a cancelled call does not end, or ends as if nothing were")
+        _require(
+            bool(done) and running.cancelled(), "a cancelled call does not end, or does not report the cancellation"
+        )
         _require(not [pid for pid in pids if _is_running(pid)], "processes outlive the cancelled call")
 
 
@@ -349,21 +351,21 @@ async def _never_raises(bench: Bench) -> None:
 
 TOOLBOX_CONTRACTS: tuple[Contract, ...] = (
     Contract("T-01", "specs: the ordinary tools, in a stable order, no control tools", _specs_are_stable),
-    Contract("T-02", "specs: names, descriptions and closed JSON Schemas a model can be told", _specs_are_valid),
-    Contract("T-03", "an agent sees and runs its own tools only", _access_is_kept),
+    Contract("T-02", "specs: names, descriptions and closed JSON Schemas that a model accepts", _specs_are_valid),
+    Contract("T-03", "an agent sees and runs only its own tools", _access_is_kept),
     Contract("T-04", "an unknown tool is answered with the nearest name and the list", _unknown_tools_are_named),
     Contract(
         "T-05", "an invalid input is answered with field, found and expected, and nothing runs", _inputs_are_checked
     ),
-    Contract("T-06", "what asks does not run without a yes, whatever the caller did", _asking_needs_a_yes),
-    Contract("T-07", "approvals cover once, this tool, or all, and no more", _approvals_are_kept),
-    Contract("T-08", "a deny rule stands against every yes, and is named", _deny_stands),
-    Contract("T-09", "reading tools run unasked and touch nothing", _reading_touches_nothing),
-    Contract("T-10", "writing tools name what they touched; a command's touches are unknown", _writing_says_what),
+    Contract("T-06", "a call that asks does not run without approval, whatever the caller does", _asking_needs_a_yes),
+    Contract("T-07", "approvals cover one call, one tool, or all calls, and no more", _approvals_are_kept),
+    Contract("T-08", "a deny rule overrides every approval, and is named", _deny_stands),
+    Contract("T-09", "tools that read run without approval and write nothing", _reading_touches_nothing),
+    Contract("T-10", "tools that write name the written paths; those of a command are unknown", _writing_says_what),
     Contract("T-11", "no path leads outside the workspace", _nothing_leads_outside),
     Contract("T-12", ".git and .rawko are read-only, and not listed", _own_folders_are_read_only),
-    Contract("T-13", "a command's exit code is told, and its folder carried over", _commands_tell_their_end),
+    Contract("T-13", "a command's exit code is reported, and its folder carried over", _commands_tell_their_end),
     Contract("T-14", "cancelling stops a command's whole process group", _cancelling_stops_processes),
-    Contract("T-15", "a hostile input is answered, never raised", _never_raises),
+    Contract("T-15", "a hostile input gets an answer, never an exception", _never_raises),
 )
 """All contracts, in order."""

@@ -72,7 +72,7 @@ async def _refusal(call: Awaitable[object]) -> WorkspaceError:
         await call
     except WorkspaceError as error:
         return error
-    raise AssertionError("the call ended well; a WorkspaceError was promised")
+    raise AssertionError("the call succeeded; expected a WorkspaceError")
 
 
 async def _has_a_root(harness: Harness) -> None:
@@ -93,7 +93,7 @@ async def _same_files_same_tree(harness: Harness) -> None:
         assert [first.label, second.label, third.label] == ["one", "two", "three"]
 
 
-async def _changes_are_told(harness: Harness) -> None:
+async def _changes_are_listed(harness: Harness) -> None:
     async with harness.workspace() as workspace:
         _write(workspace, "same")
         _write(workspace, "z/edited", b"1\n2\n3\n")
@@ -142,7 +142,7 @@ async def _diff_is_gits(harness: Harness) -> None:
         ]
 
 
-async def _hints_find_what_a_full_look_finds(harness: Harness) -> None:
+async def _hints_find_what_a_full_scan_finds(harness: Harness) -> None:
     async with harness.workspace() as workspace:
         for name in ("kept", "a/edited", "a/removed", "b/gone/one", "b/gone/two"):
             _write(workspace, name)
@@ -155,7 +155,7 @@ async def _hints_find_what_a_full_look_finds(harness: Harness) -> None:
         assert hinted.tree == (await workspace.capture("full")).tree
 
 
-async def _a_full_look_finds_what_nobody_told(harness: Harness) -> None:
+async def _a_full_scan_finds_unreported_changes(harness: Harness) -> None:
     async with harness.workspace() as workspace:
         _write(workspace, "file")
         first = await workspace.capture("one", [])
@@ -185,7 +185,7 @@ async def _odd_names_keep_their_bytes(harness: Harness) -> None:
         assert await _summary(workspace, empty.tree, full.tree) == [(name, "added") for name in names]
 
 
-async def _ignored_files_stay_out_unless_told(harness: Harness) -> None:
+async def _ignored_files_stay_out_unless_reported(harness: Harness) -> None:
     async with harness.workspace() as workspace:
         _write(workspace, ".gitignore", b"build/\n*.log\n")
         first = await workspace.capture("one")
@@ -272,19 +272,23 @@ async def _closes_twice(harness: Harness) -> None:
 WORKSPACE_CONTRACTS: tuple[Contract, ...] = (
     Contract("W-01", "the root is the absolute path of the folder", _has_a_root),
     Contract("W-02", "equal files give equal trees, others do not; the label is kept", _same_files_same_tree),
-    Contract("W-03", "changes tell each path once, sorted, with kind and lines (C-48)", _changes_are_told),
+    Contract("W-03", "changes list each path once, sorted, with kind and lines (C-48)", _changes_are_listed),
     Contract("W-04", "equal trees differ in nothing", _equal_trees_have_no_changes),
-    Contract("W-05", "a diff reads as git prints it (AL-011)", _diff_is_gits),
-    Contract("W-06", "hints find what a full look finds", _hints_find_what_a_full_look_finds),
-    Contract("W-07", "without hints everything is looked at (C-53)", _a_full_look_finds_what_nobody_told),
+    Contract("W-05", "a diff has the form that git prints (AL-011)", _diff_is_gits),
+    Contract("W-06", "a scan with hints finds what a full scan finds", _hints_find_what_a_full_scan_finds),
+    Contract("W-07", "without hints all files are scanned (C-53)", _a_full_scan_finds_unreported_changes),
     Contract("W-08", "links are links, and the executable bit counts", _links_and_modes_count),
-    Contract("W-09", "names of any bytes come back as they are", _odd_names_keep_their_bytes),
-    Contract("W-10", "ignored files stay out, except those that a tool reports", _ignored_files_stay_out_unless_told),
+    Contract("W-09", "names of any bytes are kept exactly", _odd_names_keep_their_bytes),
+    Contract(
+        "W-10", "ignored files stay out, except those that a tool reports", _ignored_files_stay_out_unless_reported
+    ),
     Contract("W-11", "a .git is neither captured nor written", _git_is_left_alone),
     Contract("W-12", "contents are exact, whatever the attributes say", _contents_are_exact),
-    Contract("W-13", "what cannot be done is a WorkspaceError", _bad_requests_are_workspace_errors),
+    Contract(
+        "W-13", "a request that cannot be carried out raises a WorkspaceError", _bad_requests_are_workspace_errors
+    ),
     Contract("W-14", "a cancelled capture loses no change", _cancelling_loses_nothing),
-    Contract("W-15", "calls at the same time are all answered", _calls_at_once_are_all_answered),
+    Contract("W-15", "concurrent calls are all answered", _calls_at_once_are_all_answered),
     Contract("W-16", "trees outlive the adapter that captured them (C-52)", _trees_outlive_the_adapter),
     Contract("W-17", "closing twice is safe, and nothing is captured afterwards", _closes_twice),
 )

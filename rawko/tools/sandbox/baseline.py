@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from rawko.tools.sandbox.places import Identity, Look, Place, identity_of, look
+from rawko.tools.sandbox.places import Identity, Place, Scan, identity_of, scan
 from rawko.tools.sandbox.repositories import Pointers, links_below
 
 MAX_GUARDED: Final = 2_000
@@ -98,7 +98,7 @@ def take_baseline(root: Path, pointers: Pointers, named: Iterable[Path] = ()) ->
         TooManyError: The workspace contains too many repositories.
     """
     made = tuple(path for path in (root / name for name in PLACEHOLDERS) if _make(path))
-    found = look(root)
+    found = scan(root)
     pointed = (*_pointed(root, found, pointers), *_inside(root, named), *_of_a_bare_root(root, found.places))
     paths = {path: where(path) for path in pointed}
     baseline = Baseline(root, tuple(found.places), paths, frozenset(found.folders), made)
@@ -140,7 +140,7 @@ def _of_a_bare_root(root: Path, places: Iterable[Place]) -> Iterator[Path]:
         yield from (root / name for name in BARE)
 
 
-def _pointed(root: Path, found: Look, pointers: Pointers) -> Iterator[Path]:
+def _pointed(root: Path, found: Scan, pointers: Pointers) -> Iterator[Path]:
     around = next((above / ".git" for above in root.parents if os.path.lexists(above / ".git")), None)
     if around is not None:
         yield from _inside(root, pointers.of(around))

@@ -76,7 +76,7 @@ class Sandbox:
         Raises:
             TooManyError: The workspace contains more repositories than can be guarded.
         """
-        told = self._settle_after_a_crash()
+        told = self._settle_crashed_command()
         baseline = take_baseline(self.root, self._pointers, (*self.shown, *self.obeyed))
         if self.record is not None:
             with suppress(OSError):  # without the record, only a crash leaves new files where they are
@@ -92,7 +92,7 @@ class Sandbox:
             self.record.unlink(missing_ok=True)
         return told
 
-    def _settle_after_a_crash(self) -> list[str]:
+    def _settle_crashed_command(self) -> list[str]:
         left = None if self.record is None else load(self.record)
         return [] if left is None or left.root != self.root else self.settle(left)
 

@@ -40,7 +40,7 @@ class Place:
 
 
 @dataclass(slots=True)
-class Look:
+class Scan:
     """The result of one walk of a workspace.
 
     Attributes:
@@ -51,12 +51,12 @@ class Look:
     folders: set[tuple[int, int]] = field(default_factory=set)
 
 
-def look(root: Path) -> Look:
+def scan(root: Path) -> Scan:
     """Walk a workspace.
 
     The root itself may be a bare repository; then it is a place, and is walked too.
     """
-    found = Look()
+    found = Scan()
     todo = [str(root)]
     while todo:
         folder = todo.pop()

@@ -20,7 +20,7 @@ from typing import Final
 
 from rawko.processes.private import make_private
 from rawko.tools.sandbox.baseline import Baseline, drop, where
-from rawko.tools.sandbox.places import Look, Place, identity_of, look
+from rawko.tools.sandbox.places import Place, Scan, identity_of, scan
 from rawko.tools.text import printed
 
 _MAX_TOLD: Final = 20
@@ -44,8 +44,8 @@ class Quarantine:
         told: list[str] = []
         opened: list[tuple[str, int]] = []
         try:
-            after = _whole_look(before, opened)
-            for path in _strangers(before, after):
+            after = _scan_all(before, opened)
+            for path in _new_places(before, after):
                 told.append(self._take_out(path, before.root))
             told += _put_back(before)
         finally:
@@ -79,12 +79,12 @@ class Quarantine:
             return self._folder / f"{number:06d}"
 
 
-def _whole_look(before: Baseline, opened: list[tuple[str, int]]) -> Look:
+def _scan_all(before: Baseline, opened: list[tuple[str, int]]) -> Scan:
     """Walk the workspace, including folders that the command has closed; appends those and their modes to `opened`."""
     known = {place.identity for place in before.places if place.kind == "closed"}
     tried: set[Path] = set()
     while True:
-        after = look(before.root)
+        after = scan(before.root)
         closed = [place for place in after.places if place.kind == "closed" and place.identity not in known]
         to_open = [place for place in closed if place.path not in tried]
         if not to_open:
@@ -96,7 +96,7 @@ def _whole_look(before: Baseline, opened: list[tuple[str, int]]) -> Look:
                 opened.append((str(place.path), mode))
 
 
-def _strangers(before: Baseline, after: Look) -> Iterator[Path]:
+def _new_places(before: Baseline, after: Scan) -> Iterator[Path]:
     """The new paths that are obeyed, reduced to the files that must go."""
     known = {place.identity for place in before.places}
     for place in after.places:
@@ -126,7 +126,7 @@ def _put_back(before: Baseline) -> Iterator[str]:
 
 def _is_moved(place: Place, before: Baseline) -> bool:
     """Whether the link exists below another folder, because its folder was renamed."""
-    return any(one.identity == place.identity for one in look(before.root).places)
+    return any(one.identity == place.identity for one in scan(before.root).places)
 
 
 def _move(path: Path, kept: Path) -> None:

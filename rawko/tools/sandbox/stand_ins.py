@@ -137,7 +137,7 @@ class StandInMaker:
 
     def _covered(self, program: _Program, rule: Rule) -> Iterator[str]:
         """Mounts that cover the program and all known hard links to it, found by their inode."""
-        stand_in = self._file("whole", _told(rule))
+        stand_in = self._file("whole", _stand_in_script(rule))
         for place in {str(program.real), *self._links(program)}:
             yield from ("--ro-bind", stand_in, place)
 
@@ -165,7 +165,7 @@ class StandInMaker:
         folder = f"{_REAL}/{number}"
         for name in sorted(program.names):
             yield from ("--ro-bind", str(program.real), f"{folder}/{name}")
-        yield from ("--ro-bind", self._file(f"compared-{number}", _comparing(denied, folder)), str(program.real))
+        yield from ("--ro-bind", self._file(f"compared-{number}", _comparing_script(denied, folder)), str(program.real))
 
     def _without_multi_calls(
         self, programs: Sequence[_Program], rules: Sequence[Rule], shells: set[Path], loose: set[Rule]
@@ -234,12 +234,12 @@ def _is_alone(rule: Rule, rules: Sequence[Rule]) -> bool:
     return all(one.decision == "deny" for one in before)
 
 
-def _told(rule: Rule) -> str:
+def _stand_in_script(rule: Rule) -> str:
     said = shlex.quote(f": not run: denied by rule: {rule}")
     return f'#!/bin/sh\nprintf "%s%s\\n" "${{0##*/}}" {said} >&2\nexit 126\n'
 
 
-def _comparing(denied: Mapping[str, Sequence[Rule]], folder: str) -> str:
+def _comparing_script(denied: Mapping[str, Sequence[Rule]], folder: str) -> str:
     """A script that compares a call with the rules: as it is, and without the options before the subcommand."""
     rules = dict.fromkeys(rule for found in denied.values() for rule in found)
     cases = "".join(

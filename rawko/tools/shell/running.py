@@ -527,7 +527,7 @@ def _source(words: Words) -> _Inner:
         return _doubt("it reads commands from its input") if _SPECIAL_FILE.fullmatch(first.text) else _NOTHING
     if first.is_single and first.start[:1] not in ("", "-") and not _SPECIAL_FILE.fullmatch(first.start + "/"):
         return _NOTHING
-    return _doubt("it reads commands from a file that cannot be told")
+    return _doubt("it reads commands from a file whose name cannot be read")
 
 
 def _trap(words: Words) -> _Inner:

@@ -16,8 +16,8 @@ from rawko.chart.formats.scxml.content import block, parameters
 from rawko.chart.formats.scxml.data import value
 from rawko.chart.formats.scxml.source import Source
 from rawko.chart.formats.scxml.xml import XmlElement, inner_xml, outer_xml, read_xml
-from rawko.chart.reading.moves import InvokeDraft
 from rawko.chart.reading.reader import Unreadable
+from rawko.chart.reading.transitions import InvokeDraft
 
 SCXML_ACTOR = "scxml"
 """The name of the bound actor that runs a document."""

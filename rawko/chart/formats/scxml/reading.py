@@ -24,9 +24,9 @@ from rawko.chart.formats.scxml.source import OWN_DATA_MODEL, PYTHON, STATES, Sou
 from rawko.chart.formats.scxml.xml import RAWKO, XmlElement, read_xml
 from rawko.chart.grammar import ERROR_POLICIES, SELECTIONS
 from rawko.chart.lint.legality import legality
-from rawko.chart.reading.moves import EntryDraft, TransitionDraft
 from rawko.chart.reading.reader import Unreadable
 from rawko.chart.reading.states import ChartDraft, StateDraft
+from rawko.chart.reading.transitions import EntryDraft, TransitionDraft
 
 _INSIDE = frozenset(
     (*STATES, "initial", "transition", "onentry", "onexit", "invoke", "donedata", "datamodel", "script")

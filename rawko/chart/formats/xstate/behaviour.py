@@ -172,7 +172,7 @@ class Behaviour:
         make = _BUILT_INS.get(name.removeprefix(BUILT_IN))
         action = make(given, self._source.position(node)) if make and isinstance(given, dict) else None
         if action is None:
-            self._source.lost(node, f"action {shown(name)} is left out: nothing here stands for it as data")
+            self._source.lost(node, f"action {shown(name)} is left out: it has no counterpart here as data")
         return action
 
     # ------------------------------------------------------------ parts
@@ -180,7 +180,7 @@ class Behaviour:
     def _type(self, node: MappingNode, what: str) -> str:
         value = self._source.value(node, "type")
         if value is None:
-            self._source.fail("missing-key", node, f"an object that stands for the {what} needs the key 'type'")
+            self._source.fail("missing-key", node, f"an object that describes the {what} needs the key 'type'")
         return self._source.text(value, f"the name of the {what}")
 
     def _arguments(self, node: MappingNode) -> Arguments:

@@ -1,7 +1,7 @@
 """Imports XState v5 machine JSON as a `Chart`: states, invocations, context and the machine's own keys.
 
-`moves` reads transitions, `behaviour` guards and actions. A feature without a counterpart in the chart language is
-reported as a loss; what XState 5 refuses, or reads differently from version 4, is an error.
+`transitions` reads transitions, `behaviour` guards and actions. A feature without a counterpart in the chart language
+is reported as a loss; what XState 5 refuses, or reads differently from version 4, is an error.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from rawko.chart.formats.exchange import Imported
 from rawko.chart.formats.json_nodes import read_json
 from rawko.chart.formats.names import printable
 from rawko.chart.formats.xstate.behaviour import Behaviour
-from rawko.chart.formats.xstate.moves import Moves
 from rawko.chart.formats.xstate.source import Source
+from rawko.chart.formats.xstate.transitions import TransitionReader
 from rawko.chart.formats.xstate.tree import Tree, XState, text_of
 from rawko.chart.lint.legality import legality
-from rawko.chart.reading.moves import EntryDraft
 from rawko.chart.reading.reader import Unreadable, described
 from rawko.chart.reading.states import ChartDraft, StateDraft
+from rawko.chart.reading.transitions import EntryDraft
 from rawko.chart.yaml_nodes import MappingNode, Node, ScalarNode
 
 DEFAULT_ID = "(machine)"
@@ -75,7 +75,7 @@ class _Machine:
         self._root = root
         self._tree = Tree(root, text_of(root, "id") or DEFAULT_ID)
         self._behaviour = Behaviour(source, self._tree)
-        self._moves = Moves(source, self._tree, self._behaviour)
+        self._transition_reader = TransitionReader(source, self._tree, self._behaviour)
 
     def chart(self) -> Chart:
         draft = self._state(self._tree.root)
@@ -113,7 +113,7 @@ class _Machine:
         if state.kind in ("final", "history"):
             self._tell_leaving(state)
         else:
-            values |= self._moves.of(state)
+            values |= self._transition_reader.of(state)
         if state.children:
             drafts = [self._state(child) for child in state.children.values()]
             values["parallel states" if state.kind == "parallel" else "states"] = drafts

@@ -11,8 +11,8 @@ from rawko.chart.formats.xstate.behaviour import Behaviour
 from rawko.chart.formats.xstate.events import from_xstate, in_xstates_order, is_wildcard
 from rawko.chart.formats.xstate.source import Source
 from rawko.chart.formats.xstate.tree import Tree, XState, in_javascript_order
-from rawko.chart.reading.moves import InvokeDraft, TimerDraft, TransitionDraft
 from rawko.chart.reading.reader import Unreadable
+from rawko.chart.reading.transitions import InvokeDraft, TimerDraft, TransitionDraft
 from rawko.chart.yaml_nodes import MappingNode, Node, ScalarNode
 
 _TRANSITION_KEYS = frozenset(("target", "guard", "actions", "reenter", "description"))
@@ -20,7 +20,7 @@ _INVOKE_KEYS = frozenset(("src", "id", "input", "onDone", "onError"))
 _KEYS = {"on": "transitions", "always": "always", "after": "after", "invoke": "invoke", "onDone": "on done"}
 
 
-class Moves:
+class TransitionReader:
     """Reads the transitions of one machine's states."""
 
     def __init__(self, source: Source, tree: Tree, behaviour: Behaviour) -> None:
