@@ -168,7 +168,7 @@ def test_whichever_condition_fails_all_is_as_before_but_the_event(chart: Chart, 
 @given(charts(), moves)
 def test_conditions_are_asked_alike_whether_somebody_listens_or_not(chart: Chart, story: list[Move]) -> None:
     chart = contracted(chart)
-    assert program_of(chart, Failing(0).bindings()).checks_inline
+    assert program_of(chart, Failing(0).bindings()).bound.checks_inline
     at = 0
     while at <= 40:
         alone, heard = Failing(at), Failing(at)

@@ -177,7 +177,7 @@ def _refusals(machine: Machine, node: Node, event: Event, sources: dict[int, tup
             reads: dict[str, Any] = {}
             context = _Recording(machine.fields, reads)
             try:
-                guard = machine.program.guard(node, transition)
+                guard = machine.program.bound.guard(node, transition)
                 is_true = _ask(machine, guard, transition, event, context)
             except Exception as error:  # noqa: BLE001 - whatever the guard raises is the answer
                 refusals.append(Refusal("error", reads=reads, detail=f"{type(error).__name__}: {error}", **about))
@@ -243,7 +243,7 @@ def _preempted(machine: Machine, node: Node, chosen: tuple[int, ...]) -> tuple[R
 def guard_seen(machine: Machine, node: Node, transition: int, event: Event) -> tuple[dict[str, Any], ...]:
     """What a guard came to, as of now: the value of each name in it, and the context fields that it read."""
     reads: dict[str, Any] = {}
-    guard = machine.program.guard(node, transition)
+    guard = machine.program.bound.guard(node, transition)
     try:
         _ask(machine, guard, transition, event, _Recording(machine.fields, reads))
     except Exception:  # noqa: BLE001 - the value of the name that raises says so

@@ -61,7 +61,7 @@ class Observation:
         """Observe a machine. `face`: the interpreter that people hold, for sismic's evaluators."""
         self.machine = machine
         self.program = machine.program
-        self.conditions: Mapping[Any, Any] = {} if machine.ignores_contracts else self.program.conditions
+        self.conditions: Mapping[Any, Any] = {} if machine.ignores_contracts else self.program.bound.conditions
         self._bound = {element for element, _ in self.conditions}
         # Asked for each active state after each microstep: most charts with contracts have no invariants.
         self._has_invariants = any(kind == "always" for _, kind in self.conditions)
@@ -79,7 +79,7 @@ class Observation:
     @property
     def is_needed(self) -> bool:
         """Whether there is more to it than listeners."""
-        has_conditions = bool(self.conditions) and not self.program.checks_inline
+        has_conditions = bool(self.conditions) and not self.program.bound.checks_inline
         return has_conditions or self.has_evaluator or self.on_choice is not None
 
     # ------------------------------------------------------------ what is seen in mid-step
@@ -204,7 +204,7 @@ class Observation:
                 self._run(plan.operations)
             return
         self._live = live = set(node.configuration) if node is not None else set()
-        exits, transitions, entries = self.program.blocks(plan)
+        exits, transitions, entries = self.program.bound.blocks(plan)
         for block in exits:
             self._exit(block, live)
         for block in transitions:
@@ -216,13 +216,13 @@ class Observation:
             live.add(block.element)
             self.entered(block.element)
             self.run_entry(block)
-            self._tell(self.program.entry_events[block.element])
+            self._tell(self.program.bound.entry_events[block.element])
 
     def _bound_microstep(self, plan: Plan) -> None:
         """The same where nobody listens: only what has a contract is looked at."""
         names, bound, event, run = self.program.structure.names, self._bound, self.machine.event, self._run
         self._told, self._told_count = plan, 0  # what is active meanwhile is worked out for those who ask
-        exits, transitions, entries = self.program.blocks(plan)
+        exits, transitions, entries = self.program.bound.blocks(plan)
         for block in exits:
             if block.operations:
                 run(block.operations)
@@ -255,7 +255,7 @@ class Observation:
         """The meta-events of a macrostep that runs no code and is bound by no contract."""
         if not self._current:
             return
-        news = plan.news or self.program.news(plan)
+        news = plan.news or self.program.bound.news(plan)
         told: MetaEvent = EventConsumed(event)
         try:
             for listener in self._current:  # looked up each time: a listener may leave
@@ -276,7 +276,7 @@ class Observation:
         live.discard(block.element)
         self._check(name, "after", self.machine.event)
         self._forget(name)
-        self._tell(self.program.exit_events[block.element])
+        self._tell(self.program.bound.exit_events[block.element])
 
     def _transition(self, block: Block, event: Event | None) -> None:
         current = self.machine.event
@@ -354,7 +354,7 @@ class Observation:
                 self._check(name, "always", event)
 
     def _remember(self, element: Any) -> None:
-        if element in self.program.reads_old and self.conditions:
+        if element in self.program.bound.reads_old and self.conditions:
             machine = self.machine
             machine.olds = {**machine.olds, element: Record(dict(machine.fields))}
 

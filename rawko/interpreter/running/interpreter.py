@@ -107,7 +107,12 @@ class Interpreter(SismicInterpreter):
         self._subscribers = NO_SUBSCRIBERS
         self._max_macrosteps = _bound("max_macrosteps", max_macrosteps)
         program = machine.program
-        if observation is None and program.has_contracts and not program.checks_inline and not ignore_contract:
+        if (
+            observation is None
+            and program.bound.has_contracts
+            and not program.bound.checks_inline
+            and not ignore_contract
+        ):
             observation = Observation()
         if observation is not None:
             machine.observer = observation
@@ -567,7 +572,7 @@ class Interpreter(SismicInterpreter):
 
         With `errors: scxml` the event is SCXML's: `error.communication`.
         """
-        name = "error.communication" if self._machine.program.errors_are_events else f"error.invoke.{id}"
+        name = "error.communication" if self._machine.program.bound.errors_are_events else f"error.invoke.{id}"
         return self._from_actor(id, number, name, {"error": error}, is_end=True, was_running=was_running)
 
     def deliver(self, id: str, number: int, event: str, data: Mapping[str, Any], *, was_running: bool = False) -> bool:

@@ -48,7 +48,7 @@ def fail_or_raise(machine: Machine, failed: Failed, cause: BaseException) -> Non
     Raises:
         Failed: Everywhere else.
     """
-    if not machine.program.errors_are_events:
+    if not machine.program.bound.errors_are_events:
         raise failed from cause
     raise_error(machine, failed)
 

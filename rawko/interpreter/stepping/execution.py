@@ -157,7 +157,7 @@ def _consume(machine: Machine, now: float, event: Event) -> Step | None:
         return macrostep(machine, now, event)
     invocation = machine.invocations.get(event.id)
     if invocation is None or invocation.number != event.number:
-        if not machine.program.errors_are_events:
+        if not machine.program.bound.errors_are_events:
             return None  # of an invocation that has ended
         return macrostep(machine, now, event)  # SCXML: what came while it was running is heard
     return macrostep(machine, now, event, ended=invocation if event.is_end else None)

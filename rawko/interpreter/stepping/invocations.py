@@ -93,7 +93,7 @@ def start_invocations(machine: Machine, work: Transaction) -> None:
     starting, work.starting = work.starting, {}
     for state in sorted(starting):
         event = starting[state]
-        for invoke, compute, limit in program.starts[state]:
+        for invoke, compute, limit in program.bound.starts[state]:
             value: Any = None
             timeout_s: float | None = None
             is_computed = False

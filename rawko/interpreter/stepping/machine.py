@@ -116,7 +116,7 @@ class Machine:
         self.is_busy = False
         self.idle_choice: tuple[int, ...] | None = None
         self.max_microsteps = max_microsteps
-        watched = self.program.watch_after
+        watched = self.program.bound.watch_after
         self.first_look = max_microsteps if watched < 0 else min(watched, max_microsteps)
         self.ignores_contracts = ignores_contracts
         self.observer: Observer | None = None

@@ -19,8 +19,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from rawko.interpreter.compiled.bound_chart import in_blocks
 from rawko.interpreter.compiled.contracts import require
-from rawko.interpreter.compiled.program import in_blocks
 from rawko.interpreter.compiled.tables import CHECK, Node, Plan, Way, Where
 from rawko.interpreter.data.context_model import FREE
 from rawko.interpreter.data.effects import SendTo
@@ -100,7 +100,7 @@ def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Ste
                 if kind == CHECK:
                     if not machine.ignores_contracts:
                         program = machine.program
-                        require(program.structure, program.conditions, what, where, context, event, None, nowhere)
+                        require(program.structure, program.bound.conditions, what, where, context, event, None, nowhere)
                     continue
                 try:
                     update = what.update
@@ -261,7 +261,7 @@ def macrostep(
         if plan is not None:
             microstep(machine, work, plan, None, steps)
         elif event is not None:
-            if machine.program.passes_on:
+            if machine.program.bound.passes_on:
                 _pass_on(machine, work, event)
             if ended is not None:
                 end_invocation(machine, work, ended, is_stopped=is_timeout)
@@ -286,9 +286,9 @@ def _pass_on(machine: Machine, work: Transaction, event: Event) -> None:
             running = machine.invocations.get(invoke.id)
             if running is None or running.state != invoke.state:
                 continue
-            if isinstance(event, InvocationEvent) and event.id == invoke.id and invoke.id in program.finalizers:
+            if isinstance(event, InvocationEvent) and event.id == invoke.id and invoke.id in program.bound.finalizers:
                 place = Where(f"state {invoke.state!r} (finalize {invoke.id})", "finalize", state)
-                run_operations(machine, work, in_blocks(program.finalizers[invoke.id], partial(_same, place)))
+                run_operations(machine, work, in_blocks(program.bound.finalizers[invoke.id], partial(_same, place)))
             if invoke.autoforward and not event.name.startswith("after."):
                 work.effects.append(SendTo(invoke.id, event.name, event.data))
     flush_raised(machine, work)

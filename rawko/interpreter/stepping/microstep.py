@@ -60,12 +60,12 @@ def _finish(machine: Machine, work: Transaction, plan: Plan, steps: list[Any]) -
     program, final, observer = machine.program, plan.finished_by, machine.observer
     output = work.outputs[final] if final in work.outputs else final_output(machine, final)
     for state in sorted(plan.target.configuration, reverse=True):
-        operations = tuple(o for o in program.exit_operations(state) if o[0] == ACTION)
+        operations = tuple(o for o in program.bound.exit_operations(state) if o[0] == ACTION)
         if observer is not None:
             observer.closing(state, operations)
         elif operations:
             run_operations(machine, work, operations)
-    machine.output = output if program.outputs[0] is None else final_output(machine, 0)
+    machine.output = output if program.bound.outputs[0] is None else final_output(machine, 0)
     work.raised = []
     machine.internal = None
     sent, work.sent = work.sent, []

@@ -46,7 +46,7 @@ def run_operations(machine: Machine, work: Transaction, operations: tuple[Operat
                 raise
             except Exception as error:
                 failed = Failed("action", where.text, what.name, what.position, error)
-                if not machine.program.errors_are_events:
+                if not machine.program.bound.errors_are_events:
                     raise failed from error
                 raise_error(machine, failed)
                 run_operations(machine, work, _after_block(operations, what, where))
@@ -61,7 +61,7 @@ def run_operations(machine: Machine, work: Transaction, operations: tuple[Operat
             _raise_done(machine, work, what, where)
         elif kind == CHECK and not machine.ignores_contracts:
             program = machine.program
-            require(program.structure, program.conditions, what, where, context, event, None, nowhere)
+            require(program.structure, program.bound.conditions, what, where, context, event, None, nowhere)
 
 
 def _leave(
@@ -102,7 +102,7 @@ def _raise_done(machine: Machine, work: Transaction, name: str, final: int) -> N
 
 def final_output(machine: Machine, state: int) -> Any:
     """The output of a final state, or of the root; None without one."""
-    compute = machine.program.outputs[state]
+    compute = machine.program.bound.outputs[state]
     if compute is None:
         return None
     definition = machine.program.structure.states[state]

@@ -81,7 +81,7 @@ def _note_failed_guard(machine: Machine, transition: int, error: Exception, even
         Failed: Where it is not.
     """
     failed = guard_failed(machine, transition, error)
-    if not machine.program.errors_are_events:
+    if not machine.program.bound.errors_are_events:
         raise failed from error
     work = machine.work or machine.begin()
     if event is None:

@@ -1,0 +1,320 @@
+"""A chart with its functions: what every name stands for, and what is to be run where a state is left or entered.
+
+One per chart and bindings. It knows no configuration: what depends on one is in `program`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, TypeAlias
+
+from sismic.model import MetaEvent
+
+from rawko.chart import definition as d
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.bounds.limits import watch_after
+from rawko.interpreter.compiled.contracts import compile_condition
+from rawko.interpreter.compiled.functions import (
+    CompiledAction,
+    CompiledGuard,
+    compile_action,
+    compile_actions,
+    compile_delay,
+    compile_guard,
+    compile_value,
+    is_code,
+    reads_configuration,
+)
+from rawko.interpreter.compiled.plans import Entry, Outline
+from rawko.interpreter.compiled.structure import Structure
+from rawko.interpreter.compiled.tables import (
+    ACTION,
+    CHECK,
+    DONE,
+    INVOKE,
+    LEAVE,
+    TIMERS,
+    Block,
+    Blocks,
+    CodeGuardCall,
+    Node,
+    Operation,
+    Plan,
+    Where,
+)
+from rawko.interpreter.errors import BindingError
+from rawko.interpreter.foreign.meta_events import StateEvents
+
+_SIMPLE = frozenset((ACTION, CHECK))
+CompiledTimer: TypeAlias = tuple[d.After, Callable[[Any, Any], float]]
+
+
+class BoundChart:
+    """A chart bound to functions.
+
+    Attributes:
+        passes_on: Invocations have a finalize or autoforward, which look at every external event.
+        errors_are_events: A failing guard or action raises `error.execution` and ends nothing.
+        conditions: Of contracts, by element and kind.
+        reads_old: Elements whose conditions look at the context of before.
+        checks_inline: Contracts need nothing but context and event: they run as operations of a plan.
+
+    Raises:
+        BindingError: Names of the chart that are not bound, all at once, with their positions.
+    """
+
+    def __init__(self, structure: Structure, bindings: Bindings) -> None:
+        self.structure = structure
+        self.exit_events = StateEvents("state exited", structure.names)
+        self.entry_events = StateEvents("state entered", structure.names)
+        self.exit_blocks: Blocks[int] = Blocks(self._exit_block)
+        self.transition_blocks: Blocks[int] = Blocks(self._transition_block)
+        self.entry_blocks: Blocks[Entry] = Blocks(self._entry_block)
+        self.has_code = structure.chart.has_code
+        self.watch_after = watch_after(structure.chart)
+        self._compile(bindings)
+
+    def _compile(self, bindings: Bindings) -> None:
+        problems: list[str] = []
+
+        def attempt(function: Callable[..., Any], *arguments: Any) -> Any:
+            try:
+                return function(*arguments)
+            except BindingError as error:
+                problems.append(str(error))
+                return None
+
+        def actions(found: tuple[d.Action, ...]) -> tuple[CompiledAction, ...]:
+            return compile_actions(found, lambda action: attempt(compile_action, action, bindings))
+
+        structure = self.structure
+        states, transitions = structure.states, structure.transitions
+        self.on_entry = tuple(actions(s.on_entry) for s in states)
+        self.on_exit = tuple(actions(s.on_exit) for s in states)
+        self.initial_actions = tuple(actions(s.initial_actions) for s in states)
+        self.memory_actions = tuple(actions(s.memory_actions) for s in states)
+        self.actions = tuple(actions(t.actions) for t in transitions)
+        self.timers: tuple[tuple[CompiledTimer, ...], ...] = tuple(
+            tuple((after, attempt(compile_delay, after.delay, bindings)) for after in s.after) for s in states
+        )
+        self.outputs = tuple(
+            None if s.output is None else attempt(compile_value, s.output, "output", bindings, s.position)
+            for s in states
+        )
+        self.inputs = {
+            i.id: None if i.input is None else attempt(compile_value, i.input, "input", bindings, i.position)
+            for s in states
+            for i in s.invoke
+        }
+        self.timeouts = {
+            i.id: None if i.timeout is None else attempt(compile_delay, i.timeout, bindings)
+            for s in states
+            for i in s.invoke
+        }
+        self.invocations = {i.id: i for s in states for i in s.invoke}
+        self._silent = tuple(
+            not (s.on_entry or s.on_exit or s.initial_actions or s.memory_actions or s.after or s.invoke)
+            for s in states
+        )
+        self.starts = tuple(tuple((i, self.inputs[i.id], self.timeouts[i.id]) for i in s.invoke) for s in states)
+        self.finalizers = {i.id: actions(i.finalize) for s in states for i in s.invoke if i.finalize}
+        self.passes_on = bool(self.finalizers) or any(i.autoforward for i in self.invocations.values())
+        self.errors_are_events = structure.chart.errors == "scxml"
+        self._bindings_guards = {
+            t.index: attempt(compile_guard, t.guard, bindings, lambda name: False)
+            for t in transitions
+            if t.guard is not None and not is_code(t.guard)
+        }
+        copy = bindings | Bindings()  # a program must not keep its own key alive
+        self._guard_makers: dict[int, Callable[[Callable[[str], bool]], CompiledGuard]] = {
+            t.index: partial(compile_guard, t.guard, copy)
+            for t in transitions
+            if t.guard is not None and reads_configuration(t.guard)
+        }
+        self.conditions = {
+            (element, kind): tuple((g, attempt(compile_condition, g, bindings)) for g in guards)
+            for element, contract in [
+                *((s.name, s.contract) for s in states),
+                *((t.index, t.contract) for t in transitions),
+            ]
+            for kind, guards in (("before", contract.before), ("after", contract.after), ("always", contract.always))
+            if guards
+        }
+        if problems:
+            raise BindingError("\n".join(dict.fromkeys(problems)))
+        self.has_contracts = bool(self.conditions)
+        self.reads_old = {
+            element
+            for (element, _), found in self.conditions.items()
+            if any(condition is not None and condition.reads_old for _, condition in found)
+        }
+
+        def bound(kind: str) -> frozenset[int]:
+            names = {name for name, asked in self.conditions if asked == kind} | self.reads_old
+            return frozenset(structure.index[name] for name in names if isinstance(name, str))
+
+        self._bound_exits, self._bound_entries = bound("after"), bound("before")
+        self.checks_inline = _are_plain(self.conditions)
+        self._bound_transitions = frozenset(number for number, _ in self.conditions if isinstance(number, int))
+
+    def news(self, plan: Plan) -> tuple[MetaEvent | d.Transition, ...]:
+        """What listeners are told of a plan; see `Plan.news`."""
+        drawn = plan.outline
+        found: list[MetaEvent | d.Transition] = [self.exit_events[state] for state in drawn.exits]
+        found += [self.structure.transitions[transition] for transition in drawn.transitions]
+        found += [self.entry_events[entry.state] for entry in drawn.entries]
+        plan.news = tuple(found)
+        return plan.news
+
+    def binds(self, drawn: Outline) -> bool:
+        """Whether a contract binds something that is left, taken or entered."""
+        return not (
+            self._bound_exits.isdisjoint(drawn.exits)
+            and self._bound_entries.isdisjoint(entry.state for entry in drawn.entries)
+            and self._bound_transitions.isdisjoint(drawn.transitions)
+        )
+
+    def checked_operations(self, plan: Plan) -> tuple[Operation, ...]:
+        """What a plan has to run, with what contracts have to say at its place."""
+        found: list[Operation] = []
+        names = self.structure.names
+
+        def check(element: Any, *kinds: str) -> None:
+            found.extend((CHECK, element, kind) for kind in kinds if (element, kind) in self.conditions)
+
+        exits, transitions, entries = self.blocks(plan)
+        for block in exits:
+            found.extend(block.operations)
+            check(names[block.element], "after")
+        for block in transitions:
+            check(block.element, "before", "always")
+            found.extend(block.operations)
+            check(block.element, "after", "always")
+        for block in entries:
+            check(names[block.element], "before")
+            found.extend(block.operations)
+        return tuple(found)
+
+    # ------------------------------------------------------------ operations of one element
+
+    def exit_operations(self, state: int) -> tuple[Operation, ...]:
+        found = self._actions(self.on_exit[state], state, "on exit")
+        definition = self.structure.states[state]
+        if definition.after or definition.invoke:
+            cancelled = tuple(after.event for after in definition.after)
+            stopped = tuple(invoke.id for invoke in definition.invoke)
+            found += ((LEAVE, state, (cancelled, stopped)),)
+        return found
+
+    def transition_operations(self, transition: int) -> tuple[Operation, ...]:
+        text = _transition_text(self.structure.transitions[transition])
+        return in_blocks(self.actions[transition], lambda: Where(text, "action", transition))
+
+    def entry_operations(
+        self, state: int, is_default: bool, history: int, done: tuple[tuple[str, int], ...]
+    ) -> tuple[Operation, ...]:
+        found = self._actions(self.on_entry[state], state, "on entry")
+        if is_default:
+            found += self._actions(self.initial_actions[state], state, "initial")
+        if history >= 0:
+            found += self._actions(self.memory_actions[history], history, "memory")
+        if self.timers[state]:
+            found += ((TIMERS, self.timers[state], state),)
+        if self.structure.states[state].invoke:
+            found += ((INVOKE, state, None),)
+        return found + tuple((DONE, name, final) for name, final in done)
+
+    def _actions(self, actions: tuple[CompiledAction, ...], state: int, role: str) -> tuple[Operation, ...]:
+        return in_blocks(actions, lambda: Where(f"state {self.structure.names[state]!r} ({role})", role, state))
+
+    def _exit_block(self, state: int) -> Block:
+        return Block(state, self.exit_operations(state))
+
+    def _transition_block(self, transition: int) -> Block:
+        operations = self.transition_operations(transition) if self.actions[transition] else ()
+        return Block(transition, operations)
+
+    def _entry_block(self, entry: Entry) -> Block:
+        return Block(entry.state, self.entry_operations(entry.state, entry.is_default, entry.history, entry.done))
+
+    def guard(self, node: Node, transition: int) -> CompiledGuard | None:
+        """The guard of a transition in a configuration; code guards are given as a `CodeGuardCall`."""
+        definition = self.structure.transitions[transition].guard
+        if definition is None:
+            return None
+        if isinstance(definition, d.CodeGuard):
+            return CodeGuardCall(transition)
+        maker = self._guard_makers.get(transition)
+        if maker is not None:
+            return maker(node.names_set.__contains__)
+        guard: CompiledGuard = self._bindings_guards[transition]
+        return guard
+
+    def reads_configuration(self, transitions: Iterable[int]) -> bool:
+        """Whether a guard of one of them holds `in_state(...)`: then it is compiled for each configuration."""
+        return bool(self._guard_makers) and any(transition in self._guard_makers for transition in transitions)
+
+    # ------------------------------------------------------------ plans
+
+    def blocks(self, plan: Plan) -> tuple[list[Block], list[Block], list[Block]]:
+        """The operations of a plan by state left, transition taken and state entered, for those who go one by one."""
+        drawn = plan.outline
+        return (
+            [self.exit_blocks[state] for state in drawn.exits],
+            [self.transition_blocks[transition] for transition in drawn.transitions],
+            [self.entry_blocks[entry] for entry in drawn.entries],
+        )
+
+    def plan_of(self, drawn: Outline, target: Node | None) -> Plan:
+        """An outline with its code."""
+        silent = self._silent
+        operations: list[Operation] = []
+        for state in drawn.exits:
+            if not silent[state]:
+                operations += self.exit_blocks[state].operations
+        for transition in drawn.transitions:
+            if self.actions[transition]:
+                operations += self.transition_blocks[transition].operations
+        for entry in drawn.entries:
+            if entry.done or entry.history >= 0 or not silent[entry.state]:
+                operations += self.entry_blocks[entry].operations
+        plan = Plan(self.structure, drawn, tuple(operations))
+        if operations and not all(kind in _SIMPLE for kind, _, _ in operations):
+            plan.is_direct = False
+        if target is not None:
+            plan.target = target
+        if self.has_code and any(kind == ACTION and what.code is not None for kind, what, _ in plan.operations):
+            plan.has_code = True
+            plan.is_still = False
+        if self.has_contracts and self.binds(drawn):
+            plan.is_bound = True
+            if self.checks_inline:
+                plan.operations = self.checked_operations(plan)
+        return plan
+
+
+def _are_plain(conditions: Mapping[tuple[Any, str], Any]) -> bool:
+    """Whether contracts need nothing but context and event where they are asked: no invariants of states, no earlier
+    context, no configuration in mid-step, no code."""
+    return not any(
+        condition is None or condition.reads_old or reads_configuration(guard)
+        for (element, kind), found in conditions.items()
+        for guard, condition in found
+    ) and not any(isinstance(element, str) and kind == "always" for element, kind in conditions)
+
+
+def in_blocks(actions: tuple[CompiledAction, ...], where: Callable[[], Where]) -> tuple[Operation, ...]:
+    """Actions as operations; those of one block share one `Where`."""
+    if not actions:
+        return ()
+    places: dict[int, Where] = {}
+    for action in actions:
+        if action.block not in places:
+            places[action.block] = where()
+    return tuple((ACTION, action, places[action.block]) for action in actions)
+
+
+def _transition_text(transition: d.Transition) -> str:
+    targets = ", ".join(transition.targets) or "(no target)"
+    return f"transition {transition.source} -> {targets}"
