@@ -234,13 +234,18 @@ def _simple_outline(
     entered.reverse()
     exited = configuration & structure.inside(domain)
     return Outline(
-        exits=tuple(sorted(exited, reverse=True)),
+        exits=_exit_order(exited),
         transitions=chosen,
         entries=tuple([Entry(state, False, -1, ()) for state in entered]),
         writes=(),
         configuration=(configuration - exited).union(entered),
         finished_by=-1,
     )
+
+
+def _exit_order(exited: Iterable[int]) -> tuple[int, ...]:
+    """Inner states before outer ones, and of siblings the last in the document first."""
+    return tuple(sorted(exited, reverse=True))
 
 
 def initial_outline(structure: Structure) -> Outline:
@@ -274,7 +279,7 @@ def _finished(
         history = entry_set.histories.get(state, -1)
         entries.append(Entry(state, state in entry_set.defaults, history, tuple(done)))
     return Outline(
-        exits=tuple(sorted(exited, reverse=True)),
+        exits=_exit_order(exited),
         transitions=transitions,
         entries=tuple(entries),
         writes=writes,
