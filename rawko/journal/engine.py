@@ -20,9 +20,9 @@ CONNECT_TIMEOUT_S = 10
 PAGE_BYTES = 16_384
 """Of a SQLite file. Rows are some hundred bytes to a few kB; on pages of 4 kB many would have one to themselves."""
 WAL_PAGES = 64
-"""1 MiB: the log beside the file stays small while a run is at work."""
+"""1 MiB: the log beside the file stays small while a run goes on."""
 _READING = "rawko_is_reading"
-_PG_LOCK = 0x7261776B  # "rawk": of whoever makes or migrates the tables
+_PG_LOCK = 0x7261776B  # "rawk": held while the tables are made or migrated
 
 
 def open_engine(where: Path | str, is_power_safe: bool) -> tuple[str, Engine]:
@@ -109,7 +109,7 @@ def _tune_sqlite(engine: Engine, is_power_safe: bool) -> None:
         cursor.execute(f"PRAGMA synchronous={'FULL' if is_power_safe else 'NORMAL'}")
         cursor.close()
         for suffix in ("", "-wal", "-shm"):
-            with suppress(OSError):  # in memory, or somebody else's
+            with suppress(OSError):  # in memory, or another user's
                 narrow(Path(f"{engine.url.database}{suffix}"), FILE)
 
     @event.listens_for(engine, "begin")

@@ -1,7 +1,7 @@
 """Which process a run of the journal belongs to: held until it is given back, or until the process has ended.
 
 In SQLite it is a lock on a file of its own beside the database, in PostgreSQL an advisory lock of the server: both are
-released by the system when their holder dies, so that a killed process is in nobody's way.
+released by the system when their holder dies, so that a killed process blocks no other.
 """
 
 from __future__ import annotations

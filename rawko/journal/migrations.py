@@ -91,7 +91,7 @@ def _from_1(connection: Connection) -> None:
 
 
 def _step_of_1(row: Mapping[str, Any]) -> dict[str, Any]:
-    # The parts are put together as texts: a damaged one is carried over as it is, and told when somebody reads it.
+    # The parts are put together as texts: a damaged one is carried over as it is, and reported when it is read.
     parts = [f'"{name}":{_escaped(row[name])}' for name in _OLD_BODY if row[name] is not None]
     kept = {name: row[name] for name in ("run", "seq", "epoch", "actor", "time", "receipt")}
     body = squeeze(f"{{{','.join(parts)}}}".encode("ascii", "backslashreplace"))

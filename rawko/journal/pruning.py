@@ -24,7 +24,7 @@ class Pruned:
 def prune_runs(connection: Connection, doomed: Collection[str]) -> Pruned:
     """Delete runs, and the texts that no run is left to need. For a transaction that may write.
 
-    The row of a run goes first: whoever writes the run holds it, and is refused afterwards.
+    The row of a run goes first: its writer is refused from then on.
     """
     if connection.dialect.name == "postgresql":
         # A writer that meets a text which is just being removed must wait, and then write it again.

@@ -37,7 +37,7 @@ _TAKE_TURN = (
     .where(runs.c.run == bindparam("of"), runs.c.epoch == bindparam("by"), runs.c.last_seq == bindparam("after"))
     .values(last_seq=bindparam("to"))
 )
-"""Holds a writer to its epoch and its rows to their order; nobody else writes the run until the transaction ends."""
+"""Holds a writer to its epoch and its rows to their order; no other writer gets the run until the transaction ends."""
 _ADD_STEP = insert(steps)
 
 
@@ -75,7 +75,7 @@ class SqlJournal:
     def _blob_statements(self) -> tuple[Any, Any]:
         """To write a text, and to note that a run needs it; made once, because making them takes longer than SQLite."""
         texts = self._insert(blobs)
-        # A blob that is there already is locked by being written again: whoever prunes may be about to remove it. In
+        # A blob that is there already is locked by being written again: a prune may be about to remove it. In
         # SQLite a writer is alone.
         same = texts.on_conflict_do_update(index_elements=[blobs.c.digest], set_={"digest": texts.excluded.digest})
         is_sqlite = self._engine.dialect.name == "sqlite"
@@ -223,7 +223,7 @@ class SqlJournal:
         return int(epoch)
 
     def _append(self, record: StepRecord) -> None:
-        row, packed = packed_step(record)  # outside of the transaction: nobody waits for it
+        row, packed = packed_step(record)  # outside of the transaction, which other writers wait for
 
         def write(connection: Connection) -> None:
             turn = {"of": record.run, "by": record.epoch, "after": record.seq - 1, "to": record.seq}

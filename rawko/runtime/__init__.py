@@ -1,6 +1,6 @@
-"""Machines at work: actors in an asyncio loop, what they invoke, the commit order, and the ports to the world.
+"""Running machines: actors in an asyncio loop, what they invoke, the commit order, and the ports to the world.
 
-The public names load on first use: who only needs a port or a journal row needs no interpreter.
+The public names load on first use: a program that needs only a port or a journal row loads no interpreter.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class Actor:
     Args:
         chart, bindings, input: As for `Interpreter`; `bindings` also name the actors.
         clock: The wall clock by default; a SimulatedClock moves by `advance` alone.
-        id, journal: Its steps are kept in the journal under this id, which nobody else may have at the same time; with
+        id, journal: Its steps are kept in the journal under this id, which one actor at a time may have; with
             `Actor.resume` it goes on from there. Without an id a new one is made up.
         session: The tree it belongs to; a new one by default (then `id`, `journal` and `log` configure it).
         log: Takes log lines; by default they go to the logger "rawko" of Python's `logging`.
@@ -132,7 +132,7 @@ class Actor:
 
         Raises:
             UnknownActor: The journal has no actor of that id.
-            ActorInUse: Another one of that id is at work.
+            ActorInUse: Another actor of that id is running.
             ReplayError: The chart or its functions have changed since.
             JournalError: The journal cannot be read.
         """
@@ -229,7 +229,7 @@ class Actor:
             if self._place is not None:
                 await self._place.take()
             await self._cycle.run()
-        except Exception as error:  # noqa: BLE001 - the machine's or the journal's: told to whoever waits
+        except Exception as error:  # noqa: BLE001 - the machine's or the journal's: raised to those who wait
             self._cycle.error = error
         finally:
             await self._close()
@@ -294,7 +294,7 @@ class Actor:
     # ------------------------------------------------------------ what comes in
 
     def send(self, name: str, /, **data: Any) -> None:
-        """Queue an event; it is processed in its turn. An actor that has ended takes nothing: observers are told.
+        """Queue an event; it is processed in its turn. An actor that has ended takes nothing: the stream says so.
 
         Raises:
             InboxFull: Too many are waiting.
@@ -328,7 +328,7 @@ class Actor:
         return await self._cycle.requests.answer_to(event, self.incoming.queue)
 
     def crash(self, error: BaseException) -> None:
-        """Something of ours raised outside a step: the actor ends with that error."""
+        """The runtime raised outside of a step: the actor ends with that error."""
         if self._cycle.error is None:
             self._cycle.error = error
         self.wake_up()
@@ -486,7 +486,7 @@ class Actor:
             return self.snapshot_in_turn()
 
     def snapshot_in_turn(self) -> dict[str, Any]:
-        """As `snapshot`, for whoever holds the session's turn."""
+        """As `snapshot`, for a caller that holds the session's turn."""
         if self._snapshot is not None and not self.interpreter.is_started:
             return dict(self._snapshot)  # made, and not yet brought back: its turn comes after its parent's
         while self._cycle.inbox:

@@ -1,6 +1,6 @@
 """Where a chart's bindings are: a module named by the caller, by the project's pyproject.toml, or shipped with rawko.
 
-A chart never names a module itself: whoever runs it does.
+A chart never names a module itself; the caller or the project does.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TABLE = "[tool.rawko.bindings]"
 
 @dataclass(frozen=True, slots=True)
 class NamedBindings:
-    """A module that somebody names for a chart; nothing of it is imported yet.
+    """A module that the caller or the project names for a chart; nothing of it is imported yet.
 
     Attributes:
         folder: Where it is looked for first.
@@ -45,7 +45,7 @@ class NamedBindings:
 
 
 def find_bindings(chart: Chart, *, module: str | None = None, start: Path | None = None) -> Bindings | None:
-    """The bindings of a chart, or None where nobody names any. The module is imported: its code runs.
+    """The bindings of a chart, or None where none are named. The module is imported: its code runs.
 
     Asked in this order: `module`; the table `[tool.rawko.bindings]` of the nearest pyproject.toml, whose keys are
     chart names, or paths or globs relative to that file; for a shipped chart, the machine of its stem.
@@ -223,7 +223,7 @@ def _is_path_of(key: str, folder: Path, path: Path) -> bool:
 
 
 def _refuse_misspelt(table: Mapping[str, Any], project: Path, chart: Chart, path: Path) -> None:
-    """A key that is almost this chart's name and no other chart's is a slip, not somebody else's entry."""
+    """A key that is almost this chart's name and no other chart's is a misspelling, not an entry for another chart."""
     others = {sibling.stem for sibling in path.parent.glob("*.yaml")} - {path.stem}
     candidates = [key for key in table if key not in others and not _is_pattern(key)]
     guess = nearest(chart.name, candidates)

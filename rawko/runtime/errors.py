@@ -111,7 +111,7 @@ class UnknownActor(RuntimeFault):
 
 
 class ActorInUse(RuntimeFault):
-    """An actor of that id is at work. `process` is the holder's number, where it is known."""
+    """An actor of that id is running. `process` is the holder's number, where it is known."""
 
     def __init__(self, id: str, journal: str, process: int | None) -> None:
         holder = "another process" if process is None else f"process {process}"

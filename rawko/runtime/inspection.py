@@ -28,7 +28,7 @@ class InspectionStream:
 
     Args:
         kept: How many; 0 is none.
-        report: Called with a message where a listener has raised; it is told nothing more.
+        report: Called with a message where a listener has raised; that listener is dropped.
     """
 
     def __init__(self, kept: int = KEPT, report: Callable[[str], None] = lambda message: None) -> None:
@@ -41,11 +41,11 @@ class InspectionStream:
 
     @property
     def is_heard(self) -> bool:
-        """Whether anybody is told, now or later: else nothing needs to be put together for them."""
+        """Whether an event has a listener, now or later; without one no event has to be put together."""
         return bool(self._is_keeping or self._wakers or self._listeners.callbacks)
 
     def publish(self, type: InspectionType, actor: str, time: float, **fields: Any) -> InspectionEvent:
-        """Number an event and tell everybody."""
+        """Number an event and call all listeners."""
         self._seq += 1
         event: InspectionEvent = {"seq": self._seq, "type": type, "actor": actor, "time": time, **fields}
         self._kept.append(event)
@@ -55,7 +55,7 @@ class InspectionStream:
         return event
 
     def pass_over(self) -> None:
-        """Number an event that nobody hears of: what happens can still be counted."""
+        """Number an event that has no listener, so that the numbers still count what happens."""
         self._seq += 1
 
     def subscribe(self, listener: Callable[[InspectionEvent], None]) -> Callable[[], None]:

@@ -41,7 +41,7 @@ class Session:
     Args:
         run: Id of the run; a new one by default.
         log: Where `log` lines go; `logging` by default.
-        opening: Notes of the first row, where nobody has others.
+        opening: Makes the notes of the first row.
         notes: Asked for each row that ends an invocation: what has to be known when the run goes on from there.
         transient: Events whose steps need not be remembered, because what they tell is told again as a whole: pieces
             of a text that is journaled when it is complete. A step of such an event that leaves the configuration as
@@ -50,7 +50,7 @@ class Session:
         recorded: What the run goes on from; if another process has added to it meanwhile, nothing is written.
         monitors: Watch every machine of the tree that they are for; a violation ends the whole run.
         kept: Events of the stream that are kept for late consumers. With 0 and without a journal nothing is remembered:
-            a run that nobody will look back at, or go on with, costs the same however long it is.
+            a run that will not be looked at or resumed costs the same however long it is.
 
     Attributes:
         turn: Held by the one actor that steps; see `rawko.runtime.actor`.

@@ -1,6 +1,6 @@
 """What this process, or the machine that it runs on, has run out of: no fault of a tool, a model or a chart.
 
-Whoever runs into it cannot do better in a moment, and nothing else is to be tried: the run stops where it stands, and
+The caller cannot do better in a moment, and nothing else is to be tried: the run stops where it stands, and
 goes on once there is more.
 """
 

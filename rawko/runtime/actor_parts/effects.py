@@ -15,7 +15,7 @@ from rawko.runtime.actor_parts.members import HttpSender, Member
 from rawko.runtime.errors import InboxFull, RuntimeFault
 
 UNDELIVERED = "error.communication"
-"""What a machine is told of a message that reached nobody, if it handles that."""
+"""The event for a machine whose message reached no actor, if its chart handles that event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Parent:
     """The machine that invoked an actor, under which id and number.
 
     Attributes:
-        hears_end: It is told of the end by the last step itself, right after what that has sent.
+        hears_end: The last step itself queues the end for it, right after the events that the step sent.
     """
 
     actor: Member

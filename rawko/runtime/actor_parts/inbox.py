@@ -55,7 +55,7 @@ class Inbox:
             await self._has_room.wait()
 
     def close(self) -> None:
-        """Nothing will be taken any more; nobody needs to wait for room."""
+        """Take in nothing more, and let go of those who wait for room."""
         self.is_closed = True
         self._has_room.set()
 

@@ -1,4 +1,4 @@
-"""Invoked actors at work: async functions, async iterators and child machines, one task each.
+"""Running invocations: async functions, async iterators and child machines, one task each.
 
 A stop is a cancellation; whatever starts next in the same actor waits until the stopped one has really ended, so
 that a tool's processes are gone before the workspace is looked at.
@@ -29,7 +29,7 @@ STOP_DEADLINE_S = 20.0
 
 @dataclass(slots=True)
 class Running:
-    """One invocation at work."""
+    """One running invocation."""
 
     id: str
     number: int
@@ -160,12 +160,12 @@ class Invocations:
         child: Member | None,
         before: tuple[asyncio.Task[None], ...],
     ) -> None:
-        """Until its end, of which the owner is told. What fails here is ours, and ends the owner."""
+        """Run one invocation to its end and report the end to the owner. A defect in this module ends the owner."""
         try:
             if before:
                 await self._until_ended(before)
             await self._drive(effect, way, logic, child)
-        except Exception as error:  # noqa: BLE001 - the owner's, or the journal's: told to whoever waits for the owner
+        except Exception as error:  # noqa: BLE001 - the owner's, or the journal's: raised to those who wait for the owner
             self._owner.crash(error)
         finally:
             running = self._running.get(effect.id)
@@ -186,7 +186,7 @@ class Invocations:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            owner.incoming.failed(id, number, failure_of(error))  # it cancelled itself: nobody stopped it
+            owner.incoming.failed(id, number, failure_of(error))  # it cancelled itself; it was not stopped
         except Exception as error:
             if isinstance(error, ActorCrashed) and isinstance(error.error, ENDS_ALL):
                 raise error.error from error

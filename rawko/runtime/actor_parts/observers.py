@@ -32,7 +32,7 @@ class Observers(Generic[C]):
             self.callbacks.remove(callback)
 
     def tell(self, *news: Any) -> None:
-        """Call everybody."""
+        """Call all of them."""
         for callback in tuple(self.callbacks):
             try:
                 callback(*news)

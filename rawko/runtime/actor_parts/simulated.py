@@ -1,4 +1,4 @@
-"""Simulated time for a tree of actors: the clock moves from one due time to the next, and everybody gets to act."""
+"""Simulated time for a tree of actors: the clock moves from one due time to the next, and all of them take steps."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def _move(actor: Member, clock: SimulatedClock, time: float) -> None:
 
 
 async def settle(actor: Member) -> None:
-    """Let the loop run until nobody has anything to do. See `Actor.settle`."""
+    """Let the loop run until no actor has anything to do. See `Actor.settle`."""
     quiet, news = 0, -1
     begun = actor.session.steps
     while quiet < QUIET_TURNS:

@@ -23,7 +23,7 @@ class Sleep:
         """Sleep, unless it was woken since it was last asked.
 
         Args:
-            seconds: Wake up by then, at the latest; None: there is no such time.
+            seconds: Wake up by then, at the latest; None: only `wake` ends the sleep.
         """
         if seconds is not None:
             self._set_alarm(seconds)

@@ -1,4 +1,4 @@
-"""Those who are told every committed step of an actor, and who may save what they see."""
+"""The subscribers of an actor: called with every committed step; they may take snapshots."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Subscribers:
 
     Args:
         path: Of the actor, for messages.
-        tree: Marked as whole while they are told: a snapshot may be taken then.
+        tree: Marked as whole while they are called: a snapshot may be taken then.
 
     Attributes:
         callbacks: In order; others only look whether there are any.
@@ -29,7 +29,7 @@ class Subscribers:
         self._tree = tree
 
     def add(self, callback: StepListener) -> Callable[[], None]:
-        """Tell `callback` from now on; returns what ends it."""
+        """Call `callback` from now on; returns what ends it."""
         self.callbacks.append(callback)
         return lambda: self.callbacks.remove(callback) if callback in self.callbacks else None
 

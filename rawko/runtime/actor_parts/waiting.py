@@ -23,14 +23,14 @@ class _Waiter:
 
 
 class Waiters:
-    """Everybody who waits for one actor."""
+    """All that wait for one actor."""
 
     def __init__(self, actor: Member) -> None:
         self._actor = actor
         self._waiters: list[_Waiter] = []
 
     def check(self) -> None:
-        """After a step: wake those whose condition holds. One that raises is told so, and nobody else."""
+        """After a step: wake those whose condition holds. An error in a condition goes to its own waiter alone."""
         for waiter in tuple(self._waiters):
             if waiter.future.done():
                 continue
@@ -85,7 +85,7 @@ class Requests:
                 future.set_result(step)
 
     def end(self, why: Callable[[], Exception]) -> None:
-        """The actor has ended: nobody will be answered."""
+        """The actor has ended: those who still wait get an error."""
         for request in self.waiting.values():
             if not request.done():
                 request.set_exception(why())

@@ -27,19 +27,19 @@ class Answer:
 
 
 class People(Protocol):
-    """Whoever sits at the terminal; nobody in a headless run."""
+    """The person at the terminal; a headless run has none."""
 
     async def ask(self, question: Question) -> Answer | None:
-        """The answer, or None where nobody is there to give one (never a made-up answer).
+        """The person's answer, or None where no person is there (never a made-up answer).
 
         Raises:
-            Unattended: Nobody is there, and the run is not to wait for anybody.
+            Unattended: No person is there, and by policy the run does not wait for one.
         """
         ...
 
 
 class Unattended(Exception):
-    """Nobody is there to answer, and by policy the run is not to wait. `question` is what was asked."""
+    """No person is there to answer, and by policy the run does not wait. `question` is what was asked."""
 
     def __init__(self, question: Question) -> None:
         super().__init__(f"nobody is there to answer: {question.text}")

@@ -72,7 +72,7 @@ StreamEvent: TypeAlias = TextDelta | ThinkingDelta | TurnDone
 
 
 class ProviderError(Exception):
-    """A model call failed; the fields say how, so nobody parses the text.
+    """A model call failed; the fields say how, so that no caller parses the text.
 
     Attributes:
         category: "provider_error", "timeout" or "validation_error" (S6-040).

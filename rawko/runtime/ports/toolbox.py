@@ -11,7 +11,7 @@ from rawko.vocabulary.messages import ToolCall
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as the model is told of it. `input_schema` is a JSON Schema of type object."""
+    """A tool as the model sees it. `input_schema` is a JSON Schema of type object."""
 
     name: str
     description: str
@@ -24,7 +24,7 @@ class ToolOutcome:
     """What a tool did.
 
     Attributes:
-        content: What the model is told.
+        content: The text for the model.
         is_error: The tool says that it failed; the model may repair it.
         is_broken: The tool itself is defective (crashed); repeating the call cannot help.
         touched: Workspace-relative paths that it may have written; None: unknown, look at everything;
