@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from rawko.cli.exit_codes import CANNOT_WRITE, MISSING_EXTRA, READER_GONE
+from rawko.cli.tracebacks import mask_tracebacks
 from rawko.extras import MissingExtra
 from rawko.processes.keys import protect
 from rawko.processes.memory import loading
@@ -26,6 +27,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # `run` has handlers of its own; nothing else has to be tidied up
     for name in ("stdout", "stderr"):
         _make_writable(name)
+    mask_tracebacks()
     with loading():
         from rawko.cli.commands import app
 

@@ -8,15 +8,21 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from rawko.processes.private import append_private, make_private
+from rawko.vocabulary.masking import Masker
 from rawko.vocabulary.visible import visible_json
 
 _TAKEN = ("event", "level", "timestamp")
 
 
 class RunLog:
-    """Writes log lines through structlog into `<folder>/log.jsonl`, which is made with the first of them."""
+    """Writes log lines through structlog into `<folder>/log.jsonl`, which is made with the first of them.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        masker: Takes the session's keys out of them.
+    """
+
+    def __init__(self, folder: Path, masker: Masker | None = None) -> None:
+        self._masker = masker or Masker({})
         self.path = folder / "log.jsonl"
         self._file: TextIO | None = None
         self._logger: Any = None
@@ -27,7 +33,7 @@ class RunLog:
             self._open()
         fields = {(f"field_{key}" if key in _TAKEN else key): value for key, value in data.items()}
         method = getattr(self._logger, level, self._logger.info)
-        method(message, **fields)
+        method(self._masker.text(message), **self._masker.json(fields))
 
     def _open(self) -> None:
         import structlog

@@ -15,6 +15,7 @@ from rawko.app.records.record import read_record
 from rawko.app.repeating import differences
 from rawko.app.run.follow_up import check_followed
 from rawko.app.run.headless import Headless
+from rawko.app.secrecy.session_secrets import masker_of
 from rawko.app.time_travel.recorded_run import run_of
 from rawko.cli.exit_codes import KILLED
 from rawko.cli.interrupts import Interrupts
@@ -133,7 +134,7 @@ async def _run(run: Run, *, as_json: bool, quiet: bool, people: People | None) -
         stack.enter_context(loading())
         if people is None:
             stack.enter_context(steering)
-        log = stack.enter_context(RunLog(settings.state_dir / "runs" / run.id))
+        log = stack.enter_context(RunLog(settings.state_dir / "runs" / run.id, masker_of(settings)))
 
         def write(level: str, message: str, data: Mapping[str, Any]) -> None:
             log.write(level, message, data)

@@ -22,9 +22,10 @@ from typing import Any, Final
 
 from rawko.cutting import cut
 from rawko.processes.launching import supervised
-from rawko.processes.private import append_private, make_private
 from rawko.runtime.ports import ToolOutcome, ToolSpec
 from rawko.tools.base import Arguments, Run, Tool, ToolFailure
+from rawko.tools.masked_log import masked_log
+from rawko.vocabulary.masking import Masker
 from rawko.vocabulary.visible import visible
 
 PREFIX: Final = "mcp__"
@@ -64,9 +65,11 @@ class McpServers:
     Args:
         root: The current folder of the servers.
         log: File for the servers' standard error.
+        masker: Takes the session's keys out of it.
     """
 
-    def __init__(self, servers: Sequence[McpServer], *, root: Path, log: Path) -> None:
+    def __init__(self, servers: Sequence[McpServer], *, root: Path, log: Path, masker: Masker | None = None) -> None:
+        self._masker = masker or Masker({})
         self._servers, self._root, self._log = tuple(servers), root, log
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
@@ -117,8 +120,7 @@ class McpServers:
 
     async def _serve(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        make_private(self._log.parent)
-        with append_private(self._log) as log:
+        with masked_log(self._log, self._masker) as log:
             async with AsyncExitStack() as stack:
                 tools: list[McpTool] = []
                 for server in self._servers:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import base64
+import json
+import subprocess
+import sys
 from urllib.parse import quote
 
 from tests.cli.shell import Shell, call, says
@@ -32,3 +35,31 @@ def test_a_key_that_is_echoed_stands_nowhere(rawko: Shell) -> None:
     assert files
     for spelling in SPELLINGS:
         assert not [text for text in (*shown, *files) if spelling in text], spelling
+
+
+def test_a_key_in_a_traceback_is_masked(rawko: Shell) -> None:
+    """Of an exception that nothing handles, as the command line prints it."""
+    code = f"from rawko.cli.tracebacks import mask_tracebacks; mask_tracebacks(); raise ValueError('no {KEY}')"
+    words = [sys.executable, "-c", code]
+    environ = rawko.environ({"ANTHROPIC_API_KEY": KEY})
+    ended = subprocess.run(words, env=environ, cwd=rawko.folder, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "ValueError: no [masked ANTHROPIC_API_KEY]" in ended.stderr
+    assert KEY not in ended.stderr
+
+
+def test_a_key_that_an_mcp_server_writes_is_masked_in_its_log(rawko: Shell) -> None:
+    """Its standard error goes into mcp.log; what it says before its end is there, masked."""
+    told = " | ".join(SPELLINGS)
+    rawko.write("server.py", f"import sys\nsys.stderr.write({told!r} + ' the end\\n')\n")
+    command = json.dumps([sys.executable, "server.py"])
+    rawko.write(".rawko/config.yaml", f"mcp:\n  leaky: {{command: {command}}}\n")
+    scenario = rawko.scenario(says("developer", call("complete", summary="Done")))
+    words = ("run", "Work", "--agent", "developer", "--scenario", str(scenario), "--yes", "--trust")
+    ended = rawko(*words, env={"ANTHROPIC_API_KEY": KEY})
+    assert ended.code == 2, ended.text
+    (log,) = rawko.state.rglob("mcp.log")
+    text = log.read_text("utf-8")
+    assert "[masked ANTHROPIC_API_KEY]" in text
+    assert "the end" in text
+    assert not [spelling for spelling in SPELLINGS if spelling in text]

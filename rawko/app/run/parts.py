@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from rawko.app.lookups.running import RunningLookups
-from rawko.app.secrecy.session_secrets import session_secrets
+from rawko.app.secrecy.session_secrets import masker_of
 from rawko.chart import Chart, ChartError, find_chart, load_chart, shipped_charts
 from rawko.chart.check import check_chart
 from rawko.chart.lint import has_errors
@@ -30,7 +30,6 @@ from rawko.trust.charts import chart_items, project_chart
 from rawko.trust.templates import ProjectTemplates
 from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.documents import Document, accepted
-from rawko.vocabulary.masking import Masker
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -64,7 +63,7 @@ def open_provider(
     Raises:
         ConfigError: No key and no endpoint, a key or an address that cannot be one, an unusable scenario or cassette.
     """
-    masker = Masker(session_secrets(settings.environ, settings.base_url))
+    masker = masker_of(settings)
     provider = _recorded(settings, position, is_resumed=is_resumed)
     return MaskedProvider(provider, masker) if masker else provider
 
@@ -262,7 +261,8 @@ def _mcp_tools(settings: Settings) -> Sequence[Tool]:
         )
         for name, options in settings.mcp.items()
     ]
-    return McpServers(servers, root=settings.workspace, log=settings.state_dir / "mcp.log").start()
+    masker = masker_of(settings)
+    return McpServers(servers, root=settings.workspace, log=settings.state_dir / "mcp.log", masker=masker).start()
 
 
 def tool_notes(toolbox: Toolbox) -> dict[str, Any]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import unquote, urlsplit
 
+from rawko.config import Settings
 from rawko.processes.keys import is_secret
-from rawko.vocabulary.masking import MIN_CHARS
+from rawko.vocabulary.masking import MIN_CHARS, Masker
 
 
 def session_secrets(environ: Mapping[str, str], *addresses: str | None) -> dict[str, str]:
@@ -24,6 +25,11 @@ def session_secrets(environ: Mapping[str, str], *addresses: str | None) -> dict[
     for address in addresses:
         found |= dict.fromkeys(_passwords(address or ""), "password")
     return {value: name for value, name in found.items() if len(value) >= MIN_CHARS}
+
+
+def masker_of(settings: Settings) -> Masker:
+    """What takes the keys of the settings' session out of texts."""
+    return Masker(session_secrets(settings.environ, settings.base_url))
 
 
 def _passwords(address: str) -> set[str]:

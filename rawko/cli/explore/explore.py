@@ -18,6 +18,7 @@ from rawko.app.exploration.page import continuation_text, event_text, page_of
 from rawko.app.exploration.record import ExplorationPlan, ExplorationRecord, explorations_folder, read_plan
 from rawko.app.exploration.report import ExplorationReport
 from rawko.app.records.record import is_name
+from rawko.app.secrecy.session_secrets import masker_of
 from rawko.cli.exit_codes import KILLED
 from rawko.cli.interrupts import Interrupts
 from rawko.cli.logs import RunLog
@@ -220,7 +221,7 @@ async def _explore(exploration: Exploration, options: ExploreOptions) -> Explora
         exploration.begun = live.head
         exploration.tell = live
     with ExitStack() as stack:
-        log = stack.enter_context(RunLog(exploration.folder))
+        log = stack.enter_context(RunLog(exploration.folder, masker_of(exploration.settings)))
         exploration.log = log.write
         task = asyncio.ensure_future(exploration.execute())
         stack.enter_context(Interrupts(exploration.cancel, exploration.kill_tools, task))

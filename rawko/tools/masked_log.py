@@ -1,0 +1,55 @@
+"""A log file that other programs write, without the keys of the session."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+from rawko.processes.private import append_private, make_private
+from rawko.vocabulary.masking import Masker
+
+_PIECE = 65_536
+_END_S = 2.0
+"""How long the last of the programs' words are waited for; a program that outlives its server may hold the pipe."""
+
+
+@contextmanager
+def masked_log(path: Path, masker: Masker) -> Iterator[TextIO]:
+    """A file for the standard error of programs; what they write is appended to `path`, masked.
+
+    Without secrets it is the log itself.
+
+    Raises:
+        OSError: The log cannot be written.
+    """
+    make_private(path.parent)
+    with append_private(path) as log:
+        if not masker:
+            yield log
+            return
+        reading, writing = os.pipe()
+        reader = threading.Thread(
+            target=_copy, args=(os.fdopen(reading, "rb", 0), path, masker), name="masked log", daemon=True
+        )
+        reader.start()
+        try:
+            with os.fdopen(writing, "w", encoding="utf-8") as given:
+                yield given
+        finally:
+            reader.join(_END_S)
+
+
+def _copy(source: BinaryIO, path: Path, masker: Masker) -> None:
+    """Copy until the last writer has closed its end; a full disk loses the rest, as it would without us."""
+    stream = masker.stream()
+    with source, path.open("ab", buffering=0) as log:
+        while piece := source.read(_PIECE):
+            # Latin-1 keeps each byte a character: a secret is ASCII, and pieces may end inside of a character.
+            with suppress(OSError):
+                log.write(stream.feed(piece.decode("latin-1")).encode("latin-1"))
+        with suppress(OSError):
+            log.write(stream.end().encode("latin-1"))
