@@ -147,7 +147,7 @@ def test_names_that_meet_and_schemas_that_are_none(root: Path, state: Path) -> N
     with pytest.raises(McpError, match="come to one name: 'mcp__test__a_b'"):
         refuse_twins([McpTool(servers, server(), told(name)) for name in ("a b", "a.b")])
     for schema in ({"type": "array"}, {"properties": 3}):
-        with pytest.raises(McpError, match="the input schema of 'x' is none"):
+        with pytest.raises(McpError, match="the input schema of 'x' is invalid"):
             McpTool(servers, server(), told("x", **schema))
 
 
