@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import rawko
 
@@ -24,6 +26,21 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         assert "nothing" in str(error)
     else:
         raise AssertionError("no error")
+
+
+def test_no_lazy_name_is_that_of_a_module_beside_it() -> None:
+    """The import of `package.name` as a module would put the module in the place of the public name."""
+    root = Path(rawko.__file__).parent
+    lazy = 0
+    for init in root.glob("*/__init__.py"):
+        package = import_module(f"rawko.{init.parent.name}")
+        if "__getattr__" not in vars(package):
+            continue
+        lazy += 1
+        beside = {path.stem for path in init.parent.iterdir()}
+        names = {*vars(package).get("__all__", ()), *vars(package).get("_LAZY", ())}
+        assert names and not beside & names, package
+    assert lazy >= 5
 
 
 def test_importing_rawko_loads_nothing_heavy() -> None:

@@ -13,6 +13,8 @@ from tests.conformance.sismic_examples.pages import DIFFERENCES, Group, all_grou
 
 TIMED = "time.rst realclock"
 """Asks for less than 10 ms between two lines; the clock is tried in `test_examples`."""
+WAITS = "time.rst clock"
+"""Sleeps and prints what a clock says then: right within three attempts, also where the machine is busy."""
 GROUPS = 11
 
 
@@ -42,6 +44,10 @@ def test_pages_are_whole() -> None:
 
 @pytest.mark.parametrize("group", found_groups(), ids=lambda group: group.id)
 def test_group(group: Group) -> None:
-    with in_place_of_sismic():
-        outcome = run_group(group, docs_folder())
+    outcome = None
+    for _ in range(3 if group.id == WAITS else 1):
+        with in_place_of_sismic():
+            outcome = run_group(group, docs_folder())
+        if outcome is None:
+            break
     assert (outcome is not None) == (group.id in DIFFERENCES), outcome
