@@ -8,8 +8,9 @@ from typing import Any
 
 from rawko.app.exploration.record import Attempt, ExplorationRecord
 from rawko.config import Settings
-from rawko.machines.node_engine.context import EngineResult, RunState
+from rawko.machines.node_engine.context import RunState
 from rawko.machines.node_engine.leases import Lease, Leases
+from rawko.machines.node_engine.results import EngineResult
 from rawko.processes.keys import OWN
 from rawko.tools.commands.environment import FIXED, command_environment
 

@@ -16,11 +16,12 @@ from pydantic import Field, ValidationError
 from rawko.app.records.json_files import read_file, write_file
 from rawko.app.records.record import is_name
 from rawko.config import ConfigError
-from rawko.machines.node_engine.context import Budgets, EngineResult, RunState
+from rawko.machines.node_engine.context import Budgets, RunState
 from rawko.machines.node_engine.drivers.choice import DEFAULT, DriverName
 from rawko.machines.node_engine.explore import trail as told
 from rawko.machines.node_engine.explore.policy import ExplorePolicy
 from rawko.machines.node_engine.explore.trail import KeptTrail
+from rawko.machines.node_engine.results import EngineResult
 from rawko.processes.private import append_private
 from rawko.vocabulary.base import Data
 

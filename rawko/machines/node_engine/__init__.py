@@ -9,7 +9,6 @@ from __future__ import annotations
 from rawko.machines.node_engine import actions, guards, inputs
 from rawko.machines.node_engine.context import (
     Budgets,
-    EngineResult,
     NodeEngineContext,
     RunReport,
     RunState,
@@ -17,6 +16,7 @@ from rawko.machines.node_engine.context import (
 )
 from rawko.machines.node_engine.nodes import Adapters, NodeCall, NodeOutcome, NodeRegistry, Port, failed, succeeded
 from rawko.machines.node_engine.policies import NodePolicy, Policies, RetryPolicy, parse_policies
+from rawko.machines.node_engine.results import EngineResult
 
 ACTORS = ("run_once", "should_stop", "on_persist", "on_attempt")
 """Bound by `actors.actors(ports)`."""

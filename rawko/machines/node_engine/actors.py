@@ -12,8 +12,9 @@ from typing import Any
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.data.values import fields_of, thaw
 from rawko.machines.node_engine import ports as calls
-from rawko.machines.node_engine.context import EngineResult, RunState
+from rawko.machines.node_engine.context import RunState
 from rawko.machines.node_engine.ports import NodeEnginePorts, never_stop
+from rawko.machines.node_engine.results import EngineResult
 from rawko.runtime.actor_kinds import immediate
 
 

@@ -11,10 +11,10 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 from pydantic import Field
 
 from rawko.machines.node_engine.policies import Policies
+from rawko.machines.node_engine.results import Count, EngineResult, Name
 from rawko.vocabulary.base import Data
 from rawko.vocabulary.errors import ErrorContext
 
-NodeResult: TypeAlias = Literal["SUCCESS", "FAILURE"]
 Ending: TypeAlias = Literal["finished", "failed", "stopped"]
 FailureReason: TypeAlias = Literal[
     "missing_input",
@@ -30,9 +30,6 @@ BudgetReason: TypeAlias = Literal["attempts", "tokens", "wall_time"]
 CallbackName: TypeAlias = Literal["on_persist", "on_attempt"]
 CALLBACKS: Final[tuple[CallbackName, ...]] = ("on_persist", "on_attempt")
 
-Count = Annotated[int, Field(ge=0)]
-Milliseconds = Annotated[int, Field(ge=0)]
-Name = Annotated[str, Field(min_length=1)]
 Limit = Annotated[int, Field(ge=1)]
 
 PATH_LIMIT = 32
@@ -42,31 +39,6 @@ REQUESTED = "requested"
 """Why a run stopped that was told to stop without a reason."""
 
 OUT_OF_TIME: Final[BudgetReason] = "wall_time"
-
-
-class EngineResult(Data):
-    """What one attempt came to, as `run_once` says it (NE-009, NE-010).
-
-    Attributes:
-        outcome: None is what an engine says that does not know; it is decided as a failure (C-60).
-        next_node: Where to go on; the current node for a retry.
-        retry_delay_ms: Wait so long first; 0 is at once, None is no wait (C-63).
-        backtracked: `next_node` is a way back.
-        events: What the node tells, for whoever persists.
-        data: Changes of the state's data, by key.
-        tokens: What the attempt used.
-        is_retryable: The same attempt may succeed later; asked where the chart decides.
-    """
-
-    outcome: NodeResult | None = None
-    next_node: Name | None = None
-    retry_delay_ms: Milliseconds | None = None
-    backtracked: bool = False
-    events: tuple[dict[str, Any], ...] = ()
-    data: dict[str, Any] = Field(default_factory=dict)
-    tokens: Count = 0
-    is_retryable: bool = True
-    error: ErrorContext | None = None
 
 
 class Budgets(Data):

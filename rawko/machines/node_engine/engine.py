@@ -8,11 +8,12 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from rawko.machines.node_engine.context import EngineResult, RunState
+from rawko.machines.node_engine.context import RunState
 from rawko.machines.node_engine.errors import NodeEngineError
 from rawko.machines.node_engine.nodes import Adapters, NodeCall, NodeOutcome, NodeRegistry
 from rawko.machines.node_engine.policies import NodePolicy, Policies, applied, policy_of
 from rawko.machines.node_engine.ports import first_defect
+from rawko.machines.node_engine.results import EngineResult
 from rawko.vocabulary.errors import Category, ErrorContext
 
 

@@ -7,19 +7,14 @@ The engine asks these functions where it decides itself, the chart's guards and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import Annotated, Any, Protocol
 
 from pydantic import Field, model_validator
 
 from rawko.machines.agent_loop.backoff import backoff_ms
+from rawko.machines.node_engine.results import EngineResult, Milliseconds, Name
 from rawko.vocabulary.base import Data
 from rawko.vocabulary.documents import parse_document
-
-if TYPE_CHECKING:
-    from rawko.machines.node_engine.context import EngineResult
-
-Milliseconds = Annotated[int, Field(ge=0)]
-Name = Annotated[str, Field(min_length=1)]
 
 
 class RetryPolicy(Data):

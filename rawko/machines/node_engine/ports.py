@@ -14,9 +14,10 @@ from pydantic import ValidationError
 from rawko.interpreter.data.context_model import checked
 from rawko.interpreter.data.values import Record, thaw
 from rawko.interpreter.errors import NotJsonError
-from rawko.machines.node_engine.context import CALLBACKS, CallbackName, EngineResult, RunState, StopCheck
+from rawko.machines.node_engine.context import CALLBACKS, CallbackName, RunState, StopCheck
 from rawko.machines.node_engine.errors import NodeEngineError
 from rawko.machines.node_engine.nodes import Adapters
+from rawko.machines.node_engine.results import EngineResult
 from rawko.runtime.actor_kinds import ActorFailed
 from rawko.vocabulary.errors import Category, ErrorContext
 

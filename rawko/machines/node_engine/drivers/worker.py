@@ -11,13 +11,14 @@ from typing import Any, Final
 from uuid import uuid4
 
 from rawko.interpreter.clocks import Clock, WallClock
-from rawko.machines.node_engine.context import REQUESTED, EngineResult, RunReport, RunState, StopCheck
+from rawko.machines.node_engine.context import REQUESTED, RunReport, RunState, StopCheck
 from rawko.machines.node_engine.drivers.choice import DriverName, driver_name, make_driver
 from rawko.machines.node_engine.drivers.setup import Driver, RunSetup
 from rawko.machines.node_engine.drivers.statechart import StatechartDriver
 from rawko.machines.node_engine.errors import LeaseLost
 from rawko.machines.node_engine.leases import TTL_MS, Lease, Leases
 from rawko.machines.node_engine.ports import NodeEnginePorts, callbacks_called
+from rawko.machines.node_engine.results import EngineResult
 from rawko.runtime.errors import JournalError
 from rawko.runtime.journal import Journal
 from rawko.runtime.session import LogWriter, write_log
