@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST_ARGS ?= -n auto --dist worksteal
 
-.PHONY: help setup lint types imports unit test-fast test requirements-mutants mutants demo bench conformance docs format clean
+.PHONY: site help setup lint types imports unit test-fast test requirements-mutants mutants demo bench conformance docs format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -53,6 +53,12 @@ bench: setup ## the interpreter's speed beside its peers, then the node engine a
 conformance: setup ## the public suites on every engine that is here, into docs/conformance.md
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,bench]'
 	$(BIN)/python -m tests.conformance.compare
+
+site: ## the documentation as pages with search and API reference, in build/site
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[site]'
+	$(BIN)/zensical build --strict
+	@echo 'read it: $(BIN)/python -m http.server -b 127.0.0.1 -d build/site'
 
 docs: setup ## draw the shipped machines into docs/machines, and write the tables that are made of code
 	$(BIN)/python -m rawko.config.docs
