@@ -228,6 +228,14 @@ def test_what_is_left_is_found_by_its_mark_where_its_parent_was_killed_too(
 
 def assert_gone(processes: list[int], seconds: float) -> None:
     until = time.monotonic() + seconds
-    while any(psutil.pid_exists(one) and psutil.Process(one).status() != psutil.STATUS_ZOMBIE for one in processes):
+    while any(map(_is_running, processes)):
         assert time.monotonic() < until
         time.sleep(0.02)
+
+
+def _is_running(process: int) -> bool:
+    """Asked once: between two questions the process may end."""
+    try:
+        return bool(psutil.Process(process).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
