@@ -12,22 +12,38 @@ from typing import Any
 
 from rawko.cli.exit_codes import KILLED
 
+REPEATED_AFTER_S = 0.005
+"""How long after an interrupt that Python has dropped it is raised again."""
+
 
 @contextmanager
 def tidying() -> Iterator[None]:
-    """Let an interrupt be a KeyboardInterrupt, so that whatever is half made is removed; a second one ends us."""
+    """Make an interrupt a KeyboardInterrupt, so that what is half made is removed; a second one ends the process.
+
+    A signal that comes while Python finalizes an object is lost: Python prints and drops what a finalizer raises. Then
+    an alarm repeats it a moment later, when other code runs.
+    """
 
     def stop(number: int, frame: object) -> None:
         for one in Interrupts.SIGNALS:
             signal.signal(one, signal.SIG_DFL)
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, stop) for number in Interrupts.SIGNALS}
+    def repeat(dropped: sys.UnraisableHookArgs) -> None:
+        if isinstance(dropped.exc_value, KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, REPEATED_AFTER_S)
+        else:
+            show(dropped)
+
+    show, sys.unraisablehook = sys.unraisablehook, repeat
+    before = {number: signal.signal(number, stop) for number in (*Interrupts.SIGNALS, signal.SIGALRM)}
     try:
         yield
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before.items():
             signal.signal(number, handler)
+        sys.unraisablehook = show
 
 
 class Interrupts:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -108,3 +110,27 @@ def test_other_ends_cancel_as_well(rawko: Shell, number: signal.Signals) -> None
     ended = running.end()
     assert (ended.code, ended.report["outcome"]) == (130, "cancelled")
     assert rawko.processes_of("sleep 300.25") == []
+
+
+FINALIZED = """
+import os, signal, time
+from rawko.cli.interrupts import tidying
+
+class Half:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        for _ in range(1000): pass   # the handler runs here, and Python drops what it raises
+
+try:
+    with tidying():
+        Half()
+        time.sleep(60)
+        print("not interrupted")
+except KeyboardInterrupt:
+    print("tidied")
+"""
+
+
+def test_an_interrupt_in_a_finalizer_is_not_lost() -> None:
+    done = subprocess.run([sys.executable, "-c", FINALIZED], capture_output=True, text=True, check=True, timeout=120)
+    assert (done.stdout, done.stderr) == ("tidied\n", "")
