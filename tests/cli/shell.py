@@ -149,6 +149,14 @@ class Started:
         return ended
 
 
+def is_running(process: psutil.Process) -> bool:
+    """Whether a process is there and no zombie; asked once, since it may end between two questions."""
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
 def _has(process: psutil.Process, mark: str) -> bool:
     try:
         return process.status() != psutil.STATUS_ZOMBIE and mark in " ".join(process.cmdline())

@@ -20,6 +20,7 @@ from rawko.tools.commands.leftovers import Leftovers
 from rawko.tools.toolbox import build_toolbox
 from rawko.vocabulary.agent import ToolAccess
 from rawko.vocabulary.messages import ToolCall
+from tests.cli.shell import is_running
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def test_a_group_that_is_left_is_ended_with_its_children(
     finally:
         waiter.close()
     assert ended == (sleeper.pid,)
-    assert not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children)
+    assert not any(map(is_running, children))
     assert list(notes.iterdir()) == []
     assert Leftovers(notes).end_all() == ()
 
@@ -228,14 +229,6 @@ def test_what_is_left_is_found_by_its_mark_where_its_parent_was_killed_too(
 
 def assert_gone(processes: list[int], seconds: float) -> None:
     until = time.monotonic() + seconds
-    while any(map(_is_running, processes)):
+    while any(process.pid in processes and is_running(process) for process in psutil.process_iter()):
         assert time.monotonic() < until
         time.sleep(0.02)
-
-
-def _is_running(process: int) -> bool:
-    """Asked once: between two questions the process may end."""
-    try:
-        return bool(psutil.Process(process).status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False

@@ -22,6 +22,7 @@ from rawko.tools.mcp import McpError, McpServer, McpServers, McpTool, refuse_twi
 from rawko.tools.toolbox import Tools, build_toolbox
 from rawko.vocabulary.agent import ToolAccess
 from rawko.vocabulary.messages import ToolCall
+from tests.cli.shell import is_running
 
 SERVER = str(Path(__file__).with_name("mcp_server.py"))
 _ids = count(1)
@@ -112,7 +113,7 @@ async def test_a_call_that_takes_too_long_is_given_up_and_closing_ends_the_serve
     assert (late.content, late.touched) == ("mcp__test__sleep: no answer within 300 ms", None)
     await toolbox.aclose()
     until = time.monotonic() + 20
-    while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+    while is_running(process):
         assert time.monotonic() < until
         await asyncio.sleep(0.05)
 
@@ -169,7 +170,7 @@ def gone(root: Path) -> bool:
     if not ((root / "daemon").exists() and (root / "server").exists()):
         return False
     processes = [int((root / name).read_text()) for name in ("daemon", "server")]
-    return not any(psutil.pid_exists(one) and psutil.Process(one).status() != "zombie" for one in processes)
+    return not any(process.pid in processes and is_running(process) for process in psutil.process_iter())
 
 
 async def until(holds: Callable[[], bool]) -> None:
