@@ -25,7 +25,7 @@ from rawko.render.placing.layout import Direction
 from rawko.render.placing.scene import Scene, compose
 
 MAX_PARTS = 1600
-"""States and arrows that are laid out at most: above it the answer takes long, and nobody can read it."""
+"""States and arrows that are laid out at most: above it the answer takes long, and the drawing cannot be read."""
 
 MAX_BOXES = 20_000
 """States that are drawn at most where no lines are, each with its transitions as rows."""

@@ -1,4 +1,4 @@
-"""Drawings with few lines or none, for charts whose lines nobody could follow: transitions become rows of their source.
+"""Drawings with few lines or none, for charts with too many lines to follow: transitions become rows of their source.
 
 `few_lines` keeps the lines that lead to each state first, which make a tree; `no_lines` keeps none, and `pack` gives
 the boxes a place without a layout engine, in time that grows with their number alone.
