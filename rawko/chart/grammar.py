@@ -104,13 +104,13 @@ def _element(name: str, doc: str, *keys: Key, is_choice: bool = False) -> Elemen
     return Element(name, doc, MappingProxyType({key.name: key for key in keys}), is_choice)
 
 
-_TARGET = Key("target", Type.TARGETS, "State or states to go to; without it nothing is left or entered", "busy")
+_TARGET = Key("target", Type.TARGETS, "Target state or states; without it no state is exited or entered", "busy")
 _GUARD = Key("guard", Type.GUARD, "Expression over bound guards that must be true", "is_ready and not is_full")
-_ACTION = Key("action", Type.ACTIONS, "What to do on the way", "[count, log_start]")
+_ACTION = Key("action", Type.ACTIONS, "Actions of the transition, after exit and before entry", "[count, log_start]")
 _INTERNAL = Key(
-    "internal", Type.BOOLEAN, "Do not leave and re-enter the source where the targets are inside it", "true"
+    "internal", Type.BOOLEAN, "Do not exit and re-enter the source if the targets are its descendants", "true"
 )
-_PRIORITY = Key("priority", Type.PRIORITY, "Asked first where higher: an integer, low (-1) or high (1)", "high")
+_PRIORITY = Key("priority", Type.PRIORITY, "Higher ones are tried first: an integer, low (-1) or high (1)", "high")
 _CONTRACT = Key("contract", Type.CONTRACT, "Conditions that must hold, as guard expressions", "[{before: has_task}]")
 _DESCRIPTION = Key("description", Type.TEXT, "For people", "Waits for a task")
 _EVENT = Key("event", Type.EVENT, "Name of the event", "TICK", is_required=True)
@@ -126,16 +126,16 @@ STATECHART = _element(
     "statechart",
     "A whole chart",
     Key("name", Type.NAME, "Name of the chart", "lamp", is_required=True),
-    Key("root state", Type.STATE, "The state that holds all others", "{name: lamp}", is_required=True),
+    Key("root state", Type.STATE, "The state that contains all others", "{name: lamp}", is_required=True),
     _DESCRIPTION,
     Key("version", Type.TEXT, "Version of the chart", "1.2"),
     Key("context", Type.NAME, "Name of the bound model of the context", "LampContext"),
     Key("events", Type.DECLARED_EVENTS, "Events that the chart handles, with payload fields", "{SWITCH: [who]}"),
-    Key("preamble", Type.CODE, "Python run at start (trusted code only)", "count = 0"),
+    Key("preamble", Type.CODE, "Python that runs at the start (trusted code only)", "count = 0"),
     Key(
         "errors",
         Type.ERROR_POLICY,
-        "A guard or action that fails: rollback (all is as before the event), or scxml (its block ends there, and "
+        "A guard or action that fails: rollback (the machine is as before the event), or scxml (its block ends, and "
         "error.execution is raised)",
         "scxml",
     ),
@@ -160,15 +160,20 @@ STATE = _element(
     Key("name", Type.NAME, "Unique in the chart", "idle", is_required=True),
     Key("type", Type.STATE_TYPE, "final, shallow history or deep history; no type for all others", "final"),
     _DESCRIPTION,
-    Key("tags", Type.NAMES, "Words that observers and guards may look for", "[waiting]"),
+    Key("tags", Type.NAMES, "Labels that observers and guards can read", "[waiting]"),
     Key("meta", Type.DATA, "Free data for tools; the interpreter ignores it", "{colour: blue}"),
-    Key("on entry", Type.ACTIONS, "Done when entered", "log_start"),
-    Key("on exit", Type.ACTIONS, "Done when left", "[stop_clock]"),
+    Key("on entry", Type.ACTIONS, "Actions on entry", "log_start"),
+    Key("on exit", Type.ACTIONS, "Actions on exit", "[stop_clock]"),
     Key("initial", Type.ENTRY, "Child that is entered by default (compound states)", "off"),
     Key("states", Type.STATES, "Children, of which one is active", "[{name: off}]"),
-    Key("parallel states", Type.STATES, "Regions, which all are active together", "[{name: left}, {name: right}]"),
-    Key("memory", Type.ENTRY, "Where a history state leads that has no record yet", "off"),
-    Key("transitions", Type.TRANSITIONS, "Ways out, the first true one wins", "[{event: GO, target: busy}]"),
+    Key("parallel states", Type.STATES, "Regions, all of which are active together", "[{name: left}, {name: right}]"),
+    Key("memory", Type.ENTRY, "Default target of a history state, used while it has no record", "off"),
+    Key(
+        "transitions",
+        Type.TRANSITIONS,
+        "Transitions; the first one that is enabled is taken",
+        "[{event: GO, target: busy}]",
+    ),
     Key(
         "always",
         Type.OUTCOMES,
@@ -176,17 +181,22 @@ STATE = _element(
         "{guard: is_done, target: busy}",
     ),
     Key("after", Type.AFTER, "Timers set on entry: delay to transition", "{10s: busy}"),
-    Key("on done", Type.OUTCOMES, "Transitions taken when the state's children are finished", "busy"),
+    Key("on done", Type.OUTCOMES, "Transitions that are taken when the state's children have finished", "busy"),
     Key("invoke", Type.INVOKE, "Actor or actors that run while the state is active", "{src: fetch, on error: busy}"),
-    Key("output", Type.OUTPUT, "Bound output function, or a literal; of finals and the root", "{outcome: success}"),
+    Key(
+        "output",
+        Type.OUTPUT,
+        "Bound output function, or a literal; for final states and the root",
+        "{outcome: success}",
+    ),
     _CONTRACT,
 )
 
 DEFAULT_ENTRY = _element(
     "default entry",
-    "`initial` or `memory` with more to say than a name",
+    "`initial` or `memory` with actions",
     Key("target", Type.TARGETS, "State or states that are entered by default", "off", is_required=True),
-    Key("action", Type.ACTIONS, "What to do on the way in, after the parent's entry", "log_start"),
+    Key("action", Type.ACTIONS, "Actions on the default entry, after the parent's entry actions", "log_start"),
 )
 
 TRANSITION = _element(
@@ -206,19 +216,19 @@ AFTER_ITEM = _element(
     "after item",
     "One transition of a timer",
     *OUTCOME.keys.values(),
-    Key("on restore", Type.TIMER_POLICY, "When it is due in a restored machine", "remaining"),
+    Key("on restore", Type.TIMER_POLICY, "When the timer is due in a restored machine", "remaining"),
 )
 
 INVOKE = _element(
     "invoke",
     "An actor that runs while its state is active",
     Key("src", Type.NAME, "Name of a bound actor: async function, async iterator or chart", "fetch", is_required=True),
-    Key("id", Type.NAME, "Unique in the chart; the src where it is left out", "fetch_page"),
+    Key("id", Type.NAME, "Unique in the chart; the src by default", "fetch_page"),
     Key("input", Type.INPUT, "Bound input function, or a literal mapping", "fetch_input"),
-    Key("timeout", Type.DELAY, "How long it may take; then it fails", "120s"),
+    Key("timeout", Type.DELAY, "The longest duration; after it, the invocation fails", "120s"),
     Key("on restore", Type.RESTORE_POLICY, "What happens to it in a restored machine", "resume"),
-    Key("finalize", Type.ACTIONS, "Done with each event from the actor, before it is handled", "keep_page"),
-    Key("autoforward", Type.BOOLEAN, "The actor gets every external event that the machine consumes", "true"),
+    Key("finalize", Type.ACTIONS, "Actions for each event from the actor, before it is handled", "keep_page"),
+    Key("autoforward", Type.BOOLEAN, "The actor receives every external event that the machine consumes", "true"),
     Key("on done", Type.OUTCOMES, "Transitions taken with its result", "{target: busy, action: keep_page}"),
     Key("on error", Type.OUTCOMES, "Transitions taken when it fails or times out", "busy"),
 )
@@ -227,8 +237,8 @@ CONTRACT_ITEM = _element(
     "contract item",
     "One condition",
     Key("before", Type.GUARD, "True when a state is entered, or before a transition's action", "has_task"),
-    Key("after", Type.GUARD, "True when a state is left, or after a transition's action", "not is_empty"),
-    Key("always", Type.GUARD, "True all the while", "is_within_budget"),
+    Key("after", Type.GUARD, "True when a state is exited, or after a transition's action", "not is_empty"),
+    Key("always", Type.GUARD, "Always true", "is_within_budget"),
     is_choice=True,
 )
 
@@ -238,7 +248,7 @@ ACTION = _element(
     Key("assign", Type.DATA, "Literals into fields of the context", "{count: 0}"),
     Key("raise", Type.RAISE, "An event to the internal queue", "TICK"),
     Key("send", Type.SEND, "An event to this machine or another, now or later", "{event: PING, delay: 2s, id: ping}"),
-    Key("cancel", Type.NAME, "Withdraw the delayed send with that id", "ping"),
+    Key("cancel", Type.NAME, "Cancel the delayed send with that id", "ping"),
     Key("emit", Type.EMIT, "An event to observers, never to the machine", "{event: TICKED, data: {n: 1}}"),
     Key("log", Type.TEXT, "A line for the log", "ready"),
     Key("python", Type.CODE, "Python statements (trusted code only)", "count = count + 1"),
@@ -252,14 +262,14 @@ SEND = _element(
     "An event to a machine",
     _EVENT,
     _EVENT_DATA,
-    Key("to", Type.NAME, "Actor that gets it; this machine where left out", "logger"),
+    Key("to", Type.NAME, "Actor that receives it; by default this machine", "logger"),
     Key("delay", Type.DELAY, "How long to wait", "2s"),
     Key("id", Type.NAME, "For `cancel`", "ping"),
 )
 
 DECLARED_EVENT = _element(
     "declared event",
-    "What is known of an event",
+    "An event and its payload fields",
     Key("fields", Type.NAMES, "Names of its payload fields", "[who]"),
     _DESCRIPTION,
 )

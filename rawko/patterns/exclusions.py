@@ -1,6 +1,6 @@
-"""What snapshots never hold and searches never list, whatever a .gitignore says: for capture, restore, glob and grep.
+"""Table of what snapshots and searches leave out; capture, restore, glob and grep use its limits and names.
 
-Standard library only: the search process imports it. What a .gitignore leaves out is `ignorefile`'s.
+Standard library only, because the search process imports it. `ignorefile` decides about the lines of a .gitignore.
 """
 
 from __future__ import annotations
@@ -8,18 +8,18 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 MAX_DEPTH: Final = 128
-"""Folders deeper than this are not entered: each level holds a file descriptor meanwhile."""
+"""Deeper folders are not entered: each level needs an open file descriptor."""
 MAX_FILE_BYTES: Final = 100 * 1024 * 1024
 """Larger files are not captured."""
 
 
 class Exclusion(NamedTuple):
-    """Something of a workspace that is left out.
+    """A kind of files that is left out.
 
     Attributes:
-        what: In words, as the documentation says it.
-        captured: What a snapshot does with it: nothing, or "told": it is named among what was skipped.
-        listed: What glob and grep do with it.
+        what: The kind, in the words of the documentation.
+        captured: Whether a snapshot contains it; "told": the snapshot lists it as skipped.
+        listed: Whether glob and grep list it.
     """
 
     what: str
@@ -38,11 +38,11 @@ EXCLUSIONS: Final = (
     Exclusion("empty folders", "no", "no"),
     Exclusion("a state folder or a cassette of rawko's in the workspace", "no", "yes"),
 )
-"""Everything that is left out, for the table in docs/time-travel.md."""
+"""All kinds, for the table in docs/time-travel.md."""
 
 
 def is_git_name(name: str | bytes) -> bool:
-    """Whether a file or folder of this name is git's own; in any case, because some file systems fold case."""
+    """Whether a file or folder with this name belongs to git; in any case, because some file systems ignore case."""
     return len(name) == 4 and name.lower() in (".git", b".git")
 
 

@@ -1,7 +1,7 @@
-"""Python's garbage collector in a process that works for long: what is loaded is left alone.
+"""Settings of Python's garbage collector for a long-running process: loaded modules are excluded from collections.
 
-The modules of a run hold some 500 000 objects that live as long as the process. Python looks at them again with every
-full collection, and at the young ones every 700 allocations, also while they are being loaded.
+The modules of a run hold some 500 000 objects that live as long as the process. Python traverses them in every full
+collection, and young objects every 700 allocations, also while modules are being loaded.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from typing import Final
 
 YOUNG: Final = 20_000
-"""Objects that are made and not freed before the youngest are looked at; Python's own bound is 700."""
+"""Objects that are allocated and not freed before a collection of the youngest; Python's default is 700."""
 
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Collect nothing while modules load: almost nothing of what loading makes is garbage."""
+    """Disable collections while modules load: almost no object that loading makes is garbage."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -28,7 +28,7 @@ def loading() -> Iterator[None]:
 
 
 def leave_loaded_alone() -> None:
-    """Take what is there now out of all later collections, and look at young objects less often."""
+    """Exclude all present objects from later collections, and collect young objects less often."""
     gc.enable()
     gc.freeze()
     _, middle, old = gc.get_threshold()

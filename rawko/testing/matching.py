@@ -25,7 +25,7 @@ def read_json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise ContractMistake(f"{text!r} is not JSON ({error}); a text stands in double quotes") from None
+        raise ContractMistake(f"{text!r} is not JSON ({error}); write a text in double quotes") from None
 
 
 def read_parameters(text: str) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def read_parameters(text: str) -> dict[str, Any]:
             value, at = _DECODER.raw_decode(text, name.end())
         except ValueError:
             rest = text[name.end() :]
-            raise ContractMistake(f"{name[1]}={rest!r} is not JSON; a text stands in double quotes") from None
+            raise ContractMistake(f"{name[1]}={rest!r} is not JSON; write a text in double quotes") from None
         found[name[1]] = value
         between = _BETWEEN.match(text, at)
         if between is None:

@@ -186,10 +186,10 @@ def state(inside: str) -> str:
         (state('<invoke srcexpr="x"/>'), "srcexpr needs a data model"),
         (state('<invoke type="scxml" src="x"/>'), "unreadable-src: src 'x' is not read"),
         (state("") + '<state id="a"/>', "duplicate-state"),
-        (state("<onenter/>"), "<onenter> cannot stand in <state>"),
+        (state("<onenter/>"), "<onenter> is not accepted in <state>"),
         ('<datamodel><data id="x" expr="1"/></datamodel><state id="a"/>', "<datamodel> needs a data model"),
         ("<script>x</script><state id='a'/>", "<script> needs a data model"),
-        ("<final id='a'><transition target='a'/></final>", "<transition> cannot stand in <final>"),
+        ("<final id='a'><transition target='a'/></final>", "<transition> is not accepted in <final>"),
     ],
 )  # fmt: skip
 def test_what_is_refused(body: str, defect: str) -> None:

@@ -158,7 +158,7 @@ def state(inside: str) -> str:
         ("<datamodel><data id='x' src='file:../x'/></datamodel>" + state(""), "unreadable-src"),
         ("<datamodel><data id='x' src='http://x/y'/></datamodel>" + state(""), "unreadable-src"),
         ("<script src='none.py'/>" + state(""), "unreadable-src: src 'none.py': cannot read"),
-        (state("<script>x = 1</script>"), "<script> cannot stand in <state>"),
+        (state("<script>x = 1</script>"), "<script> is not accepted in <state>"),
         (state("<invoke src='none.scxml'/>"), "unreadable-src"),
         (state("<invoke src='bad.scxml'/>"), "src 'bad.scxml': bad.scxml:1:1: xml-syntax"),
         (state("<invoke src='x' depth='2'/>"), "invoke with depth is not read"),
@@ -172,7 +172,7 @@ def test_what_is_refused(body: str, defect: str, tmp_path: Path) -> None:
 
 
 def test_files_are_read_only_beside_the_document() -> None:
-    with pytest.raises(ChartDefinitionError, match="where the import is told its folder"):
+    with pytest.raises(ChartDefinitionError, match="in the folder that the import names"):
         imported("<datamodel><data id='x' src='y'/></datamodel>" + state(""))
 
 

@@ -124,17 +124,17 @@ def _check_child(source: Source, element: XmlElement, child: XmlElement) -> None
     if child.tag.startswith("{"):
         source.lost(child, f"foreign element {shown(child.tag)} is left out")
     elif child.tag not in _INSIDE:
-        source.report("unknown-key", child, f"<{child.tag}> cannot stand in <{element.tag}>")
+        source.report("unknown-key", child, f"<{child.tag}> is not accepted in <{element.tag}>")
     elif source.is_code and (child.tag == "datamodel" or (child.tag == "script" and element is source.root)):
         return
     elif child.tag == "script" and source.is_code:
         source.report(
-            "unknown-key", child, f"<script> cannot stand in <{element.tag}>; accepted: in <scxml>, in content"
+            "unknown-key", child, f"<script> is not accepted in <{element.tag}>; accepted: in <scxml>, in content"
         )
     elif child.tag == "script" or (child.tag == "datamodel" and child.children):
         _refuse_data(source, child)
     elif element.tag == "final" and child.tag in ("transition", "invoke", *STATES):
-        source.report("conflicting-keys", child, f"<{child.tag}> cannot stand in <final>")
+        source.report("conflicting-keys", child, f"<{child.tag}> is not accepted in <final>")
 
 
 def _refuse_data(source: Source, child: XmlElement) -> None:

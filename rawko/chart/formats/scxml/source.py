@@ -107,7 +107,7 @@ class Source:
         """A file that the document names, from the import's folder; no other folder is read."""
         path = src.strip().removeprefix("file:")
         if self._folder is None or not path or "://" in src or path.startswith(("/", "\\")) or ".." in Path(path).parts:
-            where = "beside the document" if self._folder is not None else "where the import is told its folder"
+            where = "beside the document" if self._folder is not None else "in the folder that the import names"
             self.fail("unreadable-src", element, f"src {shown(src)} is not read: accepted are relative files {where}")
         try:
             return read_text(self._folder / path)

@@ -60,7 +60,7 @@ class ContentWriter:
     def _action(self, action: Action) -> Lines:
         match action:
             case CallAction(name, arguments, position):
-                self._lose(position, f"action {name!r} must be provided: it stands as <rawko:call>")
+                self._lose(position, f"action {name!r} must be provided: it is written as <rawko:call>")
                 return element("rawko:call", {"action": xml(format_call(name, arguments))}, [])
             case CodeAction(code, position):
                 if self.is_python:
@@ -68,10 +68,10 @@ class ContentWriter:
                 self._lose(position, "Python code is left out: it is in sismic's words")
                 return [f"<!-- {xml(code).replace('--', '- -')} -->"]
             case AssignAction(values, position):
-                self._lose(position, "literals into the context stand as <rawko:assign>")
+                self._lose(position, "literals into the context are written as <rawko:assign>")
                 return element("rawko:assign", {}, self._params(values))
             case EmitAction(event, data, position):
-                self._lose(position, f"event {event!r} for observers stands as <rawko:emit>")
+                self._lose(position, f"event {event!r} for observers is written as <rawko:emit>")
                 return element("rawko:emit", {"event": self._event(event, position)}, self._params(data))
             case RaiseAction(event, (), position):
                 return element("raise", {"event": self._event(event, position)}, [])
@@ -107,7 +107,7 @@ class ContentWriter:
 
     def _delay(self, delay: Delay, place: Position) -> dict[str, str]:
         if isinstance(delay, NamedDelay):
-            self._lose(place, f"delay {delay.name!r} must be provided: it stands as 'delayexpr'")
+            self._lose(place, f"delay {delay.name!r} must be provided: it is written as 'delayexpr'")
             self.has_named_delay = True
             return {"delayexpr": delay.name}
         assert isinstance(delay, FixedDelay)
@@ -140,7 +140,7 @@ class ContentWriter:
         if any(isinstance(each, BlockAction) for each in actions):
             plain = [each for each in actions if not isinstance(each, BlockAction)]
             if plain:
-                self._lose(plain[0].position, "actions before and after a block stand in handlers of their own")
+                self._lose(plain[0].position, "actions before and after a block are written as separate handlers")
         if timers and (not groups or self._chart.errors == "rollback"):
             groups = [*groups[:-1], (*(groups[-1] if groups else ()), *timers)]
         elif timers:

@@ -79,7 +79,9 @@ class Functions:
                 self._losses.once(position, f"provide the action {text!r}: JSON holds no arguments out of events")
                 return text
             case CodeAction(code, position):
-                self._losses.add(position, "provide this Python code as an action: it stands as the name of one")
+                self._losses.add(
+                    position, "provide this Python code as an action: its text is written as the name of one"
+                )
                 return code
             case AssignAction(values):
                 return self._built_in(action, "xstate.assign", dict(values))
