@@ -206,7 +206,7 @@ stuck_after: 1000
     report = done.report
     assert (done.code, report["outcome"], report["run"]) == (0, "success", run), done.text
     assert "the program is gone; it is launched anew" in done.err or "launched" in done.err
-    assert "made again" in done.err
+    assert "repeated" in done.err
     assert report["launches"] == 2
     steps = [attempt["state"]["step_ordinal"] for attempt in attempts_of(rawko, report)]
     assert sorted(set(steps)) == list(range(1, report["attempts"] + 1)), "no attempt is lost"
