@@ -62,7 +62,7 @@ def test_the_defaults_are_the_codes() -> None:
         f"| `launch.retries`, `launch.backoff_ms` | {launch.retries}, {launch.backoff_ms} |",
         f"| `stuck_after` | {policy.stuck_after} |",
         f"| `max_backtracks` | {policy.max_backtracks} |",
-        f"three a decision; {Budgets().attempts} by default",
+        f"three per decision; {Budgets().attempts} by default",
     ):
         assert row in TEXT
 
