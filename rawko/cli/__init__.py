@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import gc
 import os
 import signal
 import sys
@@ -16,13 +15,9 @@ from rawko.processes.keys import protect
 from rawko.processes.memory import loading
 from rawko.tools.commands.environment import is_public
 
-_COLLECTED_FROM = 50_000
-"""Objects made until the garbage collector looks: at its default of 700 it takes a tenth of a short command."""
-
 
 def main() -> None:
     """Entry point of `rawko`. What the exit codes mean is in docs/command-line.md."""
-    gc.set_threshold(_COLLECTED_FROM, 10, 10)
     protect(is_public)  # before anything of a project or of a third party is loaded
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # `run` has handlers of its own; nothing else has to be tidied up
     for name in ("stdout", "stderr"):
