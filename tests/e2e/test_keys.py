@@ -66,12 +66,12 @@ def test_an_explored_program_has_none_of_our_keys(tmp_path: Path, is_models_choi
 def test_a_configuration_cannot_hand_on_keys_by_a_pattern(rawko: Shell) -> None:
     scenario = rawko.scenario(says("developer", call("complete", summary="Done.")))
     words = ("run", "Do it", "--agent", "developer", "--scenario", str(scenario), "--yes")
-    for config in (
-        {"bash": {"extra_env": ["*"]}},
-        {"bash": {"extra_env": ["anthropic_api_key"]}},
-        {"mcp": {"s": {"command": ["x"], "env": ["?*"]}}},
+    for config, why in (
+        ({"bash": {"extra_env": ["*"]}}, "could match keys"),
+        ({"bash": {"extra_env": ["anthropic_api_key"]}}, "is never passed to programs"),
+        ({"mcp": {"s": {"command": ["x"], "env": ["?*"]}}}, "could match keys"),
     ):
         rawko.write(".rawko/config.yaml", json.dumps(config))
         done = rawko(*words)
         assert done.code == 2 and "config.yaml" in done.err, done.text
-        assert "hand" in done.err and "Traceback" not in done.err, done.err
+        assert why in done.err and "Traceback" not in done.err, done.err

@@ -34,7 +34,7 @@ def test_an_extra_needs_what_it_installs(extra: Extra) -> None:
 
 
 def test_every_extra_for_users_is_in_the_table() -> None:
-    assert set(DECLARED) - {"dev", "bench"} == set(NEEDS)
+    assert set(DECLARED) - {"dev", "bench", "site"} == set(NEEDS)
 
 
 @pytest.mark.parametrize("extra", NEEDS)
