@@ -29,7 +29,7 @@ from rawko.interpreter import (
     thaw,
 )
 from rawko.interpreter.data.context_model import checked, context_model
-from rawko.interpreter.data.values import checked_by, was_checked_by
+from rawko.interpreter.data.values import MAX_DEPTH, checked_by, freeze_own_fields, was_checked_by
 from tests.interpreter.tables import chart_of
 
 json_values = st.recursive(
@@ -388,3 +388,44 @@ def test_the_mark_is_no_field_and_hides_none() -> None:
     assert record._model == "mine"
     assert list(checked_by(Inner, record)) == ["_model"]
     assert not was_checked_by(Inner, pickle.loads(pickle.dumps(record)))
+
+
+def test_vectors_are_equal_where_length_and_items_are() -> None:
+    vector = freeze([1, [2]], "here")
+    assert vector == [1, [2]] == vector
+    assert vector == (1, [2])
+    assert vector != [1]
+    assert vector != [1, [3]]
+    assert vector != [1, [2], 3]
+    assert vector != "12"
+
+
+def test_what_is_given_away_is_frozen_whole_whatever_stands_first() -> None:
+    """A scalar before a mapping, a list after it: each field is looked at."""
+    given: dict[str, Any] = {"scalar": 1, "text": "t", "mapping": {"deep": [1]}, "items": [{"a": 1}], "last": None}
+    freeze_own_fields(given, "here")
+    assert [type(value) for value in given.values()] == [int, str, Record, Vector, type(None)]
+    assert type(given["mapping"]["deep"]) is Vector
+    assert type(given["items"][0]) is Record
+
+
+def test_many_fields_are_frozen_like_few() -> None:
+    """From nine fields on all are looked at together first: one list among them is found."""
+    for count in (7, 8, 9, 10):
+        fields: dict[str, Any] = {f"f{place}": place for place in range(count)}
+        frozen = freeze({**fields, "items": [1]}, "here")
+        assert type(frozen["items"]) is Vector
+        assert dict(freeze(fields, "here")) == fields
+
+
+@pytest.mark.parametrize("is_list", [True, False])
+def test_the_last_level_that_is_accepted(is_list: bool) -> None:
+    def nested(depth: int) -> Any:
+        value: Any = 1
+        for _ in range(depth):
+            value = [value] if is_list else {"a": value}
+        return value
+
+    assert freeze(nested(MAX_DEPTH), "here") == nested(MAX_DEPTH)
+    with pytest.raises(NotJsonError, match=f"at most {MAX_DEPTH} levels of nesting"):
+        freeze(nested(MAX_DEPTH + 1), "here")
