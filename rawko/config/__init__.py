@@ -5,13 +5,11 @@ The public names load on first use: the command line reads the table alone, and 
 
 from __future__ import annotations
 
-from importlib import import_module
+from rawko.lazy_names import lazy_names
 
 TYPE_CHECKING = False  # of `typing`, which costs an import
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from rawko.config.agents import BUILT_IN_AGENTS as BUILT_IN_AGENTS
     from rawko.config.agents import TOOLS as TOOLS
     from rawko.config.agents import load_agents as load_agents
@@ -47,11 +45,4 @@ _HOMES = {
     "rawko.config.settings": ("Headless", "ProviderName", "Settings"),
     "rawko.trust.errors": ("ConfigError",),
 }
-_LAZY = {name: module for module, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_LAZY[name]), name)
-    return value
+__getattr__ = lazy_names(__name__, _HOMES)
