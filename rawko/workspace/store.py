@@ -296,8 +296,7 @@ class SnapshotStore:
         """
         if self._is_open:
             self._is_open = False
-            if self._mirror is not None:
-                self._index.close(self._mirror)
+            self._index.close(self._mirror)
             self._mirror = None
             if is_cleaning:
                 clean_if_many(self._state, self._repository)

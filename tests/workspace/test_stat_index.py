@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import shutil
@@ -92,6 +93,40 @@ def test_a_damaged_index_counts_as_none(place: Place) -> None:
         assert store.capture().tree == tree
         assert store.counters.reads == 31
     assert index(place).read_bytes() != b""
+
+
+def half_written(place: Place) -> Path:
+    """What a process leaves that is killed while it writes the index."""
+    temporary = index(place).with_name(f"{index(place).name}.tmp")
+    temporary.write_bytes(index(place).read_bytes()[:50])
+    return temporary
+
+
+@pytest.mark.parametrize("is_capturing", [False, True], ids=["nothing captured", "a capture"])
+def test_a_half_written_index_of_a_killed_process_is_removed(place: Place, is_capturing: bool) -> None:
+    filled(place)
+    temporary = half_written(place)
+    place.write("new", b"new\n")
+    settle(place)
+    with place.open("second") as store:
+        if is_capturing:
+            store.capture()
+    assert not temporary.exists()
+    assert (b"new" in read_index(index(place))) is is_capturing
+
+
+def test_an_index_that_another_process_writes_is_left_to_it(place: Place) -> None:
+    filled(place)
+    before = index(place).read_bytes()
+    temporary = half_written(place)
+    with temporary.open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        place.write("new", b"new\n")
+        settle(place)
+        with place.open("second") as store:
+            store.capture()
+        assert temporary.read_bytes() == before[:50]
+        assert index(place).read_bytes() == before
 
 
 def test_contents_that_the_store_has_lost_are_read_again(place: Place) -> None:

@@ -14,6 +14,7 @@ store holds its contents. A file that may have changed in the moment in which th
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import struct
@@ -60,10 +61,11 @@ class StatIndex:
         self._reader.known = {}
         self._save(mirror, _SAVED_FROM)
 
-    def close(self, mirror: Mirror) -> None:
-        """Keep what the mirror knows, if that is more than the index does."""
-        if self._is_loaded:
+    def close(self, mirror: Mirror | None) -> None:
+        """Keep what the mirror knows, if that is more than the index does; remove what a killed process left."""
+        if self._is_loaded and mirror is not None:
             self._save(mirror, 1)
+        _remove_half_written(self._path)
 
     def _save(self, mirror: Mirror, least: int) -> None:
         reads = self._reader.reads
@@ -115,11 +117,45 @@ def write_index(path: Path, files: Iterable[tuple[bytes, File]]) -> None:
     count = len(entries).to_bytes(4, "little")
     data = b"".join((_TIME.pack(time.time_ns()), count, *entries, b"\0".join(names)))
     packed = zlib.compress(data, 1)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary = _temporary(path)
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(_MAGIC + hashlib.sha256(packed).digest() + packed)
-        temporary.replace(path)
+        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError:
-        temporary.unlink(missing_ok=True)
+        return
+    with os.fdopen(descriptor, "wb") as file:
+        if _is_ours(descriptor, temporary):
+            try:
+                file.truncate()
+                file.write(_MAGIC + hashlib.sha256(packed).digest() + packed)
+                file.flush()
+                temporary.replace(path)
+            except OSError:
+                temporary.unlink(missing_ok=True)
+
+
+def _temporary(path: Path) -> Path:
+    """Where an index is written before it takes its place: always the same name, so that a rest of it is found."""
+    return path.with_name(f"{path.name}.tmp")
+
+
+def _remove_half_written(path: Path) -> None:
+    """Remove what a process that was killed while it wrote the index has left; not what a living one is writing."""
+    temporary = _temporary(path)
+    try:
+        descriptor = os.open(temporary, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        if _is_ours(descriptor, temporary):
+            temporary.unlink(missing_ok=True)
+    finally:
+        os.close(descriptor)
+
+
+def _is_ours(descriptor: int, temporary: Path) -> bool:
+    """Take the lock of a half-written index; not where another process writes it, or has just put it in its place."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.samestat(os.fstat(descriptor), temporary.lstat())
+    except OSError:
+        return False
