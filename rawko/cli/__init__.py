@@ -12,7 +12,7 @@ from rawko.cli.exit_codes import CANNOT_WRITE, MISSING_EXTRA, READER_GONE
 from rawko.cli.tracebacks import mask_tracebacks
 from rawko.extras import MissingExtra
 from rawko.processes.keys import protect
-from rawko.processes.memory import loading
+from rawko.processes.memory import collect_seldom, loading
 from rawko.tools.commands.environment import is_public
 
 
@@ -23,6 +23,7 @@ def main() -> None:
     for name in ("stdout", "stderr"):
         _make_writable(name)
     mask_tracebacks()
+    collect_seldom()
     with loading():
         from rawko.cli.commands import app
 

@@ -13,6 +13,8 @@ from typing import Final
 
 YOUNG: Final = 20_000
 """Objects that are allocated and not freed before a collection of the youngest; Python's default is 700."""
+YOUNG_OF_COMMAND: Final = 100_000
+"""The same for a command that ends within seconds: loading its modules and reading a run make hardly any garbage."""
 
 
 @contextmanager
@@ -25,6 +27,11 @@ def loading() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def collect_seldom() -> None:
+    """Collect young objects as rarely as suits a command that ends within seconds."""
+    gc.set_threshold(YOUNG_OF_COMMAND, *gc.get_threshold()[1:])
 
 
 def leave_loaded_alone() -> None:

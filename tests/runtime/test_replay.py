@@ -294,6 +294,26 @@ async def test_a_run_that_was_set_back_goes_on_from_there() -> None:
     assert [jump_of(row) for row in rows] == [None] * len(rows)
 
 
+async def test_no_row_before_the_latest_rewind_is_stepped_through() -> None:
+    """A rewind's row holds the machines whole: a run that was set back a hundred times opens as fast as a new one."""
+    journal = MemoryJournal()
+    await live_run(["NOTE", "GO", "NOTE"], journal)
+    early = await replay(journal, "r", PARENT, bindings_of(), input=INPUT, until=2)
+    assert early.snapshot is not None and early.notes is None
+    copied = MemoryJournal()
+    epoch = await copied.begin("r")
+    for row in await journal.rows("r"):  # none of these can be stepped through again
+        await copied.append(replace(row, epoch=epoch, updates=({"never": "so"},), notes={"position": row.seq}))
+    last = await copied.last_seq("r")
+    jump = Jump("rewind", "r", 2, moved_in_time(early.snapshot, early.snapshot["now"]), files="f" * 40)
+    await copied.append(jump_record(jump, run="r", seq=last + 1, epoch=epoch, time=early.snapshot["now"]))
+    found = await replay(copied, "r", PARENT, bindings_of(), input=INPUT)
+    assert (found.seq, found.snapshot) == (last + 1, jump.snapshot)
+    assert found.notes == {"position": last}, "a row without notes leaves those before it"
+    with pytest.raises(ReplayError, match="row 1"):
+        await replay(copied, "r", PARENT, bindings_of(), input=INPUT, until=last)
+
+
 async def test_a_look_at_an_early_step_begins_at_the_nearest_checkpoint() -> None:
     journal = MemoryJournal()
     await live_run(["NOTE", "NOTE", "NOTE"], journal)

@@ -140,6 +140,10 @@ class ReplayTree:
     async def read(self, journal: JournalReader, until: int | None = None) -> None:
         """Begin at the nearest checkpoint and step through the rows after it, to `until` or to the end.
 
+        A rewind's row holds the machines whole, so that no row before it is stepped through:
+
+            checkpoint 200   201 202 203   204 rewind   205 206     until 206: fill 204, step 205 and 206
+
         Raises:
             ReplayError: A row comes out otherwise than it was recorded, or a checkpoint does not fit the chart.
             JournalError: The journal cannot be read.
@@ -151,8 +155,14 @@ class ReplayTree:
         if checkpoint is not None:
             self.seq, snapshot = checkpoint
             self.notes = snapshot.get("notes")
+        records = await journal.rows(self._run, self.seq, until)
+        begin = _latest_rewind(records)
+        if begin is not None:
+            self.notes = next((one.notes for one in reversed(records[:begin]) if one.notes), self.notes)
+            records = records[begin:]
+        elif checkpoint is not None:
             self.fill(snapshot)
-        for record in await journal.rows(self._run, self.seq, until):
+        for record in records:
             self.step(record)
 
     def fill(self, snapshot: Mapping[str, Any]) -> None:
@@ -291,6 +301,15 @@ class ReplayTree:
             f"{record.actor} {does} {{{shown[0]}}}, recorded was {{{shown[1]}}}: the chart, its functions or "
             "what it was started with have changed since",
         )
+
+
+def _latest_rewind(records: Sequence[StepRecord]) -> int | None:
+    """The place of the latest row that holds the machines whole; None where none does."""
+    for place in reversed(range(len(records))):
+        jump = jump_of(records[place])
+        if jump is not None and jump.snapshot is not None:
+            return place
+    return None
 
 
 def _is_revival(machine: Machine, record: StepRecord) -> bool:
