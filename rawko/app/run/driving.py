@@ -16,6 +16,7 @@ from rawko.app.overrides.steering import give
 from rawko.app.run import inbox as mail
 from rawko.app.run.budget import Stopwatch
 from rawko.config import Settings
+from rawko.interpreter.data.steps import Receipt
 from rawko.interpreter.data.values import thaw
 from rawko.machines.agent_loop.people import answer_event
 from rawko.runtime.actor import Actor
@@ -31,6 +32,8 @@ CLEANUP: Final = "SESSION_CLEANUP"
 """What the orchestrator emits at its end: whoever runs it closes provider and tools."""
 RATE_WAIT: Final = "RATE_WAIT"
 """What a machine is told while a call waits for the run's rate limit."""
+QUESTION_CLOSED: Final = "another question is open"
+"""The receipt of an answer whose number is not that of the open question."""
 FirstWords = Callable[[], Awaitable[tuple[str, Mapping[str, Any]]]]
 """Gives the event that a machine is told once it is idle."""
 
@@ -47,6 +50,7 @@ class Driver:
         is_interactive: Whenever the agent is done, the user is asked what comes next; the end of what is typed ends it.
         on_cleanup: Closes the session when the machine asks for it; awaited before the run is reported done (C-30).
         on_override: Told of overrides that others have left.
+        number_of: Gives the number of the open question of a machine, by its path, from the journal.
 
     Attributes:
         question: What a person is asked who is not there, or what of the budget is used up.
@@ -63,6 +67,7 @@ class Driver:
     is_interactive: bool = False
     on_cleanup: Callable[[], Awaitable[None]] | None = None
     on_override: OverrideListener | None = None
+    number_of: Callable[[str], Awaitable[int | None]] | None = None
     question: dict[str, Any] | None = None
     halted: str | None = None
     is_cancelled: bool = False
@@ -179,7 +184,7 @@ class Driver:
                 if letter.kind == "cancel":
                     self.cancel(who=letter.who)
                 elif (override := letter.override) is None:
-                    self._take_answer(actor, letter)
+                    await self._take_answer(actor, letter)
                 elif self._may_be_new(actor):
                     continue  # it waits until the machine has its task
                 else:
@@ -196,12 +201,24 @@ class Driver:
             letter.reply(Reply(ENDED))
             letter.burn()
 
-    def _take_answer(self, actor: Actor, letter: mail.Letter) -> None:
-        """Somebody elsewhere answers what the person here is being asked."""
+    async def _take_answer(self, actor: Actor, letter: mail.Letter) -> None:
+        """Give the machine that waits the answer of another process; one to an earlier question is refused."""
+        is_taken = False
         for machine in tuple(actor.session.actors.values()):
+            if letter.question is not None and not await self._asks(machine, letter.question):
+                continue
             if "waiting" in machine.configuration and (question := machine.context.get("question")) is not None:
                 name, data = answer_event(question["kind"], letter.text, letter.who)
                 machine.put(name, data)
+                is_taken = True
+        if letter.question is not None:
+            letter.reply(Reply(Receipt.TAKEN.value if is_taken else QUESTION_CLOSED, tuple(actor.configuration)))
+
+    async def _asks(self, machine: Member, number: int) -> bool:
+        """Whether the machine's open question has that number."""
+        seen = machine.last_step
+        found = None if self.number_of is None else await self.number_of(machine.path)
+        return found == number and machine.last_step is seen
 
     async def _ask_again(self, actor: Actor) -> None:
         """Ask again for what an agent of the resumed run has waited for since before: a person's answer, or a budget.
@@ -225,13 +242,30 @@ class Driver:
             call = None if pending is None else ToolCall.model_validate(thaw(pending["call"]))
             asked = Question(question["kind"], question["text"], machine.context.get("agent", ""), call)
             with self.watch.paused():
-                answer = await self._asked_person(asked)
+                is_answered, answer = await self._asked_until_answered(asked, machine)
+            if is_answered:
+                continue
             if answer is None:
                 self.question = {**thaw(question), "agent": asked.agent}
                 self._must_wait.set()
             else:
                 name, data = answer_event(asked.kind, answer.text, answer.who)
                 machine.put(name, data)
+
+    async def _asked_until_answered(self, asked: Question, machine: Member) -> tuple[bool, Answer | None]:
+        """Ask the person here, until another process has answered; whether one has, and the answer."""
+        question = machine.context.get("question")
+        asking = asyncio.ensure_future(self._asked_person(asked))
+        try:
+            while not asking.done():
+                await asyncio.wait({asking}, timeout=mail.POLL_S)
+                if machine.is_ended or machine.context.get("question") != question:
+                    return True, None
+            return False, asking.result()
+        finally:
+            if not asking.done():
+                asking.cancel()
+                await asyncio.gather(asking, return_exceptions=True)
 
     async def _converse(self, actor: Actor) -> None:
         """Ask the user for the next message whenever the agent is idle, until there is none (C-20)."""

@@ -30,12 +30,18 @@ _REPLY: Final = ".reply"
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """One message: `kind` is "cancel", "answer", or the kind of an override."""
+    """One message.
+
+    Attributes:
+        kind: "cancel", "answer", or the kind of an override.
+        question: Number of the question that an answer is for; None: for the one that is open when it is read.
+    """
 
     kind: str
     who: str
     text: str
     path: Path
+    question: int | None = None
 
     @property
     def override(self) -> Override | None:
@@ -45,7 +51,7 @@ class Letter:
         return Override(self.kind, self.text, self.who, self.path.stem)  # type: ignore[arg-type]  # a key of EVENTS
 
     def reply(self, reply: Reply) -> None:
-        """Tell the sender what became of it; one that has gone away needs no reply."""
+        """Write what became of the message, for its sender, who may have ended."""
         try:
             _write(self.path.with_suffix(_REPLY), reply.to_json())
         except OSError:
@@ -67,8 +73,11 @@ def outcome_now(record: RunRecord) -> str:
     return "running" if is_open and is_at_work(record.settings, record.run) else record.outcome
 
 
-def leave(settings: Settings, run: str, kind: str, *, who: str, text: str = "") -> Letter:
+def leave(settings: Settings, run: str, kind: str, *, who: str, text: str = "", question: int | None = None) -> Letter:
     """Leave a message for the process that has the run at work, or that will go on with it.
+
+    Args:
+        question: Number of the question that an answer is for. An answer with a number gets a reply.
 
     Raises:
         ConfigError: It cannot be written.
@@ -77,14 +86,14 @@ def leave(settings: Settings, run: str, kind: str, *, who: str, text: str = "") 
     path = folder / f"{time.time_ns():020}-{uuid4().hex[:8]}.json"
     try:
         make_private(folder)
-        _write(path, {"kind": kind, "who": who, "text": text})
+        _write(path, {"kind": kind, "who": who, "text": text, "question": question})
     except OSError as error:
         raise ConfigError(f"{folder}: cannot be written: {error.strerror}") from error
-    return Letter(kind, who, text, path)
+    return Letter(kind, who, text, path, question)
 
 
 def reply_to(letter: Letter) -> Reply | None:
-    """What became of an override, once that is known; read once."""
+    """What became of an override, or of an answer with a number, once that is known; read once."""
     path = letter.path.with_suffix(_REPLY)
     try:
         reply = Reply.of_json(json.loads(path.read_text(encoding="utf-8")))
@@ -137,6 +146,8 @@ def _folder(settings: Settings, run: str) -> Path:
 def _read(path: Path) -> Letter | None:
     try:
         data: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return Letter(str(data["kind"]), str(data["who"]), str(data["text"]), path)
+        question = data.get("question")  # letters of earlier versions have none
+        number = None if question is None else int(question)
+        return Letter(str(data["kind"]), str(data["who"]), str(data["text"]), path, number)
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -1,4 +1,8 @@
-"""What a run that is not at work waits for, as its journal knows it: a person's answer, or a larger budget."""
+"""What a run waits for, as its journal knows it: a person's answer, or a larger budget; and the number of a question.
+
+A question's number is that of the journal's row that asked it, or of the rewind or fork that brought it back. An
+answer that says the number is for that question alone.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from typing import Any
 from rawko.app.records.journal import nothing_left
 from rawko.app.records.record import has_report
 from rawko.app.run.follow_up import RecordedRun, last_snapshot
+from rawko.runtime.journal import Journal, StepRecord
+from rawko.runtime.replay.rewind_records import jump_of
 
 WAITING = "waiting"
 OUT_OF_BUDGET = "out_of_budget"
@@ -45,3 +51,33 @@ def _questions(snapshot: Mapping[str, Any]) -> Iterator[Asked]:
         yield Asked("budget", "", "arbiter")
     for child in (snapshot.get("children") or {}).values():
         yield from _questions(child)
+
+
+_PAGE = 64
+"""Rows that are read at once, from the end backwards: a question that is open was asked near the end."""
+
+
+async def question_number(journal: Journal, run: str, actor: str) -> int | None:
+    """The number of the open question of a machine of the run; None where it asks nothing.
+
+    Raises:
+        JournalError: The journal cannot be read.
+    """
+    until = await journal.last_seq(run)
+    while until > 0:
+        after = max(until - _PAGE, 0)
+        for row in reversed(await journal.rows(run, after, until)):
+            jump = jump_of(row)
+            if jump is not None and jump.snapshot is not None:
+                return row.seq
+            asked = _asked_in(row, actor)
+            if asked is not None:
+                return row.seq if asked else None
+        until = after
+    return None
+
+
+def _asked_in(row: StepRecord, actor: str) -> bool | None:
+    """Whether a machine asks a question after a row; None where the row does not say."""
+    found = [update["assign"]["question"] for update in row.updates if "question" in update.get("assign", {})]
+    return found[-1] is not None if found and row.actor == actor else None

@@ -49,6 +49,7 @@ from rawko.app.run.parts import (
     take_up_tools,
     tool_notes,
 )
+from rawko.app.run.questions import question_number
 from rawko.app.run.report import Report, Verdict, verdict_of
 from rawko.app.run.requirements import charts_of, read_only_tools, tools_of
 from rawko.app.run.workspace_report import Witness
@@ -417,6 +418,7 @@ class Run:
         )
         session.stream.subscribe(see_row)
         session.stream.subscribe(driver.see)
+        driver.number_of = partial(question_number, stores.journal, self.id)
         self._channel = TextChannel(runs_folder(self.settings.state_dir) / self.id)
         session.stream.subscribe(self._channel)
         if self.observe is not None:
