@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Final, Literal
 
-Extra = Literal["agents", "http", "journal", "mcp", "png", "postgres"]
+Extra = Literal["agents", "http", "journal", "mcp", "png", "postgres", "tui"]
 
 NEEDS: Final[dict[Extra, tuple[str, ...]]] = {
     "agents": ("anthropic", "httpx2", "jinja2", "jsonschema", "pygit2", "pyte", "sqlalchemy", "structlog", "wcwidth"),
@@ -18,6 +18,7 @@ NEEDS: Final[dict[Extra, tuple[str, ...]]] = {
     "mcp": ("mcp",),
     "png": ("resvg_py",),
     "postgres": ("psycopg",),
+    "tui": ("textual",),
 }
 """Modules by extra, as they are imported."""
 
