@@ -103,6 +103,10 @@ class SqlJournal:
         """Number of the latest committed row; 0 of a run without any."""
         return await self._work(lambda: self._read(self._last_seq, run))
 
+    async def times(self, run: str) -> tuple[float, float] | None:
+        """Times of the first and the latest committed row, without reading them; None of a run without any."""
+        return await self._work(lambda: self._read(self._times, run))
+
     async def last_checkpoint(self, run: str) -> tuple[int, dict[str, Any]] | None:
         """The latest checkpoint with its row number, or None."""
         return await self._work(lambda: self._read(self._checkpoint_at, run, None))
@@ -285,6 +289,13 @@ class SqlJournal:
     @staticmethod
     def _last_seq(connection: Connection, run: str) -> int:
         return connection.scalar(select(runs.c.last_seq).where(runs.c.run == run)) or 0
+
+    @staticmethod
+    def _times(connection: Connection, run: str) -> tuple[float, float] | None:
+        query = select(steps.c.time).where(steps.c.run == run)
+        first = connection.scalar(query.order_by(steps.c.seq).limit(1))
+        last = connection.scalar(query.order_by(steps.c.seq.desc()).limit(1))
+        return None if first is None or last is None else (first, last)
 
     @staticmethod
     def _checkpoint_at(connection: Connection, run: str, seq: int | None) -> tuple[int, dict[str, Any]] | None:

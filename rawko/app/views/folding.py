@@ -1,0 +1,252 @@
+"""From rows of the journal to views of steps, one after the other, without looking back.
+
+Row 29 ends the invocation `execute_tool` that row 27 began: "bash python3 -m pytest -q", 0.4 s. Row 30 ends
+`capture_snapshot`: its files are what its tree holds that the tree before it did not, and they belong to step 29.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, Protocol
+
+from rawko.app.records.rows import Line, cause_of
+from rawko.app.views.machines import ROOT, Asked, Begun, Machines
+from rawko.app.views.steps import StepKind, StepView
+from rawko.app.views.telling import ARBITER, DONE, FAILED, Row, Told, is_final, tell
+from rawko.app.views.words import at, line
+from rawko.runtime.journal import StepRecord
+from rawko.runtime.ports import WorkspaceError
+from rawko.runtime.replay.rewind_records import Jump, jump_of
+from rawko.vocabulary.shown_states import shown_states
+from rawko.vocabulary.snapshot import FileChange, Snapshot
+from rawko.vocabulary.usage import Price, Usage
+
+_TOOLS: Final = frozenset({StepKind.TOOL, StepKind.COMMAND, StepKind.ERROR})
+
+
+class Trees(Protocol):
+    """The part of `rawko.workspace.repository.archive.Archive` that tells which files differ."""
+
+    def changes(self, before: str, after: str) -> tuple[FileChange, ...]: ...
+
+    def snapshot(self, commit: str) -> Snapshot: ...
+
+
+class StepFold:
+    """Views of the steps of one run, in the order of its rows.
+
+    Args:
+        agent: The one that runs alone; None under the arbiter.
+        prices: By model; `default` is for models that are not among them, None where their price is not known.
+        trees: The snapshots; without them no view has files.
+        rewinds: Rows of rewinds with their steps, as far as they are known already.
+    """
+
+    def __init__(
+        self,
+        *,
+        agent: str | None = None,
+        prices: Mapping[str, Price] | None = None,
+        default: Price | None = None,
+        trees: Trees | None = None,
+        rewinds: Sequence[tuple[int, int]] = (),
+    ) -> None:
+        self._machines = Machines(agent or "")
+        self._has_arbiter = agent is None
+        self._prices, self._default = prices or {}, default
+        self._trees = trees
+        self._rewinds = list(rewinds)
+        self._line = Line(self._rewinds)
+        self._used: dict[str, Usage] = {}
+        self._asked_as: Mapping[str, str] = {}
+        self._tree: str | None = None
+        self._started: float | None = None
+        self.last = 0
+
+    @property
+    def asked(self) -> Asked | None:
+        """The question that the run waits with after the latest row; None where it does not wait."""
+        return self._machines.asked()
+
+    @property
+    def usage(self) -> Mapping[str, Usage]:
+        """All tokens by model until the latest row."""
+        return self._used
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Of all calls until the latest row; None where there were none, or a price is not known."""
+        return self._cost(self._used)
+
+    def begin(self, time: float) -> None:
+        """The time of the run's first row, where that is not the first one that is taken."""
+        self._started = time
+
+    def load(self, number: int, snapshot: Mapping[str, Any], notes: Mapping[str, Any] | None) -> None:
+        """Go on from a snapshot of the machines, as of a row."""
+        self.last = number
+        self._machines.load(snapshot)
+        self._note(notes)
+        commit = (notes or {}).get("snapshot")
+        if commit is not None:
+            self._tree = self._tree_of(str(commit))
+
+    def take(self, record: StepRecord) -> StepView:
+        """The view of the next row."""
+        self.last = record.seq
+        if self._started is None:
+            self._started = record.time
+        used = self._note(record.notes)
+        jump = jump_of(record)
+        view = self._step(record) if jump is None else self._jump(record, jump)
+        return replace(
+            view,
+            usage=sum(used.values(), Usage()),
+            cost_usd=self._cost(used),
+            is_left_behind=self._line.leaves_behind(record.seq),
+        )
+
+    # ------------------------------------------------------------ steps
+
+    def _step(self, record: StepRecord) -> StepView:
+        machines = self._machines
+        was_open = not is_final(machines.of(record.actor).configuration)
+        ended = self._ended(record)
+        machines.take(record)
+        told = tell(Row(record, machines, ended, was_open))
+        known = machines.of(record.actor)
+        of_step = None
+        if told.kind in _TOOLS and ended is not None and ended.src == "execute_tool":
+            known.tool_step = record.seq
+        elif told.kind is StepKind.SNAPSHOT:
+            of_step, known.tool_step = known.tool_step, None
+        commit, files = self._captured(record)
+        view = self._view(record, told, self._agent(record, ended))
+        return replace(
+            view,
+            took_s=None if ended is None else max(record.time - ended.time, 0.0),
+            began=None if ended is None else ended.row,
+            snapshot=commit,
+            files=files,
+            of_step=of_step,
+        )
+
+    def _ended(self, record: StepRecord) -> Begun | None:
+        name = "" if record.event is None else str(record.event["name"])
+        for prefix in (DONE, FAILED):
+            if name.startswith(prefix):
+                return self._machines.end(record.actor, name.removeprefix(prefix))
+        return None
+
+    def _agent(self, record: StepRecord, ended: Begun | None) -> str:
+        if record.actor == ROOT and self._has_arbiter:
+            is_arbiters = ended is not None and ended.src.startswith(ARBITER)
+            return ARBITER if is_arbiters else self._machines.agent
+        return self._machines.agent_of(record.actor)
+
+    def _view(self, record: StepRecord, told: Told, agent: str) -> StepView:
+        return StepView(
+            number=record.seq,
+            seconds=record.time - (self._started or record.time),
+            time=record.time,
+            actor=record.actor,
+            agent=agent,
+            iteration=self._machines.iteration,
+            machine=record.configuration[0] if record.configuration else "",
+            states=tuple(shown_states(record.configuration)),
+            configuration=record.configuration,
+            kind=told.kind,
+            words=told.words,
+            detail=told.detail,
+            event=cause_of(record),
+            is_error=told.is_error,
+            call_id=told.call_id,
+        )
+
+    # ------------------------------------------------------------ files
+
+    def _captured(self, record: StepRecord) -> tuple[str | None, tuple[FileChange, ...]]:
+        data = None if record.event is None else record.event["data"]
+        found = at(data, "output", "snapshot")
+        commit, tree = at(found, "commit"), at(found, "tree")
+        if not isinstance(commit, str) or not isinstance(tree, str):
+            return None, ()
+        before, self._tree = self._tree, tree
+        return commit, self._changes(before, tree)
+
+    def _changes(self, before: str | None, after: str | None) -> tuple[FileChange, ...]:
+        if self._trees is None or before is None or after is None or before == after:
+            return ()
+        try:
+            return self._trees.changes(before, after)
+        except WorkspaceError:  # a snapshot that is damaged: the step is told without its files
+            return ()
+
+    def _tree_of(self, commit: str) -> str | None:
+        try:
+            return None if self._trees is None else self._trees.snapshot(commit).tree
+        except WorkspaceError:
+            return None
+
+    # ------------------------------------------------------------ rewinds and forks
+
+    def _jump(self, record: StepRecord, jump: Jump) -> StepView:
+        before = self._tree
+        if jump.snapshot is not None:
+            self._machines.load(jump.snapshot)
+        self._tree = None if jump.files is None else self._tree_of(jump.files)
+        left = None
+        if jump.kind == "rewind":
+            if (record.seq, jump.step) not in self._rewinds:
+                self._rewinds.append((record.seq, jump.step))
+                self._line = Line(self._rewinds)
+            left = (jump.step + 1, record.seq - 1) if jump.step < record.seq - 1 else None
+        files = f"step {jump.step}" if jump.step else f"snapshot {(jump.files or '')[:7]}"
+        words = {
+            "rewind": f"back to step {jump.step}",
+            "files": f"files of {files}",
+            "fork": f"fork of {jump.run}@{jump.step}",
+        }[jump.kind]
+        kept = f"files before: snapshot {jump.safety[:7]}" if jump.safety else ""
+        view = self._view(record, Told(StepKind.TRAVEL, line(words), kept), self._machines.agent)
+        return replace(view, snapshot=jump.files, files=self._changes(before, self._tree), leaves_behind=left)
+
+    # ------------------------------------------------------------ tokens
+
+    def _note(self, notes: Mapping[str, Any] | None) -> dict[str, Usage]:
+        """What was used since the last notes, by model."""
+        if notes is None or not isinstance(notes.get("usage"), Mapping):
+            return {}
+        before, self._used = self._used, {name: Usage.model_validate(one) for name, one in notes["usage"].items()}
+        self._asked_as = notes.get("asked_as") or {}
+        new = {name: _less(usage, before.get(name, Usage())) for name, usage in self._used.items()}
+        return {name: usage for name, usage in new.items() if usage.total_tokens}
+
+    def _cost(self, used: Mapping[str, Usage]) -> float | None:
+        return cost_of(used, self._asked_as, self._prices, self._default)
+
+
+def cost_of(
+    used: Mapping[str, Usage], asked_as: Mapping[str, str], prices: Mapping[str, Price], default: Price | None = None
+) -> float | None:
+    """What tokens have cost, in US dollars; None where no model was asked, or the price of one is not known.
+
+    Args:
+        used: By the model's name as the server gives it; `asked_as` is the name that it was asked for with.
+        default: For models without a price.
+    """
+    cost = None
+    for model, usage in used.items():
+        if not usage.total_tokens:
+            continue
+        price = prices.get(model) or prices.get(str(asked_as.get(model))) or default
+        if price is None:
+            return None
+        cost = (cost or 0.0) + price.cost_usd(usage)
+    return cost
+
+
+def _less(now: Usage, before: Usage) -> Usage:
+    counts = {name: max(getattr(now, name) - getattr(before, name), 0) for name in Usage.model_fields}
+    return Usage(**counts)

@@ -1,0 +1,142 @@
+"""Views of a run's steps, read from its journal: from the first on, or from any number.
+
+Who comes late reads the nearest checkpoint and the few rows after it, not the whole journal. A damaged row becomes a
+step that says so, and the rows after it are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from rawko.app.records.journal import open_journal
+from rawko.app.records.record import RunRecord
+from rawko.app.views.folding import StepFold, Trees
+from rawko.app.views.steps import StepKind, StepView
+from rawko.app.views.words import line
+from rawko.config import ConfigError
+from rawko.runtime.errors import JournalError
+from rawko.runtime.journal import Journal, StepRecord
+from rawko.runtime.ports import WorkspaceError
+from rawko.runtime.replay.recorded import read_latest
+from rawko.workspace.repository.archive import Archive
+
+PAGE = 500
+"""Rows that are in memory at once."""
+
+
+class StepReader:
+    """The steps of a run after a number, in order, as often as there are new ones; made by `open_steps`.
+
+    Attributes:
+        fold: What is known after the latest step that was read: the open question, the tokens, the cost.
+    """
+
+    def __init__(self, record: RunRecord, journal: Journal, trees: Trees | None) -> None:
+        self.record = record
+        self._journal = journal
+        self._last = 0
+        self.fold = StepFold(agent=record.agent, prices=record.settings.prices, trees=trees, rewinds=record.rewinds)
+
+    @property
+    def last(self) -> int:
+        """Number of the latest step that was read."""
+        return self._last
+
+    async def seek(self, after: int) -> None:
+        """Go on after a step, whose row need not be read: from the checkpoint nearest to it.
+
+        Raises:
+            ConfigError: The journal cannot be read.
+        """
+        run = self.record.run
+        try:
+            found = await self._journal.checkpoint_at(run, after) if after else None
+            if found is not None:
+                number, snapshot = found
+                first = await self._journal.rows(run, 0, 1)
+                if first:
+                    self.fold.begin(first[0].time)
+                notes = snapshot.get("notes") or (await read_latest(self._journal, run, number)).notes
+                self.fold.load(number, snapshot, notes)
+                self._last = number
+        except JournalError as error:
+            raise ConfigError(str(error)) from error
+        while self._last < after and await self.page(after):
+            pass
+
+    async def page(self, until: int | None = None) -> Sequence[StepView]:
+        """The next steps, up to `PAGE`; none where there are no more now.
+
+        Raises:
+            ConfigError: The journal cannot be read.
+        """
+        end = self._last + PAGE if until is None else min(until, self._last + PAGE)
+        views = [
+            self.fold.take(one) if isinstance(one, StepRecord) else one for one in await self._rows(self._last, end)
+        ]
+        if views:
+            self._last = views[-1].number
+        return views
+
+    async def steps(self) -> AsyncIterator[StepView]:
+        """All steps that there are now."""
+        while found := await self.page():
+            for view in found:
+                yield view
+
+    async def _rows(self, after: int, until: int) -> Sequence[StepRecord | StepView]:
+        run = self.record.run
+        try:
+            return await self._journal.rows(run, after, until)
+        except JournalError as error:
+            if not error.is_damaged:
+                raise ConfigError(str(error)) from error
+        try:
+            last = min(until, await self._journal.last_seq(run))
+            return [await self._row(number) for number in range(after + 1, last + 1)]
+        except JournalError as error:
+            raise ConfigError(str(error)) from error
+
+    async def _row(self, number: int) -> StepRecord | StepView:
+        try:
+            return (await self._journal.rows(self.record.run, number - 1, number))[0]
+        except JournalError as error:
+            if not error.is_damaged:
+                raise
+            return _damaged(number, str(error))
+        except IndexError:
+            return _damaged(number, "the journal does not hold it")
+
+
+def _damaged(number: int, why: str) -> StepView:
+    """A row that cannot be read: nothing is known of it but its number."""
+    words = line(f"step {number} cannot be read: {why}")
+    return StepView(number, 0.0, 0.0, "", "", 0, "", (), (), StepKind.ERROR, words, is_error=True)
+
+
+@asynccontextmanager
+async def open_steps(record: RunRecord, after: int = 0) -> AsyncIterator[StepReader]:
+    """Open a run to read its steps after a number.
+
+    Raises:
+        ConfigError: Its journal cannot be read.
+    """
+    journal: Journal = open_journal(record.settings)
+    trees = _trees(record)
+    try:
+        reader = StepReader(record, journal, trees)
+        await reader.seek(after)
+        yield reader
+    finally:
+        if trees is not None:
+            trees.close()
+        await journal.aclose()  # type: ignore[attr-defined]
+
+
+def _trees(record: RunRecord) -> Archive | None:
+    """The snapshots; None where they cannot be read: steps are shown without their files."""
+    try:
+        return Archive(record.settings.state_dir / "snapshots")
+    except WorkspaceError:
+        return None

@@ -1,0 +1,321 @@
+"""One run as a list shows it: what it was asked, when, how long, how much, what became of it, what it needs.
+
+Of a run that has ended the record and the report say almost all. Of one that is open the journal is read: from the
+latest checkpoint on, never from the first row.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rawko.app.records.journal import open_journal
+from rawko.app.records.outcomes import is_open
+from rawko.app.records.record import Parent, RunRecord, list_records, read_record
+from rawko.app.recovery.reading import DAMAGED, problems
+from rawko.app.run.inbox import is_at_work, outcome_now
+from rawko.app.views.folding import StepFold
+from rawko.app.views.machines import Asked
+from rawko.app.views.words import call_words, line
+from rawko.config import ConfigError, Settings
+from rawko.journal import SqlJournal
+from rawko.runtime.errors import JournalError
+from rawko.runtime.journal import StepRecord
+from rawko.runtime.ports import WorkspaceError
+from rawko.runtime.replay.recorded import read_latest
+from rawko.runtime.replay.rewind_records import jump_of
+from rawko.vocabulary.usage import Usage
+from rawko.workspace.repository.archive import Archive
+
+_LOOK_BACK: Final = 50
+"""Rows that are read at once to find the step that asked an open question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a run waits for.
+
+    Attributes:
+        kind: clarify, pause, approval, or budget, which is a larger one.
+        text: The question; of an approval what is to be allowed. As it was asked, several lines or none: a face shows
+            it through `exact_line`, or as text nodes.
+        words: The same in one line, control characters made visible.
+        agent: Who asks.
+        number: Of the step that asked, which an answer may name, so that it answers no later question.
+        call: The tool call that an approval is about: {"id", "name", "input"}.
+    """
+
+    kind: str
+    text: str
+    words: str
+    agent: str
+    number: int | None
+    call: Mapping[str, Any] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        call = None if self.call is None else dict(self.call)
+        return {"kind": self.kind, "text": self.text, "agent": self.agent, "number": self.number, "call": call}
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """One run.
+
+    Attributes:
+        task: As it was given; `words` is its first line, cut, control characters made visible.
+        agent: The one that runs alone; None under the arbiter.
+        outcome: As `rawko runs` lists it: success, failure, limit, cancelled, needs_person, interrupted, running,
+            rewound, damaged.
+        problem: Why it cannot go on, of a damaged one.
+        started: Seconds since 1970, of its first step; None where it has none. `ended` is the time of its latest step.
+        duration_s: At work in all processes together, without the time that people were waited for.
+        needs: What it waits for; None where it waits for nobody.
+        is_at_work: Some process runs it now.
+        iterations: Agent runs; turns of the model where one agent runs alone. None where no report says so.
+        steps: Rows of its journal.
+        cost_usd: None where nothing was counted: no price is known, or no model was asked.
+        files: Paths that differ between its first snapshot and its last.
+        parent: Of a fork; `continues` is the run that it follows, `forks` are its own.
+        rewinds: Rows of rewinds, each with the step that it went to.
+    """
+
+    id: str
+    task: str
+    words: str
+    agent: str | None
+    workspace: str
+    provider: str
+    model: str | None
+    outcome: str
+    problem: str | None
+    started: float | None
+    ended: float | None
+    duration_s: float | None
+    needs: Need | None
+    is_at_work: bool
+    iterations: int | None
+    steps: int
+    usage: Usage
+    cost_usd: float | None
+    files: tuple[str, ...]
+    parent: Parent | None
+    continues: str | None
+    forks: tuple[str, ...]
+    rewinds: tuple[tuple[int, int], ...]
+
+    @property
+    def tokens_in(self) -> int:
+        """All tokens that were sent, those read from and written to the cache included."""
+        return self.usage.total_tokens - self.usage.output_tokens
+
+    @property
+    def tokens_out(self) -> int:
+        return self.usage.output_tokens
+
+    def age_s(self, now: float | None = None) -> float | None:
+        """Seconds since it was begun."""
+        return None if self.started is None else max((time.time() if now is None else now) - self.started, 0.0)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "run": self.id,
+            "kind": "run",
+            "outcome": self.outcome,
+            "problem": self.problem,
+            "agent": self.agent,
+            "task": self.task,
+            "workspace": self.workspace,
+            "provider": self.provider,
+            "model": self.model,
+            "started": self.started,
+            "ended": self.ended,
+            "duration_s": self.duration_s,
+            "needs": None if self.needs is None else self.needs.to_json(),
+            "is_at_work": self.is_at_work,
+            "iterations": self.iterations,
+            "steps": self.steps,
+            "usage": self.usage.to_json(),
+            "cost_usd": self.cost_usd,
+            "files": list(self.files),
+            "parent": None if self.parent is None else self.parent.to_json(),
+            "forks": list(self.forks),
+            "continues": self.continues,
+            "rewinds": [{"row": row, "step": step} for row, step in self.rewinds],
+        }
+
+
+# ---------------------------------------------------------------- reading
+
+
+async def read_run(run: str, current: Settings) -> RunView:
+    """One run.
+
+    Raises:
+        ConfigError: There is no such run, or its journal cannot be read.
+    """
+    return (await _read([read_record(run, current)], current, list_records(current)))[0]
+
+
+async def read_runs(current: Settings, damaged: list[str] | None = None) -> list[RunView]:
+    """All runs of a workspace, oldest first.
+
+    Args:
+        damaged: Gets what is wrong with each of those whose record cannot be read.
+
+    Raises:
+        ConfigError: The journal cannot be read.
+    """
+    records = list_records(current, damaged)
+    return await _read(records, current, records)
+
+
+def needs_first(runs: Sequence[RunView]) -> list[RunView]:
+    """What needs a person first, then what is at work, then the others; the latest first in each."""
+    latest = sorted(runs, key=lambda one: one.id, reverse=True)
+    return sorted(latest, key=lambda one: 0 if one.needs is not None else 1 if one.is_at_work else 2)
+
+
+async def _read(records: Sequence[RunRecord], current: Settings, all: Sequence[RunRecord]) -> list[RunView]:
+    if not records:
+        return []
+    broken = await problems(records, current)
+    forks: dict[str, list[str]] = {}
+    for one in all:
+        if one.parent is not None:
+            forks.setdefault(one.parent.run, []).append(one.run)
+    journal = open_journal(current)
+    try:
+        return [await _view(one, journal, broken.get(one.run), tuple(forks.get(one.run, ()))) for one in records]
+    except JournalError as error:
+        raise ConfigError(str(error)) from error
+    finally:
+        await journal.aclose()
+
+
+async def _view(record: RunRecord, journal: SqlJournal, problem: str | None, forks: tuple[str, ...]) -> RunView:
+    settings, run = record.settings, record.run
+    at_work = is_at_work(settings, run)
+    report = record.report or {}
+    times, last = await journal.times(run), await journal.last_seq(run)
+    is_told = "usage" in report and not at_work and not is_open(record)
+    found = _of_report(record) if is_told else await _of_journal(record, journal, last)
+    return RunView(
+        id=run,
+        task=record.task,
+        words=line(record.task),
+        agent=record.agent,
+        workspace=str(settings.workspace),
+        provider=settings.provider,
+        model=settings.model,
+        outcome=DAMAGED if problem is not None else outcome_now(record),
+        problem=problem,
+        started=None if times is None else times[0],
+        ended=None if times is None else times[1],
+        duration_s=found.duration_s,
+        needs=found.needs,
+        is_at_work=at_work,
+        iterations=found.iterations,
+        steps=last,
+        usage=found.usage,
+        cost_usd=found.cost_usd,
+        files=found.files,
+        parent=record.parent,
+        continues=record.continues,
+        forks=forks,
+        rewinds=record.rewinds,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a report or a journal says; the attributes are those of `RunView`."""
+
+    duration_s: float | None
+    needs: Need | None
+    iterations: int | None
+    usage: Usage
+    cost_usd: float | None
+    files: tuple[str, ...]
+
+
+def _of_report(record: RunRecord) -> _Found:
+    report = record.report or {}
+    is_counted = bool(record.settings.prices) or record.settings.provider not in ("scripted", "cassette")
+    return _Found(
+        duration_s=_number(report.get("duration_ms"), lambda found: found / 1000),
+        needs=None,
+        iterations=_number(report.get("iterations"), int),
+        usage=Usage.model_validate(report["usage"]),
+        cost_usd=_number(report.get("cost_usd"), float) if is_counted else None,
+        files=tuple(str(path) for path in report.get("files_changed") or ()),
+    )
+
+
+def _number(found: Any, make: Callable[[float], Any]) -> Any:
+    return make(found) if isinstance(found, int | float) else None
+
+
+async def _of_journal(record: RunRecord, journal: SqlJournal, last: int) -> _Found:
+    """What the journal knows of an open run, from its latest checkpoint on."""
+    run = record.run
+    try:
+        found = await journal.last_checkpoint(run)
+        start = 0 if found is None else found[0]
+        rows = await journal.rows(run, start)
+    except JournalError as error:
+        if not error.is_damaged:
+            raise
+        found, start, rows = None, last, ()  # what cannot be read is told by `rawko log`
+    fold = StepFold(agent=record.agent, prices=record.settings.prices)
+    notes = None if found is None else found[1].get("notes")
+    if found is not None:
+        notes = notes or (await read_latest(journal, run, start)).notes
+        fold.load(start, found[1], notes)
+    for row in rows:
+        fold.take(row)
+        notes = row.notes or notes
+    usage = sum(fold.usage.values(), Usage())
+    asked = fold.asked
+    return _Found(
+        duration_s=_number((notes or {}).get("elapsed_ms"), lambda ms: ms / 1000),
+        needs=None if asked is None else await _need(asked, run, journal, last),
+        iterations=_number((record.report or {}).get("iterations"), int),
+        usage=usage,
+        cost_usd=fold.cost_usd,
+        files=_files(record),
+    )
+
+
+async def _need(asked: Asked, run: str, journal: SqlJournal, last: int) -> Need:
+    number = asked.number if asked.number is not None else await _asked_in(run, journal, last)
+    words = call_words(asked.call) if asked.kind == "approval" and asked.call is not None else line(asked.text)
+    return Need(asked.kind, asked.text, words, asked.agent, number, asked.call)
+
+
+async def _asked_in(run: str, journal: SqlJournal, last: int) -> int | None:
+    """The step that asked, where a checkpoint or a rewind stands after it: the latest one that sets a question."""
+    until = last
+    while until > 0:
+        after = max(until - _LOOK_BACK, 0)
+        for row in reversed(await journal.rows(run, after, until)):
+            if jump_of(row) is not None or _asks(row):
+                return row.seq
+        until = after
+    return None
+
+
+def _asks(row: StepRecord) -> bool:
+    return any((update.get("assign") or {}).get("question") for update in row.updates)
+
+
+def _files(record: RunRecord) -> tuple[str, ...]:
+    try:
+        with Archive(record.settings.state_dir / "snapshots") as archive:
+            found = archive.snapshots(record.run)
+            if not found or found[0].tree == found[-1].tree:
+                return ()
+            return tuple(change.path for change in archive.changes(found[0].tree, found[-1].tree))
+    except WorkspaceError:
+        return ()

@@ -1,0 +1,281 @@
+"""What a row of the journal is about: its kind, and words for it.
+
+A table from what ended (`done.invoke.ID` of a known actor), or from the event's name, to a small function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rawko.app.records.rows import cause_of, decision_of
+from rawko.app.views.machines import ROOT, Begun, Machines
+from rawko.app.views.steps import StepKind
+from rawko.app.views.words import at, blocks, call_words, gist, line, message_text
+from rawko.runtime.journal import StepRecord
+
+DONE, FAILED = "done.invoke.", "error.invoke."
+ARBITER: Final = "arbiter"
+_FINAL: Final = frozenset({"complete", "done", "failed", "cancelled", "limit"})
+"""Final states of the shipped charts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A row in words; the attributes are those of `StepView`."""
+
+    kind: StepKind
+    words: str
+    detail: str = ""
+    is_error: bool = False
+    call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row with what is known once it has been taken.
+
+    Attributes:
+        ended: The invocation that the row ends.
+        was_open: The run had not come to its end before it.
+    """
+
+    record: StepRecord
+    machines: Machines
+    ended: Begun | None
+    was_open: bool
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        data = None if self.record.event is None else self.record.event["data"]
+        return data if isinstance(data, Mapping) else {}
+
+    @property
+    def output(self) -> Any:
+        return self.data.get("output")
+
+    @property
+    def call(self) -> Mapping[str, Any] | None:
+        """The tool call that was open when the row began, or that it opened."""
+        return self.machines.of(self.record.actor).last_call
+
+
+def tell(row: Row) -> Told:
+    """The kind of a row, and words for it."""
+    asked = _asked(row)
+    ended = _ended_run(row)
+    if ended is not None:
+        return ended
+    if asked is not None:
+        return asked
+    name = "" if row.record.event is None else str(row.record.event["name"])
+    if name.startswith(FAILED):
+        return _failure(row)
+    if name.startswith(DONE):
+        teller = _ENDED.get(row.ended.src if row.ended else "", _ended_other)
+        return teller(row)
+    return _EVENTS.get(name, _other)(row)
+
+
+def _asked(row: Row) -> Told | None:
+    """The row asks a person something."""
+    known = row.machines.of(row.record.actor)
+    question = known.asks
+    if question is None or question.number != row.record.seq:
+        return None
+    if question.kind == "approval":
+        return Told(StepKind.APPROVAL, line(f"may it run: {call_words(question.call)}"), call_id=_id(question.call))
+    return Told(StepKind.QUESTION, line(question.text or "the budget is used up"), call_id=_id(question.call))
+
+
+def _ended_run(row: Row) -> Told | None:
+    """The run's own machine has come to its end."""
+    outcome = row.machines.outcome
+    if row.record.actor != ROOT or outcome is None or not row.was_open or not is_final(row.record.configuration):
+        return None
+    told = at(row.output, "summary") or _assigned(row, "summary") or ""
+    if outcome != "success":
+        told = _message(row.data.get("error")) or _message(_assigned(row, "last_error")) or told
+    words = line(f"{outcome}: {told}" if told else outcome)
+    return Told(StepKind.END, words, is_error=outcome == "failure")
+
+
+def is_final(configuration: Sequence[str]) -> bool:
+    """Whether a shipped chart is in a final state."""
+    return bool(configuration) and configuration[-1] in _FINAL
+
+
+def _assigned(row: Row, name: str) -> Any:
+    found = [update["assign"][name] for update in row.record.updates if name in (update.get("assign") or {})]
+    return found[-1] if found else None
+
+
+# ---------------------------------------------------------------- what ended
+
+
+def _model(row: Row) -> Told:
+    message = at(row.output, "message")
+    calls = list(blocks(message, "tool_use"))
+    told = "; ".join(call_words(call) for call in calls)
+    text = message_text(message)
+    if text:
+        return Told(StepKind.MODEL, text, line(told))
+    if told:
+        return Told(StepKind.MODEL, line(f"calls {told}"))
+    return Told(StepKind.MODEL, "thinks" if any(blocks(message, "thinking")) else "says nothing")
+
+
+def _decision(row: Row) -> Told:
+    type, mode = str(at(row.output, "type") or ""), at(row.output, "mode")
+    reason = line(at(row.output, "reason") or at(row.output, "summary") or "")
+    if mode or type in ("CONTINUE", "RETRY"):
+        again = {"CONTINUE": " goes on", "RETRY": " again"}.get(type, "")
+        return Told(StepKind.HANDOVER, line(f"→ {mode or row.machines.agent}{again}"), reason)
+    return Told(StepKind.HANDOVER, {"SKIP": "skips the plan's step"}.get(type, line(type.lower() or "decides")), reason)
+
+
+def _tool(row: Row) -> Told:
+    name = str(at(row.call, "name") or "")
+    kind = StepKind.COMMAND if name == "bash" else StepKind.TOOL
+    return Told(kind, call_words(row.call), gist(row.output), bool(at(row.output, "is_error")), _id(row.call))
+
+
+def _gate(row: Row) -> Told:
+    decision, rule, reason = (str(at(row.output, key) or "") for key in ("decision", "rule", "reason"))
+    if decision != "deny":
+        return Told(StepKind.PLUMBING, line(f"{decision} by {rule}"), call_id=_id(row.call))
+    kind = StepKind.COMMAND if at(row.call, "name") == "bash" else StepKind.TOOL
+    told = line(f"refused by {rule}" + (f": {reason}" if reason else ""))
+    return Told(kind, call_words(row.call), told, True, _id(row.call))
+
+
+def _person(row: Row) -> Told:
+    if row.output is None:
+        return Told(StepKind.PLUMBING, "nobody answers")
+    return Told(StepKind.ANSWER, line(decision_of(row.record)))
+
+
+def _agent(row: Row) -> Told:
+    outcome = str(at(row.output, "outcome") or "success")
+    summary = at(row.output, "summary")
+    told = "is done" if outcome == "success" else f"ended: {outcome}"
+    return Told(StepKind.HANDOVER, line(f"{row.machines.agent} {told}"), line(summary or ""), outcome == "failure")
+
+
+def _capture(row: Row) -> Told:
+    label = str(at(row.output, "snapshot", "label") or "")
+    return Told(StepKind.SNAPSHOT, "files at the start" if label in ("", "start") else line(f"files after {label}"))
+
+
+def _summarised(row: Row) -> Told:
+    return Told(StepKind.MODEL, "shortens the conversation")
+
+
+def _quiet(row: Row) -> Told:
+    return Told(StepKind.PLUMBING, line(row.ended.src if row.ended else cause_of(row.record)))
+
+
+def _ended_other(row: Row) -> Told:
+    """An actor of a chart of the user's own."""
+    if row.ended is None:
+        return Told(StepKind.PLUMBING, line(cause_of(row.record)))
+    return Told(StepKind.EVENT, line(f"{row.ended.src} is done"), "" if row.output is None else line(row.output))
+
+
+_ENDED: Final[Mapping[str, Callable[[Row], Told]]] = {
+    "stream_agent": _model,
+    "summarise": _summarised,
+    "arbiter_select_agent": _decision,
+    "arbiter_evaluate": _decision,
+    "execute_tool": _tool,
+    "check_gate": _gate,
+    "ask_person": _person,
+    "agent_executor": _agent,
+    "capture_snapshot": _capture,
+    "check_wait": _quiet,
+}
+
+
+def _failure(row: Row) -> Told:
+    error = row.data.get("error")
+    src = row.ended.src if row.ended else ""
+    actors = {"agent_executor": row.machines.agent, "execute_tool": call_words(row.call)}
+    what = actors.get(src) or _ACTORS.get(src, src)
+    code = at(error, "code")
+    message = _message(error) or "failed"
+    return Told(StepKind.ERROR, line(f"{what or 'step'}: {message}"), line(code or ""), True, _id(row.call))
+
+
+_ACTORS: Final[Mapping[str, str]] = {
+    "stream_agent": "the model",
+    "summarise": "the model",
+    "arbiter_select_agent": "the arbiter's model",
+    "arbiter_evaluate": "the arbiter's model",
+    "capture_snapshot": "snapshot",
+    "check_gate": "gate",
+    "ask_person": "question",
+}
+
+
+def _message(error: Any) -> str:
+    return str(at(error, "message") or at(error, "summary") or "") if isinstance(error, Mapping) else str(error or "")
+
+
+# ---------------------------------------------------------------- events
+
+
+def _start_task(row: Row) -> Told:
+    return Told(StepKind.START, line(row.data.get("task") or "the task"))
+
+
+def _answer(row: Row) -> Told:
+    name = str(row.record.event["name"]) if row.record.event else ""
+    verb = _VERBS.get(name, "")
+    told = decision_of(row.record)
+    words = f"{verb}: {told}" if verb and told else verb or told
+    receipt = row.record.receipt
+    refused = "" if receipt in (None, "taken") else str(receipt)
+    return Told(StepKind.ANSWER, line(words or name), refused, bool(refused))
+
+
+def _force(row: Row) -> Told:
+    receipt = row.record.receipt
+    who = f"forced by {row.data.get('who') or 'a person'}"
+    told = Told(StepKind.HANDOVER, line(f"→ {row.data.get('agent_name')}"), line(who))
+    return told if receipt in (None, "taken") else Told(told.kind, told.words, str(receipt), True)
+
+
+def _other(row: Row) -> Told:
+    cause = cause_of(row.record)
+    if cause == "(resumed)":
+        return Told(StepKind.START, "resumed")
+    is_plumbing = row.record.event is None or cause.startswith("after.") or cause in _INNER
+    if row.record.receipt not in (None, "taken") or is_plumbing:
+        return Told(StepKind.PLUMBING, line(cause))
+    return Told(StepKind.EVENT, line(cause), line(row.data) if row.data else "")
+
+
+_VERBS: Final[Mapping[str, str]] = {
+    "APPROVE": "approved",
+    "DENY": "denied",
+    "CANCEL": "cancelled",
+    "SKIP_STEP": "skipped the plan's step",
+    "RETRY": "waits no longer",
+    "RESUME": "goes on",
+}
+_INNER: Final = frozenset(
+    {"AGENT_MESSAGE", "AGENT_TOOL_CALL", "AGENT_WAITING", "AGENT_RESUMED", "RATE_WAIT", "TEXT_DELTA"}
+)
+"""What an agent's machine tells the arbiter's: its own rows say the same."""
+_EVENTS: Final[Mapping[str, Callable[[Row], Told]]] = {
+    "START_TASK": _start_task,
+    "FOLLOW_UP": lambda row: Told(StepKind.START, line(decision_of(row.record))),
+    "FORCE_AGENT": _force,
+    **dict.fromkeys((*_VERBS, "USER_MESSAGE"), _answer),
+}
+
+
+def _id(call: Mapping[str, Any] | None) -> str | None:
+    id = at(call, "id")
+    return None if id is None else str(id)

@@ -1,0 +1,1 @@
+"""The views of steps and runs that every face shows."""

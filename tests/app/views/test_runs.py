@@ -1,0 +1,75 @@
+"""Views of runs: when, how long, how much, what became of them, what they need; what needs a person stands first."""
+
+from __future__ import annotations
+
+import time
+
+from rawko.app.views.summary import needs_first
+from tests.app.views.conftest import Desk
+from tests.app.views.test_steps import ran
+from tests.cli.shell import call, says
+
+WRITES = (
+    says("developer", call("write", file_path="a.txt", content="a"), usage={"input_tokens": 100, "output_tokens": 7}),
+    says("developer", call("complete", summary="Done."), usage={"input_tokens": 50, "output_tokens": 3}),
+)
+
+
+def test_a_run_says_when_how_long_and_how_much(desk: Desk) -> None:
+    before = time.time()
+    run = ran(desk, *WRITES, task="Write\nit")
+    view = desk.run(run)
+    assert (view.id, view.task, view.words, view.outcome) == (run, "Write\nit", "Write it", "success")
+    assert view.started is not None and before <= view.started <= time.time()
+    assert view.duration_s is not None and 0 < view.duration_s <= time.time() - before
+    assert view.age_s() is not None
+    assert (view.tokens_in, view.tokens_out) == (150, 10)
+    assert view.files == ("a.txt",)
+    assert view.cost_usd is None, "a script costs nothing, and nothing was counted"
+    assert view.steps == len(desk.steps(run))
+
+
+def test_an_open_run_is_read_from_its_journal(desk: Desk) -> None:
+    run = ran(desk, *WRITES)
+    step = next(one.number for one in desk.steps(run) if one.words == "write a.txt")
+    desk.typed("rewind", f"{run}@{step}")
+    view = desk.run(run)
+    assert (view.outcome, view.files) == ("rewound", ("a.txt",))
+    assert (view.tokens_in, view.tokens_out) == (150, 10), "what was spent stays spent"
+    assert view.rewinds == ((view.steps, step),)
+
+
+def test_what_needs_a_person_stands_first_then_the_latest(desk: Desk) -> None:
+    first = ran(desk, *WRITES)
+    asking = ran(desk, says("developer", call("clarify", question="Which?")))
+    last = ran(desk, *WRITES)
+    assert [one.id for one in needs_first(desk.runs())] == [asking, last, first]
+
+
+def test_a_run_that_waits_for_a_larger_budget_says_so(desk: Desk) -> None:
+    scenario = desk.shell.scenario(*WRITES)
+    words = (
+        "run",
+        "Write",
+        "--agent",
+        "developer",
+        "--scenario",
+        str(scenario),
+        "--yes",
+        "--json",
+        "--max-tokens",
+        "100",
+    )
+    run = desk.typed(*words).report["run"]
+    view = desk.run(run)
+    assert view.needs is not None and view.needs.kind == "budget"
+
+
+def test_forks_and_parents_name_each_other(desk: Desk) -> None:
+    run = ran(desk, *WRITES)
+    step = next(one.number for one in desk.steps(run) if one.words == "write a.txt")
+    forked = desk.typed("fork", f"{run}@{step}", "--json", "--into", str(desk.shell.folder.parent / "fork"))
+    new = forked.report["run"]
+    assert desk.run(run).forks == (new,)
+    parent = desk.run(new).parent
+    assert parent is not None and (parent.run, parent.step) == (run, step)
