@@ -154,7 +154,7 @@ def test_what_cannot_be_pinned_is_told(typed: Typed, recorded: Recorded, contrac
         (2, first, "is pinned there already"),
         (99999, (), "has no step 99999"),
         (0, (), "has no step 0"),
-        ("abcdef1", (), "is a snapshot"),
+        ("abcdef1", (), "has no snapshot"),
         (2, ("-o", "rawko.txt"), "a contract is a *.feature"),
         (other, first, f"is chart 'rawko', and step {other} is one of 'agent_loop'"),
     ):

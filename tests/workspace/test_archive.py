@@ -35,8 +35,6 @@ def test_a_run_at_work_is_read_and_told(folder: Path) -> None:
             assert archive.snapshots("other") == []
             assert [change.path for change in archive.changes(first.tree, second.commit)] == ["a.txt"]
             assert "-one\n+two\n" in archive.diff(first.commit, second.tree)
-            assert archive.find("r", first.commit[:7]) == first
-            assert archive.find("r", "0" * 7) is None
             assert archive.snapshot(second.commit) == second
         assert user_of(state(folder), "r") == os.getpid()
     assert user_of(state(folder), "r") is None

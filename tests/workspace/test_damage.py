@@ -74,7 +74,7 @@ def uses(base: Path) -> Iterator[Callable[[], object]]:
     def looked_at(archive: Archive) -> object:
         last = archive.last(RUN)
         assert last is not None
-        return archive.missing(last), archive.count(last), archive.find(RUN, "abcdef1"), archive.chain(RUN, None)
+        return archive.missing(last), archive.count(last), archive.chain(RUN, None)
 
     def restored(store: SnapshotStore) -> None:
         first = store.log()[0]

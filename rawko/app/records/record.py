@@ -233,7 +233,7 @@ def _not_found(run: str, current: Settings) -> ConfigError:
             f"run {run!r} is an exploration: `rawko show {run}` and `rawko log {run}` tell what happened in it; "
             f"to go on with it: rawko explore --resume {run}"
         )
-    known = _names(current)
+    known = run_names(current)
     near = nearest(run, known)
     if near is not None:
         return ConfigError(f"there is no run {run!r} of this workspace; did you mean {near!r}?")
@@ -270,7 +270,7 @@ def list_records(current: Settings, damaged: list[str] | None = None) -> list[Ru
         damaged: Gets what is wrong with each of the others, which must not hide those.
     """
     found: list[RunRecord] = []
-    for name in _names(current):
+    for name in run_names(current):
         try:
             found.append(read_record(name, current))
         except ConfigError as error:
@@ -279,7 +279,7 @@ def list_records(current: Settings, damaged: list[str] | None = None) -> list[Ru
     return found
 
 
-def _names(current: Settings) -> list[str]:
+def run_names(current: Settings) -> list[str]:
     """Ids of all runs of the workspace, oldest first."""
     return sorted(path.parent.name for path in runs_folder(current.state_dir).glob(f"*/{_RUN}") if path.is_file())
 

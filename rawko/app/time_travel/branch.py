@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from rawko.app.records.addresses import Address
 from rawko.app.records.record import RunRecord, read_record
-from rawko.app.time_travel.recorded_run import Address, Past, open_past
+from rawko.app.time_travel.recorded_run import Past, open_past
 from rawko.app.time_travel.unfinished import finish_rewind
 from rawko.app.time_travel.user_git import GitError, Repository, own_programs, repository_around
 from rawko.config import ConfigError, Settings, project_of
@@ -75,7 +76,7 @@ async def branch(
         project_of(current).require(own_programs(repository))
         old = _check_name(repository, name, is_forced=is_forced)
         base = _base(repository, past.record)
-        place = address.place if address.is_snapshot else str(past.step(address.place))
+        place = address.place if address.is_snapshot else str(await past.step(address.place))
         text = message or _message(past.record, f"{past.record.run}@{place}")
         try:
             tree = _tree(past, repository, workspace, files, base)

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Final
 
+from rawko.app.records.addresses import Address, NoStepOfSnapshot
 from rawko.app.time_travel.conversation import Said, conversation_of
-from rawko.app.time_travel.recorded_run import Address, Past, open_past
+from rawko.app.time_travel.recorded_run import Past, open_past
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.data.values import thaw
 from rawko.runtime.ports import WorkspaceError
@@ -104,15 +105,17 @@ async def compare(before: Address, after: Address, current: Settings, parts: Seq
     Raises:
         ConfigError: There is no such run, step or snapshot; or a snapshot was asked for more than its files.
     """
-    if before.is_snapshot or after.is_snapshot:
-        if "files" not in parts:
-            raise ConfigError("a snapshot holds files alone; compare it with --files")
-        parts = ("files",)
     async with AsyncExitStack() as stack:
         one = await stack.enter_async_context(open_past(before.run, current))
         two = one if after.run == before.run else await stack.enter_async_context(open_past(after.run, current))
-        is_all = set(parts) != {"files"}
-        left, right = await _side(one, before, is_all=is_all), await _side(two, after, is_all=is_all)
+        try:
+            sides = await _sides((one, before), (two, after), is_all=set(parts) != {"files"})
+        except NoStepOfSnapshot:
+            if "files" not in parts:
+                raise
+            parts = ("files",)
+            sides = await _sides((one, before), (two, after), is_all=False)
+        left, right = sides
         difference = Difference(left[0], right[0])
         found: dict[str, Any] = {}
         if "files" in parts:
@@ -125,11 +128,21 @@ async def compare(before: Address, after: Address, current: Settings, parts: Seq
     return Difference(difference.before, difference.after, **found)
 
 
+async def _sides(*sides: tuple[Past, Address], is_all: bool) -> list[tuple[Place, ReplayTree | None]]:
+    return [await _side(past, address, is_all=is_all) for past, address in sides]
+
+
 async def _side(past: Past, address: Address, *, is_all: bool) -> tuple[Place, ReplayTree | None]:
-    """One place; without its machines, where the files alone are asked for."""
-    step = None if address.is_snapshot else past.step(address.place)
-    if step is None or not is_all:
-        return Place(address.run, step, await past.files(address.place), {}), None
+    """One place; without its machines, where the files alone are asked for.
+
+    Raises:
+        NoStepOfSnapshot: The machines are asked for, and the place is a snapshot that no step took.
+    """
+    if address.is_snapshot and not is_all:
+        return Place(address.run, None, await past.files(address.place), {}), None
+    step = await past.step(address.place)
+    if not is_all:
+        return Place(address.run, step, await past.files_by_rows(step), {}), None
     tree = await past.machines_at(step)
     states = {path: tuple(machine.interpreter.configuration) for path, machine in tree.root.walk()}
     return Place(address.run, step, await past.files_at(step, tree), states), tree

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rawko.app.records.addresses import Address
 from rawko.app.records.rows import Line
-from rawko.app.time_travel.recorded_run import Address, Past, open_past
+from rawko.app.time_travel.recorded_run import Past, open_past
 from rawko.chart.definition import Chart
 from rawko.config import ConfigError, Settings
 from rawko.runtime.errors import JournalError
@@ -40,7 +41,7 @@ async def way_through(chart: Chart, address: str, current: Settings) -> Way:
     """
     place = Address.parse(address)
     async with open_past(place.run, current) as past:
-        step = past.step(place.place)
+        step = await past.step(place.place)
         try:
             return await _follow(past, chart, step)
         except (ReplayError, JournalError) as error:

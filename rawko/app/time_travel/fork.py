@@ -17,11 +17,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from rawko.app.records.addresses import Address
 from rawko.app.records.record import Parent, RunRecord, forget_record, write_first_event, write_record, write_report
 from rawko.app.run import follow_up as continuing
 from rawko.app.run.run import Run
 from rawko.app.time_travel.conversation import agent_at_work
-from rawko.app.time_travel.recorded_run import Address, Past, open_past
+from rawko.app.time_travel.recorded_run import Past, open_past
 from rawko.app.time_travel.rewind import notes_after, question_of
 from rawko.app.time_travel.unfinished import finish_rewind
 from rawko.config import ConfigError, Settings, share_state
@@ -96,10 +97,8 @@ async def fork(
     changes = changes or Changes()
     async with AsyncExitStack() as stack:
         past = await stack.enter_async_context(open_past(address.run, current))
-        if address.is_snapshot:
-            raise ConfigError(f"{address.place!r} is a snapshot, which holds files alone; a fork begins at a step")
         _check(past.record, changes)
-        step = past.step(address.place)
+        step = await past.step(address.place)
         tree = await past.machines_at(step)
         files = await past.files_at(step, tree)
         past.check_whole(files)

@@ -6,13 +6,13 @@ and `branch`'s. Machines load where they are asked for: who wants files alone pa
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from rawko.app.records.addresses import Address, find_snapshot, find_step
 from rawko.app.records.journal import open_journal
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.recovery.consistency import Fit
@@ -25,7 +25,8 @@ from rawko.runtime.ports import WorkspaceError
 from rawko.runtime.replay.recorded import read_latest
 from rawko.runtime.replay.rewind_records import jump_of
 from rawko.vocabulary.snapshot import Snapshot
-from rawko.workspace.repository.archive import MIN_PREFIX, Archive
+from rawko.workspace.repository.archive import Archive
+from rawko.workspace.repository.history import Link
 
 if TYPE_CHECKING:
     from rawko.app.run.assembly import Prepared
@@ -34,43 +35,12 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-LAST: Final = "last"
 LOOK_AHEAD: Final = 200
 """Rows after a tool's end among which its snapshot is."""
 NEAR: Final = 32
 """Rows before a step among which a snapshot that is being taken in it was begun."""
 PAGE: Final = 500
 """Rows that are read at once."""
-_SNAPSHOT = re.compile(rf"(?=[0-9]*[a-fA-F])[0-9a-fA-F]{{{MIN_PREFIX},40}}|[0-9a-fA-F]{{40}}")
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """`RUN@K`: a run and a place in it, as people write it.
-
-    Attributes:
-        place: A step's number, "last", or the id of a snapshot; None where there is no `@`.
-    """
-
-    run: str
-    place: str | None = None
-
-    @classmethod
-    def parse(cls, text: str) -> Address:
-        """An address as it was typed.
-
-        Raises:
-            ConfigError: Nothing stands before or after the `@`.
-        """
-        run, at, place = text.strip().partition("@")
-        if not run or (at and not place):
-            raise ConfigError(f"{text!r} names no step of a run; accepted: RUN@K, such as 20260131-120000-abc123@42")
-        return cls(run, place if at else None)
-
-    @property
-    def is_snapshot(self) -> bool:
-        """Whether the place is a snapshot's id: one with a letter, or all 40 digits."""
-        return self.place is not None and _SNAPSHOT.fullmatch(self.place) is not None
 
 
 class Past:
@@ -100,30 +70,13 @@ class Past:
 
     # ------------------------------------------------------------ steps
 
-    def step(self, place: str | None) -> int:
-        """The number of the step that a place names; the latest for None.
+    async def step(self, place: str | None) -> int:
+        """The number of the step that a place names; the latest row for None. See `addresses.find_step`.
 
         Raises:
             ConfigError: There is no such step; says which is nearest.
         """
-        run = self.record.run
-        if not self.last:
-            raise ConfigError(f"run {run!r} has no steps: its journal holds nothing of it")
-        if place is None or place == LAST:
-            return self.last
-        if not (place.isascii() and place.isdigit()):
-            raise ConfigError(
-                f"{place!r} is no step of run {run!r}; accepted: 1 to {self.last} as `rawko log {run}` prints them, "
-                f"'{LAST}', or {MIN_PREFIX} or more digits of a snapshot's id (files only)"
-            )
-        number = int(place[:12])
-        if not 1 <= number <= self.last:
-            nearest = min(max(number, 1), self.last)
-            raise ConfigError(
-                f"run {run!r} has no step {place[:20]}; its steps are 1 to {self.last} (see `rawko log {run}`); the "
-                f"nearest: {run}@{nearest}"
-            )
-        return number
+        return await find_step(self, place)
 
     async def row(self, step: int) -> StepRecord:
         """The row of a step."""
@@ -221,7 +174,7 @@ class Past:
         commit = coming or (notes or {}).get("snapshot")
         if commit is not None:
             return self.snapshot(commit)
-        first = next(iter(self._archived(lambda: self.archive.snapshots(self.record.run))), None)
+        first = next(iter(self.snapshots()), None)
         if first is None:
             raise ConfigError(f"run {self.record.run!r} has no snapshots: its workspace was never captured")
         return first
@@ -249,10 +202,19 @@ class Past:
         """
         if len(name) == 40:
             return self._archived(lambda: self.archive.snapshot(name.lower()))
-        found = self._archived(lambda: self.archive.find(self.record.run, name))
-        if found is None:
-            raise ConfigError(f"run {self.record.run!r} has no snapshot {name!r}; see `rawko log {self.record.run}`")
-        return found
+        return find_snapshot(self, name)
+
+    def snapshots(self) -> list[Snapshot]:
+        """All snapshots of the run, oldest first.
+
+        Raises:
+            ConfigError: One is missing from the store.
+        """
+        return self._archived(lambda: self.archive.snapshots(self.record.run))
+
+    def chain(self) -> tuple[Link, ...]:
+        """As `snapshots`, with their places in the journal."""
+        return self._archived(lambda: self.archive.chain(self.record.run, None))
 
     def _archived(self, ask: Callable[[], Result]) -> Result:
         try:
@@ -268,7 +230,7 @@ class Past:
         """
         if place is not None and Address(self.record.run, place).is_snapshot:
             return self.snapshot(place)
-        return await self.files_by_rows(self.step(place))
+        return await self.files_by_rows(await self.step(place))
 
     def check_whole(self, snapshot: Snapshot, *, without: Collection[bytes] = ()) -> None:
         """Make sure that everything of a snapshot is in the store.

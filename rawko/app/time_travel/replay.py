@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from rawko.app.time_travel.recorded_run import Address, open_past
-from rawko.config import ConfigError, Settings
+from rawko.app.records.addresses import Address
+from rawko.app.time_travel.recorded_run import open_past
+from rawko.config import Settings
 from rawko.runtime.replay.replay import ReplayError
 from rawko.runtime.replay.rewind_records import jump_of
 
@@ -52,9 +53,7 @@ async def verify(address: Address, current: Settings) -> Verified:
         ConfigError: There is no such run or step, or its journal cannot be read.
     """
     async with open_past(address.run, current) as past:
-        if address.is_snapshot:
-            raise ConfigError(f"{address.place!r} is a snapshot; what is replayed are steps")
-        until = past.step(address.place)
+        until = await past.step(address.place)
         tree = past.fresh(is_exact=True)
         steps = 0
         try:

@@ -16,12 +16,13 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from rawko.app.records.addresses import Address
 from rawko.app.records.json_files import write_file
 from rawko.app.records.record import RunRecord, list_records, note_rewind, read_record, write_report
 from rawko.app.records.rewind_note import NOTE, Intent, is_pending
 from rawko.app.recovery.setback import forget_lost
 from rawko.app.run.parts import open_workspace, running_folder
-from rawko.app.time_travel.recorded_run import Address, Past, check_workspace, open_past
+from rawko.app.time_travel.recorded_run import Past, check_workspace, open_past
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.data.values import thaw
 from rawko.runtime.errors import JournalError
@@ -100,11 +101,6 @@ async def rewind(
         past = await stack.enter_async_context(open_past(address.run, current))
         check_workspace(past.record)
         _check_nobody_works(past.record)
-        if not files_only and address.is_snapshot:
-            raise ConfigError(
-                f"{address.place!r} is a snapshot, which holds files alone: rawko rewind {address.run}@{address.place} "
-                "--files"
-            )
         intent = await _intent(past, address.place, files_only=files_only)
         past.check_whole(intent.files)
         await asyncio.to_thread(Leftovers(running_folder(past.record.settings, past.record.run)).end_all)
@@ -132,14 +128,14 @@ async def _is_written(past: Past, intent: Intent) -> bool:
 
 async def _intent(past: Past, place: str | None, *, files_only: bool) -> Intent:
     now = time.time()
-    came_from = past.step(None)
+    came_from = await past.step(None)
     if files_only:
         is_step = place is None or not Address(past.record.run, place).is_snapshot
         files = await past.files(place)
-        step = past.step(place) if is_step else None
+        step = await past.step(place) if is_step else None
         noted = (await read_latest(past.journal, past.record.run, came_from)).notes
         return Intent("files", step, came_from, files, None, noted, None, now)
-    step = past.step(place)
+    step = await past.step(place)
     tree = await past.machines_at(step)
     files = await past.files_at(step, tree)
     latest = (await read_latest(past.journal, past.record.run, came_from)).notes

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
+from rawko.app.records.addresses import Address
 from rawko.app.records.history import steps_of
 from rawko.app.records.overview import Overview, overview
 from rawko.app.records.record import read_record
@@ -25,10 +26,10 @@ from rawko.app.time_travel.branch import Branched
 from rawko.app.time_travel.compare import PARTS, Difference
 from rawko.app.time_travel.explain import Explanation
 from rawko.app.time_travel.fork import Changes, Forked
-from rawko.app.time_travel.recorded_run import Address, open_past
+from rawko.app.time_travel.recorded_run import open_past
 from rawko.app.time_travel.replay import Verified
 from rawko.app.time_travel.rewind import Rewound
-from rawko.config import ConfigError, Settings
+from rawko.config import Settings
 from rawko.runtime.journal import StepRecord
 
 __all__ = ["branch", "diff", "fork", "log", "replay", "rewind", "show", "summary"]
@@ -49,10 +50,8 @@ async def summary(run: str, current: Settings) -> Overview:
 async def show(address: str, current: Settings) -> Explanation:
     """A step with everything about it; the latest one of a run without `@K`."""
     place = Address.parse(address)
-    if place.is_snapshot:
-        raise ConfigError(f"{place.place!r} is a snapshot, and no step")
     async with open_past(place.run, current) as past:
-        return await explaining.explain(past, past.step(place.place))
+        return await explaining.explain(past, await past.step(place.place))
 
 
 async def diff(before: str, after: str, current: Settings, parts: Sequence[str] = PARTS) -> Difference:

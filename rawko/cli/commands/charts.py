@@ -8,6 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from rawko.cli.options.common import BindingsOption, Charts, OneChart, Output, Trust, TrustCode
+from rawko.cli.options.naming import named_step
 
 
 def check(charts: Charts, bindings: BindingsOption = None, trust_code: TrustCode = False) -> None:
@@ -65,6 +66,7 @@ def diagram(
     """Draw a chart; the file's ending says how: .svg, .png, .mmd (Mermaid), .dot (Graphviz), .puml (PlantUML)."""
     from rawko.cli.authoring.diagrams import Drawing, diagram_command
 
+    run = None if run is None else named_step(run, "travel")
     drawing = Drawing(theme, direction, focus, depth, tuple(configuration or ()), run, agents, expand, bindings)
     raise typer.Exit(diagram_command(chart, output, drawing, trusted=trust_code))
 

@@ -6,6 +6,7 @@ import typer
 
 from rawko.cli.options.expanding import expanded
 from rawko.cli.options.exploring import ExploreOptions
+from rawko.cli.options.naming import named
 
 
 @expanded
@@ -13,4 +14,6 @@ def explore(options: ExploreOptions) -> None:
     """Explore a program on a terminal of its own: by a policy's rules, or by a model's choice. Options stand first."""
     from rawko.cli.explore.explore import explore_command
 
+    if options.resume is not None:
+        options = options._replace(resume=named(options.resume, "look"))
     raise typer.Exit(explore_command(options))

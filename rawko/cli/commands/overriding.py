@@ -2,43 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Optional
 
 import typer
 
-from rawko.cli.options.common import RunId, Trust
+from rawko.cli.options.common import FirstOfTwo, RunId, Trust
+from rawko.cli.options.naming import named, run_and_text
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print what became of it as JSON.")]
 
 
 def force(
-    run: RunId,
-    agent: Annotated[str, typer.Argument(metavar="AGENT", help="Who works next.", show_default=False)],
+    run: FirstOfTwo,
+    agent: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(metavar="AGENT", help="Who works next.", show_default=False),
+    ] = None,
     json: AsJson = False,
     trust: Trust = False,
 ) -> None:
     """Let an agent work next, whatever the arbiter thinks; one that is at work is stopped first."""
-    _override(run, "force", agent, as_json=json, is_trusted=trust)
+    run, name = run_and_text(run, agent, "steer", what="AGENT")
+    _override(run, "force", name, as_json=json, is_trusted=trust)
 
 
-def skip(run: RunId, json: AsJson = False, trust: Trust = False) -> None:
+def skip(run: RunId = "", json: AsJson = False, trust: Trust = False) -> None:
     """Leave out the plan's step at work; an agent that is at work is stopped first."""
-    _override(run, "skip", as_json=json, is_trusted=trust)
+    _override(named(run, "steer"), "skip", as_json=json, is_trusted=trust)
 
 
-def retry(run: RunId, json: AsJson = False, trust: Trust = False) -> None:
+def retry(run: RunId = "", json: AsJson = False, trust: Trust = False) -> None:
     """Do not wait any longer for the next try after an error."""
-    _override(run, "retry", as_json=json, is_trusted=trust)
+    _override(named(run, "steer"), "retry", as_json=json, is_trusted=trust)
 
 
 def tell(
-    run: RunId,
-    text: Annotated[str, typer.Argument(help="What the arbiter is to know.", show_default=False)],
+    run: FirstOfTwo,
+    text: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(metavar="TEXT", help="What the arbiter is to know.", show_default=False),
+    ] = None,
     json: AsJson = False,
     trust: Trust = False,
 ) -> None:
     """Tell the arbiter something; its next question to the model holds it."""
-    _override(run, "tell", text, as_json=json, is_trusted=trust)
+    run, words = run_and_text(run, text, "steer", what="TEXT")
+    _override(run, "tell", words, as_json=json, is_trusted=trust)
 
 
 def _override(run: str, kind: str, text: str = "", *, as_json: bool, is_trusted: bool) -> None:

@@ -7,8 +7,9 @@ from typing import Annotated, Optional
 
 import typer
 
-from rawko.cli.options.common import BindingsOption, RunId, StepAddress, Trust
+from rawko.cli.options.common import STEP_HELP, BindingsOption, RunId, StepAddress, Trust
 from rawko.cli.options.expanding import expanded
+from rawko.cli.options.naming import named, named_step
 from rawko.cli.options.pruning import PruneOptions
 
 
@@ -33,7 +34,7 @@ def runs_prune(options: PruneOptions) -> None:
 
 
 def log(
-    run: RunId,
+    run: RunId = "",
     whole: Annotated[bool, typer.Option("--all", "-a", help="Also pieces of text, which older runs have.")] = False,
     last: Annotated[
         Optional[int],  # noqa: UP045
@@ -45,6 +46,7 @@ def log(
     json: Annotated[bool, typer.Option("--json", help="Every step whole, one JSON object each.")] = False,
 ) -> None:
     """Show what happened in a run, step by step: event, machine, states. `~` marks steps that a rewind left behind."""
+    run = named(run, "look")
     if follow:
         from rawko.cli.following.log import follow_command
 
@@ -56,8 +58,9 @@ def log(
 
 def show(
     address: Annotated[
-        str, typer.Argument(metavar="RUN[@K]", help="A run, or step K as `rawko log` prints it.", show_default=False)
-    ],
+        str,
+        typer.Argument(metavar="RUN[@K]", help=f"A run, or one step: {STEP_HELP}", show_default=False),
+    ] = "",
     json: Annotated[bool, typer.Option("--json", help="Everything, as one JSON object.")] = False,
     bindings: BindingsOption = None,
     output: Annotated[
@@ -66,6 +69,7 @@ def show(
     ] = None,
 ) -> None:
     """Show a step: what happened, why it went where it went, what it changed and cost; or a run on one page."""
+    address = named_step(address, "look")
     if output is not None:
         from rawko.cli.lookups.text import show_text_command
 
@@ -76,7 +80,7 @@ def show(
 
 
 def diff(
-    run: Annotated[str, typer.Argument(metavar="RUN[@A]", help="A run, or the first step.", show_default=False)],
+    run: Annotated[str, typer.Argument(metavar="RUN[@A]", help="A run, or the first step.", show_default=False)] = "",
     places: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Argument(metavar="A [B]", help="Steps of that run; or RUN@B of another one.", show_default=False),
@@ -92,7 +96,9 @@ def diff(
 
     asked = {"files": files, "conversation": conversation, "machine": machine}
     parts = [name for name, is_asked in asked.items() if is_asked]
-    raise typer.Exit(diff_command(run, places or [], parts, as_json=json, bindings=bindings))
+    run = named_step(run, "travel")
+    places = [named_step(place, "travel") if place.find("@") > 0 else place for place in places or ()]
+    raise typer.Exit(diff_command(run, places, parts, as_json=json, bindings=bindings))
 
 
 def rewind(
@@ -104,7 +110,7 @@ def rewind(
     """Set a run back to a step: machine, conversation and files. Later steps stay, and edits are kept."""
     from rawko.cli.runs.travel import rewind_command
 
-    raise typer.Exit(rewind_command(address, files_only=files, as_json=json, is_trusted=trust))
+    raise typer.Exit(rewind_command(named_step(address, "travel"), files_only=files, as_json=json, is_trusted=trust))
 
 
 def fork(
@@ -122,7 +128,9 @@ def fork(
     """Make a run of its own from a step, in a folder of its own; the original stays as it is."""
     from rawko.cli.runs.travel import fork_command
 
-    raise typer.Exit(fork_command(address, task, agent, model, into, as_json=json, is_trusted=trust))
+    raise typer.Exit(
+        fork_command(named_step(address, "travel"), task, agent, model, into, as_json=json, is_trusted=trust)
+    )
 
 
 def branch(
@@ -139,24 +147,26 @@ def branch(
     """Write the files of a step as a branch of your git repository: one commit; your work tree is not touched."""
     from rawko.cli.runs.travel import branch_command
 
-    raise typer.Exit(branch_command(address, name, message, is_forced=force, as_json=json, is_trusted=trust))
+    raise typer.Exit(
+        branch_command(named_step(address, "travel"), name, message, is_forced=force, as_json=json, is_trusted=trust)
+    )
 
 
 def replay(
-    address: Annotated[str, typer.Argument(metavar="RUN[@K]", help="A run, or a step to stop at.", show_default=False)],
+    address: Annotated[
+        str, typer.Argument(metavar="RUN[@K]", help="A run, or a step to stop at.", show_default=False)
+    ] = "",
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     trust: Trust = False,
 ) -> None:
     """Step through a recorded run once more, with no model and no tool, and check that it comes out as recorded."""
     from rawko.cli.runs.travel import replay_command
 
-    raise typer.Exit(replay_command(address, as_json=json, is_trusted=trust))
+    raise typer.Exit(replay_command(named_step(address, "travel"), as_json=json, is_trusted=trust))
 
 
 def pin(
-    step: Annotated[
-        str, typer.Argument(metavar="RUN@K", help="A step as `rawko log RUN` numbers it.", show_default=False)
-    ],
+    step: StepAddress,
     output: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option("-o", "--output", metavar="FILE", help="Append it to this .feature, beside its chart."),
@@ -169,4 +179,4 @@ def pin(
     """Tell a recorded step as a scenario of a contract, which `rawko test` runs."""
     from rawko.cli.runs.pin import pin_command
 
-    raise typer.Exit(pin_command(step, output=output, gives_guards=guards, is_trusted=trust))
+    raise typer.Exit(pin_command(named_step(step, "travel"), output=output, gives_guards=guards, is_trusted=trust))

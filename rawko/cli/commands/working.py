@@ -9,7 +9,10 @@ import typer
 
 from rawko.cli.options.common import ReportAsJson, RunId, Trust
 from rawko.cli.options.expanding import expanded
+from rawko.cli.options.naming import named, run_and_text
 from rawko.cli.options.running import ResumeOptions, RunOptions
+
+ASKING_HELP = "Which run: its id in `rawko runs`, the beginning of it, or last. None is needed where only one asks."
 
 
 @expanded
@@ -17,12 +20,17 @@ def run(options: RunOptions) -> None:
     """Run a task in the current folder: an arbiter picks agents until it is done."""
     from rawko.cli.run import run_command
 
+    if options.continues is not None:
+        options = options._replace(continues=named(options.continues, "follow"))
+    if options.again is not None:
+        options = options._replace(again=named(options.again, "travel"))
     raise typer.Exit(run_command(options))
 
 
 @expanded
 def resume(options: ResumeOptions) -> None:
     """Go on with a run that was interrupted or killed, waits for a person, or has reached a limit."""
+    options = options._replace(run=named(options.run, "go on"))
     if options.dry_run:
         from rawko.cli.runs.travel import dry_run_command
 
@@ -34,30 +42,34 @@ def resume(options: ResumeOptions) -> None:
 
 
 def cancel(
-    run: RunId,
+    run: RunId = "",
     json: ReportAsJson = False,
     trust: Trust = False,
 ) -> None:
     """End a run or an exploration, wherever it stands: at work in another process, waiting, interrupted."""
     from rawko.cli.runs.cancel import cancel_command
 
-    raise typer.Exit(cancel_command(run, as_json=json, is_trusted=trust))
+    raise typer.Exit(cancel_command(named(run, "end"), as_json=json, is_trusted=trust))
 
 
 def answer(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run that asks.", show_default=False)],
-    text: Annotated[str, typer.Argument(help="Your answer.", show_default=False)],
+    run: Annotated[str, typer.Argument(metavar="[RUN]", help=ASKING_HELP, show_default=False)],
+    text: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(metavar="TEXT", help="Your answer.", show_default=False),
+    ] = None,
     json: ReportAsJson = False,
     trust: Trust = False,
 ) -> None:
     """Answer the question of a run, and go on with it."""
     from rawko.cli.runs.sessions import WORDS, answer_command
 
-    raise typer.Exit(answer_command(run, text, WORDS, as_json=json, is_trusted=trust))
+    run, words = run_and_text(run, text, "answer", what="TEXT")
+    raise typer.Exit(answer_command(run, words, WORDS, as_json=json, is_trusted=trust))
 
 
 def approve(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run that asks.", show_default=False)],
+    run: Annotated[str, typer.Argument(metavar="RUN", help=ASKING_HELP, show_default=False)] = "",
     scope: Annotated[str, typer.Option(help="once, tool (this tool from now on) or always.")] = "once",
     json: ReportAsJson = False,
     trust: Trust = False,
@@ -65,11 +77,11 @@ def approve(
     """Allow the tool call that a run asks about, and go on with it."""
     from rawko.cli.runs.sessions import approve_command
 
-    raise typer.Exit(approve_command(run, scope, as_json=json, is_trusted=trust))
+    raise typer.Exit(approve_command(named(run, "answer"), scope, as_json=json, is_trusted=trust))
 
 
 def deny(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run that asks.", show_default=False)],
+    run: Annotated[str, typer.Argument(metavar="RUN", help=ASKING_HELP, show_default=False)] = "",
     reason: Annotated[str, typer.Argument(help="Why not; the agent is told.")] = "",
     json: ReportAsJson = False,
     trust: Trust = False,
@@ -77,7 +89,7 @@ def deny(
     """Refuse the tool call that a run asks about, and go on with it."""
     from rawko.cli.runs.sessions import APPROVAL, answer_command
 
-    raise typer.Exit(answer_command(run, reason or "deny", APPROVAL, as_json=json, is_trusted=trust))
+    raise typer.Exit(answer_command(named(run, "answer"), reason or "deny", APPROVAL, as_json=json, is_trusted=trust))
 
 
 def init(

@@ -10,7 +10,7 @@ from typing import Final
 from rawko.app.exploration.listing import Listed, Page, page
 from rawko.app.exploration.page import continuation_text, event_text
 from rawko.app.exploration.record import Attempt
-from rawko.app.time_travel.recorded_run import LAST, Address
+from rawko.app.records.addresses import LAST, Address
 from rawko.cli.output import Painter, exact_line, visible, visible_json, visible_line
 from rawko.config import ConfigError, Settings
 from rawko.cutting import cut

@@ -6,7 +6,8 @@ import asyncio
 import json
 
 from rawko.app.lookups.texts import find_text, text_ids
-from rawko.app.time_travel.recorded_run import Address, open_past
+from rawko.app.records.addresses import Address
+from rawko.app.time_travel.recorded_run import open_past
 from rawko.cli.output import complain, visible, write_out
 from rawko.cli.settings import settings_here
 from rawko.config import ConfigError, Settings
@@ -29,6 +30,6 @@ def show_text_command(address: str, id: str, *, as_json: bool, bindings: str | N
 async def _text(address: str, id: str, settings: Settings) -> tuple[str | None, list[str]]:
     place = Address.parse(address)
     async with open_past(place.run, settings) as past:
-        tree = await past.machines_at(past.step(place.place))
+        tree = await past.machines_at(await past.step(place.place))
         contexts = [machine.interpreter.context for _, machine in tree.root.walk()]
         return find_text(contexts, id), text_ids(contexts)

@@ -14,14 +14,30 @@ BindingsOption = Annotated[
     typer.Option("--bindings", metavar="MODULE", help="Python module whose `bindings` the chart's names stand for."),
 ]
 TrustCode = Annotated[bool, typer.Option("--trust-code", help="Allow Python code in plain sismic charts.")]
+STEP_HELP = "Step K of a run: a number of `rawko log`, last, -1 (the one before), or the beginning of a snapshot's id."
 StepAddress = Annotated[
-    str, typer.Argument(metavar="RUN@K", help="Step K of a run, as `rawko log` prints it.", show_default=False)
+    str, typer.Argument(metavar="[RUN]@K", help=f"{STEP_HELP} Of the latest run, if none is named.", show_default=False)
 ]
 Output = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option("-o", "--output", metavar="FILE", help="Write there instead of to standard output."),
 ]
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="Id of the run; see `rawko runs`.", show_default=False)]
+RunId = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN",
+        help="Which run: its id in `rawko runs`, the beginning of it, or last. None is needed where only one fits.",
+        show_default=False,
+    ),
+]
+FirstOfTwo = Annotated[
+    str,
+    typer.Argument(
+        metavar="[RUN]",
+        help="Which run; none is needed where only one is open.",
+        show_default=False,
+    ),
+]
 ReportAsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No live output; only the summary.")]
 Trust = Annotated[

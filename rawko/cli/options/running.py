@@ -47,7 +47,7 @@ class RunOptions(NamedTuple):
 class ResumeOptions(NamedTuple):
     """What `rawko resume` is given: the run, and the settings that a run that goes on may be given."""
 
-    run: RunId
+    run: RunId = ""
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen, and touch nothing.")] = False
     workspace: Annotated[
         Optional[Path],  # noqa: UP045

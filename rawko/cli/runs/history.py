@@ -10,12 +10,13 @@ from datetime import datetime
 
 from rawko.app.exploration.listing import Listed, list_explorations
 from rawko.app.exploration.record import is_exploration
+from rawko.app.records.addresses import Address
 from rawko.app.records.history import last_steps, steps_of
 from rawko.app.records.record import RunRecord, list_records, read_record
 from rawko.app.records.rows import Line, cause_of, decision_of
 from rawko.app.recovery.reading import DAMAGED, problems
 from rawko.app.run.inbox import outcome_now
-from rawko.app.time_travel.recorded_run import Address, open_past
+from rawko.app.time_travel.recorded_run import open_past
 from rawko.cli.explore.listing import exploration_line, print_exploration, print_exploration_log
 from rawko.cli.output import Painter, complain, nobody_reads, visible_json, visible_line
 from rawko.cli.runs.notices import tell_finished, tell_lost
@@ -180,9 +181,7 @@ def show_command(address: str, *, as_json: bool, bindings: str | None = None) ->
                 told = await overview(past)
                 print(visible_json(told.to_json())) if as_json else print_overview(told)
                 return
-            if place.is_snapshot:
-                raise ConfigError(f"{place.place!r} is a snapshot; see what is in it with: rawko diff --files")
-            explanation = await explain(past, past.step(place.place))
+            explanation = await explain(past, await past.step(place.place))
             if as_json:
                 print(visible_json(explanation.to_json()))
             else:

@@ -7,8 +7,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from rawko.app.records.addresses import Address
 from rawko.app.time_travel.pin import chart_at, pin
-from rawko.app.time_travel.recorded_run import Address, Past, open_past
+from rawko.app.time_travel.recorded_run import Past, open_past
 from rawko.app.time_travel.scenario_text import Scenario
 from rawko.app.time_travel.scenario_trial import Target
 from rawko.chart import Chart, ChartError, load_chart
@@ -63,9 +64,7 @@ def pin_command(address: str, *, output: Path | None, gives_guards: bool, is_tru
 
 async def _pin(address: Address, place: _Place | None, gives_guards: bool, decide: Judge) -> int:
     async with open_past(address.run, settings_here(judge=decide)) as past:
-        if address.is_snapshot:
-            raise ConfigError(f"{address.place} is a snapshot; a step is pinned by its number: RUN@K")
-        step = past.step(address.place)
+        step = await past.step(address.place)
         if place is None:
             found = await pin(past, step, gives_guards=gives_guards)
             print(visible(found.text()), end="")

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from rawko.app.time_travel.recorded_run import LAST, Address
+from rawko.app.records.addresses import LAST, Address
 from rawko.cli.exit_codes import KILLED
 from rawko.cli.interrupts import tidying
 from rawko.cli.output import Painter, complain, exact_line, nobody_reads, visible, visible_json, visible_line
@@ -98,13 +98,11 @@ def diff_command(
 
 
 def _sides(run: str, places: Sequence[str]) -> tuple[Address, Address]:
-    """The two places that the command line names; the second is the latest step, if it names none."""
+    """The two places that the command line names: the first step and the end, where it names none."""
     first = Address.parse(run)
     rest = list(places)
     if first.place is None:
-        if not rest:
-            raise ConfigError(f"diff needs two steps: rawko diff {first.run} A B, or rawko diff {first.run}@A RUN2@B")
-        first = _place(first.run, rest.pop(0))
+        first = _place(first.run, rest.pop(0) if rest else "1")
     second = _place(first.run, rest.pop(0)) if rest else Address(first.run, LAST)
     if rest:
         raise ConfigError(f"diff compares two steps; {rest[0]!r} is one too many")
@@ -112,7 +110,8 @@ def _sides(run: str, places: Sequence[str]) -> tuple[Address, Address]:
 
 
 def _place(run: str, text: str) -> Address:
-    return Address.parse(text) if "@" in text else Address(run, text)
+    """`RUN2@B`, or a place of the first run: `B` or `@B`."""
+    return Address.parse(text) if text.find("@") > 0 else Address(run, text.removeprefix("@"))
 
 
 def _print_difference(told: Difference) -> None:

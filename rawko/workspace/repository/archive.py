@@ -29,9 +29,6 @@ from rawko.workspace.restore.attributes import Attributes
 from rawko.workspace.restore.fill import fill
 from rawko.workspace.restore.plan import plan
 
-MIN_PREFIX = 7
-"""Digits of a snapshot's id that name it."""
-
 
 class Archive:
     """The snapshots of all runs of a state folder.
@@ -85,11 +82,6 @@ class Archive:
         """The latest snapshot of a run; None of a run without any."""
         with self._held():
             return next(self._history(run), None)
-
-    def find(self, run: str, prefix: str) -> Snapshot | None:
-        """The run's snapshot whose id begins so; None if there is none."""
-        with self._held():
-            return next((one for one in self._history(run) if one.commit.startswith(prefix.lower())), None)
 
     def snapshot(self, commit: str) -> Snapshot:
         """A snapshot by its whole id.

@@ -1,0 +1,178 @@
+"""Places in a run as people write them: `RUN@K` with a number, `-N`, `last`, or the first characters of a snapshot.
+
+After a rewind the run's latest row is the rewind itself. A person who writes `@last` means the run's end, so that
+`rewind RUN@30` and then `rewind RUN@last` goes there and back:
+
+    rows    1 … 85   86 (rewound to 30)          @last is 85, @-1 is 84
+    rows    1 … 85   86 (rewound to 30)   87 88  @last is 88, @-1 is 87, @-2 is 30: 31 to 85 were left behind
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from rawko.app.records.record import RunRecord
+from rawko.app.records.rows import Line
+from rawko.config import ConfigError
+from rawko.runtime.journal import StepRecord
+from rawko.runtime.replay.rewind_records import jump_of
+from rawko.vocabulary.snapshot import Snapshot
+from rawko.workspace.repository.history import Link
+
+LAST: Final = "last"
+MIN_PREFIX: Final = 4
+"""Digits of a snapshot's id that name it, with a letter among them; a number alone is a step."""
+_SHOWN: Final = 8
+"""Candidates that are listed where an id is not unique."""
+_PAGE: Final = 100
+_SNAPSHOT: Final = re.compile(rf"(?=[0-9]*[a-fA-F])[0-9a-fA-F]{{{MIN_PREFIX},40}}|[0-9a-fA-F]{{40}}")
+_BACK: Final = re.compile(r"-[0-9]{1,9}")
+
+
+class NoStepOfSnapshot(ConfigError):
+    """A snapshot that no step took: it holds files alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """`RUN@K`: a run and a place in it, as people write it.
+
+    Attributes:
+        place: A step's number, "last", "-N", or the id of a snapshot; None where there is no `@`.
+    """
+
+    run: str
+    place: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        """An address as it was typed.
+
+        Raises:
+            ConfigError: Nothing stands before or after the `@`.
+        """
+        run, at, place = text.strip().partition("@")
+        if not run or (at and not place):
+            raise ConfigError(f"{text!r} names no step of a run; accepted: RUN@K, such as 20260131-120000-abc123@42")
+        return cls(run, place if at else None)
+
+    @property
+    def is_snapshot(self) -> bool:
+        """Whether the place is a snapshot's id: one with a letter, or all 40 digits."""
+        return self.place is not None and _SNAPSHOT.fullmatch(self.place) is not None
+
+
+class Steps(Protocol):
+    """A recorded run, of which the rows and the snapshots are read; see `rawko.app.time_travel.recorded_run.Past`."""
+
+    @property
+    def record(self) -> RunRecord: ...
+    @property
+    def last(self) -> int: ...
+    def rows(self, after: int = 0, until: int | None = None) -> AsyncIterator[StepRecord]: ...
+    def snapshots(self) -> Sequence[Snapshot]: ...
+    def chain(self) -> Sequence[Link]: ...
+
+
+async def find_step(past: Steps, place: str | None) -> int:
+    """The number of the step that a place names; the latest row for None.
+
+    Raises:
+        ConfigError: There is no such step; says which is nearest.
+    """
+    run = past.record.run
+    if not past.last:
+        raise ConfigError(f"run {run!r} has no steps: its journal holds nothing of it")
+    if place is None:
+        return past.last
+    if place == LAST:
+        return await _end(past)
+    if _BACK.fullmatch(place):
+        return await _back(past, int(place[1:]))
+    if Address(run, place).is_snapshot:
+        return await _step_of(past, find_snapshot(past, place))
+    if not (place.isascii() and place.isdigit()):
+        raise ConfigError(
+            f"{place!r} is no step of run {run!r}; accepted: 1 to {past.last} as `rawko log {run}` prints them, "
+            f"'{LAST}', '-1' for the step before the last, or {MIN_PREFIX} or more characters of a snapshot's id"
+        )
+    number = int(place[:12])
+    if not 1 <= number <= past.last:
+        nearest = min(max(number, 1), past.last)
+        raise ConfigError(
+            f"run {run!r} has no step {place[:20]}; its steps are 1 to {past.last} (see `rawko log {run}`); the "
+            f"nearest: {run}@{nearest}"
+        )
+    return number
+
+
+def find_snapshot(past: Steps, name: str) -> Snapshot:
+    """A snapshot of the run by its id, or the beginning of it.
+
+    Raises:
+        ConfigError: There is none, or more than one.
+    """
+    run = past.record.run
+    found = {one.commit: one for one in past.snapshots() if one.commit.startswith(name.lower())}
+    if not found:
+        raise ConfigError(f"run {run!r} has no snapshot {name!r}; `rawko log {run}` shows those that there are")
+    if len(found) > 1:
+        listed = ", ".join(f"{one.commit[:12]} ({one.label or 'start'})" for one in list(found.values())[:_SHOWN])
+        raise ConfigError(f"{name!r} is the beginning of {len(found)} snapshots of run {run!r}: {listed}")
+    return next(iter(found.values()))
+
+
+async def _step_of(past: Steps, snapshot: Snapshot) -> int:
+    """The step that took a snapshot."""
+    run = past.record.run
+    link = next((one for one in past.chain() if one.snapshot.commit == snapshot.commit), None)
+    async for row in past.rows(max((link.row or 1) - 1 if link is not None else 0, 0)):
+        data = None if row.event is None or jump_of(row) is not None else row.event["data"].get("output")
+        taken = data.get("snapshot") if isinstance(data, dict) else None
+        if isinstance(taken, dict) and taken.get("commit") == snapshot.commit:
+            return row.seq
+    raise NoStepOfSnapshot(
+        f"snapshot {snapshot.commit[:12]} belongs to no step of run {run!r}: it holds files alone, such as edits that "
+        f"a rewind has kept; they come back with: rawko rewind {run}@{snapshot.commit[:12]} --files"
+    )
+
+
+async def _end(past: Steps) -> int:
+    """The latest row that is a step of a machine, or that the run began with."""
+    until = past.last
+    while until > 0:
+        after = max(until - _PAGE, 0)
+        for row in reversed([row async for row in past.rows(after, until)]):
+            if not _is_return(row):
+                return row.seq
+        until = after
+    return past.last
+
+
+async def _back(past: Steps, count: int) -> int:
+    """The step so many steps before the end, among those that lead to it."""
+    end = await _end(past)
+    line = Line([(row, step) for row, step in past.record.rewinds if row < end])
+    until, left = end - 1, count
+    if count == 0:
+        return end
+    while until > 0:
+        after = max(until - _PAGE, 0)
+        for row in reversed([row async for row in past.rows(after, until)]):
+            if line.leaves_behind(row.seq) or _is_return(row):
+                continue
+            left -= 1
+            if left == 0:
+                return row.seq
+        until = after
+    run = past.record.run
+    raise ConfigError(f"run {run!r} has no step -{count}: only {count - left} lead to its end; the first: {run}@1")
+
+
+def _is_return(row: StepRecord) -> bool:
+    """Whether a row only set the run, or its files, back."""
+    jump = jump_of(row)
+    return jump is not None and jump.kind != "fork"

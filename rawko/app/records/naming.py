@@ -1,0 +1,120 @@
+"""Which run a person means: its id, the beginning of it or of its last part, `last`, or nothing where only one fits.
+
+`20261122-103005-7f2c4e1` is also `20261122-10`, `7f2c`, or `last` where no run is younger; as git names commits, a
+beginning has to be unique.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, Literal
+
+from rawko.app.exploration.record import explorations_folder
+from rawko.app.exploration.record import names_in as explorations_in
+from rawko.app.records.outcomes import ENDED, is_open, is_parked
+from rawko.app.records.record import RunRecord, list_records, run_names
+from rawko.app.run.inbox import is_at_work
+from rawko.config import ConfigError, Settings
+from rawko.vocabulary.visible import visible_line
+
+LAST: Final = "last"
+_LISTED: Final = 10
+"""Candidates that an error lists."""
+_TASK_CHARS: Final = 60
+
+
+Meant = Literal["look", "travel", "go on", "answer", "steer", "end", "follow"]
+"""What a command does with the run, which says which runs fit where none is named.
+
+look: the latest run or exploration; travel: the latest run; go on: the one that can be resumed; answer: the one that
+asks, or is at work; steer, end: the one that is open; follow: the one that has ended.
+"""
+
+
+def name_run(text: str, current: Settings, meant: Meant = "look") -> str:
+    """The id of the run that is meant.
+
+    Args:
+        text: As it was typed; "" where no run is named. What fits no run is given back as it is: who reads the run
+            says what is there instead.
+
+    Raises:
+        ConfigError: More than one run fits, or none does where none is named; lists the candidates.
+    """
+    if not text:
+        return _only(current, meant)
+    names = names_of(current, with_explorations=meant in ("look", "end"))
+    if text in names:
+        return text
+    if text == LAST:
+        return _latest(names, current)
+    found = [name for name in names if name.startswith(text)]
+    found = found or [name for name in names if name.rpartition("-")[2].startswith(text)]
+    if len(found) > 1:
+        raise _ambiguous(f"{text!r} is the beginning of {len(found)} runs", found, current)
+    return found[0] if found else text
+
+
+def name_address(text: str, current: Settings, meant: Meant = "look") -> str:
+    """As `name_run`, of the run in `RUN@K`; "@K" is a step of the run that is meant where none is named."""
+    run, at, place = text.strip().partition("@")
+    return f"{name_run(run, current, meant)}{at}{place}"
+
+
+def names_of(current: Settings, *, with_explorations: bool = False) -> list[str]:
+    """Ids of the runs of a workspace, oldest first; read from the folder alone."""
+    names = run_names(current)
+    if with_explorations:
+        names = sorted([*names, *explorations_in(explorations_folder(current.state_dir))])
+    return names
+
+
+def _latest(names: list[str], current: Settings) -> str:
+    if not names:
+        raise ConfigError(f"there are no runs of {str(current.workspace)!r} yet")
+    return names[-1]
+
+
+def _only(current: Settings, meant: Meant) -> str:
+    if meant not in _FITS:
+        return _latest(names_of(current, with_explorations=meant == "look"), current)
+    fits, none = _FITS[meant]
+    found = [record.run for record in list_records(current) if fits(record)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise ConfigError(f"{none} in {str(current.workspace)!r}; `rawko runs` lists its runs")
+    raise _ambiguous(f"{len(found)} runs fit, and none is named", found, current)
+
+
+def _ambiguous(what: str, found: Iterable[str], current: Settings) -> ConfigError:
+    latest = sorted(found, reverse=True)
+    records = {record.run: record for record in list_records(current)}
+    lines = []
+    for run in latest[:_LISTED]:
+        record = records.get(run)
+        told = "" if record is None else f"  {record.outcome:<12}  {' '.join(record.task.split())[:_TASK_CHARS]}"
+        lines.append(visible_line(f"  {run}{told}"))
+    more = f"\n  and {len(latest) - _LISTED} more" if len(latest) > _LISTED else ""
+    return ConfigError(f"{what}; name one of them:\n" + "\n".join(lines) + more)
+
+
+def _can_go_on(record: RunRecord) -> bool:
+    return (is_open(record) or record.outcome == "limit") and not is_at_work(record.settings, record.run)
+
+
+def _may_ask(record: RunRecord) -> bool:
+    return is_parked(record) or is_at_work(record.settings, record.run)
+
+
+def _has_ended(record: RunRecord) -> bool:
+    return record.outcome in ENDED and not is_parked(record)
+
+
+_FITS: Final[dict[Meant, tuple[Callable[[RunRecord], bool], str]]] = {
+    "go on": (_can_go_on, "there is no run to go on with"),
+    "answer": (_may_ask, "no run asks anything"),
+    "steer": (is_open, "no run is open"),
+    "end": (is_open, "no run is open"),
+    "follow": (_has_ended, "no run has ended"),
+}
