@@ -130,7 +130,9 @@ def _wait_for_the_disk(engine: Engine) -> None:
 
 # ---------------------------------------------------------------- errors
 
-_LASTING = ("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_CANTOPEN", "SQLITE_PERM")
+_OF_DISK = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
+_LASTING = (*_OF_DISK, "SQLITE_CORRUPT", "SQLITE_NOTADB")
+"""Errors that do not pass within seconds. A quota that is used up, too, is SQLITE_IOERR."""
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 

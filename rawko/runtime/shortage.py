@@ -11,20 +11,24 @@ from collections.abc import Iterator
 from typing import Final
 
 _OF_PROCESS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
-_OF_STATE: Final = _OF_PROCESS | {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EAGAIN}
+_OF_DISK: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
+_OF_STATE: Final = _OF_PROCESS | _OF_DISK | {errno.EROFS, errno.EAGAIN}
 
 
 class Shortage(Exception):
     """Something has run out; the message says what."""
 
 
-def shortage_of(error: BaseException, *, is_own: bool = False) -> str | None:
+def shortage_of(error: BaseException, *, is_own: bool = False, is_writing: bool = False) -> str | None:
     """What has run out, if that is what an error, or one that has led to it, says; None otherwise.
 
     Args:
-        is_own: The error met files and processes of our own, and none that an agent has named: then a full disk counts.
+        is_own: The error met files and processes of our own, and none that an agent has named: then a disk that
+            refuses counts.
+        is_writing: A file that an agent has named was written: then a full or broken disk counts. A read-only one does
+            not, since a folder that the agent need not write may be mounted so.
     """
-    codes = _OF_STATE if is_own else _OF_PROCESS
+    codes = _OF_STATE if is_own else _OF_PROCESS | _OF_DISK if is_writing else _OF_PROCESS
     for one in _behind(error):
         if isinstance(one, MemoryError):
             return "out of memory"

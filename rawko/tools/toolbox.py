@@ -128,7 +128,7 @@ def build_toolbox(
             Path(state_dir).absolute() / "denied", path=environment.get("PATH", ""), hidden=PRIVATE, root=folder.root
         ).for_rules,
     )
-    return Tools(tools, gate=gate, approvals=memory)
+    return Tools(tools, gate=gate, approvals=memory, root=folder.root)
 
 
 def _state_root(workspace: Path, state_dir: Path) -> Path:
@@ -150,14 +150,19 @@ class _Ready:
 
 
 class Tools:
-    """A `Toolbox` (see the port for what each method promises)."""
+    """A `Toolbox` (see the port for what each method promises).
 
-    def __init__(self, tools: Sequence[Tool], *, gate: Gate, approvals: Approvals) -> None:
+    Args:
+        root: The workspace. Where its disk refuses to be written, no tool is at fault: `Shortage` is raised.
+    """
+
+    def __init__(self, tools: Sequence[Tool], *, gate: Gate, approvals: Approvals, root: Path) -> None:
         self._tools = {tool.spec.name: tool for tool in tools}
         if len(self._tools) != len(tools):
             raise ValueError("two tools have one name: " + ", ".join(sorted(tool.spec.name for tool in tools)))
         self._checks = {name: InputCheck(tool.spec.input_schema) for name, tool in self._tools.items()}
         self._gate, self._approvals = gate, approvals
+        self._root = root
 
     def specs(self, agent: str) -> Sequence[ToolSpec]:
         return tuple(tool.spec for name, tool in self._tools.items() if self._gate.refusal(agent, name) is None)
@@ -226,12 +231,12 @@ class Tools:
             _raise_shortage(tool, error, is_own=True)
             return _broken(tool, error, touched=())
 
-    @staticmethod
-    async def _run(tool: Tool, run: Run) -> ToolOutcome:
+    async def _run(self, tool: Tool, run: Run) -> ToolOutcome:
         try:
             return _sendable(await tool.run(run))
         except ToolFailure as failure:
-            _raise_shortage(tool, failure)
+            is_writing = not tool.spec.is_read_only
+            _raise_shortage(tool, failure, is_own=is_writing and _is_read_only(self._root), is_writing=is_writing)
             return _failed(f"{tool.spec.name}: {failure.message}", failure.code, failure.touched)
         except Exception as error:  # noqa: BLE001 (a tool is foreign code)
             _raise_shortage(tool, error, is_own=True)
@@ -268,9 +273,17 @@ def _broken(tool: Tool, error: Exception, touched: tuple[str, ...] | None) -> To
     return ToolOutcome(visible(message), is_error=True, is_broken=True, touched=touched, details={"code": "broken"})
 
 
-def _raise_shortage(tool: Tool, error: Exception, *, is_own: bool = False) -> None:
+def _is_read_only(root: Path) -> bool:
+    """Whether the whole workspace has become read-only, as a system does with a disk that fails."""
+    try:
+        return bool(os.statvfs(root).f_flag & os.ST_RDONLY)
+    except OSError:
+        return False
+
+
+def _raise_shortage(tool: Tool, error: Exception, *, is_own: bool = False, is_writing: bool = False) -> None:
     """Raises Shortage if the machine lacks a resource: neither the call nor the tool is at fault."""
-    what = shortage_of(error, is_own=is_own)
+    what = shortage_of(error, is_own=is_own, is_writing=is_writing)
     if what is not None:
         raise Shortage(f"the tool {tool.spec.name!r} cannot be run: {what}") from error
 

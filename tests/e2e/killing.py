@@ -22,6 +22,7 @@ from typing import Any
 from rawko.app import Run
 from rawko.app.records.journal import open_journal
 from rawko.app.records.record import RunRecord, read_record
+from rawko.app.run.external_edits import CAPTURE
 from rawko.config import Flags, load_settings
 from rawko.runtime.replay.replay import replay
 from tests.cli.shell import call, says
@@ -95,6 +96,15 @@ class Bed:
             return self.fates[-1]
         return self.play()
 
+    def outcome(self) -> str:
+        """What `rawko runs` shows of the run."""
+        return self._record().outcome
+
+    def captures(self) -> list[int]:
+        """Rows after which a snapshot of the files was begun."""
+        rows = asyncio.run(_rows(self._run()))
+        return [row.seq for row in rows if any(e["type"] == "start" and e["src"] == CAPTURE for e in row.effects)]
+
     def rows(self) -> int:
         """How many rows the journal holds."""
         return len(asyncio.run(_rows(self._run())))
@@ -158,8 +168,12 @@ def tree_of(folder: Path) -> Tree:
     return found
 
 
-def check(bed: Bed, calm: Result) -> None:
-    """A run that was killed must have ended as the one that was not."""
+def check(bed: Bed, calm: Result, *, more_calls: int = 0) -> None:
+    """A run that was killed must have ended as the one that was not.
+
+    Args:
+        more_calls: Of the model, for other interruptions than kills.
+    """
     told = f"killed at {[(f.moments, f.acknowledged, round(f.took_ms)) for f in bed.fates]}"
     for fate in bed.fates:
         assert not fate.words, f"{told}: {fate.words}"
@@ -167,7 +181,7 @@ def check(bed: Bed, calm: Result) -> None:
     for part in ("tree", "messages", "report"):
         one, other = getattr(found, part), getattr(calm, part)
         assert one == other, f"{told}: {part} {one} is not {other}"
-    assert found.model_calls - calm.model_calls <= bed.kills, f"{told}: {found.model_calls} model calls"
+    assert found.model_calls - calm.model_calls <= bed.kills + more_calls, f"{told}: {found.model_calls} model calls"
     assert bed.left_behind() == [], f"{told}: {bed.left_behind()}"
 
 

@@ -1,4 +1,5 @@
-"""A warm process whose children each play one run and may be killed at an exact moment of it.
+"""A warm process whose children each play one run, and may be killed at an exact moment of it, or find a disk that
+refuses from there on.
 
 Starting Python and importing rawko takes longer than a short run. The nursery has done both: it forks a child per
 order, before any thread or event loop is there, and tells what became of it. Orders and answers are JSON lines.
@@ -11,10 +12,12 @@ and its effects have not begun.
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import mmap
 import os
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -26,6 +29,8 @@ from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+from tests.e2e.refusing import REFUSALS, refuse
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 _CHANGES = frozenset(
@@ -43,6 +48,13 @@ _CHANGES = frozenset(
         "subprocess.Popen",
     }
 )
+_OF_DISK = (_CHANGES | {"open"}) - {"subprocess.Popen"}
+_SQLITE_SAYS = {
+    errno.ENOSPC: ("database or disk is full", "SQLITE_FULL"),
+    errno.EDQUOT: ("disk I/O error", "SQLITE_IOERR_WRITE"),
+    errno.EIO: ("disk I/O error", "SQLITE_IOERR_WRITE"),
+    errno.EROFS: ("attempt to write a readonly database", "SQLITE_READONLY"),
+}
 COMMIT, COMMITTED = "commit", "committed"
 _SHARED = struct.Struct("=qqq")
 
@@ -56,6 +68,9 @@ class Order:
         kill_at: The moment at which it is killed, from 1; None for never.
         kill_after_ms: When it is killed, whatever it does; None for never.
         kinds: Moments that count; all by default.
+        refuse_at: The moment from which a disk refuses, from 1; None for never.
+        refuse: Which one: "state" or "project", refused in Python; or a key of `refusing.REFUSALS`, in the kernel.
+        errno: What it answers.
         is_resumed: Go on with the run instead of beginning it.
     """
 
@@ -64,6 +79,9 @@ class Order:
     kill_at: int | None = None
     kill_after_ms: float | None = None
     kinds: tuple[str, ...] = ()
+    refuse_at: int | None = None
+    refuse: str = "state"
+    errno: int = 0
     is_resumed: bool = False
     agent: str | None = "developer"
 
@@ -78,6 +96,9 @@ class Fate:
         moments: That it lived through.
         acknowledged: Number of the latest row that it knew to be committed.
         took_ms: From birth to death.
+        words: The traceback of what it could not deal with.
+        report: Of the run, as far as it came; None where it did not begin, and of one that was killed.
+        refused: Why the run did not begin.
     """
 
     signal: int
@@ -86,6 +107,8 @@ class Fate:
     acknowledged: int
     took_ms: float
     words: str = ""
+    report: dict[str, Any] | None = None
+    refused: str = ""
 
 
 class Nursery:
@@ -131,11 +154,14 @@ class Nursery:
 
 
 class _Moments:
-    """Counts what the child does, and kills it when its time has come. The counts are shared with the parent."""
+    """Counts what the child does, and kills it, or breaks its disk, when the time has come. The counts are shared with
+    the parent."""
 
     def __init__(self, order: Order, shared: mmap.mmap) -> None:
         self._order, self._shared = order, shared
         self._count = self._acknowledged = 0
+        self._is_refusing = False
+        self._disk = os.fsencode(Path(order.base) / order.refuse)
         self.is_watching = False
 
     def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -143,15 +169,36 @@ class _Moments:
             return
         if event in _CHANGES or (event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITES):
             self.pass_by(event)
+            if self._is_refusing and event in _OF_DISK and self._is_on_disk(arguments[0]):
+                raise OSError(self._order.errno, os.strerror(self._order.errno), arguments[0])
+
+    def _is_on_disk(self, path: Any) -> bool:
+        """Whether a path lies on the disk that refuses. What is named from an open folder is the workspace's."""
+        if not isinstance(path, (str, bytes)):
+            return False
+        named = os.fsencode(path)
+        return named.startswith(self._disk) or (self._order.refuse == "project" and not named.startswith(b"/"))
 
     def pass_by(self, kind: str) -> None:
         """A moment has come."""
-        if self._order.kinds and kind not in self._order.kinds:
-            return
-        self._count += 1
-        self._tell()
-        if self._count == self._order.kill_at:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if not self._order.kinds or kind in self._order.kinds:
+            self._count += 1
+            self._tell()
+            if self._count == self._order.kill_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            if self._count == self._order.refuse_at:
+                self._refuse()
+        if kind == COMMIT and self._is_refusing and self._order.refuse == "state":
+            words, name = _SQLITE_SAYS[self._order.errno]
+            error = sqlite3.OperationalError(words)
+            error.sqlite_errorname = name
+            raise error
+
+    def _refuse(self) -> None:
+        if self._order.refuse in REFUSALS:
+            refuse(REFUSALS[self._order.refuse], self._order.errno)
+        else:
+            self._is_refusing = True
 
     def observe(self, event: Mapping[str, Any]) -> None:
         """The inspection stream tells of committed steps only."""
@@ -164,14 +211,18 @@ class _Moments:
         _SHARED.pack_into(self._shared, 0, self._count, self._acknowledged, 0)
 
 
-def _play(order: Order, moments: _Moments) -> int:
-    """In the child: one run, as the command line would begin it or resume it."""
+def _play(order: Order, moments: _Moments, told: Path) -> int:
+    """In the child: one run, as the command line would begin it or resume it.
+
+    Args:
+        told: Gets the report, or why the run could not be begun.
+    """
     from sqlalchemy import Engine, event
 
     from rawko.app import Run
     from rawko.app.records.record import read_record
     from rawko.cli.logs import RunLog
-    from rawko.config import Flags, load_settings
+    from rawko.config import ConfigError, Flags, load_settings
 
     base = Path(order.base)
     environ = {
@@ -192,20 +243,26 @@ def _play(order: Order, moments: _Moments) -> int:
     event.listen(Engine, "commit", lambda connection: moments.pass_by(COMMIT))
     sys.addaudithook(moments.audit)
     moments.is_watching = True
-    report = asyncio.run(run.execute())
+    try:
+        report = asyncio.run(run.execute())
+    except ConfigError as error:
+        moments.is_watching = False
+        told.write_text(json.dumps({"refused": str(error)}), encoding="utf-8")
+        return 2
     moments.is_watching = False
+    told.write_text(json.dumps({"report": report.to_json()}), encoding="utf-8")
     return 0 if report.outcome == "success" else 3
 
 
 def _bear(order: Order) -> Fate:
     shared = mmap.mmap(-1, _SHARED.size)
-    said = Path(order.base) / "said.txt"
+    said, told = Path(order.base) / "said.txt", Path(order.base) / "told.json"
     born = time.monotonic()
     child = os.fork()
     if child == 0:
         code = 1
         try:
-            code = _play(order, _Moments(order, shared))
+            code = _play(order, _Moments(order, shared), told)
         except BaseException:  # noqa: BLE001 - whatever it is, the child must not go on as a second nursery
             said.write_text(traceback.format_exc(), encoding="utf-8")
         finally:
@@ -218,9 +275,11 @@ def _bear(order: Order) -> Fate:
     count, acknowledged, _ = _SHARED.unpack_from(shared, 0)
     shared.close()
     words = said.read_text(encoding="utf-8") if said.exists() else ""
+    outcome = json.loads(told.read_text(encoding="utf-8")) if told.exists() else {}
     said.unlink(missing_ok=True)
+    told.unlink(missing_ok=True)
     killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-    return Fate(killed, 0 if killed else os.WEXITSTATUS(status), count, acknowledged, took_ms, words)
+    return Fate(killed, 0 if killed else os.WEXITSTATUS(status), count, acknowledged, took_ms, words, **outcome)
 
 
 _WARM = (

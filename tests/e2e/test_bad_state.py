@@ -16,6 +16,7 @@ import pytest
 from rawko.journal.tables import FORMAT
 from tests.cli.conftest import Typed
 from tests.cli.shell import KILL_RAWKO, RAWKO, Ended, Shell, call, judges, picks, says
+from tests.e2e.refusing import disk, remount
 
 ALONE = ("--agent", "developer", "--yes")
 
@@ -126,25 +127,6 @@ def test_a_journal_of_a_newer_format_is_refused_by_every_command(
 
 
 # ---------------------------------------------------------------- disks
-
-
-@contextmanager
-def disk(folder: Path, size: str) -> Iterator[Path]:
-    """A disk of its own, so large; skipped where none can be had."""
-    folder.mkdir(exist_ok=True)
-    if os.geteuid() != 0 or shutil.which("mount") is None:
-        pytest.skip("only root can make a small disk")
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], capture_output=True)
-    if mounted.returncode != 0:
-        pytest.skip(f"no disk can be mounted here: {mounted.stderr.decode().strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-
-
-def remount(folder: Path, options: str) -> None:
-    subprocess.run(["mount", "-o", f"remount,{options}", str(folder)], check=True)
 
 
 def test_a_full_disk_interrupts_a_run_which_then_goes_on(rawko: Shell, typed: Typed) -> None:

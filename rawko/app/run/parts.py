@@ -183,7 +183,8 @@ async def open_workspace(settings: Settings, run: str) -> SnapshotWorkspace:
         hidden = (state, *filter(None, (settings.record, settings.cassette)))
         return await SnapshotWorkspace.open(settings.workspace, state / "snapshots", run=run, exclude=hidden)
     except (WorkspaceError, OSError) as error:
-        raise ConfigError(f"the workspace cannot be recorded in {str(state)!r}: {error}") from error
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise ConfigError(f"the workspace cannot be recorded in {str(state)!r}: {why}") from error
 
 
 def running_folder(settings: Settings, run: str) -> Path:

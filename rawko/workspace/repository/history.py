@@ -17,7 +17,7 @@ import pygit2
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import Snapshot
 from rawko.workspace.names import to_text
-from rawko.workspace.repository.objects import Objects
+from rawko.workspace.repository.objects import Objects, reason_of
 
 _WHO = "rawko <rawko@localhost>"
 _REFERENCE = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -76,7 +76,7 @@ class History:
         try:
             self._point_to(commit, parent)
         except (pygit2.GitError, OSError, ValueError) as error:
-            raise WorkspaceError(f"the snapshot cannot be committed to {self._name}: {error}") from error
+            raise WorkspaceError(f"the snapshot cannot be committed to {self._name}: {reason_of(error)}") from error
         self._last = Snapshot(tree=tree.hex(), commit=commit, label=label, skipped=skipped)
         return self._last
 

@@ -46,6 +46,11 @@ class Unreadable(Exception):
     """A file of the workspace cannot be read to its end; nothing was stored."""
 
 
+def reason_of(error: Exception) -> str:
+    """Why the system or libgit2 refused, without the number and the path that Python adds."""
+    return getattr(error, "strerror", None) or str(error)
+
+
 class Objects:
     """The object database of one repository.
 
@@ -126,7 +131,7 @@ class Objects:
 
     def _refused(self, error: Exception) -> WorkspaceError:
         return WorkspaceError(
-            f"the snapshot store {str(self._folder)!r} cannot be written: {getattr(error, 'strerror', None) or error}",
+            f"the snapshot store {str(self._folder)!r} cannot be written: {reason_of(error)}",
             path=str(self._folder),
         )
 

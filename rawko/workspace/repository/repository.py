@@ -15,6 +15,7 @@ from pygit2.enums import ConfigLevel
 from rawko.processes.private import make_private, narrow
 from rawko.runtime.ports import WorkspaceError
 from rawko.workspace.repository.locks import FileLock
+from rawko.workspace.repository.objects import reason_of
 
 FORMAT = "1"
 _STORE = "snapshots.git"
@@ -98,7 +99,7 @@ def open_repository(state_dir: Path) -> pygit2.Repository:
             return pygit2.Repository(str(folder))
         except (pygit2.GitError, OSError, ValueError, KeyError) as error:
             raise WorkspaceError(
-                f"the snapshot store {str(folder)!r} cannot be opened: {error}", path=str(folder)
+                f"the snapshot store {str(folder)!r} cannot be opened: {reason_of(error)}", path=str(folder)
             ) from error
 
 
