@@ -3,8 +3,9 @@
     python -m tests.mutation [ROOM...] [--count 300] [--seed 0] [-j N] [--page docs/mutants.md]
 
 Places are drawn at random over the rooms, the same for the same seed and code. The tests that run the place are tried,
-the quickest first; where none fails, all tests of the room and some end-to-end ones. Exit code 1 where fewer than 95 of
-100 are found.
+the quickest first, up to the first failure; slow tests and those of the command line are not tried. Each job has a copy
+of the tree to itself. A defect that no test can find, because nothing that a user could see changes, counts as
+equivalent where `equivalents.yaml` lists it with the reason. Exit code 1 where fewer than 95 of 100 others are found.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
-from tests.mutation.covering import Covering, measure
+from tests.mutation.covering import Covering, known
+from tests.mutation.equivalents import Key, key, reasons
 from tests.mutation.operators import Place, places
-from tests.mutation.page import page
+from tests.mutation.page import Outcome, page
 from tests.requirements.mutant_probe import BROKEN
 from tests.requirements.page import ROOT
 from tests.requirements.tree import Tree, Trial
@@ -32,19 +34,8 @@ ROOMS = ("interpreter", "runtime", "workspace", "machines")
 MEASURED = ("tests/interpreter", "tests/runtime", "tests/workspace", "tests/machines", "tests/testing", "tests/chart",
             "tests/journal", "tests/app", "tests/conformance", "statecharts")  # fmt: skip
 """Folders whose tests are measured; a stranger adds the folder of a new room here."""
-IN_THE_END = {
-    "workspace": ("tests/workspace", "tests/e2e/test_rewind.py", "tests/e2e/test_forks.py", "tests/e2e/test_demo.py"),
-    "machines": (
-        "tests/machines",
-        "statecharts",
-        "tests/e2e/test_demo.py",
-        "tests/e2e/test_decisions.py",
-        "tests/e2e/test_budgets.py",
-    ),
-    "runtime": ("tests/runtime", "tests/testing", "tests/e2e/test_demo.py", "tests/e2e/test_killed.py"),
-    "interpreter": ("tests/interpreter", "tests/runtime", "tests/conformance", "tests/e2e/test_demo.py"),
-}
-"""What is run, slow tests too, where none of the measured tests has found a defect."""
+KEPT = ROOT / ".cache" / "mutants.json"
+"""Which tests run which lines, from one call to the next."""
 MOST_TESTS = 400
 """At most so many tests are tried for one defect: a line that thousands run is found by the first, or by few."""
 ACCEPTED = 0.95
@@ -61,6 +52,10 @@ class Defect:
     @property
     def room(self) -> str:
         return Path(self.path).parts[1]
+
+    @property
+    def key(self) -> Key:
+        return key(self.path, self.source, self.place)
 
     def __str__(self) -> str:
         before = " ".join(self.source[self.place.start : self.place.end].split())
@@ -89,19 +84,15 @@ def draw(rooms: Iterable[str], count: int, seed: int) -> list[Defect]:
     return sorted(chosen.values(), key=lambda defect: (defect.path, defect.place.start))
 
 
-def is_found(trial: Trial) -> bool:
+def is_found(trial: Trial | None) -> bool:
     """A failing test, a test without end, and a module that no longer loads all show a defect."""
-    return trial.code in (1, None, BROKEN)
+    return trial is not None and trial.code in (1, None, BROKEN)
 
 
-def attempt(tree: Tree, defect: Defect, covering: Covering) -> Trial:
-    changed = {Path(defect.path): defect.place.applied(defect.source)}
+def attempt(tree: Tree, defect: Defect, covering: Covering) -> Trial | None:
+    """What the tests that run the defect's lines come to; None where there are none."""
     tests = covering.tests(defect.path, defect.place.line, defect.place.end_line)[:MOST_TESTS]
-    trial = tree.try_(changed, tests) if tests else None
-    if trial is None or not is_found(trial):
-        later = [name for name in IN_THE_END.get(defect.room, ()) if (tree.root / name).exists()]
-        trial = tree.try_(changed, later)
-    return trial
+    return tree.try_({Path(defect.path): defect.place.applied(defect.source)}, tests) if tests else None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -123,15 +114,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         trees: SimpleQueue[Tree] = SimpleQueue()
         first = Tree(Path(folder) / "0")
         print("measuring which tests run which lines", flush=True)
-        covering = measure(first, MEASURED, options.jobs)
-        print(f"measured in {time.monotonic() - began:.0f} s: {len(covering.seconds)} tests", flush=True)
+        covering = known(first, MEASURED, options.jobs, KEPT)
+        print(f"known after {time.monotonic() - began:.0f} s: {len(covering.seconds)} tests", flush=True)
         for name in covering.failing:
             print(f"fails without any defect: {name}", flush=True)
         trees.put(first)
         for number in range(1, options.jobs):
             trees.put(Tree(Path(folder) / str(number)))
 
-        def tried(defect: Defect) -> tuple[Defect, Trial]:
+        def tried(defect: Defect) -> tuple[Defect, Trial | None]:
             tree = trees.get()
             try:
                 return defect, attempt(tree, defect, covering)
@@ -143,12 +134,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for defect, trial in pool.map(tried, defects):
                 if not is_found(trial):
                     surviving.append(defect)
-                print(f"{'found   ' if is_found(trial) else 'SURVIVES'} {trial.seconds:5.1f} s  {defect}", flush=True)
-    found = len(defects) - len(surviving)
-    print(f"{len(defects)} defects, {found} found, {time.monotonic() - began:.0f} s")
+                print(_line(defect, trial), flush=True)
+    listed = reasons()
+    outcome = Outcome(
+        rooms,
+        options.seed,
+        len(defects),
+        [(str(defect), listed[defect.key]) for defect in surviving if defect.key in listed],
+        [str(defect) for defect in surviving if defect.key not in listed],
+    )
+    print(f"{outcome.sentence} {time.monotonic() - began:.0f} s.")
     if options.page:
-        options.page.write_text(page(rooms, options.seed, len(defects), list(map(str, surviving))), encoding="utf-8")
-    return 0 if found >= ACCEPTED * len(defects) else 1
+        options.page.write_text(page(outcome), encoding="utf-8")
+    return 0 if outcome.share >= ACCEPTED else 1
+
+
+def _line(defect: Defect, trial: Trial | None) -> str:
+    if trial is None:
+        return f"NO TEST            {defect}"
+    return f"{'found   ' if is_found(trial) else 'SURVIVES'} {trial.seconds:6.1f} s  {defect}"
 
 
 if __name__ == "__main__":

@@ -3,20 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 
-def page(rooms: Sequence[str], seed: int, count: int, surviving: Sequence[str]) -> str:
-    """Markdown: how many defects were put in, how many were found, and each that was not."""
-    found = count - len(surviving)
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run came to.
+
+    Attributes:
+        rooms: Of `rawko/`.
+        count: Of the defects that were tried.
+        equivalent: Defects that no test can find, each with the reason.
+        surviving: Defects that no test has found, though one could.
+    """
+
+    rooms: Sequence[str]
+    seed: int
+    count: int
+    equivalent: Sequence[tuple[str, str]]
+    surviving: Sequence[str]
+
+    @property
+    def countable(self) -> int:
+        """Defects that a test can find."""
+        return self.count - len(self.equivalent)
+
+    @property
+    def found(self) -> int:
+        return self.countable - len(self.surviving)
+
+    @property
+    def share(self) -> float:
+        """Of the countable defects, those that were found, from 0 to 1."""
+        return self.found / max(1, self.countable)
+
+    @property
+    def sentence(self) -> str:
+        text = f"{self.found} of {self.countable} found ({100 * self.share:.1f} %)"
+        return f"{text}, {len(self.equivalent)} more are equivalent." if self.equivalent else f"{text}."
+
+
+def page(outcome: Outcome) -> str:
+    """Markdown: how many defects were tried, how many were found, and each that was not."""
     lines = [
         "# Defects that no test finds",
         "",
         "`make mutants` puts small defects into the code, one at a time: a turned comparison, a bound off by one, a",
-        "lost `not`, a statement left out, a value not given back. A defect is found where a test fails.",
+        "lost `not`, a statement left out, a value not given back. A defect is found where a test fails. Which tests",
+        "run which line is measured first; each defect is tried on the tests that run its line, and on no others.",
         "",
-        f"Rooms: {', '.join(rooms)}. Seed {seed}. {found} of {count} found ({100 * found / max(1, count):.1f} %).",
+        f"Rooms: {', '.join(outcome.rooms)}. Seed {outcome.seed}, {outcome.count} defects. {outcome.sentence}",
         "",
     ]
-    if surviving:
-        lines += ["Not found:", "", *(f"- {text}" for text in surviving), ""]
+    if outcome.surviving:
+        lines += ["## Not found", "", *(f"- {text}" for text in outcome.surviving), ""]
+    if outcome.equivalent:
+        lines += ["## Equivalent", "", "These change nothing that a user could see, so that no test can find them.", ""]
+        lines += [*(f"- {text}: {why}" for text, why in outcome.equivalent), ""]
     return "\n".join(lines)

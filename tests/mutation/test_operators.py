@@ -10,7 +10,6 @@ import pytest
 
 from tests.mutation.__main__ import ROOMS, draw
 from tests.mutation.operators import places
-from tests.mutation.page import page
 from tests.requirements.page import ROOT
 
 
@@ -77,9 +76,3 @@ def test_a_draw_is_the_same_for_the_same_seed_and_every_defect_parses() -> None:
         assert (ROOT / defect.path).read_text(encoding="utf-8") == defect.source
         assert ast.dump(ast.parse(defect.place.applied(defect.source))) != ast.dump(ast.parse(defect.source))
         assert Path(defect.path).parts[:2] == ("rawko", defect.room)
-
-
-def test_the_page_names_what_was_not_found() -> None:
-    text = page(["runtime"], 3, 200, ["rawko/runtime/a.py:3 bound: `a < b` -> `(a <= b)`"])
-    assert "199 of 200 found (99.5 %)" in text
-    assert "- rawko/runtime/a.py:3 bound" in text

@@ -1,0 +1,77 @@
+"""Which tests run which lines: kept between calls, and measured anew where code or tests have changed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from tests.mutation.covering import Covering, known
+from tests.requirements.tree import Tree
+
+CODE = "def sign(x):\n    if x < 0:\n        return -1\n    return 1\n"
+TEST = "from signs.small import sign\n\n\ndef test_{name}():\n    assert sign({value}) == {sign}\n"
+
+
+def test_what_is_kept_reads_as_it_was_written(tmp_path: Path) -> None:
+    covering = Covering({"a.py": {3: {"t.py::x", "t.py::y"}}}, {"t.py::x": 0.2, "t.py::y": 0.1}, ["u.py::z"], "c", {})
+    covering.write(tmp_path / "kept.json")
+    assert Covering.read(tmp_path / "kept.json") == covering
+    assert covering.tests("a.py", 2, 3) == ["t.py::y", "t.py::x"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"tests": 1}'])
+def test_a_file_that_holds_something_else_counts_as_missing(tmp_path: Path, text: str) -> None:
+    (tmp_path / "kept.json").write_text(text, encoding="utf-8")
+    assert Covering.read(tmp_path / "kept.json") == Covering()
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Tree:
+    """A tree with one module and two test files, measured by this Python."""
+    root = tmp_path / "tree"
+    for folder in ("signs", "tests/mutation"):
+        (root / folder).mkdir(parents=True)
+    for package in ("signs", "tests", "tests/mutation"):
+        (root / package / "__init__.py").write_text("")
+    probe = Path(__file__).with_name("seconds_probe.py").read_text(encoding="utf-8")
+    (root / "tests" / "mutation" / "seconds_probe.py").write_text(probe)
+    (root / "signs" / "small.py").write_text(CODE)
+    (root / "tests" / "test_low.py").write_text(TEST.format(name="low", value=-2, sign=-1))
+    (root / "tests" / "test_high.py").write_text(TEST.format(name="high", value=2, sign=1))
+    (root / "pytest.ini").write_text("[pytest]\nmarkers = slow\n")
+    return cast(Tree, SimpleNamespace(root=root, python=Path(sys.executable)))
+
+
+def test_only_what_has_changed_is_measured_anew(small: Tree, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.json"
+    low, high = "tests/test_low.py::test_low", "tests/test_high.py::test_high"
+    first = known(small, ["tests"], 1, kept, "signs")
+    assert first.tests("signs/small.py", 3, 3) == [low]
+    assert first.tests("signs/small.py", 4, 4) == [high]
+    assert set(first.tests("signs/small.py", 2, 2)) == {low, high}
+
+    before = kept.read_bytes()
+    assert known(small, ["tests"], 1, kept, "signs") == first
+    assert kept.read_bytes() == before
+
+    (small.root / "tests" / "test_high.py").write_text(TEST.format(name="other", value=-1, sign=-1))
+    other = "tests/test_high.py::test_other"
+    second = known(small, ["tests"], 1, kept, "signs")
+    assert set(second.tests("signs/small.py", 3, 3)) == {low, other}
+    assert second.seconds[low] == first.seconds[low], "an unchanged file was measured again"
+    assert high not in second.seconds
+
+    (small.root / "signs" / "small.py").write_text("# one line more\n" + CODE)
+    third = known(small, ["tests"], 1, kept, "signs")
+    assert set(third.tests("signs/small.py", 4, 4)) == {low, other}
+
+
+def test_a_test_that_fails_without_a_defect_is_left_out(small: Tree, tmp_path: Path) -> None:
+    (small.root / "tests" / "test_low.py").write_text(TEST.format(name="wrong", value=-2, sign=5))
+    covering = known(small, ["tests"], 1, tmp_path / "kept.json", "signs")
+    assert covering.failing == ["tests/test_low.py::test_wrong"]
+    assert "tests/test_low.py::test_wrong" not in covering.tests("signs/small.py", 1, 4)
