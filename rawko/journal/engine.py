@@ -117,7 +117,8 @@ def _tune_sqlite(engine: Engine, is_power_safe: bool) -> None:
         # A writer waits its turn here, for as long as the busy timeout says; a transaction that begins as a reader and
         # goes on to write would be refused at once.
         is_reading = connection.get_execution_options().get(_READING, False)
-        connection.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")
+        driver: Any = connection.connection.driver_connection
+        driver.execute("BEGIN" if is_reading else "BEGIN IMMEDIATE")
 
 
 def _wait_for_the_disk(engine: Engine) -> None:

@@ -24,6 +24,7 @@ from rawko.journal.pruning import Pruned, prune_runs, shrink
 from rawko.journal.rows import is_same_step, packed_state, packed_step, read_state, read_steps
 from rawko.journal.statements import prepared
 from rawko.journal.tables import FORMAT, blobs, checkpoints, runs, steps, uses
+from rawko.journal.writing import Writing
 from rawko.runtime.errors import JournalError, RuntimeFault
 from rawko.runtime.journal import StepRecord
 
@@ -58,6 +59,7 @@ class SqlJournal:
     def __init__(self, where: Path | str, *, is_power_safe: bool = False) -> None:
         self.name, self._engine = open_engine(where, is_power_safe)
         self._reading = reading(self._engine)
+        self._writing = Writing(self._engine)
         self._insert = _insert_of(self._engine.dialect.name)
         self._take_turn, self._add_step = prepared(self._engine, _TAKE_TURN), prepared(self._engine, _ADD_STEP)
         self._keep_blob, self._note_use = (prepared(self._engine, one) for one in self._blob_statements())
@@ -68,6 +70,7 @@ class SqlJournal:
         try:
             self._prepare()
         except BaseException:
+            self._writing.close()
             self._engine.dispose()
             self._thread.shutdown(wait=False)
             raise
@@ -136,6 +139,7 @@ class SqlJournal:
 
     def _end(self) -> None:
         self._holds.give_back_all()
+        self._writing.close()
         self._engine.dispose()
 
     async def hold(self, run: str) -> None:
@@ -187,7 +191,7 @@ class SqlJournal:
 
     def _written(self, call: Callable[..., Result], *arguments: Any) -> Result:
         def transact() -> Result:
-            with self._engine.begin() as connection:
+            with self._writing.begin() as connection:
                 return call(connection, *arguments)
 
         return self._guarded(transact)

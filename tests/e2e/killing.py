@@ -177,6 +177,7 @@ def check(bed: Bed, calm: Result, *, more_calls: int = 0) -> None:
     told = f"killed at {[(f.moments, f.acknowledged, round(f.took_ms)) for f in bed.fates]}"
     for fate in bed.fates:
         assert not fate.words, f"{told}: {fate.words}"
+        assert more_calls or not fate.refused, f"{told}: {fate.refused}"
     found = bed.result()
     for part in ("tree", "messages", "report"):
         one, other = getattr(found, part), getattr(calm, part)

@@ -71,7 +71,7 @@ def test_the_log_is_cut_at_each_commit(calm: Calm, tmp_path: Path, at: int) -> N
                 goes_on(bed, calm[1], f"cut at {end} of {ends}")
             else:
                 before = tree_of(bed.base / "project")
-                assert "the journal holds nothing of it any more" in bed.play().words
+                assert "the journal holds nothing of it any more" in bed.play().refused
                 assert tree_of(bed.base / "project") == before
 
 

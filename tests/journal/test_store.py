@@ -9,10 +9,12 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection, Engine, event
 
 from rawko.journal import SqlJournal
 from rawko.journal.blobs import MIN_CHARS
@@ -208,3 +210,38 @@ async def test_a_closed_journal_says_so(tmp_path: Path) -> None:
     await journal.aclose()
     with pytest.raises(JournalError, match="is closed"):
         await journal.begin("r")
+
+
+@pytest.mark.parametrize("where", ["row", "commit"])
+async def test_a_write_that_was_refused_holds_up_no_later_one(tmp_path: Path, where: str) -> None:
+    """The connection that stays open between writes is given back: nothing of the refused one is left on it."""
+    path = tmp_path / "journal.db"
+    journal, other = SqlJournal(path), SqlJournal(path)
+    await journal.begin("r")
+    await other.begin("other")
+    await journal.append(record(1))
+
+    def change(statement: str) -> None:
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(statement)
+
+    def refuse(connection: Connection) -> None:
+        raise sqlite3.IntegrityError("it is full")
+
+    if where == "row":
+        change("CREATE TRIGGER refusing BEFORE INSERT ON steps BEGIN SELECT RAISE(FAIL, 'it is full'); END")
+    else:
+        event.listen(Engine, "commit", refuse)
+    try:
+        with pytest.raises(JournalError, match="it is full"):
+            await journal.append(record(2))
+    finally:
+        if where == "row":
+            change("DROP TRIGGER refusing")
+        else:
+            event.remove(Engine, "commit", refuse)
+    await other.append(record(1, run="other"))
+    await journal.append(record(2))
+    assert [row.seq for row in await journal.rows("r")] == [1, 2]
+    for one in (journal, other):
+        await one.aclose()

@@ -309,9 +309,13 @@ def forget_report(settings: Settings, run: str) -> None:
         raise ConfigError(f"{folder / _REPORT}: cannot be removed: {error.strerror}") from error
 
 
-def forget_record(settings: Settings, run: str) -> None:
-    """A run that has not begun after all: it is no run any more."""
-    (runs_folder(settings.state_dir) / run / _RUN).unlink(missing_ok=True)
+def forget_record(settings: Settings, run: str) -> bool:
+    """A run that has not begun after all: it is no run any more; False where the disk refuses, and it stays one."""
+    try:
+        (runs_folder(settings.state_dir) / run / _RUN).unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True
 
 
 def _settings(found: Any, current: Settings) -> Settings:

@@ -494,8 +494,11 @@ class Run:
         except WorkspaceError as error:
             if self.is_resumed:
                 raise ConfigError(f"run {self.id!r} cannot be resumed: {error.message}") from error
-            forget_record(self.settings, self.id)
-            raise ConfigError(f"the workspace cannot be recorded, so nothing was begun: {error.message}") from error
+            is_forgotten = forget_record(self.settings, self.id)
+            more = "" if is_forgotten else f"; when that is mended, begin it with: rawko resume {self.id}"
+            raise ConfigError(
+                f"the workspace cannot be recorded, so nothing was begun: {error.message}{more}"
+            ) from error
         if self.continues is not None and witness.before is not None:
             self._changes = await self._changed_since(self.continues, witness.workspace, witness.before)
 

@@ -247,6 +247,11 @@ async def _carry_out(record: RunRecord, intent: Intent, journal: Journal) -> Rew
         raise ConfigError(f"run {record.run!r} cannot be set back: {error.message}") from error
     except JournalError as error:
         raise ConfigError(f"run {record.run!r} cannot be set back: {error}") from error
+    except OSError as error:  # of a note or a record; the note stays
+        raise ConfigError(
+            f"run {record.run!r}: {str(error.filename)!r} cannot be written: {error.strerror}; the next command that "
+            "names the run finishes the rewind"
+        ) from error
     finally:
         await workspace.aclose(is_cleaning=False)
     return Rewound(

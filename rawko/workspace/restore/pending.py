@@ -28,7 +28,19 @@ class PendingRestore:
             ) from error
 
     def end(self) -> None:
-        self._file.unlink(missing_ok=True)
+        """Remove the note: the restore is done.
+
+        Raises:
+            WorkspaceError: It cannot be removed, so that the next `open` of the run carries it out once more.
+        """
+        try:
+            self._file.unlink(missing_ok=True)
+        except OSError as error:
+            raise WorkspaceError(
+                f"the state folder cannot be written: {error.strerror}; the restore is done once more when the run is"
+                " opened next",
+                path=str(self._file),
+            ) from error
 
     def target(self) -> Snapshot | None:
         """What a killed process was restoring; None where nothing is pending.
