@@ -30,6 +30,7 @@ from rawko.cli.summary import print_report
 from rawko.cli.trust.question import has_person, judge
 from rawko.config import ConfigError, changed_by, load_settings
 from rawko.config.flags import changing_names, fixed_names
+from rawko.extras import require
 from rawko.processes.keys import environment
 from rawko.processes.memory import leave_loaded_alone, loading
 from rawko.runtime.inspection import InspectionEvent
@@ -55,7 +56,24 @@ def run_command(options: RunOptions) -> int:
         )
     except ConfigError as error:
         return complain(str(error))
-    return execute(run, as_json=options.json, quiet=options.quiet, is_headless=options.is_headless)
+    return _execute_as_asked(run, options)
+
+
+def _execute_as_asked(run: Run, options: RunOptions) -> int:
+    """With live output, or on the terminal view."""
+    if not options.tui:
+        if options.full:
+            return complain("--full goes with --tui")
+        return execute(run, as_json=options.json, quiet=options.quiet, is_headless=options.is_headless)
+    beside = [
+        name for name, is_given in {"--json": options.json, "--headless": options.is_headless}.items() if is_given
+    ]
+    if beside:
+        return complain(f"--tui shows the run on the terminal; {beside[0]} cannot be given beside it")
+    require("tui", "rawko run --tui")
+    from rawko.cli.watching.watch import host_command
+
+    return host_command(run, is_full=options.full)
 
 
 def _run_again(options: RunOptions, earlier: str) -> int:
@@ -70,7 +88,7 @@ def _run_again(options: RunOptions, earlier: str) -> int:
         run = run_of(record, settings).reset()
     except ConfigError as error:
         return complain(str(error))
-    return execute(run, as_json=options.json, quiet=options.quiet, is_headless=options.is_headless)
+    return _execute_as_asked(run, options)
 
 
 def _refuse_beside_again(options: RunOptions) -> None:

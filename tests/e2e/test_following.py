@@ -130,11 +130,11 @@ def test_a_full_file_is_replaced_and_readers_miss_nothing(tmp_path: Path) -> Non
     import fcntl
 
     from rawko.app.following import channel
-    from rawko.app.following.reading import _Texts
+    from rawko.app.following.reading import Texts
 
     with (tmp_path / channel.LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)
-        texts, written = _Texts(tmp_path / channel.TEXTS), channel.TextChannel(tmp_path)
+        texts, written = Texts(tmp_path / channel.TEXTS), channel.TextChannel(tmp_path)
         sizes, read = set(), []
         for number in range(40):
             delta = {"text": f"{number} " + "x" * 60_000, "agent": "dev"}

@@ -42,10 +42,10 @@ async def follow(record: RunRecord, after: int = 0) -> AsyncIterator[StepRecord 
         ConfigError: The journal cannot be read.
     """
     run, folder = record.run, record.folder
-    texts = _Texts(folder / TEXTS)
+    texts = Texts(folder / TEXTS)
     journal: Journal = open_journal(record.settings)
     try:
-        with _following(folder):
+        with following(folder):
             while True:
                 is_last = not is_at_work(record.settings, run)
                 for piece in texts.read():
@@ -69,7 +69,7 @@ async def follow(record: RunRecord, after: int = 0) -> AsyncIterator[StepRecord 
 
 
 @contextmanager
-def _following(folder: Path) -> Iterator[None]:
+def following(folder: Path) -> Iterator[None]:
     """Hold the lock that tells the run that it has a follower."""
     try:
         descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -82,7 +82,7 @@ def _following(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-class _Texts:
+class Texts:
     """Reads the pieces that are written from now on, also after the file was replaced."""
 
     def __init__(self, path: Path) -> None:

@@ -70,6 +70,11 @@ class StepFold:
         return self._machines.asked()
 
     @property
+    def configurations(self) -> Mapping[str, tuple[str, ...]]:
+        """Active states of each machine after the latest row, by its path: the root's and those of actors at work."""
+        return self._machines.configurations()
+
+    @property
     def usage(self) -> Mapping[str, Usage]:
         """All tokens by model until the latest row."""
         return self._used

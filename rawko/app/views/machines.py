@@ -92,6 +92,10 @@ class Machines:
         found = [machine.asks for _, machine in sorted(self._known.items())]
         return next((one for one in reversed(found) if one is not None), None)
 
+    def configurations(self) -> dict[str, tuple[str, ...]]:
+        """Active states by path."""
+        return {path: machine.configuration for path, machine in self._known.items() if machine.configuration}
+
     # ------------------------------------------------------------ as a whole
 
     def load(self, snapshot: Mapping[str, Any]) -> None:

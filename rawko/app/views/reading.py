@@ -6,7 +6,7 @@ step that says so, and the rows after it are read.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from rawko.app.records.journal import open_journal
@@ -32,8 +32,15 @@ class StepReader:
         fold: What is known after the latest step that was read: the open question, the tokens, the cost.
     """
 
-    def __init__(self, record: RunRecord, journal: Journal, trees: Trees | None) -> None:
+    def __init__(
+        self,
+        record: RunRecord,
+        journal: Journal,
+        trees: Trees | None,
+        also: Callable[[StepRecord], object] | None = None,
+    ) -> None:
         self.record = record
+        self._also = also
         self._journal = journal
         self._last = 0
         self.fold = StepFold(agent=record.agent, prices=record.settings.prices, trees=trees, rewinds=record.rewinds)
@@ -72,9 +79,7 @@ class StepReader:
             ConfigError: The journal cannot be read.
         """
         end = self._last + PAGE if until is None else min(until, self._last + PAGE)
-        views = [
-            self.fold.take(one) if isinstance(one, StepRecord) else one for one in await self._rows(self._last, end)
-        ]
+        views = [self._view(one) for one in await self._rows(self._last, end)]
         if views:
             self._last = views[-1].number
         return views
@@ -84,6 +89,13 @@ class StepReader:
         while found := await self.page():
             for view in found:
                 yield view
+
+    def _view(self, one: StepRecord | StepView) -> StepView:
+        if isinstance(one, StepView):
+            return one
+        if self._also is not None:
+            self._also(one)
+        return self.fold.take(one)
 
     async def _rows(self, after: int, until: int) -> Sequence[StepRecord | StepView]:
         run = self.record.run
@@ -116,8 +128,13 @@ def _damaged(number: int, why: str) -> StepView:
 
 
 @asynccontextmanager
-async def open_steps(record: RunRecord, after: int = 0) -> AsyncIterator[StepReader]:
+async def open_steps(
+    record: RunRecord, after: int = 0, also: Callable[[StepRecord], object] | None = None
+) -> AsyncIterator[StepReader]:
     """Open a run to read its steps after a number.
+
+    Args:
+        also: Gets every row that is read, before its view is made.
 
     Raises:
         ConfigError: Its journal cannot be read.
@@ -125,7 +142,7 @@ async def open_steps(record: RunRecord, after: int = 0) -> AsyncIterator[StepRea
     journal: Journal = open_journal(record.settings)
     trees = _trees(record)
     try:
-        reader = StepReader(record, journal, trees)
+        reader = StepReader(record, journal, trees, also)
         await reader.seek(after)
         yield reader
     finally:

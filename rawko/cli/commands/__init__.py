@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
-from rawko.cli.commands import charts, exploring, overriding, past, working
+from rawko.cli.commands import charts, exploring, overriding, past, watching, working
 from rawko.extras import require
 
 app = typer.Typer(
@@ -63,6 +63,7 @@ _BEFORE_RUNS: Final[tuple[Callable[..., None], ...]] = (
     overriding.skip,
     overriding.retry,
     overriding.tell,
+    watching.watch,
 )
 _AFTER_RUNS: Final[tuple[Callable[..., None], ...]] = (
     *(past.log, past.show, past.diff, past.rewind, past.fork, past.branch, past.replay),

@@ -14,6 +14,11 @@ from rawko.cli.options.running import ResumeOptions, RunOptions
 
 ASKING_HELP = "Which run: its id in `rawko runs`, the beginning of it, or last. None is needed where only one asks."
 
+ForQuestion = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option("--question", metavar="N", help="Only if the run still asks this: the step that asked."),
+]
+
 
 @expanded
 def run(options: RunOptions) -> None:
@@ -58,6 +63,7 @@ def answer(
         Optional[str],  # noqa: UP045
         typer.Argument(metavar="TEXT", help="Your answer.", show_default=False),
     ] = None,
+    question: ForQuestion = None,
     json: ReportAsJson = False,
     trust: Trust = False,
 ) -> None:
@@ -65,31 +71,35 @@ def answer(
     from rawko.cli.runs.sessions import WORDS, answer_command
 
     run, words = run_and_text(run, text, "answer", what="TEXT")
-    raise typer.Exit(answer_command(run, words, WORDS, as_json=json, is_trusted=trust))
+    raise typer.Exit(answer_command(run, words, WORDS, as_json=json, is_trusted=trust, question=question))
 
 
 def approve(
     run: Annotated[str, typer.Argument(metavar="RUN", help=ASKING_HELP, show_default=False)] = "",
     scope: Annotated[str, typer.Option(help="once, tool (this tool from now on) or always.")] = "once",
+    question: ForQuestion = None,
     json: ReportAsJson = False,
     trust: Trust = False,
 ) -> None:
     """Allow the tool call that a run asks about, and go on with it."""
     from rawko.cli.runs.sessions import approve_command
 
-    raise typer.Exit(approve_command(named(run, "answer"), scope, as_json=json, is_trusted=trust))
+    run = named(run, "answer")
+    raise typer.Exit(approve_command(run, scope, as_json=json, is_trusted=trust, question=question))
 
 
 def deny(
     run: Annotated[str, typer.Argument(metavar="RUN", help=ASKING_HELP, show_default=False)] = "",
     reason: Annotated[str, typer.Argument(help="Why not; the agent is told.")] = "",
+    question: ForQuestion = None,
     json: ReportAsJson = False,
     trust: Trust = False,
 ) -> None:
     """Refuse the tool call that a run asks about, and go on with it."""
     from rawko.cli.runs.sessions import APPROVAL, answer_command
 
-    raise typer.Exit(answer_command(named(run, "answer"), reason or "deny", APPROVAL, as_json=json, is_trusted=trust))
+    run, text = named(run, "answer"), reason or "deny"
+    raise typer.Exit(answer_command(run, text, APPROVAL, as_json=json, is_trusted=trust, question=question))
 
 
 def init(

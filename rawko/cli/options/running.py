@@ -33,6 +33,8 @@ class RunOptions(NamedTuple):
     interactive: Annotated[
         bool, typer.Option("--interactive", "-i", help="Talk with one agent: when it is done, say what comes next.")
     ] = False
+    tui: Annotated[bool, typer.Option("--tui", help="Show it on the terminal view, as `rawko watch` does.")] = False
+    full: Annotated[bool, typer.Option("--full", help="With --tui: take the whole screen.")] = False
     flags: Annotated[Flags, Takes(lambda row: True)] = NO_FLAGS
     json: ReportAsJson = False
     quiet: Quiet = False

@@ -13,6 +13,7 @@ from rawko.app.run.inbox import is_at_work, leave
 from rawko.app.run.questions import Asked, open_question
 from rawko.app.run.resume import prepare
 from rawko.app.time_travel.recorded_run import run_of
+from rawko.app.views.summary import read_run
 from rawko.cli.options.running import ResumeOptions
 from rawko.cli.output import complain, exact, visible, visible_line
 from rawko.cli.people import user
@@ -65,10 +66,21 @@ def resume_command(options: ResumeOptions) -> int:
     return execute(going, as_json=options.json, quiet=options.quiet, is_headless=options.is_headless)
 
 
-def answer_command(run: str, text: str, kinds: tuple[str, ...], *, as_json: bool, is_trusted: bool = False) -> int:
+def answer_command(
+    run: str,
+    text: str,
+    kinds: tuple[str, ...],
+    *,
+    as_json: bool,
+    is_trusted: bool = False,
+    question: int | None = None,
+) -> int:
     """Answer the question of a run, which is of one of these kinds, and go on with it.
 
     If another process runs it, that process gets the answer.
+
+    Args:
+        question: Number of the question that the answer is for; None: for the one that is open.
     """
     if not text.strip():
         return complain("the answer is empty")
@@ -76,8 +88,10 @@ def answer_command(run: str, text: str, kinds: tuple[str, ...], *, as_json: bool
         record = _prepared(run, settings_here(judge=judge(is_granted=is_trusted), has_powers=True))
         going = run_of(record)
         problem = _why_not(record, asyncio.run(open_question(going)), kinds)
+        if problem is None and question is not None:
+            problem = _why_another(record, question)
         if problem is None and is_at_work(record.settings, run):
-            leave(record.settings, run, "answer", who=user(), text=text)
+            leave(record.settings, run, "answer", who=user(), text=text, question=question)
             print(visible_line(f"told the process that has run {run} at work"))
             return 0
     except ConfigError as error:
@@ -88,11 +102,22 @@ def answer_command(run: str, text: str, kinds: tuple[str, ...], *, as_json: bool
     return execute(going, as_json=as_json, quiet=False, people=_OneAnswer(text, policy))
 
 
-def approve_command(run: str, scope: str, *, as_json: bool, is_trusted: bool = False) -> int:
+def _why_another(record: RunRecord, question: int) -> str | None:
+    """Why the open question is not the one with this number."""
+    needs = asyncio.run(read_run(record.run, record.settings)).needs
+    if needs is not None and needs.number == question:
+        return None
+    now = "" if needs is None else f"; it asks now, in step {needs.number}: {needs.words}"
+    return f"the question of step {question} of run {record.run!r} is answered already{now}"
+
+
+def approve_command(
+    run: str, scope: str, *, as_json: bool, is_trusted: bool = False, question: int | None = None
+) -> int:
     """Say yes to the call that a run asks about."""
     if scope not in _SCOPES:
         return complain(f"--scope: {scope!r}{accepted(_SCOPES, found=scope)}")
-    return answer_command(run, scope, APPROVAL, as_json=as_json, is_trusted=is_trusted)
+    return answer_command(run, scope, APPROVAL, as_json=as_json, is_trusted=is_trusted, question=question)
 
 
 def _prepared(run: str, current: Settings, workspace: Path | None = None) -> RunRecord:

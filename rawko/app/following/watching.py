@@ -1,0 +1,145 @@
+"""A run as a viewer watches it: its steps so far, then what is new, as often as asked; also after it has ended.
+
+Nothing is read twice: each look reads the rows after the last one. A run that ended may go on, be set back or be
+removed while it is watched; the viewer learns of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Final
+
+from rawko.app.following.channel import TEXTS
+from rawko.app.following.reading import Piece, Texts, following
+from rawko.app.records.record import RunRecord, read_record
+from rawko.app.records.rows import Line
+from rawko.app.run.inbox import is_at_work, outcome_now
+from rawko.app.views.conversation import Conversation
+from rawko.app.views.machines import Asked
+from rawko.app.views.plan import PlanStep, plan_after
+from rawko.app.views.reading import PAGE, StepReader, open_steps
+from rawko.app.views.steps import StepView
+from rawko.app.views.totals import Totals
+from rawko.config import ConfigError, Settings
+from rawko.runtime.journal import StepRecord
+from rawko.runtime.replay.rewind_records import jump_of
+
+GONE: Final = "removed"
+"""Outcome of a run that was removed while it was watched."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What is new since the last look.
+
+    Attributes:
+        steps: At most a page; `is_more`: there are more already.
+        pieces: Of the model's text, which no row holds yet.
+        is_rewound: A rewind is among the steps: what earlier views say of being left behind is outdated.
+    """
+
+    steps: Sequence[StepView]
+    pieces: Sequence[Piece]
+    is_more: bool
+    is_rewound: bool
+
+
+class Watched:
+    """One run, watched; made by `async with Watched(record, current) as watched`.
+
+    Attributes:
+        outcome: As `rawko runs` lists it, or `GONE`.
+        is_at_work: Some process runs it now.
+        is_catching_up: Steps that were there before are still being read.
+        conversation, plan, totals: After the latest step that was read.
+        line: Which steps a rewind has left behind.
+        failure: Why the run's journal cannot be read now; "" where it can.
+    """
+
+    def __init__(self, record: RunRecord, current: Settings) -> None:
+        self.record = record
+        self._current = current
+        self._stack = AsyncExitStack()
+        self.conversation = Conversation(record.agent)
+        self.plan: tuple[PlanStep, ...] = ()
+        self.totals = Totals()
+        self.line = Line(record.rewinds)
+        self.outcome = outcome_now(record)
+        self.is_at_work = False
+        self.is_catching_up = True
+        self.failure = ""
+        self._rewinds = list(record.rewinds)
+        self._jump: int | None = None
+        self._reader: StepReader | None = None
+        self._texts: Texts | None = None
+
+    async def __aenter__(self) -> Watched:
+        self._stack.enter_context(following(self.record.folder))
+        self._texts = Texts(self.record.folder / TEXTS)
+        self._stack.callback(self._texts.close)
+        self._reader = await self._stack.enter_async_context(open_steps(self.record, also=self._row))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    @property
+    def reader(self) -> StepReader:
+        assert self._reader is not None, "entered"
+        return self._reader
+
+    @property
+    def asked(self) -> Asked | None:
+        """The question that the run waits with; its number is that of the row that asked, or brought it back."""
+        found = self.reader.fold.asked
+        if found is None or found.number is not None:
+            return found
+        return replace(found, number=self._jump)
+
+    async def look(self) -> News:
+        """What is new. A run that was removed has nothing new, and its outcome says so.
+
+        Raises:
+            ConfigError: The journal cannot be read now; the next look tries again.
+        """
+        if not (self.record.folder / "run.json").is_file():
+            self.outcome, self.is_at_work = GONE, False
+            return News((), (), False, False)
+        assert self._texts is not None, "entered"
+        self.is_at_work = is_at_work(self.record.settings, self.record.run)
+        pieces = list(self._texts.read())
+        try:
+            steps = await self.reader.page()
+        except ConfigError as error:
+            self.failure = str(error)
+            raise
+        self.failure = ""
+        self.totals.take(steps)
+        rewound = [(view.number, view.leaves_behind[0] - 1) for view in steps if view.leaves_behind is not None]
+        if rewound:
+            self._rewinds = sorted({*self._rewinds, *rewound})
+            self.line = Line(self._rewinds)
+        self._judge()
+        self.is_catching_up = len(steps) >= PAGE
+        return News(steps, pieces, self.is_catching_up, bool(rewound))
+
+    def _row(self, row: StepRecord) -> None:
+        jump = jump_of(row)
+        if jump is not None and jump.snapshot is not None:
+            self._jump = row.seq
+        self.conversation.take(row)
+        self.plan = plan_after(row, self.plan)
+
+    def _judge(self) -> None:
+        if self.is_at_work:
+            self.outcome = "running"
+            return
+        try:
+            self.outcome = outcome_now(read_record(self.record.run, self._current))
+        except ConfigError:  # it is being removed, or written: the next look knows
+            self.outcome = "interrupted"

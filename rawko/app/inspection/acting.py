@@ -1,0 +1,262 @@
+"""What a person does to a run from a viewer: answer, cancel, override, rewind, fork, pin.
+
+A run that some process has at work gets a message in its inbox. A run that waits is taken up by a process of its own,
+with the same command that a person would type: it goes on when the viewer ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from getpass import getuser
+from typing import Any, Final
+
+from rawko.app.overrides.override import Override, Reply, check_override
+from rawko.app.overrides.steering import refusal_of
+from rawko.app.records.addresses import Address
+from rawko.app.records.outcomes import ENDED, is_parked
+from rawko.app.records.record import RunRecord, read_record
+from rawko.app.run.inbox import Letter, is_at_work, leave, reply_to
+from rawko.app.time_travel.recorded_run import open_past
+from rawko.config import ConfigError, Settings
+from rawko.processes.keys import environment
+from rawko.vocabulary.documents import accepted
+
+SCOPES: Final = ("once", "tool", "always")
+ANSWERS: Final = ("answer", "approve", "deny")
+OVERRIDES: Final = ("force", "skip", "retry", "tell")
+MAX_TEXT_CHARS: Final = 10_000
+_PATIENCE_S: Final = 20.0
+_POLL_S: Final = 0.05
+_SAID_CHARS: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of an action: words for people, and whether the run took it."""
+
+    words: str
+    is_taken: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        return {"words": self.words, "is_taken": self.is_taken}
+
+
+class Outdated(ConfigError):
+    """The question that was answered is not the one that the run asks now."""
+
+
+class Actor:
+    """Acts on the runs of one folder.
+
+    Args:
+        settings: Of the folder.
+        who: Whose name the runs record; the user's by default.
+    """
+
+    def __init__(self, settings: Settings, who: str | None = None) -> None:
+        self._settings = settings
+        self._who = who or _user()
+        self._started: set[asyncio.Task[Any]] = set()
+
+    async def answer(self, run: str, kind: str, text: str, asked: int | None, now: int | None) -> Done:
+        """Answer the question of a run.
+
+        Args:
+            kind: "answer", "approve" (`text` is the scope) or "deny" (`text` is the reason).
+            asked: Number of the question that the person saw; `now`: of the one that the run asks.
+
+        Raises:
+            Outdated: The run asks something else by now, or nothing.
+            ConfigError: The answer is empty, too long, or no scope.
+        """
+        if asked != now or now is None:
+            raise Outdated(
+                "this question is answered already" if now is None else "the run asks something else by now: look again"
+            )
+        given = _checked(kind, text)
+        record = read_record(run, self._settings)
+        if is_at_work(record.settings, run):
+            letter = leave(record.settings, run, "answer", who=self._who, text=given, question=asked)
+            reply = await _reply(letter)
+            if reply is not None and not reply.is_taken:
+                raise Outdated(reply.receipt)
+            return Done("answered" if reply else "not taken yet; the answer stays in the run's inbox", bool(reply))
+        numbered = ("--question", str(asked))
+        command = {
+            "answer": ("answer", *numbered, "--", run, given),
+            "approve": ("approve", *numbered, "--scope", given, "--", run),
+            "deny": ("deny", *numbered, "--", run, given),
+        }[kind]
+        return await self._start(record, command, "answered; the run goes on in a process of its own")
+
+    async def cancel(self, run: str) -> Done:
+        """End a run, wherever it stands.
+
+        Raises:
+            ConfigError: It has ended already.
+        """
+        record = self._open(run)
+        if is_at_work(record.settings, run):
+            leave(record.settings, run, "cancel", who=self._who)
+            return Done("told to end")
+        return await self._start(record, ("cancel", "--", run), "cancelled")
+
+    async def resume(self, run: str) -> Done:
+        """Go on with a run that was interrupted.
+
+        Raises:
+            ConfigError: It is at work, or has ended.
+        """
+        record = read_record(run, self._settings)
+        if is_at_work(record.settings, run):
+            raise ConfigError(f"run {run!r} is at work already")
+        return await self._start(record, ("resume", "--headless", "--", run), "goes on in a process of its own")
+
+    async def override(self, run: str, kind: str, text: str) -> Done:
+        """Send one of the events that a person may send: force, skip, retry, tell.
+
+        Raises:
+            ConfigError: No state of the run could take it, or the run has ended.
+        """
+        record = self._open(run)
+        checked = check_override(kind, text, run=run, agent=record.agent, agents=record.settings.agents)
+        if not is_at_work(record.settings, run):
+            words = (checked, "--", run, *((text,) if text else ()))
+            return await self._start(record, words, "taken; the run goes on in a process of its own")
+        letter = leave(record.settings, run, checked, who=self._who, text=text)
+        reply = await _reply(letter)
+        if reply is None:
+            return Done("not taken yet; it stays in the run's inbox", is_taken=False)
+        return Done(reply.receipt if reply.is_taken else f"{reply.receipt}: {reply.why}", reply.is_taken)
+
+    async def can(self, run: str) -> list[dict[str, Any]]:
+        """The events that a person may send, each with why the run would not take it now; "" where it would.
+
+        Raises:
+            ConfigError: The run cannot be read.
+        """
+        record = read_record(run, self._settings)
+        kinds = ("retry",) if record.agent is not None else OVERRIDES
+        async with open_past(run, self._settings) as past:
+            tree = await past.machines_at(past.last)
+        found = []
+        for kind in kinds:
+            names = sorted(record.settings.agents) if kind == "force" else [""]
+            for name in names:
+                override = Override(kind, name or "text", self._who, "asked")  # type: ignore[arg-type]  # of OVERRIDES
+                why = refusal_of((machine.interpreter for _, machine in tree.root.walk()), override)
+                found.append({"kind": kind, "text": name, "event": override.event[0], "why_not": why})
+        return found
+
+    async def rewind(self, run: str, step: int, *, files_only: bool = False) -> Done:
+        """Set a run back to a step.
+
+        Raises:
+            ConfigError: It cannot be done; nothing was changed.
+        """
+        from rawko.app.time_travel.rewind import rewind
+
+        told = await rewind(Address(run, str(step)), self._settings, files_only=files_only)
+        files = f"{len(told.changes)} file{'' if len(told.changes) == 1 else 's'} changed on disk"
+        return Done(f"back at step {step}; {files}; files before: snapshot {told.safety.commit[:12]}")
+
+    async def fork(self, run: str, step: int, task: str | None) -> tuple[str, Done]:
+        """Make a run of its own from a step; its id.
+
+        Raises:
+            ConfigError: It cannot be done.
+        """
+        from rawko.app.time_travel.fork import Changes, fork
+
+        told = await fork(Address(run, str(step)), self._settings, Changes(task or None, None, None))
+        return told.run, Done(f"run {told.run} in {told.folder}; go on with: rawko resume {told.run}")
+
+    async def pin(self, run: str, step: int) -> str:
+        """A step as a scenario of a contract.
+
+        Raises:
+            ConfigError: It cannot be told as one.
+        """
+        from rawko.app.time_travel.pin import pin
+
+        async with open_past(run, self._settings) as past:
+            return (await pin(past, await past.step(str(step)))).text()
+
+    def _open(self, run: str) -> RunRecord:
+        record = read_record(run, self._settings)
+        if record.outcome in ENDED and not is_parked(record) and not is_at_work(record.settings, run):
+            raise ConfigError(f"run {run!r} has ended already ({record.outcome})")
+        return record
+
+    async def _start(self, record: RunRecord, words: Sequence[str], taken: str) -> Done:
+        """Start a command in a process of its own; returns once the run is at work, or the command has ended.
+
+        Raises:
+            ConfigError: The command refused; its message.
+        """
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-m", "rawko", *words),
+            cwd=self._settings.workspace,
+            env=_environ(self._settings),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+        ending = asyncio.create_task(_ended(process))
+        self._started.add(ending)
+        ending.add_done_callback(self._started.discard)
+        while not ending.done() and not is_at_work(record.settings, record.run):
+            await asyncio.wait({ending}, timeout=_POLL_S)
+        if not ending.done():
+            return Done(taken)
+        code, said = ending.result()
+        if code == 2:
+            raise ConfigError(said.removeprefix("rawko: ").strip() or "the command was refused")
+        return Done(taken)
+
+
+async def _reply(letter: Letter) -> Reply | None:
+    """What the process that has the run at work replies; None where it does not within `_PATIENCE_S`."""
+    until = time.monotonic() + _PATIENCE_S
+    while (reply := reply_to(letter)) is None and time.monotonic() < until:  # noqa: ASYNC110 - a file is awaited
+        await asyncio.sleep(_POLL_S)
+    return reply
+
+
+async def _ended(process: asyncio.subprocess.Process) -> tuple[int, str]:
+    """The exit code, and the end of what it said; reading on keeps the process from waiting at a full pipe."""
+    said = b""
+    assert process.stderr is not None
+    while piece := await process.stderr.read(65_536):
+        said = (said + piece)[-_SAID_CHARS:]
+    return await process.wait(), said.decode("utf-8", "replace")
+
+
+def _environ(settings: Settings) -> Mapping[str, str]:
+    return {**environment(), **{name: value for name, value in settings.environ.items() if name != "RAWKO_PROVIDER"}}
+
+
+def _checked(kind: str, text: str) -> str:
+    if kind not in ANSWERS:
+        raise ConfigError(f"{kind!r} is no answer{accepted(ANSWERS, found=kind)}")
+    given = text.strip() or {"approve": "once", "deny": "deny"}.get(kind, "")
+    if not given:
+        raise ConfigError("the answer is empty")
+    if kind == "approve" and given not in SCOPES:
+        raise ConfigError(f"scope: {given!r}{accepted(SCOPES, found=given)}")
+    if len(given) > MAX_TEXT_CHARS:
+        raise ConfigError(f"the answer has {len(given):,} characters; accepted: {MAX_TEXT_CHARS:,}")
+    return given
+
+
+def _user() -> str:
+    try:
+        return getuser()
+    except (KeyError, OSError):
+        return "somebody"

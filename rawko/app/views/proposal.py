@@ -1,0 +1,95 @@
+"""What a tool call would do, for a person who is asked to allow it: a diff, a whole new file, a whole command.
+
+Everything that the call would do is among the lines, so that a yes is a yes to something that can be read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import unified_diff
+from pathlib import Path
+from typing import Any, Final
+
+from rawko.app.views.words import at
+
+MAX_FILE_BYTES: Final = 2_000_000
+"""Of a file that is compared; of a larger one the call's texts are shown as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A call to be allowed.
+
+    Attributes:
+        title: `write app.py (a new file)`; not made visible yet, as the lines.
+        lines: Without line ends; `is_diff`: of a unified diff.
+    """
+
+    title: str
+    lines: tuple[str, ...]
+    is_diff: bool = False
+
+
+def proposal_of(call: Mapping[str, Any], workspace: Path) -> Proposal:
+    """What a call would do to the files as they are now."""
+    name, given = str(at(call, "name") or "?"), at(call, "input")
+    given = given if isinstance(given, Mapping) else {}
+    path = given.get("file_path")
+    if name in ("write", "edit") and isinstance(path, str):
+        return _of_file(name, path, given, workspace)
+    command = given.get("command")
+    if isinstance(command, str):
+        others = {key: value for key, value in given.items() if key != "command"}
+        return Proposal(f"{name} in {workspace}", (*command.split("\n"), *_fields(others)))
+    return Proposal(name, _fields(given))
+
+
+def _of_file(name: str, path: str, given: Mapping[str, Any], workspace: Path) -> Proposal:
+    before = _text_of(path, workspace)
+    after = str(given.get("content") or "") if name == "write" else _edited(before, given)
+    if before is None and name == "write":
+        is_there = (workspace / path).exists()
+        what = "is replaced, and cannot be compared" if is_there else "a new file"
+        return Proposal(f"write {path} ({what})", tuple(after.split("\n")) if after else ())
+    if before is None or after is None:
+        return Proposal(f"edit {path} (the passage is not in the file as it is now)", _fields(given))
+    diff = unified_diff(_lines(before), _lines(after), f"a/{path}", f"b/{path}", lineterm="")
+    lines = tuple(piece for line in diff for piece in line.split("\n"))
+    return Proposal(f"{name} {path}", lines or ("(nothing changes)",), is_diff=True)
+
+
+def _edited(before: str | None, given: Mapping[str, Any]) -> str | None:
+    old, new = given.get("old_string"), given.get("new_string")
+    if before is None or not isinstance(old, str) or not isinstance(new, str) or not old or old not in before:
+        return None
+    return before.replace(old, new) if given.get("replace_all") else before.replace(old, new, 1)
+
+
+def _lines(text: str) -> list[str]:
+    """Lines without their ends; a last line without an end is told from one with an end, as git tells it."""
+    lines = text.split("\n")
+    return lines[:-1] if not lines[-1] else [*lines[:-1], f"{lines[-1]}\n\\ No newline at end of file"]
+
+
+def _text_of(path: str, workspace: Path) -> str | None:
+    """The text of a file of the workspace; None where there is none, or it is no text, too large, or elsewhere."""
+    try:
+        root = workspace.resolve()
+        file = (root / path).resolve()
+        if not file.is_relative_to(root) or not file.is_file() or file.stat().st_size > MAX_FILE_BYTES:
+            return None
+        return file.read_bytes().decode("utf-8")
+    except (OSError, ValueError):
+        return None
+
+
+def _fields(given: Mapping[str, Any]) -> tuple[str, ...]:
+    lines: list[str] = []
+    for name, value in given.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        first, *rest = text.split("\n")
+        lines += [f"{name}: {first}" if not rest else f"{name}:"]
+        lines += [f"  {line}" for line in (first, *rest)] if rest else []
+    return tuple(lines)

@@ -1,0 +1,70 @@
+"""What a run has used by agent and state, and how often each state was entered; from its steps, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from rawko.app.views.steps import StepView
+
+
+@dataclass(slots=True)
+class Spent:
+    """Tokens, cost in US dollars (None: no price is known), calls of models, and seconds of what ended."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: float | None = None
+    calls: int = 0
+    seconds: float = 0.0
+
+    def add(self, view: StepView) -> None:
+        self.tokens_in += view.tokens_in
+        self.tokens_out += view.tokens_out
+        self.calls += view.usage.calls
+        self.seconds += view.took_s or 0.0
+        if view.cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + view.cost_usd
+
+    def add_all(self, other: Spent) -> None:
+        self.tokens_in += other.tokens_in
+        self.tokens_out += other.tokens_out
+        self.calls += other.calls
+        self.seconds += other.seconds
+        if other.cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + other.cost_usd
+
+
+@dataclass(slots=True)
+class Totals:
+    """What the steps so far come to.
+
+    Attributes:
+        by: By agent and the state in which it was begun, such as ("developer", "thinking").
+        visits: How often each state was entered, by chart and state.
+    """
+
+    by: dict[tuple[str, str], Spent] = field(default_factory=dict)
+    visits: dict[tuple[str, str], int] = field(default_factory=dict)
+    _states: dict[int, str] = field(default_factory=dict)
+    _before: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    def take(self, views: Iterable[StepView]) -> None:
+        """Take the next steps."""
+        for view in views:
+            self._visit(view)
+            if view.began is not None or view.usage.total_tokens:
+                began = self._states.pop(view.began, "") if view.began is not None else ""
+                key = (view.agent, began or (view.states[-1] if view.states else ""))
+                self.by.setdefault(key, Spent()).add(view)
+            if view.states:
+                self._states[view.number] = view.states[-1]
+                if len(self._states) > 4_000:  # what began so long ago ends in a state of its own name
+                    del self._states[next(iter(self._states))]
+
+    def _visit(self, view: StepView) -> None:
+        active = frozenset(view.configuration)
+        for state in active - self._before.get(view.actor, frozenset()):
+            key = (view.machine, state)
+            self.visits[key] = self.visits.get(key, 0) + 1
+        self._before[view.actor] = active

@@ -1,0 +1,1 @@
+"""`rawko watch` and `rawko run --tui`: the terminal view of a run."""

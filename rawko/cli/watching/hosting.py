@@ -1,0 +1,88 @@
+"""A run that works in the process of its terminal view. Its questions wait until the view leaves an answer for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from rawko.app import Report, Run
+from rawko.app.secrecy.session_secrets import masker_of
+from rawko.cli.logs import RunLog
+from rawko.processes.memory import leave_loaded_alone
+from rawko.runtime.inspection import InspectionEvent
+from rawko.runtime.ports import Answer, Question
+
+
+class _AnsweredByInbox:
+    """A person is there, and answers through the run's inbox: the question is open until then."""
+
+    async def ask(self, question: Question) -> Answer | None:
+        await asyncio.get_running_loop().create_future()  # cancelled by the answer
+        return None
+
+
+class RunHost:
+    """Runs a task in the loop of the view.
+
+    Args:
+        who: Who cancels it, for the journal.
+    """
+
+    def __init__(self, run: Run, who: str) -> None:
+        self._run = run
+        self._who = who
+        self._stack = ExitStack()
+        self._task: asyncio.Task[Report] | None = None
+        self._is_cancelled = False
+        self._killing: asyncio.Task[None] | None = None
+        self._has_begun = False
+
+    @property
+    def is_done(self) -> bool:
+        return self._task is not None and self._task.done()
+
+    def start(self) -> None:
+        run = self._run
+        log = self._stack.enter_context(RunLog(run.settings.state_dir / "runs" / run.id, masker_of(run.settings)))
+
+        def write(level: str, message: str, data: Mapping[str, Any]) -> None:
+            log.write(level, message, data)
+
+        run.log = write
+        run.people = _AnsweredByInbox()
+        run.observe = self._observe
+        self._task = asyncio.ensure_future(run.execute())
+
+    def _observe(self, event: InspectionEvent) -> None:
+        if not self._has_begun:
+            self._has_begun = True
+            leave_loaded_alone()
+
+    def cancel(self) -> None:
+        if not self._is_cancelled:
+            self._is_cancelled = True
+            self._run.cancel(self._who)
+        elif self._killing is None:
+            self._killing = asyncio.ensure_future(self._kill())
+
+    async def _kill(self) -> None:
+        await self._run.kill_tools()
+        if self._task is not None:
+            self._task.cancel()
+
+    async def wait(self) -> None:
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    def report(self) -> Report | None:
+        """What became of the run; None where it was killed.
+
+        Raises:
+            ConfigError: It could not begin.
+        """
+        self._stack.close()
+        if self._task is None or not self._task.done() or self._task.cancelled():
+            return None
+        return self._task.result()

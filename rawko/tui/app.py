@@ -1,0 +1,315 @@
+"""The terminal view's app: its layout, its keys, and the loop that looks at the run."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from typing import Any, ClassVar, Final
+
+from rich.text import Text
+from textual import events
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Static
+
+from rawko.app.following.watching import News, Watched
+from rawko.app.records.record import RunRecord, read_record
+from rawko.app.views.words import line as one_line
+from rawko.config import ConfigError, Settings
+from rawko.tui import outline, texts
+from rawko.tui.cells import CellLine, style_of, wrapped
+from rawko.tui.deciding import Deciding, Host
+from rawko.tui.dialogs import Dialog, Help
+from rawko.tui.drawn_lists import File, draw_file
+from rawko.tui.drawn_steps import Step
+from rawko.tui.feeding import Feed
+from rawko.tui.keys import DECISIONS, HELP, VIEWS
+from rawko.tui.lines import Lines
+from rawko.tui.machine_list import MachineList
+from rawko.tui.reading import read_files, read_why
+
+NARROW: Final = 90
+"""Cells below which one list is shown at a time."""
+AT_WORK_S, AT_REST_S = 0.1, 0.5
+"""Seconds between two looks at the run."""
+NOTE_S: Final = 12.0
+"""How long a message is shown."""
+_TEXTS: Final = ("head", "tabs", "live", "asks", "said", "foot")
+
+
+class WatchApp(App[None]):
+    """One run on the screen.
+
+    Args:
+        run: Its id; `current` are the settings of its folder.
+        act: Carries out what a person decides, as `rawko.app.inspection.acting.Actor`.
+        host: Where the run works in this process.
+
+    Attributes:
+        failure: What went wrong in the view itself.
+    """
+
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    Screen { background: #0f1319; color: #c9d1d9; }
+    Screen:inline { height: 70vh; min-height: 8; border: none; }
+    #head, #foot { height: 1; background: #1b2330; }
+    #tabs { height: 1; background: #141a22; }
+    #body { height: 1fr; }
+    #machine { width: 38%; border-right: solid #2a3342; }
+    #right { width: 1fr; }
+    #right Lines { height: 1fr; }
+    Lines { background: #0f1319; scrollbar-size-vertical: 1; scrollbar-color: #39455a; overflow-x: hidden;
+        scrollbar-background: #0f1319; scrollbar-background-hover: #0f1319; scrollbar-background-active: #0f1319; }
+    #live { height: auto; max-height: 5; background: #12202c; }
+    #asks { height: auto; max-height: 4; background: #332b14; }
+    #said { height: auto; max-height: 3; background: #1b2330; }
+    WatchApp.-narrow #machine { width: 100%; border: none; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(str(number + 1), f"view('{name}')", show=False) for number, name in enumerate(VIEWS)),
+        *(Binding(key, f"decide('{what}')", show=False) for key, (what, _) in DECISIONS.items()),
+        Binding("tab", "next(1)", show=False),
+        Binding("shift+tab", "next(-1)", show=False),
+        Binding("question_mark", "keys", show=False),
+        Binding("l", "all", show=False),
+        Binding("q", "leave", show=False),
+        Binding("ctrl+c", "interrupt", show=False, priority=True),
+    ]
+
+    def __init__(self, run: str, current: Settings, act: Any, host: Host | None = None) -> None:
+        super().__init__()
+        self.run_id = run
+        self.current = current
+        self.host = host
+        self.failure: BaseException | None = None
+        self.watched: Watched | None = None
+        self.view = "steps"
+        self.feed = Feed()
+        self.machine = MachineList()
+        self.files: Lines[File] = Lines(draw_file, id="files", follows=False, empty="no files changed")
+        self._lists: dict[str, Lines[Any]] = {
+            "machine": self.machine.lines,
+            "steps": self.feed.steps,
+            "talk": self.feed.talk,
+            "files": self.files,
+            "plan": self.feed.plan,
+            "used": self.feed.used,
+        }
+        self._texts = {name: Static(id=name, markup=False) for name in _TEXTS}
+        self._deciding = Deciding(self, act)
+        self._snapshot = ""
+        self._files_of: str | None = None
+        self._shown: dict[str, tuple[CellLine, ...]] = {}
+        self._note: tuple[str, str, float] = ("", "", 0.0)
+        self._presses = 0
+
+    # ------------------------------------------------------------ layout
+
+    def compose(self) -> ComposeResult:
+        yield self._texts["head"]
+        yield self._texts["tabs"]
+        with Horizontal(id="body"):
+            yield self._lists["machine"]
+            with Vertical(id="right"):
+                for name in VIEWS[1:]:
+                    yield self._lists[name]
+        for name in _TEXTS[2:]:
+            yield self._texts[name]
+
+    def on_mount(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(number, self._terminate)
+        if self.host is not None:
+            self.host.start()
+        self._lay_out()
+        self.run_worker(self._watch())
+        self.set_interval(1.0, self._tick)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.call_after_refresh(self._lay_out)
+
+    def _lay_out(self) -> None:
+        is_narrow = self.size.width < NARROW
+        self.set_class(is_narrow, "-narrow")
+        right = "steps" if self.view == "machine" else self.view
+        self._lists["machine"].display = not is_narrow or self.view == "machine"
+        for name in VIEWS[1:]:
+            self._lists[name].display = name == right and not (is_narrow and self.view == "machine")
+        parent = self._lists["steps"].parent
+        if isinstance(parent, Vertical):
+            parent.display = not is_narrow or self.view != "machine"
+        if not isinstance(self.screen, Dialog):
+            self._lists[self.view].focus()
+        self.refresh_texts()
+        if self.view == "files":
+            self._read_files()
+
+    # ------------------------------------------------------------ the run
+
+    async def _watch(self) -> None:
+        record = await self._record()
+        if record is None:
+            return
+        try:
+            async with Watched(record, self.current) as watched:
+                self.watched = watched
+                while True:
+                    await self._look(watched)
+        except ConfigError as error:
+            self.say(str(error), "error")
+
+    async def _record(self) -> RunRecord | None:
+        """The run's record, as soon as a run that begins here has written it."""
+        while True:
+            try:
+                return read_record(self.run_id, self.current)
+            except ConfigError as error:
+                if self.host is None or self.host.is_done:
+                    self.say(str(error), "error")
+                    return None
+            await asyncio.sleep(AT_WORK_S)
+
+    async def _look(self, watched: Watched) -> None:
+        try:
+            news = await watched.look()
+        except ConfigError as error:
+            self.say(str(error), "error")
+            await asyncio.sleep(1.0)
+            return
+        self._take(news, watched)
+        await asyncio.sleep(0 if news.is_more else AT_WORK_S if watched.is_at_work else AT_REST_S)
+
+    def _take(self, news: News, watched: Watched) -> None:
+        self.feed.take(news, watched)
+        if news.steps:
+            self.machine.since = news.steps[-1].time
+            self.machine.take(watched, self.feed.agent)
+            found = next((view.snapshot for view in reversed(news.steps) if view.snapshot is not None), None)
+            self._snapshot = found or self._snapshot
+            if found is not None and self.view == "files":
+                self._read_files()
+        self._deciding.check_open_dialog(watched.asked)
+        self.refresh_texts()
+
+    def on_lines_at_top(self, event: Lines.AtTop) -> None:
+        if event.lines is self.feed.talk:
+            self.feed.show_earlier()
+
+    def on_lines_unfolded(self, event: Lines.Unfolded) -> None:
+        item = event.lines.items[event.index]
+        if isinstance(item, Step) and item.detail is None:
+            self.run_worker(self._explain(item.view.number), group="why")
+        elif isinstance(item, outline.Row) and item.below:
+            self.machine.unfold(item)
+
+    async def _explain(self, number: int) -> None:
+        try:
+            self.feed.explain(number, await read_why(self.run_id, self.current, number))
+        except ConfigError as error:
+            self.feed.explain(number, str(error))
+
+    def _read_files(self) -> None:
+        if self._files_of != self._snapshot:
+            self.run_worker(self._load_files(self._snapshot), group="files", exclusive=True)
+
+    async def _load_files(self, snapshot: str) -> None:
+        try:
+            found = await read_files(self.run_id, self.current)
+        except ConfigError as error:
+            self.say(str(error), "error")
+            return
+        self._files_of = snapshot
+        opened = {self.files.items[index].change.path for index in self.files.opened}
+        files = [File(change, part) for change, part in zip(found.changes, found.parts, strict=True)]
+        self.files.reset(files, opened={index for index, one in enumerate(files) if one.change.path in opened})
+
+    # ------------------------------------------------------------ texts
+
+    def _tick(self) -> None:
+        if self.watched is not None and self.watched.is_at_work:
+            self.machine.tick()
+        self.refresh_texts()
+
+    def say(self, text: str, style: str = "") -> None:
+        """Show a message for a while, above the keys."""
+        self._note = (text, style, time.monotonic() + NOTE_S)
+        self.refresh_texts()
+
+    def refresh_texts(self) -> None:
+        """Draw the lines around the lists that have changed."""
+        width = max(self.size.width, 1)
+        watched, feed = self.watched, self.feed
+        asked = None if watched is None else watched.asked
+        seconds = feed.all[-1].view.seconds if feed.all else 0.0
+        self._put("head", texts.head_line(self.run_id, watched, feed.agent, seconds, self.machine.since, width))
+        self._put("tabs", texts.tabs_line(self.view, width, is_narrow=width < NARROW))
+        live = list(wrapped(feed.live, width - 2))[-5:] if feed.live.strip() else []
+        self._put("live", *(((" ", ""), (line, "dim")) for line in live))
+        self._put("asks", *texts.question_lines(asked, width))
+        text, style, until = self._note
+        told = list(wrapped(one_line(text), width - 2))[:3] if time.monotonic() < until else []
+        self._put("said", *(((" ", ""), (line, style)) for line in told))
+        self._put("foot", texts.foot_line(width, has_question=asked is not None))
+
+    def _put(self, name: str, *lines: CellLine) -> None:
+        if self._shown.get(name) == lines:
+            return
+        self._shown[name] = lines
+        text = Text(no_wrap=True, overflow="crop", end="")
+        for number, line in enumerate(lines):
+            if number:
+                text.append("\n")
+            for piece, style in line:
+                text.append(piece, style_of(style))
+        self._texts[name].display = bool(lines)
+        self._texts[name].update(text)
+
+    # ------------------------------------------------------------ keys
+
+    def action_view(self, name: str) -> None:
+        self.view = name
+        self._lay_out()
+
+    def action_next(self, by: int) -> None:
+        self.action_view(VIEWS[(VIEWS.index(self.view) + by) % len(VIEWS)])
+
+    def action_all(self) -> None:
+        self.feed.shows_all = not self.feed.shows_all
+        self.feed.show_steps()
+        self.say("all steps are shown" if self.feed.shows_all else "steps that machines tell each other are hidden")
+
+    def action_keys(self) -> None:
+        self.push_screen(Help(HELP, self.size.width))
+
+    def action_decide(self, what: str) -> None:
+        if not isinstance(self.screen, Dialog):
+            self.run_worker(self._deciding.decide(what), group="decide")
+
+    def action_leave(self) -> None:
+        if not isinstance(self.screen, Dialog):
+            self.run_worker(self._deciding.leave(), group="decide")
+
+    def action_interrupt(self) -> None:
+        if self.host is None or self.host.is_done:
+            self.exit()
+            return
+        self._presses += 1
+        self.host.cancel()
+        self.say("cancelling; Ctrl-C again kills what it has started" if self._presses == 1 else "killing", "warning")
+
+    # ------------------------------------------------------------ ends
+
+    def _terminate(self) -> None:
+        """Another program ends this one, or the terminal has gone away: a run that works here is cancelled first."""
+        self.run_worker(self._deciding.leave(is_asking=False), group="decide")
+
+    def _handle_exception(self, error: Exception) -> None:
+        self.failure = error
+        super()._handle_exception(error)
+
+    def _fatal_error(self) -> None:
+        """End without textual's own traceback, which shows local variables: keys could be among them."""
+        self._close_messages_no_wait()

@@ -1,0 +1,193 @@
+"""Dialogs: a question to be answered, a yes or no before something is lost, a line of text, a choice, the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from rawko.tui.cells import CellLine, fitted, wrapped
+from rawko.tui.lines import Lines
+
+Answer = tuple[str, str] | None
+"""Kind ("answer", "approve", "deny") and text; None where the dialog was left."""
+
+
+def _draw_line(line: CellLine, width: int, is_open: bool) -> Sequence[CellLine]:
+    return [line]
+
+
+class Dialog(ModalScreen[Answer]):
+    """A frame with a title, lines that scroll, a field where text is asked for, and the keys."""
+
+    DEFAULT_CSS = """
+    Dialog { align: center middle; background: #0b0e13 70%; }
+    Dialog > Vertical {
+        width: 90%; max-width: 120; height: auto; max-height: 90%;
+        border: round #f2c55c; background: #161b22; padding: 0 1;
+    }
+    Dialog .title { height: auto; color: #e6e9ef; text-style: bold; }
+    Dialog .keys { height: auto; color: #f0a04b; }
+    Dialog .note { height: auto; color: #ff7b85; }
+    Dialog Lines { height: auto; max-height: 60vh; min-height: 1; background: #161b22; }
+    Dialog Input { height: 1; border: none; background: #0b0e13; padding: 0; }
+    Dialog.-narrow > Vertical { width: 100%; border: none; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False)]
+
+    def __init__(self, title: str, lines: Sequence[CellLine], keys: str) -> None:
+        super().__init__()
+        self._title = title
+        self._lines = lines
+        self._keys = keys
+        self.is_closed = False
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Static(Content(self._title), classes="title", markup=False)
+            shown: Lines[CellLine] = Lines(_draw_line, id="told", follows=False)
+            yield shown
+            yield from self.fields()
+            yield Static(Content(""), classes="note", markup=False)
+            yield Static(Content(self._keys), classes="keys", markup=False)
+
+    def fields(self) -> ComposeResult:
+        """Widgets between the lines and the keys."""
+        return iter(())
+
+    def on_mount(self) -> None:
+        self.set_class(self.app.size.width < 50, "-narrow")
+        told = self.query_one("#told", Lines)
+        told.append(self._lines)
+        told.go_to(0)
+        told.display = bool(self._lines)
+        told.styles.height = max(min(len(self._lines), max(self.app.size.height - 8, 1)), 1)
+        self.focus_first()
+
+    def focus_first(self) -> None:
+        self.query_one("#told", Lines).focus()
+
+    def close_question(self, why: str) -> None:
+        """The question is not open any more: no key decides now."""
+        self.is_closed = True
+        self.query_one(".note", Static).update(Content(f"{why}; Escape closes this"))
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+
+class Confirm(Dialog):
+    """A yes or no to something that loses work."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "yes", show=False),
+        Binding("n,q", "leave", show=False),
+    ]
+
+    def __init__(self, title: str, lines: Sequence[CellLine]) -> None:
+        super().__init__(title, lines, "y yes · n no")
+
+    def action_yes(self) -> None:
+        self.dismiss(("yes", ""))
+
+
+class Approval(Dialog):
+    """A tool call to be allowed or refused, with all that it would do.
+
+    Attributes:
+        number: Of the question; the answer is for it alone.
+    """
+
+    KEYS: Final = "o once · t this tool · w always · d deny · n no, with a reason · Escape later"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "decide('approve','once')", show=False),
+        Binding("t", "decide('approve','tool')", show=False),
+        Binding("w", "decide('approve','always')", show=False),
+        Binding("d", "decide('deny','')", show=False),
+        Binding("n", "reason", show=False),
+        Binding("q", "leave", show=False),
+    ]
+
+    def __init__(self, title: str, lines: Sequence[CellLine], number: int | None) -> None:
+        super().__init__(title, lines, self.KEYS)
+        self.number = number
+
+    def fields(self) -> ComposeResult:
+        field = Input(placeholder="why not; the agent gets it", id="reason")
+        field.display = False
+        yield field
+
+    def action_decide(self, kind: str, text: str) -> None:
+        if not self.is_closed:
+            self.dismiss((kind, text))
+
+    def action_reason(self) -> None:
+        field = self.query_one("#reason", Input)
+        field.display = True
+        field.focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        if not self.is_closed:
+            self.dismiss(("deny", event.value.strip()))
+
+
+class Ask(Dialog):
+    """A line of text: the answer to a question, a message, the task of a fork."""
+
+    def __init__(
+        self, title: str, lines: Sequence[CellLine], *, kind: str, number: int | None = None, may_be_empty: bool = False
+    ) -> None:
+        super().__init__(title, lines, "Enter sends · Escape leaves it")
+        self._kind = kind
+        self._may_be_empty = may_be_empty
+        self.number = number
+
+    def fields(self) -> ComposeResult:
+        yield Input(id="text")
+
+    def focus_first(self) -> None:
+        self.query_one("#text", Input).focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        if self.is_closed or (not event.value.strip() and not self._may_be_empty):
+            return
+        self.dismiss((self._kind, event.value.strip()))
+
+
+class Choose(Dialog):
+    """One of several things."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "take", show=False, priority=True),
+        Binding("q", "leave", show=False),
+    ]
+
+    def __init__(self, title: str, choices: Sequence[tuple[str, str]]) -> None:
+        lines = [((f"{name}  ", "agent"), (why, "dim")) for name, why in choices]
+        super().__init__(title, lines, "↑ ↓ choose · Enter takes it · Escape leaves it")
+        self._choices = choices
+
+    def action_take(self) -> None:
+        if self._choices:
+            name, _ = self._choices[self.query_one("#told", Lines).cursor]
+            self.dismiss(("choice", name))
+
+
+class Help(Dialog):
+    """All keys."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("q,question_mark,enter", "leave", show=False)]
+
+    def __init__(self, keys: Sequence[tuple[str, str]], width: int) -> None:
+        room = max(min(width, 120) - 14, 8)
+        lines: list[CellLine] = []
+        for key, told in keys:
+            for number, piece in enumerate(wrapped(told, room)):
+                lines.append(((f"{fitted(key if not number else '', 9):<9} ", "key"), (piece, "")))
+        super().__init__("Keys", lines, "Escape closes")

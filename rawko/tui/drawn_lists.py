@@ -1,0 +1,86 @@
+"""How files with their diffs, steps of the plan and rows of the cost are drawn. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rawko.app.views.plan import PlanStep
+from rawko.app.views.totals import Spent
+from rawko.tui.amounts import clock, count, file_line, money
+from rawko.tui.cells import CellLine, diff_style, fitted, padded, wrapped
+from rawko.vocabulary.snapshot import FileChange
+from rawko.vocabulary.visible import visible_line
+
+MAX_DIFF_LINES: Final = 2_000
+"""Of a diff that is unfolded in a list."""
+_PLAN_MARKS: Final = {
+    "pending": ("○", "dim"),
+    "in_progress": ("▸", "active"),
+    "complete": ("✓", "ok"),
+    "failed": ("✗", "error"),
+    "skipped": ("–", "dim"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that differs from the run's start, and its part of the diff."""
+
+    change: FileChange
+    diff: str = ""
+
+
+def draw_file(file: File, width: int, is_open: bool) -> Sequence[CellLine]:
+    lines: list[CellLine] = [(("▾ " if is_open else "▸ ", "dim"), *file_line(file.change))]
+    if is_open:
+        lines += diff_lines(file.diff, width) or [(("  nothing to show", "dim"),)]
+    return lines
+
+
+def diff_lines(text: str, width: int) -> list[CellLine]:
+    """A unified diff, wrapped and coloured; a long one is cut with a count of what is left out."""
+    if not text:
+        return []
+    sources = text.removesuffix("\n").split("\n")
+    lines: list[CellLine] = [
+        (("  ", ""), (piece, diff_style(source)))
+        for source in sources[:MAX_DIFF_LINES]
+        for piece in wrapped(visible_line(source.replace("\t", "    ")), width - 2)
+    ]
+    if len(sources) > MAX_DIFF_LINES:
+        lines.append((("  ", ""), (f"… {len(sources) - MAX_DIFF_LINES:,} more lines: rawko diff RUN", "dim")))
+    return lines
+
+
+def draw_plan(step: PlanStep, width: int, is_open: bool) -> Sequence[CellLine]:
+    mark, style = _PLAN_MARKS.get(step.status, ("○", "dim"))
+    told = list(wrapped(step.words, width - 2)) if is_open else [fitted(step.words, width - 2)]
+    text = "dim" if step.status in ("complete", "skipped") else ""
+    lines: list[CellLine] = []
+    for number, line in enumerate(told):
+        lines.append(((f"{mark} " if not number else "  ", style), (line, text)))
+    return lines
+
+
+@dataclass(frozen=True, slots=True)
+class SpentRow:
+    """What an agent used in a state; `state` is "" for all of an agent, `agent` too for the whole run."""
+
+    agent: str
+    state: str
+    spent: Spent
+
+
+def draw_spent(row: SpentRow, width: int, is_open: bool) -> Sequence[CellLine]:
+    name = f"  {visible_line(row.state)}" if row.state else visible_line(row.agent) or "whole run"
+    style = "" if row.state else "agent" if row.agent else "strong"
+    spent = row.spent
+    facts = [f"{count(spent.tokens_in)} in", f"{count(spent.tokens_out)} out"] if spent.tokens_in else []
+    facts += [money(spent.cost_usd)] if spent.cost_usd is not None else []
+    facts += [f"{spent.calls} calls"] if spent.calls else []
+    facts += [clock(spent.seconds)] if spent.seconds else []
+    column = min(26, max(width // 3, 10))
+    line: CellLine = ((padded(name, column), style), (fitted("  " + " · ".join(facts), width - column), "dim"))
+    return [line]

@@ -1,0 +1,179 @@
+"""Puts what is new of the run into the lists of steps, conversation, plan and cost.
+
+Each look costs what it brings. A rewind, which changes what earlier steps are, goes through all steps once.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import replace
+from typing import Final
+
+from rawko.app.following.watching import News, Watched
+from rawko.app.time_travel.explain import Explanation
+from rawko.app.views.conversation import Entry
+from rawko.app.views.plan import PlanStep
+from rawko.app.views.steps import StepKind
+from rawko.app.views.totals import Spent
+from rawko.tui.drawn_lists import SpentRow, draw_plan, draw_spent
+from rawko.tui.drawn_steps import Step, draw_step
+from rawko.tui.drawn_talk import draw_entry
+from rawko.tui.lines import Lines
+from rawko.vocabulary.visible import VisibleStream
+
+WINDOW: Final = 200
+"""Entries of the conversation that are placed at first, and added as a person goes up."""
+LIVE_CHARS: Final = 2_000
+"""Of the text that arrives: its end."""
+_HIDDEN: Final = (StepKind.PLUMBING, StepKind.SNAPSHOT)
+_ENDS_OF_TEXT: Final = frozenset({StepKind.MODEL, StepKind.ERROR, StepKind.TRAVEL, StepKind.END})
+"""Kinds of steps after which text that has arrived is in a row, or void."""
+
+
+class Feed:
+    """The lists, and what is in them.
+
+    Attributes:
+        all: Every step, those that are hidden included.
+        agent: Who works, by the latest steps.
+        live: The end of the text that arrives now.
+        shows_all: Steps that machines tell each other are shown, too.
+    """
+
+    def __init__(self) -> None:
+        self.steps: Lines[Step] = Lines(draw_step, id="steps", empty="no steps yet")
+        self.talk: Lines[Entry] = Lines(draw_entry, id="talk", is_flat=False, empty="nothing was said yet")
+        self.plan: Lines[PlanStep] = Lines(draw_plan, id="plan", follows=False, empty="no plan")
+        self.used: Lines[SpentRow] = Lines(draw_spent, id="used", follows=False, empty="nothing was used yet")
+        self.all: list[Step] = []
+        self.agent = ""
+        self.live = ""
+        self.shows_all = False
+        self._said: list[int] = []
+        self._read = 0
+        self._first = 0
+        self._entries: list[Entry] = []
+        self._plan: tuple[PlanStep, ...] = ()
+        self._live_row = 0
+        self._spoken = 0
+        self._stream = VisibleStream()
+
+    def take(self, news: News, watched: Watched) -> None:
+        """Take what one look has found."""
+        if news.steps:
+            self._take_steps(news, watched)
+            self._take_talk(watched, is_rewound=news.is_rewound)
+            self.used.reset(spent_rows(watched))
+        if watched.plan != self._plan:
+            self._plan = watched.plan
+            self.plan.reset(list(watched.plan))
+        self._take_pieces(news, is_at_work=watched.is_at_work)
+
+    # ------------------------------------------------------------ steps
+
+    def _take_steps(self, news: News, watched: Watched) -> None:
+        steps = [Step(view, watched.line.leaves_behind(view.number)) for view in news.steps]
+        self.agent = next((view.agent for view in reversed(news.steps) if "/" in view.actor), self.agent)
+        if watched.record.agent is not None:
+            self.agent = watched.record.agent
+        self.all += steps
+        if news.is_rewound:
+            self.all = [replace(one, is_left_behind=watched.line.leaves_behind(one.view.number)) for one in self.all]
+            self.show_steps()
+        else:
+            self.steps.append([one for one in steps if self._is_shown(one)])
+
+    def _is_shown(self, step: Step) -> bool:
+        return self.shows_all or step.view.kind not in _HIDDEN or bool(step.view.files)
+
+    def show_steps(self) -> None:
+        """Place all steps again: what is shown of them has changed."""
+        current = self.steps.current
+        is_last = self.steps.cursor >= len(self.steps.items) - 1
+        shown = [one for one in self.all if self._is_shown(one)]
+        cursor = None if is_last or current is None else bisect_left(shown, current.view.number, key=_number)
+        self.steps.reset(shown, cursor=cursor)
+
+    def explain(self, number: int, detail: Explanation | str) -> None:
+        """What was read of a step."""
+        place = bisect_left(self.all, number, key=_number)
+        self.all[place] = replace(self.all[place], detail=detail)
+        index = bisect_left(self.steps.items, number, key=_number)
+        if index < len(self.steps.items) and self.steps.items[index].view.number == number:
+            self.steps.put(index, self.all[place])
+
+    # ------------------------------------------------------------ conversation
+
+    def _take_talk(self, watched: Watched, *, is_rewound: bool) -> None:
+        self._entries = entries = watched.conversation.entries
+        line, talk = watched.line, self.talk
+        if is_rewound:
+            self._said = [number for number, one in enumerate(entries) if not line.leaves_behind(one.row)]
+            self._show_latest()
+        else:
+            if watched.conversation.changed is not None:
+                self._update(watched.conversation.changed)
+            new = [n for n in range(self._read, len(entries)) if not line.leaves_behind(entries[n].row)]
+            self._said += new
+            if watched.is_catching_up and len(self._said) - self._first > 2 * WINDOW:
+                self._show_latest()
+            else:
+                talk.append([entries[number] for number in new])
+        watched.conversation.changed = None
+        self._read = len(entries)
+
+    def _update(self, changed: int) -> None:
+        """Entries that have got their result since."""
+        for place in range(max(bisect_left(self._said, changed), self._first), len(self._said)):
+            entry = self._entries[self._said[place]]
+            if self.talk.items[place - self._first] is not entry:
+                self.talk.put(place - self._first, entry)
+
+    def _show_latest(self) -> None:
+        self._first = max(len(self._said) - WINDOW, 0)
+        self.talk.reset([self._entries[number] for number in self._said[self._first :]])
+
+    def show_earlier(self) -> None:
+        """More of the conversation above what is placed."""
+        if not self._first:
+            return
+        before, self._first = self._first, max(self._first - WINDOW, 0)
+        added = before - self._first
+        opened = {index + added for index in self.talk.opened}
+        entries = [self._entries[number] for number in self._said[self._first :]]
+        self.talk.reset(entries, cursor=added - 1, opened=opened)
+
+    def _take_pieces(self, news: News, *, is_at_work: bool) -> None:
+        spoken = [view.number for view in news.steps if view.kind in _ENDS_OF_TEXT]
+        if spoken:
+            self.live, self._stream, self._spoken = "", VisibleStream(), spoken[-1]
+        for piece in news.pieces:
+            if piece.row < self._spoken:
+                continue  # a row holds it by now
+            if piece.row > self._live_row:
+                self.live, self._stream, self._live_row = "", VisibleStream(), piece.row
+            self.live = (self.live + self._stream.feed(piece.text))[-LIVE_CHARS:]
+        if not is_at_work:
+            self.live = ""
+
+
+def _number(step: Step) -> int:
+    return step.view.number
+
+
+def spent_rows(watched: Watched) -> list[SpentRow]:
+    """The whole run, then each agent with its states."""
+    whole = Spent()
+    by_agent: dict[str, list[tuple[str, Spent]]] = {}
+    for (agent, state), spent in sorted(watched.totals.by.items()):
+        by_agent.setdefault(agent, []).append((state, spent))
+        whole.add_all(spent)
+    whole.cost_usd = watched.reader.fold.cost_usd
+    rows = [SpentRow("", "", whole)]
+    for agent, states in by_agent.items():
+        together = Spent()
+        for _, spent in states:
+            together.add_all(spent)
+        rows.append(SpentRow(agent or "?", "", together))
+        rows += [SpentRow(agent, state or "?", spent) for state, spent in states]
+    return rows

@@ -1,0 +1,287 @@
+"""A list of items on the screen, each one line or more: only what is seen is drawn, however many there are.
+
+    items    a  b(open)  c          tops  0 1 4   (b has three lines)
+    Line 2 of the screen at scroll 0 is line 1 of b: bisect finds b in the tops.
+
+An update costs what is new: appended items get their tops, those before keep theirs. Unfolding one item and a change
+of the width place the items after it again.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Final, Generic, TypeVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from rawko.tui.cells import BACKGROUND, CellLine, strip_of
+
+Item = TypeVar("Item")
+CURSOR: Final = "#2a3342"
+CURSOR_WITHOUT_FOCUS: Final = "#20252e"
+MAX_DRAWN: Final = 400
+"""Items whose lines are kept."""
+
+
+class Lines(ScrollView, Generic[Item], can_focus=True):
+    """A list with a cursor, whose items unfold.
+
+    Args:
+        draw: The lines of an item: (item, width, whether it is open). At least one line.
+        is_flat: A closed item is one line, so that it need not be drawn to be placed.
+        empty: Shown while there are no items.
+        follows: The cursor goes to each new item, until a person moves it away from the last one.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "move(1)", show=False),
+        Binding("up,k", "move(-1)", show=False),
+        Binding("pagedown,space", "page(1)", show=False),
+        Binding("pageup", "page(-1)", show=False),
+        Binding("home", "first", show=False),
+        Binding("end", "last", show=False),
+        Binding("enter,right", "unfold", show=False),
+        Binding("left", "fold", show=False),
+    ]
+
+    class Unfolded(Message):
+        """An item was opened; what it shows may have to be read first."""
+
+        def __init__(self, lines: Lines[object], index: int) -> None:
+            super().__init__()
+            self.lines = lines
+            self.index = index
+
+    class AtTop(Message):
+        """The cursor stands at the first item, and a person wants to see what is above it."""
+
+        def __init__(self, lines: Lines[object]) -> None:
+            super().__init__()
+            self.lines = lines
+
+    def __init__(
+        self,
+        draw: Callable[[Item, int, bool], Sequence[CellLine]],
+        *,
+        id: str,
+        is_flat: bool = True,
+        empty: str = "",
+        follows: bool = True,
+    ) -> None:
+        super().__init__(id=id)
+        self._draw = draw
+        self._is_flat = is_flat
+        self._empty = empty
+        self.follows = follows
+        self.items: list[Item] = []
+        self.opened: set[int] = set()
+        self.cursor = 0
+        self._tops: list[int] = []
+        self._height = 0
+        self._width = 0
+        self._drawn: dict[int, Sequence[CellLine]] = {}
+
+    # ------------------------------------------------------------ items
+
+    @property
+    def current(self) -> Item | None:
+        return self.items[self.cursor] if self.items else None
+
+    def append(self, items: Sequence[Item]) -> None:
+        """Add items at the end."""
+        if not items:
+            return
+        was_last = self.cursor >= len(self.items) - 1
+        start = len(self.items)
+        self.items.extend(items)
+        self._place(start)
+        if self.follows and was_last:
+            self.cursor = len(self.items) - 1
+            self._show_end()
+        self.refresh()
+
+    def put(self, index: int, item: Item) -> None:
+        """Replace one item."""
+        self.items[index] = item
+        self._drawn.pop(index, None)
+        following = self._tops[index + 1] if index + 1 < len(self.items) else self._height
+        if self._lines_of(index) != following - self._tops[index]:
+            self._place(index)
+            if self.follows and self.cursor >= len(self.items) - 1:
+                self._show_end()
+        self.refresh()
+
+    def reset(self, items: Sequence[Item], *, cursor: int | None = None, opened: set[int] | None = None) -> None:
+        """Replace all items; the cursor stays where it was, or goes to the end where it follows."""
+        was_last = self.cursor >= len(self.items) - 1
+        self.items = list(items)
+        self.opened = opened or set()
+        self._drawn.clear()
+        last = max(len(self.items) - 1, 0)
+        self.cursor = min(self.cursor, last) if cursor is None else min(cursor, last)
+        self._place(0)
+        if cursor is not None:
+            self._show_cursor()
+        elif self.follows and was_last:
+            self.cursor = last
+            self._show_end()
+        self.refresh()
+
+    def redraw(self, index: int | None = None) -> None:
+        """Draw an item again, or all: what they show has changed, though not the items."""
+        if index is None:
+            self._drawn.clear()
+            self._place(0)
+        elif index < len(self.items):
+            self.put(index, self.items[index])
+        self.refresh()
+
+    def go_to(self, index: int) -> None:
+        """Move the cursor."""
+        if self.items:
+            self.cursor = min(max(index, 0), len(self.items) - 1)
+            self._show_cursor()
+            self.refresh()
+
+    # ------------------------------------------------------------ places
+
+    def _lines_of(self, index: int) -> int:
+        if not self._width or (self._is_flat and index not in self.opened):
+            return 1  # without a width it is not on the screen, and placed when it comes there
+        return len(self._lines(index))
+
+    def _lines(self, index: int) -> Sequence[CellLine]:
+        found = self._drawn.get(index)
+        if found is None:
+            found = self._draw(self.items[index], max(self._width, 1), index in self.opened) or (((" ", ""),),)
+            while len(self._drawn) >= MAX_DRAWN:
+                del self._drawn[next(iter(self._drawn))]
+            self._drawn[index] = found
+        return found
+
+    def _place(self, start: int) -> None:
+        """Places of the items from one on."""
+        del self._tops[start:]
+        for index in list(self._drawn):
+            if index >= start:
+                del self._drawn[index]
+        top = self._tops[start - 1] + self._lines_of(start - 1) if start else 0
+        for index in range(start, len(self.items)):
+            self._tops.append(top)
+            top += self._lines_of(index)
+        self._height = top
+        self.virtual_size = Size(self._width, max(top, 1))
+
+    def on_resize(self, event: events.Resize) -> None:
+        width = self.scrollable_content_region.width
+        if width != self._width:
+            self._width = width
+            self._drawn.clear()
+            self._place(0)
+        if self.follows and self.cursor >= len(self.items) - 1:
+            self._show_end()
+        else:
+            self._show_cursor()
+
+    def render_line(self, y: int) -> Strip:
+        width = self.scrollable_content_region.width
+        if width != self._width:
+            self._width = width
+            self._drawn.clear()
+            self.call_later(self.redraw)
+        line = y + self.scroll_offset.y
+        if not self.items:
+            return strip_of(((self._empty if y == 0 else "", "dim"),), width)
+        if line >= self._height:
+            return strip_of((), width)
+        index = bisect_right(self._tops, line) - 1
+        lines, at = self._lines(index), line - self._tops[index]
+        background = BACKGROUND
+        if index == self.cursor:
+            background = CURSOR if self.has_focus else CURSOR_WITHOUT_FOCUS
+        return strip_of(lines[at] if at < len(lines) else (), width, background)
+
+    # ------------------------------------------------------------ scrolling
+
+    @property
+    def _page(self) -> int:
+        return max(self.scrollable_content_region.height, 1)
+
+    def _show_end(self) -> None:
+        self.scroll_to(y=max(self._height - self._page, 0), animate=False, immediate=True)
+
+    def _show_cursor(self) -> None:
+        if not self._tops:
+            return
+        top = self._tops[self.cursor]
+        height = min(self._lines_of(self.cursor), self._page)
+        self.scroll_to_region(Region(0, top, 1, height), animate=False, immediate=True, force=True)
+
+    def action_move(self, by: int) -> None:
+        if not self.items:
+            return
+        top = self._tops[self.cursor]
+        bottom = top + self._lines_of(self.cursor)
+        seen, page = self.scroll_offset.y, self._page
+        if by > 0 and bottom > seen + page and top <= seen + page:
+            self.scroll_to(y=seen + 2, animate=False, immediate=True)
+        elif by < 0 and top < seen:
+            self.scroll_to(y=max(seen - 2, 0), animate=False, immediate=True)
+        else:
+            if self.cursor + by < 0:
+                self.post_message(self.AtTop(self))  # type: ignore[arg-type]  # any list
+            self.go_to(self.cursor + by)
+        self.refresh()
+
+    def action_page(self, by: int) -> None:
+        if not self.items:
+            return
+        target = self._tops[self.cursor] + by * self._page
+        if by < 0 and self.cursor == 0:
+            self.post_message(self.AtTop(self))  # type: ignore[arg-type]
+        self.go_to(bisect_right(self._tops, max(target, 0)) - 1)
+
+    def action_first(self) -> None:
+        if self.cursor == 0:
+            self.post_message(self.AtTop(self))  # type: ignore[arg-type]
+        self.go_to(0)
+
+    def action_last(self) -> None:
+        self.go_to(len(self.items) - 1)
+        self._show_end()
+
+    # ------------------------------------------------------------ folding
+
+    def action_unfold(self) -> None:
+        if not self.items:
+            return
+        if self.cursor in self.opened:
+            self.action_fold()
+            return
+        self.opened.add(self.cursor)
+        self.post_message(self.Unfolded(self, self.cursor))  # type: ignore[arg-type]
+        self._place(self.cursor)
+        self._show_cursor()
+        self.refresh()
+
+    def action_fold(self) -> None:
+        if self.cursor in self.opened:
+            self.opened.discard(self.cursor)
+            self._place(self.cursor)
+            self._show_cursor()
+            self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        line = event.y + self.scroll_offset.y
+        if self.items and line < self._height:
+            index = bisect_right(self._tops, line) - 1
+            if index == self.cursor:
+                self.action_unfold()
+            else:
+                self.go_to(index)

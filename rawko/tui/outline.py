@@ -1,0 +1,168 @@
+"""A run's charts as one outline: the orchestrator's states, and below the state that runs an agent the agent's states.
+
+● executing                        active states are lit, with how often they were entered
+│ ● steerable
+│ │ CANCEL → cancelled             what can happen now stands below them
+│ agent_loop                       the agent's machine, as long as it is at work
+│ │ ● thinking  ×3  8s
+○ evaluating
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rawko.chart.definition import After, Chart, State, Transition
+from rawko.render.words import event_text, guard_text, short_actions
+from rawko.tui.cells import CellLine, Span
+from rawko.vocabulary.visible import visible_line
+
+MANY_STATES: Final = 80
+"""States of a chart from which on compound states that are not active are folded."""
+_KINDS: Final = {
+    "parallel": "∥",
+    "final": "◉",
+    "shallow history": "H",
+    "deep history": "H*",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A state of one machine, in its place in the outline.
+
+    Attributes:
+        below: States that are folded away below it.
+    """
+
+    actor: str
+    chart: str
+    state: State
+    depth: int
+    is_active: bool
+    is_leaf: bool
+    below: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A machine whose chart cannot be read: its active states alone."""
+
+    actor: str
+    states: tuple[str, ...]
+    why: str
+
+
+def rows_of(
+    charts: Mapping[str, Chart],
+    configurations: Mapping[str, tuple[str, ...]],
+    problems: Mapping[str, str],
+    unfolded: frozenset[tuple[str, str]] = frozenset(),
+) -> list[Row | Unknown]:
+    """The outline.
+
+    Args:
+        charts: By actor.
+        configurations: Active states by actor; the root's is "root".
+        problems: Why an actor's chart cannot be read.
+        unfolded: Folded states, by actor and name, that a person has opened.
+    """
+    root = next((actor for actor in configurations if "/" not in actor), "root")
+    return list(_machine(root, 0, charts, configurations, problems, unfolded))
+
+
+def _machine(
+    actor: str,
+    depth: int,
+    charts: Mapping[str, Chart],
+    configurations: Mapping[str, tuple[str, ...]],
+    problems: Mapping[str, str],
+    unfolded: frozenset[tuple[str, str]],
+) -> Iterator[Row | Unknown]:
+    chart, active = charts.get(actor), configurations.get(actor, ())
+    if chart is None:
+        yield Unknown(actor, active, problems.get(actor, ""))
+        return
+    is_large = len(chart.states) > MANY_STATES
+    lit = frozenset(active)
+    children = {one for one in configurations if one.startswith(f"{actor}/") and one.count("/") == actor.count("/") + 1}
+
+    def below(state: State, depth: int) -> Iterator[Row | Unknown]:
+        is_active = state.name in lit
+        is_folded = is_large and state.children and not is_active and (actor, state.name) not in unfolded
+        is_leaf = is_active and not lit.intersection(state.children)
+        hidden = _count(chart, state) if is_folded else 0
+        yield Row(actor, chart.name, state, depth, is_active, is_leaf, hidden)
+        if not is_folded:
+            for name in state.children:
+                yield from below(chart[name], depth + 1)
+        if is_active:
+            for invoke in state.invoke:
+                child = f"{actor}/{invoke.id}"
+                if child in children:
+                    yield from _machine(child, depth + 1, charts, configurations, problems, unfolded)
+
+    yield from below(chart[chart.root], depth)
+
+
+def _count(chart: Chart, state: State) -> int:
+    return sum(1 + _count(chart, chart[name]) for name in state.children)
+
+
+# ---------------------------------------------------------------- drawing
+
+
+def draw(
+    row: Row | Unknown, width: int, is_open: bool, visits: Mapping[tuple[str, str], int], since: str
+) -> Sequence[CellLine]:
+    """The lines of a row; of an open one also its transitions.
+
+    Args:
+        since: How long the run has been in its latest state, such as "8s".
+    """
+    if isinstance(row, Unknown):
+        states = " › ".join(map(visible_line, row.states)) or visible_line(row.actor)
+        why = [((f"  {visible_line(row.why)}", "dim"),)] if row.why and is_open else []
+        return [(("● ", "active"), (states, "active")), *why]
+    state, margin = row.state, _margin(row.depth)
+    mark = "● " if row.is_active else "▸ " if row.below else "○ "
+    kind = _KINDS.get(state.kind, "")
+    spans: list[Span] = [(margin, "faint"), (mark, "active" if row.is_active else "faint")]
+    if kind:
+        spans.append((f"{kind} ", "active" if row.is_active else "dim"))
+    spans.append((visible_line(state.name), "active" if row.is_active else ""))
+    count = visits.get((row.chart, state.name), 0)
+    if count > 1:
+        spans.append((f"  ×{count}", "dim"))
+    if row.is_leaf and since:
+        spans.append((f"  {since}", "warning"))
+    if row.below:
+        spans.append((f"  {row.below} states", "faint"))
+    if state.invoke and not row.is_active:
+        spans.append((f"  runs {', '.join(visible_line(one.src) for one in state.invoke)}", "faint"))
+    lines: list[CellLine] = [tuple(spans)]
+    if is_open:
+        inner = _margin(row.depth + 1)
+        timers = {timer.event: timer for timer in state.after}
+        lines += [_transition(one, inner, timers, is_lit=row.is_active) for one in state.transitions]
+        if state.description:
+            lines.append(((inner, "faint"), (visible_line(state.description.replace("\n", " ")), "dim")))
+    return lines
+
+
+def _margin(depth: int) -> str:
+    return "│ " * depth
+
+
+def _transition(one: Transition, margin: str, timers: Mapping[str, After], *, is_lit: bool) -> CellLine:
+    events = " | ".join(visible_line(event_text(event, timers)) for event in one.events) or "always"
+    spans: list[Span] = [(f"{margin}↳ ", "faint"), (events, "event" if is_lit else "dim")]
+    if one.guard is not None:
+        spans.append((f" [{visible_line(guard_text(one.guard))}]", "guard" if is_lit else "faint"))
+    if one.targets:
+        spans.append((f" → {', '.join(map(visible_line, one.targets))}", "" if is_lit else "dim"))
+    if one.actions:
+        spans.append((f"  / {visible_line(short_actions(one.actions))}", "faint"))
+    return tuple(spans)

@@ -1,0 +1,86 @@
+"""What the view reads on request: why a step went where it went, the diff of the files, what a rewind changes."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Final
+
+from rawko.app.time_travel.explain import Explanation, explain
+from rawko.app.time_travel.recorded_run import Past, open_past
+from rawko.config import ConfigError, Settings
+from rawko.runtime.ports import WorkspaceError
+from rawko.vocabulary.snapshot import FileChange, Snapshot
+
+MAX_DIFF_CHARS: Final = 400_000
+"""Of all diffs together that are kept."""
+_HEAD: Final = "diff --git "
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """What lies between two snapshots: the files, and the part of the diff of each, as far as it is kept."""
+
+    changes: tuple[FileChange, ...]
+    parts: tuple[str, ...]
+    snapshot: str = ""
+
+
+async def read_why(run: str, current: Settings, step: int) -> Explanation:
+    """Why a step went where it went.
+
+    Raises:
+        ConfigError: The run or its journal cannot be read any more.
+    """
+    async with open_past(run, current) as past:
+        return await explain(past, await past.step(str(step)))
+
+
+async def read_files(run: str, current: Settings) -> Diff:
+    """What the run has changed so far, against its first snapshot.
+
+    Raises:
+        ConfigError: The run or its snapshots cannot be read any more.
+    """
+    async with open_past(run, current) as past:
+        found = await asyncio.to_thread(past.archive.snapshots, run)
+        if not found:
+            return Diff((), ())
+        return await _between(past, found[0], found[-1])
+
+
+async def read_setback(run: str, current: Settings, step: int) -> Diff:
+    """What a rewind to a step does to the files, from the latest snapshot on; edits after that are kept, too.
+
+    Raises:
+        ConfigError: There is no such step, or its snapshot is missing.
+    """
+    async with open_past(run, current) as past:
+        return await _between(past, await past.files(None), await past.files(str(step)))
+
+
+async def _between(past: Past, before: Snapshot, after: Snapshot) -> Diff:
+    if before.tree == after.tree:
+        return Diff((), (), after.commit)
+    try:
+        changes = await asyncio.to_thread(past.archive.changes, before.commit, after.commit)
+        text = await asyncio.to_thread(past.archive.diff, before.commit, after.commit)
+    except WorkspaceError as error:
+        raise ConfigError(f"the files cannot be compared: {error.message}") from error
+    return Diff(changes, parts_of(text, len(changes)), after.commit)
+
+
+def parts_of(diff: str, files: int) -> tuple[str, ...]:
+    """The diff of each file, in the order of the files; a long diff is cut, and what is cut says so."""
+    cut = diff[:MAX_DIFF_CHARS]
+    starts = [0] if cut.startswith(_HEAD) else []
+    at = cut.find(f"\n{_HEAD}")
+    while at >= 0:
+        starts.append(at + 1)
+        at = cut.find(f"\n{_HEAD}", at + 1)
+    ends = [*starts[1:], len(cut)]
+    parts = [cut[start:end] for start, end in zip(starts, ends, strict=True)]
+    if len(diff) > len(cut):
+        note = f"\n… {len(diff) - len(cut):,} more characters of the diff: rawko diff RUN"
+        parts = [*parts[:-1], parts[-1] + note] if parts else [note.strip()]
+    return tuple(parts + [""] * (files - len(parts)))[:files]

@@ -1,0 +1,140 @@
+"""The terminal view as it is typed in tmux: a run of this process, of another one, an ended one; what keys do."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from tests.cli.shell import Shell, call, judges, picks, says
+from tests.tui.conftest import Typed
+from tests.tui.tmux import Tmux
+
+EDIT = says("developer", call("edit", file_path="a.py", old_string="one", new_string="two"), text="I change it.")
+COMMAND = says("developer", call("bash", command="cat a.py"))
+ASK = says("developer", call("clarify", question="Tabs or spaces?"))
+DONE = says("developer", call("complete", summary="Changed."))
+ALONE = ("run", "Change", "--agent", "developer")
+
+
+def run_of(typed: Typed) -> str:
+    """The id of the latest run."""
+    return str(json.loads(typed("runs", "--json").out.splitlines()[-1])["run"])
+
+
+def test_a_run_of_its_own_is_shown_approved_answered_and_ends_with_its_verdict(
+    rawko: Shell, tmux: Tmux, typed: Typed
+) -> None:
+    rawko.write("a.py", "one\n")
+    scenario = rawko.scenario(picks("developer"), EDIT, ASK, DONE, judges("COMPLETE", summary="All done."))
+    tmux.shell("echo what was here before")
+    tmux.rawko("run", "Change", "--tui", "--scenario", str(scenario))
+    screen = tmux.wait_for("wants to run: edit a.py")
+    assert "what was here before" in screen, "inline: what the terminal showed stays"
+    assert "● awaiting_approval" in screen and "executing" in screen
+    tmux.press("a")
+    asked = tmux.wait_for("-one")
+    assert "+two" in asked and "o once" in asked
+    tmux.press("o")
+    tmux.wait_for("Tabs or spaces?")
+    assert rawko.read("a.py") == "two\n"
+    tmux.press("a")
+    tmux.wait_for("Enter sends")
+    tmux.press("s", "p", "a", "c", "e", "s", "Enter")
+    tmux.wait_for("success")
+    tmux.press("q")
+    ended = tmux.wait_for("Task completed")
+    assert "what was here before" in tmux.scrollback and "All done." in tmux.scrollback, ended
+    [found] = [json.loads(line) for line in typed("runs", "--json").out.splitlines()]
+    assert found["outcome"] == "success"
+
+
+def test_a_run_of_another_process_is_watched_and_denied(rawko: Shell, tmux: Tmux, typed: Typed) -> None:
+    rawko.write("a.py", "one\n")
+    scenario = rawko.scenario(EDIT, {**DONE, "expect": {"last_message": "not that way"}})
+    parked = typed(*ALONE, "--scenario", str(scenario), "--json")
+    assert parked.report["outcome"] == "needs_person"
+    tmux.rawko("watch")
+    tmux.wait_for("wants to run: edit a.py")
+    tmux.press("d")
+    tmux.wait_for("why?")
+    tmux.shell("not that way")
+    tmux.wait_for("success")
+    assert rawko.read("a.py") == "one\n"
+    tmux.press("q")
+    tmux.wait_for("watch it again with")
+
+
+def test_an_ended_run_is_set_back_after_a_question_that_says_what_changes(
+    rawko: Shell, tmux: Tmux, typed: Typed
+) -> None:
+    rawko.write("a.py", "one\n")
+    done = typed(*ALONE, "--yes", "--scenario", str(rawko.scenario(EDIT, COMMAND, DONE)), "--json")
+    assert done.report["outcome"] == "success"
+    tmux.rawko("watch", done.report["run"])
+    tmux.wait_for("success")
+    tmux.press("Home")
+    tmux.press("r")
+    asked = tmux.wait_for("are left behind")
+    assert re.search(r"M a\.py \+1 −1", asked), asked
+    tmux.press("n")
+    tmux.wait_until_gone("are left behind")
+    assert rawko.read("a.py") == "two\n"
+    tmux.press("r")
+    tmux.wait_for("are left behind")
+    tmux.press("y")
+    screen = tmux.wait_for("rewound")
+    assert rawko.read("a.py") == "one\n"
+    assert "back to step" in screen and "~" in screen, "the rewind is a step, what it left behind is marked"
+    tmux.press("q")
+    tmux.wait_for("watch it again with")
+
+
+def test_leaving_a_run_of_this_process_asks_first_and_cancels_it(rawko: Shell, tmux: Tmux, typed: Typed) -> None:
+    tmux.rawko(*ALONE, "--tui", "--scenario", str(rawko.scenario(ASK, DONE)))
+    tmux.wait_for("Tabs or spaces?")
+    tmux.press("q")
+    tmux.wait_for("Leaving cancels it")
+    tmux.press("n")
+    tmux.wait_until_gone("Leaving cancels it")
+    tmux.press("q")
+    tmux.wait_for("Leaving cancels it")
+    tmux.press("y")
+    tmux.wait_for("Task cancelled")
+    [found] = [json.loads(line) for line in typed("runs", "--json").out.splitlines()]
+    assert found["outcome"] == "cancelled"
+
+
+def test_a_terminal_of_20_columns_and_one_that_changes_its_size(rawko: Shell, tmux: Tmux, typed: Typed) -> None:
+    rawko.write("a.py", "one\n")
+    done = typed(*ALONE, "--yes", "--scenario", str(rawko.scenario(EDIT, COMMAND, DONE)), "--json")
+    tmux.resize(20, 12)
+    tmux.rawko("watch", "--full", done.report["run"][-7:])
+    tmux.wait_for("edit a.py")
+    for key, told in (("1", "◉ done"), ("3", "I change it."), ("4", "a.py"), ("5", "no plan"), ("6", "whole run")):
+        tmux.press(key)
+        tmux.wait_for(told)
+    tmux.press("?")
+    tmux.wait_for("Keys")
+    tmux.press("Escape")
+    tmux.wait_until_gone("Escape closes")
+    tmux.resize(120, 30)
+    tmux.press("2")
+    for told in ("◉ done", "edit a.py", "Conversation"):  # all lists side by side
+        tmux.wait_for(told)
+    tmux.resize(40, 10)
+    tmux.wait_until_gone("◉ done")
+    tmux.press("q")
+    tmux.wait_for(": success; w")
+
+
+def test_a_run_that_is_removed_while_it_is_watched(rawko: Shell, tmux: Tmux, typed: Typed, tmp_path: Path) -> None:
+    done = typed(*ALONE, "--yes", "--scenario", str(rawko.scenario(DONE)), "--json")
+    tmux.rawko("watch", done.report["run"])
+    tmux.wait_for("success")
+    assert typed("runs", "prune", "--yes", "--keep", "0").code == 0
+    tmux.wait_for("removed")
+    tmux.press("r")
+    tmux.wait_for("there is no run")
+    tmux.press("q")
+    tmux.wait_for("removed; watch it again")
