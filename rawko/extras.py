@@ -12,7 +12,18 @@ from typing import Final, Literal
 Extra = Literal["agents", "http", "journal", "mcp", "png", "postgres", "tui"]
 
 NEEDS: Final[dict[Extra, tuple[str, ...]]] = {
-    "agents": ("anthropic", "httpx2", "jinja2", "jsonschema", "pygit2", "pyte", "sqlalchemy", "structlog", "wcwidth"),
+    "agents": (
+        "anthropic",
+        "httpx2",
+        "jinja2",
+        "jsonschema",
+        "pygit2",
+        "pyte",
+        "rich",
+        "sqlalchemy",
+        "structlog",
+        "wcwidth",
+    ),
     "http": ("h11", "httpx2"),
     "journal": ("sqlalchemy",),
     "mcp": ("mcp",),

@@ -52,6 +52,7 @@ class Interrupts:
     Args:
         cancel: Asks the machine to end.
         stop_turn: Asked first, at Ctrl-C: True where that ends only what is being done, and the session goes on.
+        before: Called before a line is printed.
         kill_tools: Ends what the machine has started, at once.
         task: The machine's run, which is cancelled after that.
     """
@@ -64,7 +65,9 @@ class Interrupts:
         kill_tools: Callable[[], Awaitable[object]],
         task: asyncio.Future[Any],
         stop_turn: Callable[[], bool] = lambda: False,
+        before: Callable[[], None] = lambda: None,
     ) -> None:
+        self._before_line = before
         self._stop_turn = stop_turn
         self._cancel = cancel
         self._kill_tools = kill_tools
@@ -101,9 +104,9 @@ class Interrupts:
         await self._kill_tools()
         self._task.cancel()
 
-    @staticmethod
-    def _tell(message: str) -> None:
+    def _tell(self, message: str) -> None:
         try:
+            self._before_line()
             print(message, file=sys.stderr, flush=True)
         except OSError:
             pass  # the terminal has gone away, which may be why

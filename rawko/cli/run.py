@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import Any, TextIO
 
 from rawko.app import Report, Run
 from rawko.app.records.record import read_record
@@ -19,10 +19,11 @@ from rawko.app.secrecy.session_secrets import masker_of
 from rawko.app.time_travel.recorded_run import run_of
 from rawko.cli.exit_codes import KILLED
 from rawko.cli.interrupts import Interrupts
-from rawko.cli.live import LiveOutput
+from rawko.cli.live.plain import LiveOutput
+from rawko.cli.live.screen import LiveScreen
 from rawko.cli.logs import RunLog
 from rawko.cli.options.running import RunOptions
-from rawko.cli.output import complain, nobody_reads, visible_line
+from rawko.cli.output import complain, nobody_reads, uses_colour, visible_line
 from rawko.cli.overrides.terminal import Steering
 from rawko.cli.people import TerminalPeople, user
 from rawko.cli.settings import current_folder, settings_here
@@ -139,14 +140,19 @@ async def _run(run: Run, *, as_json: bool, quiet: bool, people: People | None) -
     settings = run.settings
     run.check()
     stream = sys.stderr if as_json else sys.stdout
-    live = LiveOutput(stream, run.usage, visible_line(f"run {run.id} in {settings.workspace} ({_asked(run)})"))
+    live = _live_output(run, stream, quiet=quiet)
+    screen = live if isinstance(live, LiveScreen) else None
     show = _Show(run)
-    steering = Steering(run, live.end_line)
+    is_drawn = screen is not None and people is None
+    steering = Steering(run, live.end_line, is_drawn=is_drawn)
+    if screen is not None:
+        screen.typed = steering.typed
     run.on_override = steering.tell
     if people is not None:
         run.people = people
     else:
-        run.people = TerminalPeople(live.end_line, steering.paused)
+        drawn = nullcontext if screen is None else screen.paused
+        run.people = TerminalPeople(live.end_line, lambda: _together(steering.paused(), drawn()))
     run.observe = _Observer(None if quiet else lambda event: show(live, event))
     with ExitStack() as stack:
         stack.enter_context(loading())
@@ -162,7 +168,11 @@ async def _run(run: Run, *, as_json: bool, quiet: bool, people: People | None) -
         run.log = write
         task = asyncio.ensure_future(run.execute())
         who = user()
-        stack.enter_context(Interrupts(lambda: run.cancel(who), run.kill_tools, task, lambda: run.stop_turn(who)))
+        stack.enter_context(
+            Interrupts(lambda: run.cancel(who), run.kill_tools, task, lambda: run.stop_turn(who), live.end_line)
+        )
+        if screen is not None:
+            stack.enter_context(screen.moving())
         try:
             return await task
         except asyncio.CancelledError:
@@ -171,6 +181,22 @@ async def _run(run: Run, *, as_json: bool, quiet: bool, people: People | None) -
             return None
         finally:
             show(live.end_line)
+
+
+def _live_output(run: Run, stream: TextIO, *, quiet: bool) -> LiveOutput:
+    """Lines that move, where the stream is a terminal that shows them; else plain ones."""
+    headline = visible_line(f"run {run.id} in {run.settings.workspace} ({_asked(run)})")
+    if quiet or not uses_colour(stream):
+        return LiveOutput(stream, run.usage, headline)
+    return LiveScreen(stream, run.usage, headline, agent=visible_line(run.agent or ""))
+
+
+@contextmanager
+def _together(*contexts: AbstractContextManager[None]) -> Iterator[None]:
+    with ExitStack() as stack:
+        for context in contexts:
+            stack.enter_context(context)
+        yield
 
 
 def _as_text(task: str) -> str:

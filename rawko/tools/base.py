@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from rawko.runtime.ports import ToolOutcome, ToolSpec
+from rawko.runtime.ports import OutputListener, ToolOutcome, ToolSpec
 
 Arguments = Mapping[str, Any]
 """The input of a call, already validated against the tool's schema."""
@@ -66,12 +66,14 @@ class Run:
         hidden: Regular expressions of whole workspace-relative paths that deny rules forbid this tool to read;
             searches leave them out.
         mounts: Options of the sandbox that prevent the execution of programs that deny rules name.
+        on_output: Called with each piece of output as it arrives, for people who watch.
     """
 
     agent: str
     arguments: Arguments
     hidden: tuple[str, ...] = ()
     mounts: tuple[str, ...] = ()
+    on_output: OutputListener | None = None
 
 
 PatternKind = Literal["path", "command", "none"]

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from rawko.runtime.ports import ApprovalScope, GateVerdict, ToolOutcome, ToolSpec
+from rawko.runtime.ports import ApprovalScope, GateVerdict, OutputListener, ToolOutcome, ToolSpec
 from rawko.runtime.shortage import Shortage, shortage_of
 from rawko.tools.base import Arguments, Run, Subject, Tool, ToolFailure
 from rawko.tools.commands.bash import Bash, BashSettings
@@ -180,7 +180,7 @@ class Tools:
     def approve(self, agent: str, call: ToolCall, scope: ApprovalScope) -> None:
         self._approvals.remember(agent, call, scope)
 
-    async def run(self, agent: str, call: ToolCall) -> ToolOutcome:
+    async def run(self, agent: str, call: ToolCall, on_output: OutputListener | None = None) -> ToolOutcome:
         prepared = self._prepare(agent, call)
         match prepared:
             case GateVerdict():
@@ -193,7 +193,7 @@ class Tools:
                     return _refused(verdict)
                 self._approvals.use(agent, call)
                 hidden, mounts = self._gate.hidden(agent, tool), self._gate.mounts(agent, tool)
-                return await self._run(tool, Run(agent, _exact(call.input), hidden, mounts))
+                return await self._run(tool, Run(agent, _exact(call.input), hidden, mounts, on_output))
 
     def notes(self) -> dict[str, Any]:
         """State for another process that resumes the run: approvals, and the state of each tool. JSON."""

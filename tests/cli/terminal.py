@@ -9,24 +9,31 @@ import select
 import signal
 import struct
 import subprocess
+import termios
 import time
 from collections.abc import Mapping
 from fcntl import ioctl
 from termios import TIOCSWINSZ
 from types import TracebackType
 
+import pyte
+
 from tests.cli.shell import RAWKO, Shell
 
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
+_MOVING = re.compile(r"\x1b\[\?2026h.*?(\x1b\[\?2026l|\Z)", re.DOTALL)
+"""The lines at the bottom that are drawn again and again: all that is drawn there stands between these marks."""
 CTRL_C, CTRL_D = "\x03", "\x04"
 
 
 class Terminal:
     """`with Terminal(shell, "run", ...) as terminal: terminal.wait_for("Allow it?"); terminal.enter("o")`."""
 
-    def __init__(self, shell: Shell, *words: str, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, shell: Shell, *words: str, env: Mapping[str, str] | None = None, size: tuple[int, int] = (120, 40)
+    ) -> None:
         self._master, slave = pty.openpty()
-        ioctl(slave, TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+        self.resize(*size)
         # The first terminal that the leader of a session opens becomes its own: then Ctrl-C is a signal.
         self.process = subprocess.Popen(
             ["bash", "-c", 'exec <>"$0"; exec "$@"', os.ttyname(slave), *RAWKO, *words],
@@ -43,17 +50,40 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """Everything shown so far, without styles."""
-        return _STYLE.sub("", self.raw).replace("\r\n", "\n")
+        """Everything shown so far that stays, without styles."""
+        return _STYLE.sub("", _MOVING.sub("", self.raw)).replace("\r\n", "\n")
+
+    def screen(self) -> str:
+        """What a person sees now."""
+        seen = pyte.Screen(*self._size)
+        pyte.Stream(seen).feed(self.raw)
+        return "\n".join(line.rstrip() for line in seen.display).rstrip()
 
     def wait_for(self, told: str, timeout_s: float = 30) -> str:
         """Read until this is shown, after what was waited for before; what was shown up to its end."""
         until = time.monotonic() + timeout_s
         while (place := self.text.find(told, self._read_to)) < 0:
             assert time.monotonic() < until, f"{told!r} was not shown: {self.text}"
-            assert self._read(0.1), f"{told!r} was not shown before the end: {self.text}"
+            assert self.read(0.1), f"{told!r} was not shown before the end: {self.text}"
         start, self._read_to = self._read_to, place + len(told)
         return self.text[start : self._read_to]
+
+    def resize(self, columns: int, lines: int) -> None:
+        """Give the terminal another size."""
+        self._size = (columns, lines)
+        ioctl(self._master, TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+    def wait_moving(self, timeout_s: float = 30) -> None:
+        """Read until the bottom of the screen is drawn again, twice."""
+        until, drawn = time.monotonic() + timeout_s, self.raw.count("\x1b[?2026l")
+        while self.raw.count("\x1b[?2026l") < drawn + 2:
+            assert time.monotonic() < until, "nothing moves"
+            assert self.read(0.1), "it has ended"
+
+    @property
+    def echoes(self) -> bool:
+        """Whether what is typed is echoed by the terminal."""
+        return bool(termios.tcgetattr(self._master)[3] & termios.ECHO)
 
     def enter(self, line: str) -> None:
         """Type a line and Enter."""
@@ -65,14 +95,14 @@ class Terminal:
     def end(self, timeout_s: float = 30) -> int:
         """Read to the end; the exit code."""
         until = time.monotonic() + timeout_s
-        while self._read(0.1):
+        while self.read(0.1):
             assert time.monotonic() < until, f"it does not end: {self.text}"
         code = self.process.wait(timeout_s)
         assert "Traceback" not in self.text, self.text
         return code
 
-    def _read(self, seconds: float) -> bool:
-        """False once the other end is closed."""
+    def read(self, seconds: float) -> bool:
+        """Read what comes within a time; False once the other end is closed."""
         ready, _, _ = select.select([self._master], [], [], seconds)
         if not ready:
             return self.process.poll() is None

@@ -81,12 +81,12 @@ def test_ctrl_c_stops_the_turn_and_the_conversation_goes_on(rawko: Shell, typed:
         terminal.enter("work")
         terminal.wait_for("▸ bash")
         while not (rawko.folder / "begun.txt").exists():
-            terminal._read(0.05)
+            terminal.read(0.05)
         terminal.press(CTRL_C)
         terminal.wait_for("stopping the turn")
         terminal.wait_for("developer > ")
         while rawko.processes_of("sleep 300.75"):  # on a busy machine the conversation goes on before it is gone
-            terminal._read(0.05)
+            terminal.read(0.05)
         terminal.enter("hello")
         terminal.wait_for("developer > ")
         terminal.press(CTRL_C)

@@ -14,7 +14,7 @@ from typing import Final
 from rawko.app.records.record import runs_folder
 from rawko.app.recovery.halting import halted
 from rawko.config import Settings
-from rawko.runtime.ports import ApprovalScope, GateVerdict, Toolbox, ToolOutcome, ToolSpec
+from rawko.runtime.ports import ApprovalScope, GateVerdict, OutputListener, Toolbox, ToolOutcome, ToolSpec
 from rawko.runtime.shortage import Shortage
 from rawko.vocabulary.messages import ToolCall
 
@@ -73,7 +73,7 @@ class MarkingToolbox:
     def approve(self, agent: str, call: ToolCall, scope: ApprovalScope) -> None:
         self._toolbox.approve(agent, call, scope)
 
-    async def run(self, agent: str, call: ToolCall) -> ToolOutcome:
+    async def run(self, agent: str, call: ToolCall, on_output: OutputListener | None = None) -> ToolOutcome:
         if not any(spec.is_read_only for spec in self.specs(agent) if spec.name == call.name):
             try:
                 write_begun(self._settings, self._run_id, self._row())
@@ -81,7 +81,7 @@ class MarkingToolbox:
                 self._halt(f"the state folder {str(self._settings.state_dir)!r} cannot be written: {error.strerror}")
                 await halted()
         try:
-            return await self._toolbox.run(agent, call)
+            return await self._toolbox.run(agent, call, on_output)
         except Shortage as error:
             self._halt(str(error))
             return await halted()

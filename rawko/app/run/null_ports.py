@@ -10,6 +10,7 @@ from rawko.runtime.ports import (
     ApprovalScope,
     GateVerdict,
     ModelRequest,
+    OutputListener,
     StreamEvent,
     ToolOutcome,
     ToolSpec,
@@ -53,7 +54,7 @@ class StillToolbox:
     def approve(self, agent: str, call: ToolCall, scope: ApprovalScope) -> None:
         """Nothing will be run."""
 
-    async def run(self, agent: str, call: ToolCall) -> ToolOutcome:
+    async def run(self, agent: str, call: ToolCall, on_output: OutputListener | None = None) -> ToolOutcome:
         return await _never()
 
     async def aclose(self) -> None:

@@ -21,16 +21,18 @@ class Steering:
 
     Args:
         before: Called before a line is printed, so that live output can end its own.
+        is_drawn: What is typed is drawn by the live output.
     """
 
-    def __init__(self, run: Run, before: Callable[[], None]) -> None:
+    def __init__(self, run: Run, before: Callable[[], None], *, is_drawn: bool = False) -> None:
         self._run = run
         self._before = before
+        self._is_drawn = is_drawn
         self._lines: TypedLines | None = None
         self._asked: set[asyncio.Task[None]] = set()
 
     def __enter__(self) -> None:
-        self._lines = TypedLines(sys.stdin.fileno(), self._take)
+        self._lines = TypedLines(sys.stdin.fileno(), self._take, is_drawn=self._is_drawn)
         self._lines.start()
 
     def __exit__(self, *error: object) -> None:
@@ -38,6 +40,10 @@ class Steering:
             self._lines.stop()
         for task in self._asked:
             task.cancel()
+
+    def typed(self) -> str:
+        """What has been typed of the next line, where it is drawn by the live output."""
+        return "" if self._lines is None else self._lines.typed
 
     def paused(self) -> AbstractContextManager[None]:
         """What is typed in here is somebody else's."""

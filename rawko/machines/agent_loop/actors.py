@@ -18,6 +18,7 @@ from rawko.interpreter.data.events import Event
 from rawko.interpreter.data.values import thaw
 from rawko.machines.agent_loop.control import control_specs
 from rawko.machines.agent_loop.conversation.sent import SentConversation
+from rawko.machines.agent_loop.output_relay import OutputRelay
 from rawko.machines.prompts import Prompts
 from rawko.runtime.actor_kinds import ActorFailed, Done, Scope
 from rawko.runtime.ports import (
@@ -269,7 +270,11 @@ async def _execute_tool(
     async with in_use:
         if scope.attempt > 1 and call.name not in read_only:
             await _reset(ports, input.get("snapshot"))
-        outcome = await ports.toolbox.run(agent, call)
+        relay = OutputRelay(scope, agent, call.id)
+        try:
+            outcome = await ports.toolbox.run(agent, call, relay)
+        finally:
+            relay.close()
     return {
         "content": outcome.content,
         "is_error": outcome.is_error or outcome.is_broken,

@@ -17,7 +17,7 @@ from rawko.runtime.ports.provider import (
     ThinkingDelta,
     TurnDone,
 )
-from rawko.runtime.ports.toolbox import ApprovalScope, GateVerdict, Toolbox, ToolOutcome, ToolSpec
+from rawko.runtime.ports.toolbox import ApprovalScope, GateVerdict, OutputListener, Toolbox, ToolOutcome, ToolSpec
 from rawko.runtime.ports.workspace import Workspace, WorkspaceError
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "ApprovalScope",
     "GateVerdict",
     "ModelRequest",
+    "OutputListener",
     "People",
     "Provider",
     "ProviderError",

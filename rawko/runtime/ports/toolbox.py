@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 from rawko.vocabulary.messages import ToolCall
 
@@ -49,6 +49,8 @@ class GateVerdict:
     reason: str = ""
 
 
+OutputListener: TypeAlias = Callable[[bytes], None]
+"""Called with each piece of a running command's output, cut anywhere: for people who watch, never for the model."""
 ApprovalScope = Literal["once", "tool", "always"]
 """What a person's yes covers: this very call, this tool from now on, or everything from now on."""
 
@@ -69,10 +71,13 @@ class Toolbox(Protocol):
         """Remember a person's yes to a call that `check` answered with "ask". A deny rule still stands."""
         ...
 
-    async def run(self, agent: str, call: ToolCall) -> ToolOutcome:
+    async def run(self, agent: str, call: ToolCall, on_output: OutputListener | None = None) -> ToolOutcome:
         """Run the tool. Never raises for what a tool or its input does; cancelling stops the tool's processes.
 
         A call that the gate denies is answered with an error outcome, whatever the caller did before.
+
+        Args:
+            on_output: Of tools that write their output piece by piece (`bash`); others never call it.
         """
         ...
 

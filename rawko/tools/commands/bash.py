@@ -12,7 +12,7 @@ import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,7 +108,7 @@ class Bash(Tool):
             with _private_file(command) as script, _private_file("") as report:
                 async with self._guarded(notes) as baseline:
                     ending, code = await self._execute(
-                        folder, script.fileno(), report.fileno(), output, timeout_ms, baseline, run.mounts
+                        folder, script.fileno(), report.fileno(), output, timeout_ms, baseline, run
                     )
                 self._folders[run.agent] = after = _reported(report) or folder
         finally:
@@ -154,7 +154,7 @@ class Bash(Tool):
         output: Output,
         timeout_ms: int,
         baseline: Baseline | None,
-        mounts: Sequence[str],
+        run: Run,
     ) -> tuple[Ending, int]:
         bash = shutil.which("bash", path=self._env.get("PATH")) or shutil.which("bash")
         if bash is None:
@@ -162,6 +162,8 @@ class Bash(Tool):
 
         def keep(data: bytes) -> bool:
             output.write(data)
+            if run.on_output is not None:
+                run.on_output(data)
             return output.is_full
 
         gate, go = os.pipe()
@@ -171,7 +173,7 @@ class Bash(Tool):
             group = Group(
                 argv
                 if self._sandbox is None
-                else self._sandbox.command(argv, folder=folder, baseline=baseline, denied=mounts),
+                else self._sandbox.command(argv, folder=folder, baseline=baseline, denied=run.mounts),
                 cwd=folder,
                 env=self._env | {"PWD": folder},
                 pass_fds=(gate, script, report),

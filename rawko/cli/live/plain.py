@@ -143,7 +143,7 @@ class LiveOutput:
         parts = [f"iteration {self._iteration}"] if self._iteration else []
         if usage.total_tokens:
             parts.append(f"{usage.total_tokens:,} tokens")
-            if cost is not None:
+            if cost:
                 parts.append(f"${cost:.4f}")
         name = self._paint(visible_line(" › ".join(shown)), "bold")
         if "executing" in shown and self._agent:
@@ -234,13 +234,13 @@ def _moved_in(text: str) -> str:
 
 
 _HANDLERS: Mapping[str, Callable[[LiveOutput, InspectionEvent], None]] = {
-    "actor": LiveOutput._actor,
-    "step": LiveOutput._step,
-    "emit": LiveOutput._emit,
-    "crashed": LiveOutput._crashed,
+    "actor": lambda live, event: live._actor(event),
+    "step": lambda live, event: live._step(event),
+    "emit": lambda live, event: live._emit(event),
+    "crashed": lambda live, event: live._crashed(event),
 }
 _TELLERS: Mapping[str, Callable[[LiveOutput, Mapping[str, Any]], None]] = {
-    "TEXT_DELTA": LiveOutput._text,
-    "AGENT_TOOL_CALL": LiveOutput._tool_call,
-    "PLAN_UPDATED": LiveOutput._plan,
+    "TEXT_DELTA": lambda live, data: live._text(data),
+    "AGENT_TOOL_CALL": lambda live, data: live._tool_call(data),
+    "PLAN_UPDATED": lambda live, data: live._plan(data),
 }

@@ -1,0 +1,1 @@
+"""What `rawko run` shows while a run works: `plain` for pipes, `screen` for a terminal."""

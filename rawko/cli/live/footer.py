@@ -1,0 +1,73 @@
+r"""The lines at the bottom of the terminal that are drawn again and again, below all that stays in the scrollback.
+
+    \x1b[?2026h  begin a synchronized update: the terminal shows nothing half drawn
+    \x1b[2A\r\x1b[J  up to the first of the three lines of the last time, and erase to the end of the screen
+    line line line
+    \x1b[?2026l  show it
+
+All that a footer writes stands between the two marks, so that what is outside of them is exactly what stays.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Final, TextIO
+
+BEGIN: Final = "\x1b[?2026h"
+END: Final = "\x1b[?2026l"
+_HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
+LEAST_COLUMNS: Final = 10
+
+
+def terminal_size(stream: TextIO) -> tuple[int, int]:
+    """Columns and lines of the terminal of a stream; 80 × 24 where it does not say."""
+    try:
+        size = os.get_terminal_size(stream.fileno())
+    except (OSError, ValueError):
+        return 80, 24
+    return (max(size.columns, LEAST_COLUMNS), max(size.lines, 4)) if size.columns else (80, 24)
+
+
+class Footer:
+    """Lines that are replaced as a whole.
+
+    Args:
+        stream: The terminal.
+        cells: How many columns a line takes.
+    """
+
+    def __init__(self, stream: TextIO, cells: Callable[[str], int]) -> None:
+        self._stream = stream
+        self._cells = cells
+        self._widths: tuple[int, ...] = ()
+        self._drawn: tuple[str, ...] = ()
+
+    @property
+    def is_drawn(self) -> bool:
+        return bool(self._drawn)
+
+    def draw(self, lines: Sequence[str], columns: int) -> None:
+        """Replace the lines; each must be narrower than the terminal. Nothing is written where nothing changed."""
+        if tuple(lines) == self._drawn:
+            return
+        erase = self._erase(columns)
+        self._drawn, self._widths = tuple(lines), tuple(map(self._cells, lines))
+        self._stream.write(f"{BEGIN}{_HIDE}{erase}" + "\n".join(lines) + END)
+        self._stream.flush()
+
+    def clear(self, columns: int) -> None:
+        """Remove the lines; the cursor stands at the beginning of the first one."""
+        if self._drawn:
+            erase = self._erase(columns)
+            self._drawn = self._widths = ()
+            self._stream.write(f"{BEGIN}{erase}{_SHOW}{END}")
+            self._stream.flush()
+
+    def _erase(self, columns: int) -> str:
+        """To the first line and erase below. A terminal that became narrower has wrapped long lines."""
+        if not self._drawn:
+            return ""
+        rows = sum(max(1, -(-width // columns)) for width in self._widths)
+        up = f"\x1b[{rows - 1}A" if rows > 1 else ""
+        return f"{up}\r\x1b[J"

@@ -1,0 +1,95 @@
+r"""A model's text as it arrives: whole blocks of Markdown that can be printed, and the rest that may still change.
+
+"Two things:\n\n- one\n"        printed: "Two things:"; the rest is "- one\n", since the list may go on
+"```py\nx = 1\n\ny = 2\n"       the rest: a code block ends with its fence, not with an empty line
+"""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar, Final
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import Heading, Markdown
+from rich.padding import Padding
+
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
+_ITEM: Final = re.compile(r" {0,3}([-*+]|\d{1,9}[.)]) ")
+MAX_BLOCK_CHARS: Final = 20_000
+"""A block that is longer is printed in parts, so that drawing it again stays cheap."""
+
+
+class Blocks:
+    """Cuts a text into blocks while it arrives."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._partial = ""
+        self._fence = ""
+        self._chars = 0
+
+    @property
+    def rest(self) -> str:
+        """What has arrived of the block that is not whole yet."""
+        return "\n".join([*self._lines, self._partial]) if self._lines else self._partial
+
+    def feed(self, piece: str) -> list[str]:
+        """Take a piece; the blocks that are whole now."""
+        *lines, self._partial = (self._partial + piece).split("\n")
+        found: list[str] = []
+        for line in lines:
+            found += self._take(line)
+        if self._chars + len(self._partial) > MAX_BLOCK_CHARS:
+            found += self.end()
+        return found
+
+    def end(self) -> list[str]:
+        """The text has ended: what is left."""
+        found = self._take(self._partial)
+        text = "\n".join(self._lines)
+        self._lines, self._partial, self._chars, self._fence = [], "", 0, ""
+        return [*found, text] if text.strip() else found
+
+    def _take(self, line: str) -> list[str]:
+        fence, was_fenced = _FENCE.match(line), bool(self._fence)
+        if was_fenced:
+            if fence and fence[1].startswith(self._fence) and not line.strip().strip(self._fence[0]):
+                self._fence = ""
+        elif fence:
+            self._fence = fence[1]
+        done: list[str] = []
+        if not was_fenced and self._ends_before(line):
+            done, self._lines, self._chars = ["\n".join(self._lines)], [], 0
+        if line.strip() or self._lines:
+            self._lines.append(line)
+            self._chars += len(line) + 1
+        return [block for block in done if block.strip()]
+
+    def _ends_before(self, line: str) -> bool:
+        """Whether the lines so far are a block: an empty line ended it, and this one does not go on with its list."""
+        if not self._lines or self._lines[-1].strip() or not line.strip():
+            return False
+        is_list = _ITEM.match(self._lines[0]) is not None
+        return not (is_list and (_ITEM.match(line) or line.startswith((" ", "\t"))))
+
+
+class _Heading(Heading):
+    """A heading at the left, in bold: one in the middle looks lost in a log."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        self.text.justify = "left"
+        self.text.stylize("bold")
+        yield self.text
+
+
+class _Markdown(Markdown):
+    elements: ClassVar = {**Markdown.elements, "heading_open": _Heading}
+
+
+def rendered(text: str, columns: int, indent: int = 4) -> str:
+    """Markdown for a terminal, moved in, without a line end; the text must hold no control characters."""
+    width = max(columns - 1, indent + 10)
+    console = Console(width=width, force_terminal=True, color_system="standard", legacy_windows=False)
+    with console.capture() as captured:
+        console.print(Padding(_Markdown(text, hyperlinks=False, code_theme="ansi_dark"), (0, 0, 0, indent)))
+    return "\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n"))

@@ -1,0 +1,202 @@
+"""Live output on a terminal: what is done stays in the scrollback, what happens just now moves at the bottom.
+
+● executing developer                                stays
+  ▸ bash make test                                   stays
+    │ tests/test_a.py ....                           moves: the last lines of the command
+⠹ developer · bash make test · 12 s · Ctrl-C stops   moves
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final, TextIO
+
+from rawko.app.following.activity import Activity, Doing, after
+from rawko.cli.live.footer import Footer, terminal_size
+from rawko.cli.live.markdown import Blocks, rendered
+from rawko.cli.live.plain import LiveOutput
+from rawko.cli.live.status import narrowed, status_line
+from rawko.cli.live.wrapping import cells, wrapped
+from rawko.runtime.inspection import InspectionEvent
+from rawko.vocabulary.usage import Usage
+from rawko.vocabulary.visible import VisibleStream, visible
+
+PERIOD_S: Final = 0.125
+OUTPUT_LINES: Final = 5
+THINKING_LINES: Final = 3
+KEPT_THINKING_LINES: Final = 6
+_CONTROL: Final = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])")
+_DIM, _CYAN, _PLAIN = "\x1b[2m", "\x1b[36m", "\x1b[0m"
+
+
+class LiveScreen(LiveOutput):
+    """Draws on a terminal. `with screen.moving():` keeps the bottom lines up to date, in the current loop.
+
+    Args:
+        agent: The one that runs alone; "" under the arbiter.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO,
+        usage: Callable[[], tuple[Usage, float | None]],
+        headline: str | None = None,
+        *,
+        agent: str = "",
+    ) -> None:
+        super().__init__(stream, usage, headline)
+        self._footer = Footer(stream, cells)
+        self._activity = Activity(agent=agent)
+        self._blocks = Blocks()
+        self._rest_drawn: tuple[str, int, list[str]] = ("", 0, [])
+        self._thought = VisibleStream()
+        self._thinking = ""
+        self._started = time.monotonic()
+        self._frame = 0
+        self._pauses = 0
+        self._is_moving = False
+        self._timer: asyncio.TimerHandle | None = None
+        self.typed: Callable[[], str] = str
+        """Gives the line that is being typed."""
+
+    def __call__(self, event: InspectionEvent) -> None:
+        self._activity = after(self._activity, event)
+        if event["type"] == "emit" and event["event"] == "THINKING_DELTA":
+            self._thinking += self._thought.feed(str(event["data"]["text"]))
+        super().__call__(event)
+
+    # ------------------------------------------------------------ what moves
+
+    @contextmanager
+    def moving(self) -> Iterator[None]:
+        """Draw the bottom lines again and again."""
+        self._is_moving = True
+        self._timer = asyncio.get_running_loop().call_later(PERIOD_S, self._tick)
+        try:
+            yield
+        finally:
+            self._is_moving = False
+            self._timer.cancel()
+            self.end_line()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leave the bottom of the terminal to others, who ask something there."""
+        self.end_line()
+        self._pauses += 1
+        try:
+            yield
+        finally:
+            self._pauses -= 1
+
+    def draw(self) -> None:
+        """Draw the bottom lines as things stand now."""
+        if self._is_moving and not self._pauses:
+            columns, rows = terminal_size(self._stream)
+            self._footer.draw(self._bottom(columns, rows), columns)
+
+    def _tick(self) -> None:
+        self._frame += 1
+        self._timer = asyncio.get_running_loop().call_later(PERIOD_S, self._tick)
+        try:
+            self.draw()
+        except OSError:  # the terminal has gone away; the run ends by the signal that says so
+            self._is_moving = False
+
+    def _bottom(self, columns: int, rows: int) -> list[str]:
+        usage, cost = self._usage()
+        activity = self._activity
+        lines = self._text_lines(columns)[-max(rows // 2, 1) :]
+        if activity.doing is Doing.MODEL and self._thinking:
+            lines += [f"{_DIM}{line}{_PLAIN}" for line in self._thinking_lines(columns)[-THINKING_LINES:]]
+        if activity.doing is Doing.TOOL and activity.output:
+            shown = _output_lines(activity.output)
+            lines += [
+                f"{_DIM}{narrowed(f'    │ {line}', columns - 1, cells)}{_PLAIN}" for line in shown[-OUTPUT_LINES:]
+            ]
+        status = status_line(
+            activity,
+            usage,
+            cost,
+            now=time.time(),
+            run_s=time.monotonic() - self._started,
+            frame=self._frame,
+            columns=columns,
+            cells=cells,
+        )
+        lines.append(f"{_CYAN}{status[:1]}{_PLAIN}{_DIM}{status[1:]}{_PLAIN}")
+        if typed := self.typed():
+            shown_typed = visible(typed)
+            while cells(shown_typed) > columns - 5 > 0:
+                shown_typed = shown_typed[1:]
+            lines.append(f"> {shown_typed}▏")
+        return lines[-(rows - 1) :]
+
+    def _text_lines(self, columns: int) -> list[str]:
+        """The block that has not ended yet, as it will look if nothing more comes."""
+        rest = self._blocks.rest
+        if not rest.strip():
+            return []
+        if self._rest_drawn[:2] != (rest, columns):
+            self._rest_drawn = (rest, columns, rendered(rest, columns).split("\n"))
+        return self._rest_drawn[2]
+
+    def _thinking_lines(self, columns: int) -> list[str]:
+        lines = [line for line in self._thinking.split("\n") if line.strip()]
+        return [part for line in lines for part in wrapped(f"    {line}", columns).split("\n")]
+
+    # ------------------------------------------------------------ what stays
+
+    def end_line(self) -> None:
+        """End the text that streams, and leave the bottom of the terminal empty for what others print."""
+        if self._in_text:
+            self._in_text = False
+            self._keep(self._blocks.feed(self._arriving.end()) + self._blocks.end())
+            self._arriving = VisibleStream()
+        self._end_thinking()
+        self._footer.clear(terminal_size(self._stream)[0])
+
+    def _line(self, text: str) -> None:
+        self.end_line()
+        columns = terminal_size(self._stream)[0]
+        print("\n".join(wrapped(line, columns) for line in text.split("\n")), file=self._stream, flush=True)
+        self.draw()
+
+    def _text(self, data: Mapping[str, Any]) -> None:
+        self._end_thinking()
+        self._in_text = True
+        self._keep(self._blocks.feed(self._arriving.feed(data["text"])))
+
+    def _keep(self, blocks: list[str]) -> None:
+        """Print blocks of text that are whole."""
+        if not blocks:
+            return
+        columns = terminal_size(self._stream)[0]
+        self._footer.clear(columns)
+        for block in blocks:
+            print(rendered(block, columns), file=self._stream)
+        self._stream.flush()
+        self.draw()
+
+    def _end_thinking(self) -> None:
+        """Keep the beginning of what the model has thought, dim."""
+        self._thinking += self._thought.end()
+        self._thought = VisibleStream()
+        columns = terminal_size(self._stream)[0]
+        lines = self._thinking_lines(columns)
+        self._thinking = ""
+        if lines:
+            self._footer.clear(columns)
+            more = len(lines) - KEPT_THINKING_LINES
+            kept = lines[:KEPT_THINKING_LINES] + ([f"    … {more} more lines of thinking"] if more > 0 else [])
+            print("\n".join(f"{_DIM}{line}{_PLAIN}" for line in kept), file=self._stream, flush=True)
+
+
+def _output_lines(tail: str) -> list[str]:
+    """The lines of a command's output as a terminal would leave them: without styles, the last state of each line."""
+    lines = (line.rstrip("\r").rpartition("\r")[2] for line in _CONTROL.sub("", tail).split("\n"))
+    return [visible(line).replace("\t", "    ") for line in lines if line.strip()]

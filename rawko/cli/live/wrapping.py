@@ -1,0 +1,65 @@
+r"""Painted lines wrapped at words to the terminal's width, with the further lines moved in.
+
+    wrapped("  ▸ bash python3 -m pytest -q tests", 24)    "  ▸ bash python3 -m"
+                                                          "    pytest -q tests"
+
+Styles (`\x1b[2m`) take no room and stay in force over the end of a line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from wcwidth import wcswidth, wcwidth
+
+_STYLE: Final = re.compile(r"\x1b\[[0-9;]*m")
+_PIECES: Final = re.compile(r"\x1b\[[0-9;]*m| +|[^ \x1b]+")
+_LEAST_ROOM: Final = 8
+
+
+def cells(text: str) -> int:
+    """Columns that a text takes on a terminal; its styles take none."""
+    plain = _STYLE.sub("", text)
+    if plain.isascii():
+        return len(plain)
+    width = wcswidth(plain)
+    return width if width >= 0 else sum(max(wcwidth(one), 0) for one in plain)
+
+
+def wrapped(text: str, columns: int) -> str:
+    """One painted line as lines of at most `columns - 1` cells; what goes on is moved in by two more than the first."""
+    room = max(columns - 1, _LEAST_ROOM)
+    if cells(text) <= room:
+        return text
+    plain = _STYLE.sub("", text)
+    hang = min(len(plain) - len(plain.lstrip(" ")) + 2, room - _LEAST_ROOM)
+    lines: list[str] = []
+    line, width, pending = "", 0, ""  # `pending`: spaces and styles before the next word
+    for piece in _PIECES.findall(text):
+        if piece[0] in "\x1b ":
+            pending += piece
+            continue
+        for part in _parts(piece, room - hang):
+            taken = cells(part)
+            if width and width + cells(pending) + taken > room:
+                lines.append(line)
+                line, width, pending = " " * hang, hang, "".join(_STYLE.findall(pending))
+            line, width, pending = line + pending + part, width + cells(pending) + taken, ""
+    return "\n".join([*lines, line + pending.rstrip(" ")])
+
+
+def _parts(word: str, room: int) -> Iterator[str]:
+    """A word in parts that fit a line each."""
+    if cells(word) <= room:
+        yield word
+        return
+    part, width = "", 0
+    for character in word:
+        taken = max(wcwidth(character), 0)
+        if width + taken > room:
+            yield part
+            part, width = "", 0
+        part, width = part + character, width + taken
+    yield part

@@ -1,0 +1,140 @@
+"""A run on a real terminal: something moves while it works, and what stays is written once."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.cli.shell import Shell, call, says
+from tests.cli.terminal import CTRL_C, Terminal
+
+TEXT = "# Plan\n\nTwo **things**, in " + "rather long words " * 12 + ":\n\n- a file\n- a command\n"
+GATE = "until [ -e go ]; do sleep 0.05; done"
+
+
+def run(rawko: Shell, *replies: dict[str, Any], size: tuple[int, int] = (120, 40), **env: str) -> Terminal:
+    scenario = rawko.scenario(*replies)
+    words = ("run", "Work", "--agent", "developer", "--scenario", str(scenario), "--yes")
+    return Terminal(rawko, *words, env=env, size=size)
+
+
+def done() -> dict[str, Any]:
+    return says("developer", call("complete", summary="Done."))
+
+
+def bash(command: str) -> dict[str, Any]:
+    return says("developer", call("bash", command=command))
+
+
+def seen(terminal: Terminal, pattern: str, timeout_s: float = 30) -> str:
+    """Read until the screen shows this; the screen."""
+    until = time.monotonic() + timeout_s
+    while not re.search(pattern, screen := terminal.screen()):
+        assert time.monotonic() < until, f"{pattern!r} is not seen: {screen}"
+        assert terminal.read(0.1), f"{pattern!r} was not seen before the end: {screen}"
+    return screen
+
+
+def test_a_silent_model_is_thinking_and_the_seconds_move(rawko: Shell) -> None:
+    with run(rawko, {**done(), "delay": "6s"}) as terminal:
+        seen(terminal, r"developer · thinking… · 3 s .*Ctrl-C stops")
+        seen(terminal, r"developer · thinking… · 4 s")
+        assert terminal.end() == 0
+    assert "thinking…" not in terminal.screen(), "what moved is gone"
+    assert "Ctrl-C stops" not in terminal.screen()
+
+
+def test_a_command_shows_its_last_lines_while_it_runs(rawko: Shell) -> None:
+    command = f"for i in 1 2 3 4 5 6 7; do printf 'line \\033[31m%s\\033[0m\\n' $i; done; {GATE}"
+    with run(rawko, bash(command), done()) as terminal:
+        screen = seen(terminal, "│ line 7")
+        lines = screen[screen.index("│ line") :].split("\n")
+        assert [line.strip() for line in lines[:5]] == [f"│ line {number}" for number in range(3, 8)]
+        assert "developer · bash for i in" in lines[5]
+        (rawko.folder / "go").touch()
+        assert terminal.end() == 0
+    assert "│ line" not in terminal.screen()
+
+
+@pytest.mark.parametrize("size", [(20, 12), (40, 24), (80, 24), (200, 50)], ids=str)
+def test_text_is_drawn_as_markdown_and_wrapped(rawko: Shell, size: tuple[int, int]) -> None:
+    with run(rawko, {**says("developer", call("complete", summary="Done.")), "text": TEXT}, size=size) as terminal:
+        assert terminal.end() == 0
+    lines = terminal.text.split("\n")
+    told = [line for line in lines if "rather" in line or "words" in line]
+    assert told
+    assert all(line.startswith("    ") for line in told)
+    assert all(len(line) < size[0] for line in told)
+    assert "**" not in terminal.text
+    assert terminal.text.count("• a file") == 1
+
+
+def test_a_terminal_that_changes_its_size_keeps_what_stays(rawko: Shell) -> None:
+    with run(rawko, bash(GATE), done(), size=(100, 30)) as terminal:
+        seen(terminal, "Ctrl-C stops")
+        terminal.resize(50, 20)
+        terminal.wait_moving()
+        (rawko.folder / "go").touch()
+        assert terminal.end() == 0
+    assert terminal.text.count("▸ bash until") == 1
+
+
+def test_what_is_typed_is_seen_and_can_be_taken_back(rawko: Shell) -> None:
+    with run(rawko, bash(GATE), done()) as terminal:
+        seen(terminal, "Ctrl-C stops")
+        terminal.press("/skipé")
+        seen(terminal, "> /skipé▏")
+        terminal.press("\x7f\x7f")
+        seen(terminal, "> /ski▏")
+        terminal.press("\x15/nonsense\n")
+        terminal.wait_for("'/nonsense'; accepted: '/force'")
+        (rawko.folder / "go").touch()
+        assert terminal.end() == 0
+    assert "/ski" not in terminal.text.replace("/skip", ""), "what is typed does not stay"
+
+
+def test_ctrl_c_is_told_once_and_the_terminal_echoes_again(rawko: Shell) -> None:
+    with run(rawko, bash("sleep 100"), done()) as terminal:
+        seen(terminal, "Ctrl-C stops")
+        seen(terminal, "bash sleep 100 · ")
+        assert not is_echoing(terminal)
+        terminal.press(CTRL_C)
+        assert terminal.end() == 130
+        assert is_echoing(terminal)
+    assert terminal.text.count("Task cancelled") == 1
+    assert terminal.text.count("rawko: cancelling") == 1
+
+
+def is_echoing(terminal: Terminal) -> bool:
+    return terminal.echoes
+
+
+def plain(rawko: Shell) -> Iterator[Terminal]:
+    with run(rawko, {**done(), "text": TEXT}, NO_COLOR="1") as terminal:
+        yield terminal
+    with run(rawko, {**done(), "text": TEXT}, TERM="dumb") as terminal:
+        yield terminal
+
+
+def test_without_colours_no_control_character_is_written(rawko: Shell) -> None:
+    for terminal in plain(rawko):
+        assert terminal.end() == 0
+        assert "\x1b" not in terminal.raw
+
+
+def test_hostile_text_moves_no_cursor(rawko: Shell) -> None:
+    evil = "\x1b[2J\x1b]0;owned\x07 \u202e gnp.exe\n\n```\n\x1b[31m\n```\n"
+    command = "printf '\\033[2J\\033]0;owned\\007\\r\\033[99A evil\\n'; " + GATE
+    replies = ({**bash(command), "text": evil}, done())
+    with run(rawko, *replies) as terminal:
+        seen(terminal, "│ .*evil")
+        (rawko.folder / "go").touch()
+        assert terminal.end() == 0
+    assert "\x1b]" not in terminal.raw
+    assert "\x1b[2J" not in terminal.raw
+    assert "\x1b[99A" not in terminal.raw
+    assert "\\x1b[2J" in terminal.text
