@@ -13,9 +13,9 @@ require("agents", "rawko.app")
 TYPE_CHECKING = False  # of `typing`, which costs an import
 
 if TYPE_CHECKING:
-    from rawko.app.run.parts import NO_MODEL as NO_MODEL
-    from rawko.app.run.parts import agent_machines as agent_machines
-    from rawko.app.run.parts import open_provider as open_provider
+    from rawko.app.run.parts.machines import agent_machines as agent_machines
+    from rawko.app.run.parts.provider import NO_MODEL as NO_MODEL
+    from rawko.app.run.parts.provider import open_provider as open_provider
     from rawko.app.run.report import EXIT_CODES as EXIT_CODES
     from rawko.app.run.report import Outcome as Outcome
     from rawko.app.run.report import Report as Report
@@ -36,9 +36,9 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "rawko.app.run.parts": (
+        "rawko.app.run.parts.machines": ("agent_machines",),
+        "rawko.app.run.parts.provider": (
             "NO_MODEL",
-            "agent_machines",
             "open_provider",
         ),
         "rawko.app.run.report": (

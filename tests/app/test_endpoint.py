@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rawko.app.run.parts import _sign_in
+from rawko.app.run.parts.provider import _sign_in
 from rawko.config import Flags, load_settings
 from rawko.trust.project import grant
 

@@ -23,7 +23,8 @@ from rawko.app.exploration.report import CUT_OFF, ExplorationReport, report_of
 from rawko.app.records.journal import begin_journal
 from rawko.app.records.run_names import new_id
 from rawko.app.run.budget import default_price, require_prices
-from rawko.app.run.parts import NO_MODEL, open_provider, templates_of
+from rawko.app.run.parts.project import templates_of
+from rawko.app.run.parts.provider import NO_MODEL, open_provider
 from rawko.app.secrecy.prompt_key import prompt_key
 from rawko.config import ConfigError, Settings
 from rawko.machines.node_engine import Adapters, NodeEngineContext

@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rawko.app.run.null_ports import NoWorkspace, StillProvider, StillToolbox
-from rawko.app.run.parts import Machine, agent_machines, check_machines, shipped_chart, templates_of
+from rawko.app.run.parts.machines import Machine, agent_machines, check_machines, shipped_chart
+from rawko.app.run.parts.null_ports import NoWorkspace, StillProvider, StillToolbox
+from rawko.app.run.parts.project import templates_of
 from rawko.app.secrecy.prompt_key import prompt_key
 from rawko.chart import Chart
 from rawko.config import ConfigError, Settings

@@ -14,7 +14,7 @@ from rawko.app.records.journal import open_journal
 from rawko.app.records.outcomes import is_open
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.run.assembly import Prepared
-from rawko.app.run.parts import templates_of
+from rawko.app.run.parts.project import templates_of
 from rawko.config import ConfigError, Settings
 from rawko.cutting import cut
 from rawko.interpreter.data.values import freeze

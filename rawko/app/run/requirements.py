@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rawko.app.run.parts import agent_machines, open_toolbox, shipped_chart
+from rawko.app.run.parts.machines import agent_machines, shipped_chart
+from rawko.app.run.parts.toolbox import open_toolbox
 from rawko.config import Settings
 from rawko.runtime.ports import Toolbox
 

@@ -38,17 +38,12 @@ from rawko.app.run.assembly import Parts, Prepared, assemble, model_of
 from rawko.app.run.budget import Stopwatch, UntimedPeople, bounds_of, check_prices, default_price, left_ms
 from rawko.app.run.driving import Driver, FirstWords, OverrideListener
 from rawko.app.run.external_edits import is_capturing, keep_edits, needs_reset
-from rawko.app.run.null_ports import NoWorkspace, StillProvider, StillToolbox, StillWorkspace
-from rawko.app.run.parts import (
-    agent_machines,
-    open_provider,
-    open_toolbox,
-    open_workspace,
-    require_grants,
-    running_folder,
-    take_up_tools,
-    tool_notes,
-)
+from rawko.app.run.parts.machines import agent_machines
+from rawko.app.run.parts.null_ports import NoWorkspace, StillProvider, StillToolbox, StillWorkspace
+from rawko.app.run.parts.project import require_grants
+from rawko.app.run.parts.provider import open_provider
+from rawko.app.run.parts.toolbox import open_toolbox, take_up_tools, tool_notes
+from rawko.app.run.parts.workspace import open_workspace, running_folder
 from rawko.app.run.questions import question_number
 from rawko.app.run.report import Report, Verdict, verdict_of
 from rawko.app.run.requirements import charts_of, read_only_tools, tools_of

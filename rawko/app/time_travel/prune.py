@@ -23,7 +23,7 @@ from rawko.app.records.outcomes import ENDED
 from rawko.app.records.record import RunRecord, list_records, runs_folder
 from rawko.app.recovery.reading import DAMAGED
 from rawko.app.run import inbox as mail
-from rawko.app.run.parts import outputs_folder, running_folder
+from rawko.app.run.parts.workspace import outputs_folder, running_folder
 from rawko.config import ConfigError, Settings
 from rawko.runtime.errors import JournalError
 from rawko.runtime.ports import WorkspaceError

@@ -21,7 +21,7 @@ from rawko.app.records.json_files import write_file
 from rawko.app.records.record import RunRecord, list_records, note_rewind, read_record, write_report
 from rawko.app.records.rewind_note import NOTE, Intent, is_pending
 from rawko.app.recovery.setback import forget_lost
-from rawko.app.run.parts import open_workspace, running_folder
+from rawko.app.run.parts.workspace import open_workspace, running_folder
 from rawko.app.time_travel.recorded_run import Past, check_workspace, open_past
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.data.values import thaw

@@ -1,0 +1,93 @@
+"""The machines that agents' files name: their charts and bindings, read once, and checked before a task starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from rawko.chart import Chart, ChartError, find_chart, load_chart, shipped_charts
+from rawko.chart.check import check_chart
+from rawko.chart.lint import has_errors
+from rawko.config import ConfigError, Settings, project_of
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.errors import ContextError
+from rawko.interpreter.running.interpreter import Interpreter
+from rawko.machines import agent_loop
+from rawko.runtime.errors import BindingsNotFound
+from rawko.trust.bindings import project_bindings
+from rawko.trust.charts import project_chart
+from rawko.vocabulary.agent import AgentConfig
+from rawko.vocabulary.documents import accepted
+
+Machine = tuple[Chart, Bindings]
+
+
+def agent_machines(settings: Settings, base: Bindings = agent_loop.bindings) -> Mapping[str, Machine]:
+    """Chart and bindings by what agents' files name in `chart`: a shipped stem, or the path of a chart (C-09).
+
+    A chart of the project's own may use everything that the agent loop binds, and the functions of its own bindings.
+    All are read here, once: a run cannot rewrite its own rules.
+
+    Raises:
+        ConfigError: There is no such chart, it has defects, or its bindings cannot be loaded.
+    """
+    machines: dict[str, Machine] = {}
+    for config in settings.agents.values():
+        if config.chart not in machines:
+            machines[config.chart] = _machine(settings, config, base)
+    return machines
+
+
+@cache
+def shipped_chart(stem: str) -> Chart:
+    """A chart of the package's own, read once per process."""
+    return load_chart(find_chart(stem))
+
+
+def _machine(settings: Settings, config: AgentConfig, base: Bindings) -> Machine:
+    try:
+        if config.chart in shipped_charts():
+            return shipped_chart(config.chart), base
+        project = project_of(settings)
+        chart = project_chart(project, config.chart)
+        if chart is None:
+            raise ConfigError(f"agent {config.name!r}: 'chart' is {config.chart!r}{_accepted_charts(config.chart)}")
+    except ChartError as error:
+        raise ConfigError(f"agent {config.name!r}: its chart has defects:\n{error}") from error
+    try:
+        own = project_bindings(project, chart, module=settings.bindings, start=Path(chart.file).parent)
+    except BindingsNotFound as error:
+        raise ConfigError(f"agent {config.name!r}: {error}") from error
+    return chart, base if own is None else base | own
+
+
+def _accepted_charts(found: str) -> str:
+    return f"{accepted(shipped_charts(), found=found)}, or the path of a chart in the workspace"
+
+
+def check_machines(settings: Settings, machines: Mapping[str, Machine]) -> None:
+    """Refuse a chart whose names are not bound, or that cannot take what an agent is given, before a task starts.
+
+    Raises:
+        ConfigError: With every finding that is an error.
+    """
+    from rawko.runtime.bindings_lookup import bound_names
+
+    for config in settings.agents.values():
+        if config.chart in shipped_charts():
+            continue  # held to their bindings by tests
+        chart, bindings = machines[config.chart]
+        findings = check_chart(chart, bound_names(bindings))
+        if has_errors(findings):
+            told = "\n".join(str(finding) for finding in findings if finding.severity == "error")
+            raise ConfigError(f"agent {config.name!r}: its chart has defects:\n{told}")
+        given = agent_loop.agent_loop_input(config, "task")
+        try:
+            Interpreter(chart, bindings, input=given)
+        except ContextError as error:
+            names = ", ".join(map(repr, given))
+            raise ConfigError(
+                f"agent {config.name!r}: the context of its chart {config.chart!r} does not take what an agent is "
+                f"given ({names}): {error}"
+            ) from error

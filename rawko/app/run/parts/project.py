@@ -1,0 +1,35 @@
+"""What a run takes from its project: the grants that it needs, and the project's own prompt templates."""
+
+from __future__ import annotations
+
+from rawko.config import Settings, project_of
+from rawko.config.trust_items import settings_items
+from rawko.trust.charts import chart_items
+from rawko.trust.templates import ProjectTemplates
+from rawko.vocabulary.documents import Document
+
+
+def require_grants(settings: Settings) -> None:
+    """Make sure that what a run would execute or obey of the project's files is granted, before anything starts.
+
+    Of a run that goes on this is what it was started with: its charts, servers and templates, as they are now.
+
+    Raises:
+        NotTrusted: It is not.
+    """
+    project = project_of(settings)
+    files = project.files
+    items = [*chart_items(project, [config.chart for config in settings.agents.values()])]
+    users = settings.of_user.get("mcp", {})
+    servers = {name: server.to_json() for name, server in settings.mcp.items() if server != users.get(name)}
+    items += settings_items(Document({"mcp": servers}, ""), files)
+    if settings.prompts_dir is not None and settings.prompts_dir != settings.of_user.get("prompts_dir"):
+        inside = files.relative(settings.prompts_dir)
+        place = files if inside is not None else project.at(settings.prompts_dir).files
+        items += settings_items(Document({"prompts": inside or "."}, ""), place)
+    project.require(items)
+
+
+def templates_of(settings: Settings) -> ProjectTemplates | None:
+    """The project's own prompt templates, if its settings name a folder."""
+    return None if settings.prompts_dir is None else ProjectTemplates(project_of(settings), settings.prompts_dir)

@@ -1,0 +1,107 @@
+"""The tools of a run behind its gate, and what they note for the process that goes on with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from rawko.app.lookups.running import RunningLookups
+from rawko.app.run.parts.machines import agent_machines, shipped_chart
+from rawko.app.run.parts.workspace import outputs_folder, running_folder
+from rawko.app.secrecy.session_secrets import masker_of
+from rawko.config import ConfigError, Settings
+from rawko.runtime.ports import Toolbox
+from rawko.tools.lookups.port import RunLookups
+
+if TYPE_CHECKING:
+    from rawko.tools.base import Tool
+
+
+def open_toolbox(
+    settings: Settings, active_states: Callable[[], Collection[str]], run: str = "", lookups: RunLookups | None = None
+) -> Toolbox:
+    """All tools of a run behind the gate.
+
+    Args:
+        lookups: What tools may ask about the run itself; of a run that is only looked at, nothing.
+
+    Raises:
+        ConfigError: A rule is malformed; a sandbox is asked for, and this machine has none; an MCP server does not
+            start.
+    """
+    from rawko.tools.commands.bash import BashSettings
+    from rawko.tools.mcp import McpError
+    from rawko.tools.sandbox import SandboxError
+    from rawko.tools.toolbox import build_toolbox
+
+    try:
+        return build_toolbox(
+            settings.workspace,
+            state_dir=settings.state_dir,
+            running=running_folder(settings, run),
+            outputs=outputs_folder(settings, run),
+            agents={name: config.tools for name, config in settings.agents.items()},
+            rules=settings.rules,
+            assume_yes=settings.assume_yes,
+            bash=BashSettings(
+                default_timeout_ms=min(settings.bash.default_timeout_ms, settings.bash.max_timeout_ms),
+                max_timeout_ms=settings.bash.max_timeout_ms,
+                extra_env=settings.bash.extra_env,
+            ),
+            environ=settings.environ,
+            active_states=active_states,
+            known_states=partial(_known_states, settings),
+            is_confined=settings.sandbox,
+            extra_tools=_mcp_tools(settings),
+            lookups=lookups or RunningLookups(tuple),
+        )
+    except McpError as error:
+        raise ConfigError(f"{settings.workspace / '.rawko' / 'config.yaml'}: mcp: {error}") from error
+    except SandboxError as error:
+        raise ConfigError(f"--sandbox: {error}") from error
+    except ValueError as error:  # a RuleError among them
+        raise ConfigError(f"{settings.workspace / '.rawko' / 'config.yaml'}: rules: {error}") from error
+    except OSError as error:
+        raise ConfigError(f"the tools cannot be set up: {error}") from error
+
+
+def _mcp_tools(settings: Settings) -> Sequence[Tool]:
+    """The tools of the settings' MCP servers, which are running then."""
+    if not settings.mcp:
+        return ()
+    from rawko.tools.commands.environment import command_environment
+    from rawko.tools.mcp import McpServer, McpServers
+
+    servers = [
+        McpServer(
+            name=name,
+            command=options.command,
+            env=command_environment(settings.environ, options.env),
+            start_timeout_ms=options.start_timeout_ms,
+            call_timeout_ms=options.call_timeout_ms,
+        )
+        for name, options in settings.mcp.items()
+    ]
+    masker = masker_of(settings)
+    return McpServers(servers, root=settings.workspace, log=settings.state_dir / "mcp.log", masker=masker).start()
+
+
+def tool_notes(toolbox: Toolbox) -> dict[str, Any]:
+    """What tools want to know again when the run goes on: approvals, folders. A toolbox that notes nothing gives {}."""
+    notes = getattr(toolbox, "notes", None)
+    return {} if notes is None else {"toolbox": notes()}
+
+
+def take_up_tools(toolbox: Toolbox, noted: Mapping[str, Any] | None) -> None:
+    """Give tools back what they have noted."""
+    take_up = getattr(toolbox, "take_up", None)
+    if take_up is not None and noted and "toolbox" in noted:
+        take_up(noted["toolbox"])
+
+
+def _known_states(settings: Settings) -> frozenset[str]:
+    """All states that a rule may name: the orchestrator's, the agent loop's, and those of agents' own charts."""
+    charts = [shipped_chart(stem) for stem in ("orchestrator", "agent_loop")]
+    charts += [chart for chart, _ in agent_machines(settings).values()]
+    return frozenset(state for chart in charts for state in chart.states)

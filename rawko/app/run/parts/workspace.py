@@ -1,0 +1,41 @@
+"""The workspace of a run with its snapshots, and the folders of its commands in the state folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rawko.config import ConfigError, Settings
+from rawko.processes.private import make_private
+from rawko.runtime.ports import WorkspaceError
+
+if TYPE_CHECKING:
+    from rawko.workspace import SnapshotWorkspace
+
+
+async def open_workspace(settings: Settings, run: str) -> SnapshotWorkspace:
+    """The workspace and its snapshots, kept in the state folder.
+
+    Raises:
+        ConfigError: It cannot be recorded.
+    """
+    from rawko.workspace import SnapshotWorkspace
+
+    state = settings.state_dir
+    try:
+        make_private(state)
+        hidden = (state, *filter(None, (settings.record, settings.cassette)))
+        return await SnapshotWorkspace.open(settings.workspace, state / "snapshots", run=run, exclude=hidden)
+    except (WorkspaceError, OSError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise ConfigError(f"the workspace cannot be recorded in {str(state)!r}: {why}") from error
+
+
+def running_folder(settings: Settings, run: str) -> Path:
+    """Where the notes of a run's running commands are: each run ends its own after a crash, and nobody else's."""
+    return settings.state_dir / "running" / run
+
+
+def outputs_folder(settings: Settings, run: str) -> Path:
+    """Where the whole outputs of a run's commands are."""
+    return settings.state_dir / "outputs" / run
