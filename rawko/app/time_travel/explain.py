@@ -6,7 +6,7 @@ and nothing is run. Where the chart has changed since, what the row itself says 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
@@ -156,6 +156,31 @@ async def explain(past: Past, step: int) -> Explanation:
     files = await _files(past, step, tree)
     changes = _changes(past, files_before, files)
     return replace(explanation, usage=(tree.notes or {}).get("usage") or {}, files=files, changes=changes)
+
+
+async def explain_all(past: Past, most: int) -> AsyncIterator[Explanation]:
+    """Everything about the first steps of a run, in order; the machines are stepped through once.
+
+    Raises:
+        ConfigError: The journal cannot be read.
+    """
+    problem, tree = "", None
+    async for record in past.rows(0, min(most, past.last)):
+        jump = jump_of(record)
+        if jump is None and not problem:
+            try:
+                tree = past.fresh(_choosing) if tree is None else tree
+                explanation = _take_again(tree, record)
+                yield replace(explanation, usage=(tree.notes or {}).get("usage") or {})
+                continue
+            except (ReplayError, ConfigError) as error:
+                problem = str(error)
+        if jump is None:
+            yield _told_by_row(record, problem)
+            continue
+        if tree is not None:
+            tree.step(record)
+        yield await _explain_jump(past, record, jump)
 
 
 def _choosing(chart: Any, bindings: Any, input: Any, clock: Any) -> Choosing:

@@ -1,0 +1,30 @@
+"""A chart as SVG for a page that lights up states and transitions by their `data-` attributes and classes."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from rawko.chart.definition import Chart
+from rawko.config import ConfigError
+from rawko.render import Options, RenderError, draw
+
+_STYLE: Final = re.compile(r"<style>(.*?)</style>", re.DOTALL)
+"""A page whose policy refuses inline styles takes the rules as text, and adopts them as a style sheet."""
+
+
+def draw_chart(chart: Chart, detail: str = "auto") -> str:
+    """The drawing; of a chart that is too large for one, its upper states.
+
+    Raises:
+        ConfigError: It cannot be drawn.
+    """
+    try:
+        svg = draw(chart, ".svg", Options(theme="auto"))
+    except RenderError as error:
+        depth = getattr(error, "depth", None)
+        if depth is None:
+            raise ConfigError(f"chart {chart.name!r}: {error}") from error
+        svg = draw(chart, ".svg", Options(theme="auto", depth=depth))
+    assert isinstance(svg, str), "SVG is text"
+    return _STYLE.sub(lambda found: f'<metadata class="sheet">{found[1]}</metadata>', svg)
