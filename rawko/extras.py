@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Final, Literal
 
-Extra = Literal["agents", "http", "journal", "mcp", "png", "postgres", "tui"]
+Extra = Literal["agents", "http", "journal", "mcp", "png", "postgres", "tui", "web"]
 
 NEEDS: Final[dict[Extra, tuple[str, ...]]] = {
     "agents": (
@@ -30,6 +30,7 @@ NEEDS: Final[dict[Extra, tuple[str, ...]]] = {
     "png": ("resvg_py",),
     "postgres": ("psycopg",),
     "tui": ("textual",),
+    "web": ("starlette", "uvicorn"),
 }
 """Modules by extra, as they are imported."""
 

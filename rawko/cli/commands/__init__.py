@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
-from rawko.cli.commands import charts, exploring, overriding, past, watching, working
+from rawko.cli.commands import charts, exploring, overriding, past, serving, watching, working
 from rawko.extras import require
 
 app = typer.Typer(
@@ -67,6 +67,7 @@ _BEFORE_RUNS: Final[tuple[Callable[..., None], ...]] = (
 )
 _AFTER_RUNS: Final[tuple[Callable[..., None], ...]] = (
     *(past.log, past.show, past.diff, past.rewind, past.fork, past.branch, past.replay),
+    *(serving.serve, serving.report),
 )
 _OF_CHARTS: Final[tuple[Callable[..., None], ...]] = (
     *(working.init, working.trust, charts.check, charts.test, charts.diagram, charts.export),

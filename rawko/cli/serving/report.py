@@ -1,0 +1,39 @@
+"""`rawko report RUN -o run.html`: one run as one offline page."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from uuid import uuid4
+
+from rawko.cli.output import complain, visible_line
+from rawko.cli.settings import settings_here
+from rawko.config import ConfigError
+
+
+def report_command(run: str, output: Path) -> int:
+    """Write the page; a file that is there is replaced whole, or stays as it is."""
+    from rawko.web.report import report_page
+
+    try:
+        if not output.absolute().parent.is_dir():
+            raise ConfigError(f"{output}: the folder {str(output.absolute().parent)!r} does not exist")
+        page = asyncio.run(report_page(run, settings_here()))
+        _write(output, page)
+    except ConfigError as error:
+        return complain(str(error))
+    print(visible_line(f"{output}: {len(page.encode()) / 1000:,.0f} kB, read only, needs no server"))
+    return 0
+
+
+def _write(output: Path, page: str) -> None:
+    """A report holds what the run held, so only its owner may read it until it is passed on."""
+    hidden = output.with_name(f".{output.name}.{uuid4().hex[:8]}")
+    try:
+        with os.fdopen(os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(page)
+        hidden.replace(output)
+    except OSError as error:
+        hidden.unlink(missing_ok=True)
+        raise ConfigError(f"{output}: cannot be written: {error.strerror}") from error

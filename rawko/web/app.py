@@ -1,0 +1,81 @@
+"""Puts the inspector together: pages, addresses for data and actions, the numbered stream."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from rawko import __version__
+from rawko.app.inspection.acting import Actor
+from rawko.config import Settings
+from rawko.web.answers import Json, problem
+from rawko.web.charts_api import chart_routes
+from rawko.web.feed import Feed
+from rawko.web.library import Library
+from rawko.web.pages import page_files, type_of
+from rawko.web.runs_api import Parts, run_routes
+from rawko.web.watch import Watch
+
+
+def make_app(settings: Settings) -> Starlette:
+    """The inspector of a folder's runs and charts.
+
+    Args:
+        settings: Of the folder.
+    """
+    feed = Feed()
+    library = Library(settings)
+    watch = Watch(library, feed)
+    library.on_rows = watch.publish
+    parts = Parts(settings, library, feed, Actor(settings))
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        watching = asyncio.create_task(watch.run())
+        try:
+            yield
+        finally:
+            feed.close()
+            watching.cancel()
+            with suppress(asyncio.CancelledError):
+                await watching
+            await library.close()
+
+    async def stream(request: Request) -> Response:
+        start, _, number = request.query_params.get("after", "").partition(".")
+        after = int(number) if number.isascii() and number.isdigit() else 0
+        return StreamingResponse(feed.lines(start, after), media_type="text/event-stream")
+
+    async def about(request: Request) -> Response:
+        told = {"version": __version__, "folder": str(settings.workspace), "start": feed.start, "n": feed.last}
+        return Json(told)
+
+    routes = [
+        Route("/", _page, methods=["GET"]),
+        Route("/pages/{name}", _page, methods=["GET"]),
+        Route("/api/about", about, methods=["GET"]),
+        Route("/api/stream", stream, methods=["GET"]),
+        *run_routes(parts),
+        *chart_routes(settings, feed),
+    ]
+    app = Starlette(
+        routes=routes, lifespan=lifespan, middleware=[Middleware(GZipMiddleware, minimum_size=500, compresslevel=6)]
+    )
+    app.state.stop = feed.close
+    return app
+
+
+async def _page(request: Request) -> Response:
+    name = request.path_params.get("name", "index.html")
+    found = page_files().get(name)
+    if found is None:
+        return problem(404, "missing", f"there is no page {name!r}")
+    return Response(found, media_type=type_of(name))

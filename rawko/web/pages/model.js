@@ -1,0 +1,148 @@
+// A run as the page holds it: rows, what is shown of them, sums up to a step, lanes, where each machine stands.
+
+export const ROW = {
+  number: 0, seconds: 1, agent: 2, actor: 3, kind: 4, words: 5, detail: 6, event: 7, isError: 8, took: 9,
+  tokensIn: 10, tokensOut: 11, cost: 12, files: 13, isLeft: 14, states: 15, call: 16, snapshot: 17, leaves: 18, ofStep: 19,
+};
+const HIDDEN_KINDS = new Set(["plumbing", "snapshot"]);
+export const KINDS = {
+  start: "start", model: "model", tool: "success", command: "success", handover: "arbiter", question: "answer",
+  approval: "approval", answer: "answer", snapshot: "plain", event: "model", travel: "travel", error: "failure",
+  end: "arbiter", plumbing: "plain",
+};
+
+export function look(row) {
+  if (row[ROW.isError]) return "failure";
+  return KINDS[row[ROW.kind]] ?? "plain";
+}
+
+export class RunModel {
+  constructor(view) {
+    this.view = view;
+    this.rows = [];
+    this.moves = [];
+    this.charts = [];
+    this.problem = "";
+    this.showsAll = false;
+    this.showsLeft = false;
+    this.shownRows = [];
+    this.sums = [];
+    this.files = new Map();
+    this.lanes = [];
+  }
+
+  get last() {
+    return this.rows.length;
+  }
+
+  row(number) {
+    return this.rows[number - 1];
+  }
+
+  // Rows that follow the last one; returns false where some are missing between.
+  append(rows) {
+    for (const row of rows) {
+      if (row[0] <= this.rows.length) continue;
+      if (row[0] !== this.rows.length + 1) return false;
+      this.rows.push(row);
+      this.sum(row);
+      if (row[ROW.leaves]) {
+        for (let n = row[ROW.leaves][0]; n <= row[ROW.leaves][1]; n++) this.rows[n - 1][ROW.isLeft] = 1;
+        this.filter();
+      } else if (this.isShown(row)) {
+        this.shownRows.push(row[0]);
+      }
+      const lane = laneOf(row);
+      if (lane && !this.lanes.includes(lane)) this.lanes.push(lane);
+      if (row[ROW.ofStep]) this.files.set(row[ROW.ofStep], row[ROW.files]);
+    }
+    return true;
+  }
+
+  sum(row) {
+    const before = this.sums[this.sums.length - 1] ?? { tokens: 0, cost: null, added: 0, removed: 0, paths: 0, seen: new Set() };
+    const now = { ...before };
+    now.tokens += row[ROW.tokensIn] + row[ROW.tokensOut];
+    if (row[ROW.cost] !== null) now.cost = (now.cost ?? 0) + row[ROW.cost];
+    for (const [path, , added, removed] of row[ROW.files]) {
+      now.added += added;
+      now.removed += removed;
+      before.seen.add(path);
+    }
+    now.paths = before.seen.size;
+    this.sums.push(now);
+  }
+
+  isShown(row) {
+    if (row[ROW.isLeft] && !this.showsLeft) return false;
+    return this.showsAll || !HIDDEN_KINDS.has(row[ROW.kind]);
+  }
+
+  filter() {
+    this.shownRows = this.rows.filter((row) => this.isShown(row)).map((row) => row[0]);
+  }
+
+  filesOf(number) {
+    const own = this.row(number)?.[ROW.files] ?? [];
+    return own.length ? own : this.files.get(number) ?? [];
+  }
+
+  // The place in `shownRows` of a step, or of the shown one before it.
+  place(number) {
+    let low = 0;
+    let high = this.shownRows.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.shownRows[middle] <= number) low = middle + 1;
+      else high = middle;
+    }
+    return low - 1;
+  }
+
+  // Where the machines of a chart stand at a step: the latest configuration, the path there, visits and sums per state.
+  standing(chart, number) {
+    const found = { active: [], taken: new Set(), now: new Set(), visits: new Map(), step: 0, time: new Map(), tokens: new Map(), cost: new Map() };
+    let since = null;
+    let inside = [];
+    for (const [n, , of, transitions, configuration, begins] of this.moves) {
+      if (n > number) break;
+      if (of !== chart) continue;
+      const row = this.row(n);
+      if (!row || row[ROW.isLeft]) continue;
+      if (begins) found.taken = new Set();
+      if (since !== null) for (const state of inside) bump(found.time, state, row[ROW.seconds] - since);
+      const spent = row[ROW.tokensIn] + row[ROW.tokensOut];
+      for (const state of inside) {
+        if (spent) bump(found.tokens, state, spent);
+        if (row[ROW.cost]) bump(found.cost, state, row[ROW.cost]);
+      }
+      for (const state of configuration) if (begins || transitions.length) if (!inside.includes(state) || begins) bump(found.visits, state, 1);
+      for (const index of transitions) found.taken.add(index);
+      found.now = n === number || n > number - 1 ? new Set(transitions) : found.now;
+      found.latest = transitions;
+      inside = configuration;
+      since = row[ROW.seconds];
+      found.active = configuration;
+      found.step = n;
+    }
+    if (found.latest && found.step === number) found.now = new Set(found.latest);
+    return found;
+  }
+
+  // The chart of the machine that took a step, or of the one that worked last before it.
+  chartAt(number) {
+    const move = this.moves[number - 1];
+    if (move && move[2] !== null) return move[2];
+    for (let n = Math.min(number, this.moves.length) - 1; n >= 0; n--) if (this.moves[n][2] !== null) return this.moves[n][2];
+    return 0;
+  }
+}
+
+function bump(map, name, by) {
+  map.set(name, (map.get(name) ?? 0) + by);
+}
+
+export function laneOf(row) {
+  if (["start", "answer", "travel"].includes(row[ROW.kind])) return "you";
+  return row[ROW.agent];
+}

@@ -1,0 +1,52 @@
+// An approval in full: left exactly what will happen and what led here, right the answers.
+
+import { h, fill, button } from "./dom.js";
+import { get } from "./api.js";
+import { ROW, look } from "./model.js";
+import { took } from "./format.js";
+import { facts, message, value } from "./detail.js";
+import { proposedDiff, showDiff } from "./diff.js";
+
+export function review(model, actions, close) {
+  const { needs } = model.view;
+  const made = proposedDiff(needs.call);
+  const command = needs.call?.input?.command;
+  const reason = h("textarea", { rows: 2, placeholder: "Reason, sent to the agent as the result of its call…", "aria-label": "Reason" });
+  const led = h("div", { class: "led" });
+  const node = h(
+    "section",
+    { class: "review" },
+    h("header", null, h("h1", null, "May ", needs.agent || "the agent", " run ", h("span", { class: "code" }, needs.call?.name ?? "this"), "?"), h("span", { class: "muted" }, `step ${needs.number} · ${model.view.run}`), button("Back", "Esc", close)),
+    h(
+      "div",
+      { class: "review-left panel" },
+      made ? showDiff(made, false, "exactly what will be written; not written yet") : null,
+      command !== undefined ? [h("h3", null, "the whole command, run in"), h("div", { class: "code muted" }, model.view.workspace), h("pre", { class: "command", tabindex: "0" }, String(command))] : null,
+      h("details", { open: !made && command === undefined }, h("summary", null, "the call as it is"), value(needs.call ?? needs.text)),
+      h("h3", null, "what led here"),
+      led,
+    ),
+    h(
+      "aside",
+      { class: "review-right" },
+      h(
+        "section",
+        { class: "panel answers" },
+        h("header", null, h("b", null, "Answer"), h("span", { class: "muted code" }, `rawko approve ${model.view.run}`)),
+        button("Approve once", "A", () => actions.approve("once"), "primary wide"),
+        button(`Approve ${needs.call?.name ?? "this tool"} for the rest of this run…`, "T", () => actions.approve("tool"), "wide"),
+        button("Approve everything in this run…", "W", () => actions.approve("always"), "wide"),
+        reason,
+        button("Deny with this reason", "D", () => actions.send("deny", reason.value), "danger wide"),
+      ),
+      h("section", { class: "panel" }, h("header", null, h("b", null, "Who asks")), facts([["agent", needs.agent], ["tool", h("code", null, needs.call?.name ?? "–")], ["folder", model.view.workspace], ["so far", `${model.view.steps} steps`]])),
+    ),
+  );
+  const before = model.shownRows.filter((n) => n < needs.number).slice(-4);
+  fill(led, before.map((n) => model.row(n)).map((row) => h("div", { class: "led-row" }, h("span", { class: "number" }, row[0]), h("span", { class: "bar " + look(row) }, h("span", { class: "words" }, row[ROW.words]), h("span", { class: "more" }, row[ROW.detail])), h("span", { class: "muted" }, took(row[ROW.took])))));
+  get(`runs/${model.view.run}/moments/${needs.number}`).then((found) => {
+    const last = [...found.conversation].reverse().find((said) => said.role === "assistant");
+    if (last) led.append(message({ ...last, content: (Array.isArray(last.content) ? last.content : []).filter((one) => one.type === "text" || one.type === "thinking") }));
+  }, () => {});
+  return node;
+}

@@ -1,0 +1,191 @@
+"""What pages ask about runs, and what they let runs do: one small function per address."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from rawko.app.inspection.acting import ANSWERS, OVERRIDES, Actor, Outdated
+from rawko.app.inspection.aligning import align
+from rawko.app.inspection.drawing import draw_chart
+from rawko.app.inspection.moment import moment_of, step_detail, whole_text
+from rawko.app.inspection.trees import tree, tree_diff
+from rawko.app.time_travel.recorded_run import open_past
+from rawko.app.views.summary import needs_first, read_run, read_runs
+from rawko.config import ConfigError, Settings
+from rawko.web.answers import Json, json_body, problem
+from rawko.web.cutting import shown
+from rawko.web.feed import Feed
+from rawko.web.library import PAGE, Library
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the addresses work with."""
+
+    settings: Settings
+    library: Library
+    feed: Feed
+    actor: Actor
+
+
+def run_routes(parts: Parts) -> list[Route]:
+    """The addresses under /api/runs."""
+    one = "/api/runs/{run}"
+    table: dict[str, Callable[[Parts, Request], Awaitable[Any]]] = {
+        "/api/runs": _runs,
+        "/api/compare": _compare,
+        one: _run,
+        f"{one}/steps": _steps,
+        f"{one}/path": _path,
+        f"{one}/charts/{{name}}": _chart,
+        f"{one}/steps/{{step:int}}": _step,
+        f"{one}/moments/{{step:int}}": _moment,
+        f"{one}/texts/{{id}}": _text,
+        f"{one}/tree/{{place}}": _tree,
+        f"{one}/diff": _diff,
+        f"{one}/can": _can,
+    }
+    routes = [Route(path, _asking(parts, ask), methods=["GET"]) for path, ask in table.items()]
+    return [*routes, Route(f"{one}/{{action}}", _asking(parts, _act), methods=["POST"])]
+
+
+def _asking(parts: Parts, ask: Callable[[Parts, Request], Awaitable[Any]]) -> Handler:
+    async def answered(request: Request) -> Response:
+        try:
+            told = await ask(parts, request)
+        except Outdated as error:
+            return problem(409, "outdated", str(error))
+        except ConfigError as error:
+            return problem(404 if "there is no run" in str(error) else 422, "refused", str(error))
+        return told if isinstance(told, Response) else Json(told)
+
+    return answered
+
+
+# ---------------------------------------------------------------- looking
+
+
+async def _runs(parts: Parts, request: Request) -> Any:
+    damaged: list[str] = []
+    number = parts.feed.last
+    runs = needs_first(await read_runs(parts.settings, damaged))
+    return {"n": number, "start": parts.feed.start, "runs": [run.to_json() for run in runs], "damaged": damaged}
+
+
+async def _run(parts: Parts, request: Request) -> Any:
+    number = parts.feed.last
+    view = await read_run(request.path_params["run"], parts.settings)
+    return {"n": number, "start": parts.feed.start, "view": view.to_json()}
+
+
+async def _steps(parts: Parts, request: Request) -> Any:
+    """Steps after a number (`after`), up to `PAGE`; or the latest ones (`last`)."""
+    shelf = await parts.library.shelf(request.path_params["run"])
+    rows = shelf.rows
+    after, last = _number(request, "after"), _number(request, "last")
+    first = max(len(rows) - last, 0) if last else after
+    return {"count": len(rows), "first": first, "rows": rows[first : first + PAGE]}
+
+
+async def _path(parts: Parts, request: Request) -> Any:
+    path = await parts.library.path(request.path_params["run"])
+    charts = [{"name": chart.name, "states": len(chart.states)} for chart in path.charts]
+    moves = [move.to_json() for move in path.since(_number(request, "after"))]
+    return {"charts": charts, "problem": path.problem, "moves": moves}
+
+
+async def _chart(parts: Parts, request: Request) -> Response:
+    path = await parts.library.path(request.path_params["run"])
+    chart = path.chart_named(request.path_params["name"])
+    if chart is None:
+        return problem(404, "refused", f"the run has no chart {request.path_params['name']!r}")
+    svg = await asyncio.to_thread(draw_chart, chart, request.query_params.get("detail", "auto"))
+    return Response(svg, media_type="image/svg+xml")
+
+
+async def _step(parts: Parts, request: Request) -> Any:
+    async with open_past(request.path_params["run"], parts.settings) as past:
+        return shown(await step_detail(past, request.path_params["step"]))
+
+
+async def _moment(parts: Parts, request: Request) -> Any:
+    async with open_past(request.path_params["run"], parts.settings) as past:
+        return shown(await moment_of(past, request.path_params["step"]))
+
+
+async def _text(parts: Parts, request: Request) -> Response:
+    async with open_past(request.path_params["run"], parts.settings) as past:
+        text = await whole_text(past, request.path_params["id"], request.query_params.get("step"))
+    return Response(text.encode("utf-8", "replace"), media_type="text/plain; charset=utf-8")
+
+
+async def _tree(parts: Parts, request: Request) -> Any:
+    async with open_past(request.path_params["run"], parts.settings) as past:
+        return await tree(past, request.path_params["place"])
+
+
+async def _diff(parts: Parts, request: Request) -> Any:
+    given = request.query_params
+    async with open_past(request.path_params["run"], parts.settings) as past:
+        return (await tree_diff(past, given.get("a", "first"), given.get("b", "last"))).to_json()
+
+
+async def _can(parts: Parts, request: Request) -> Any:
+    return {"events": await parts.actor.can(request.path_params["run"])}
+
+
+async def _compare(parts: Parts, request: Request) -> Any:
+    one, two = (request.query_params.get(side, "") for side in "ab")
+    left, right = await parts.library.views(one), await parts.library.views(two)
+    return {
+        "a": (await read_run(one, parts.settings)).to_json(),
+        "b": (await read_run(two, parts.settings)).to_json(),
+        "pairs": align(left, right),
+    }
+
+
+def _number(request: Request, name: str) -> int:
+    text = request.query_params.get(name, "0")
+    if not (text.isascii() and text.isdigit() and len(text) < 12):
+        raise ConfigError(f"{name}={text!r} is no number")
+    return int(text)
+
+
+# ---------------------------------------------------------------- acting
+
+
+async def _act(parts: Parts, request: Request) -> Any:
+    run, action = request.path_params["run"], request.path_params["action"]
+    given = await json_body(request)
+    text, step = str(given.get("text") or ""), given.get("step")
+    actor = parts.actor
+    if action in ANSWERS:
+        asked = given.get("asked")
+        view = await read_run(run, parts.settings)
+        now = None if view.needs is None else view.needs.number
+        return (await actor.answer(run, action, text, asked if isinstance(asked, int) else None, now)).to_json()
+    if action in OVERRIDES:
+        return (await actor.override(run, action, text)).to_json()
+    if action == "cancel":
+        return (await actor.cancel(run)).to_json()
+    if action == "resume":
+        return (await actor.resume(run)).to_json()
+    if action not in ("rewind", "fork", "pin"):
+        raise ConfigError(f"{action!r} is no action")
+    if not isinstance(step, int) or step < 1:
+        raise ConfigError(f"step {step!r} is no number of a step")
+    if action == "rewind":
+        return (await actor.rewind(run, step, files_only=given.get("files_only") is True)).to_json()
+    if action == "pin":
+        return {"text": await actor.pin(run, step)}
+    made, done = await actor.fork(run, step, text)
+    return {"run": made, **done.to_json()}

@@ -1,0 +1,108 @@
+"""Binds the inspector to a port of loopback, and serves it until it is stopped."""
+
+from __future__ import annotations
+
+import errno
+import secrets
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+import uvicorn
+from starlette.applications import Starlette
+
+from rawko.config import ConfigError
+from rawko.web.guard import Guard
+
+HOST: Final = "127.0.0.1"
+PORT: Final = 7341
+"""The port that is asked for without `--port`; where it is taken, the system chooses one."""
+_GRACE_S: Final = 5
+"""Seconds that open streams get when the server stops."""
+
+
+class Served:
+    """A server that has a port, and does not serve yet.
+
+    Attributes:
+        port: Where it listens.
+        link: The address with the secret of this start in its fragment, which browsers do not send.
+    """
+
+    def __init__(self, make: Callable[[], Starlette], port: int | None) -> None:
+        self._make = make
+        self._socket = bound(port)
+        self.port: int = self._socket.getsockname()[1]
+        self.secret = secrets.token_urlsafe(24)
+        self.link = f"http://{HOST}:{self.port}/#secret={self.secret}"
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The names under which a browser may ask."""
+        return (f"{HOST}:{self.port}", f"localhost:{self.port}")
+
+    async def serve(self) -> None:
+        """Serve until the process gets SIGINT or SIGTERM, or the task is cancelled."""
+        app = self._make()
+        config = uvicorn.Config(
+            Guard(app, self.hosts, self.secret),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            lifespan="on",
+            ws="none",
+            timeout_graceful_shutdown=_GRACE_S,
+            timeout_keep_alive=75,
+        )
+        with suppress(KeyboardInterrupt):
+            await _Server(config, app.state.stop).serve(sockets=[self._socket])
+
+    def close(self) -> None:
+        """Give the port back."""
+        self._socket.close()
+
+
+class _Server(uvicorn.Server):
+    """Ends the open streams first when it stops: it would wait for them, and then cut them."""
+
+    def __init__(self, config: uvicorn.Config, stop: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._stop = stop
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._stop()
+        await super().shutdown(sockets)
+
+
+def bound(port: int | None) -> socket.socket:
+    """A listening socket on loopback: on `port`; without one on `PORT`, or where that is taken on a free one.
+
+    Raises:
+        ConfigError: The port that was asked for is taken, or may not be used.
+    """
+    try:
+        return _bound(PORT if port is None else port)
+    except OSError as error:
+        if port is None and error.errno == errno.EADDRINUSE:
+            return _bound(0)
+        if error.errno == errno.EADDRINUSE:
+            raise ConfigError(
+                f"port {port} of {HOST} is taken by another program, perhaps by another `rawko serve`; take another "
+                "one with --port N, or leave --port out"
+            ) from error
+        raise ConfigError(f"port {port} of {HOST} cannot be used: {error.strerror}") from error
+
+
+def _bound(port: int) -> socket.socket:
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((HOST, port))
+        made.listen(128)
+    except OSError:
+        made.close()
+        raise
+    made.set_inheritable(False)
+    return made

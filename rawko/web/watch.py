@@ -1,0 +1,137 @@
+"""Watches the runs of a folder, and publishes what is new: runs, steps, pieces of the model's text.
+
+Only while a page listens. A run at work is asked for new rows 25 times a second, so that a step is on the page within
+100 ms of its commit; what changes seldom (which runs there are, what they need) is looked at twice a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from rawko.app.following.reading import Piece, follow
+from rawko.app.records.record import read_record, runs_folder
+from rawko.app.run.inbox import is_at_work
+from rawko.app.views.summary import read_run
+from rawko.config import ConfigError
+from rawko.web.feed import Feed
+from rawko.web.library import Library
+
+QUICK_S: Final = 0.04
+SLOW_S: Final = 0.5
+_FILES: Final = ("run.json", "report.json", "rewind.json")
+_TELLING: Final = frozenset({"question", "approval", "answer", "end", "travel"})
+"""Kinds of steps that change what a run needs, or what it is."""
+Stamp = tuple[float | None, ...]
+
+
+class Watch:
+    """Compares the folder with what it was, and publishes the differences."""
+
+    def __init__(self, library: Library, feed: Feed) -> None:
+        self._library = library
+        self._feed = feed
+        self._folder = runs_folder(library.settings.state_dir)
+        self._known: dict[str, tuple[Stamp, bool]] | None = None
+        self._followers: dict[str, asyncio.Task[None]] = {}
+        self._is_stale: set[str] = set()
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        looked = -SLOW_S
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                if not self._feed.is_read:
+                    self._known = None
+                    await self._stop_following()
+                elif loop.time() - looked >= SLOW_S:
+                    await self._look()
+                    looked = loop.time()
+                for run in list(self._followers):
+                    await self._steps(run)
+                while self._is_stale:
+                    await self._summary(self._is_stale.pop())
+                await asyncio.sleep(QUICK_S if self._followers else SLOW_S / 5)
+        finally:
+            await self._stop_following()
+
+    async def _look(self) -> None:
+        """Which runs there are, and which have changed."""
+        found = await asyncio.to_thread(self._stamps)
+        before, self._known = self._known, found
+        if before is None:
+            before = {run: stamp for run, stamp in found.items() if not stamp[1]}
+        for run in before.keys() - found.keys():
+            await self._unfollow(run)
+            await self._library.forget(run)
+            self._feed.publish("gone", run=run)
+        for run, (stamp, at_work) in found.items():
+            if before.get(run) == (stamp, at_work):
+                continue
+            if at_work and run not in self._followers:
+                self._followers[run] = asyncio.create_task(self._texts(run))
+            if not at_work:
+                await self._unfollow(run)
+            await self._steps(run)
+            await self._summary(run)
+
+    def _stamps(self) -> dict[str, tuple[Stamp, bool]]:
+        found: dict[str, tuple[Stamp, bool]] = {}
+        with suppress(OSError):
+            for folder in self._folder.iterdir():
+                stamp = tuple(_changed(folder / name) for name in _FILES)
+                if stamp[0] is not None:
+                    at_work = stamp[1] is None and is_at_work(self._library.settings, folder.name)
+                    found[folder.name] = (stamp, at_work)
+        return found
+
+    async def _steps(self, run: str) -> None:
+        """Read the steps that a run has got since; the library hands them to `publish`."""
+        with suppress(ConfigError):  # the run is gone or damaged: its summary says so
+            await self._library.shelf(run)
+
+    def publish(self, run: str, rows: Sequence[list[Any]]) -> None:
+        """Publish new steps; the run's summary follows at the next look where a person or the end is concerned."""
+        self._feed.publish("steps", run=run, rows=rows)
+        if any(row[4] in _TELLING for row in rows):
+            self._is_stale.add(run)
+
+    async def _summary(self, run: str) -> None:
+        try:
+            view = await read_run(run, self._library.settings)
+        except ConfigError as error:
+            self._feed.publish("broken", run=run, message=str(error))
+            return
+        self._feed.publish("run", run=run, view=view.to_json())
+
+    async def _texts(self, run: str) -> None:
+        """Publish pieces of the model's text until the run ends."""
+        with suppress(ConfigError):
+            record = read_record(run, self._library.settings)
+            shelf = await self._library.shelf(run)
+            async for found in follow(record, shelf.reader.last):
+                if isinstance(found, Piece):
+                    self._feed.publish("text", run=run, row=found.row, agent=found.agent, text=found.text)
+            # it ended: the next look publishes its last steps and its report
+
+    async def _unfollow(self, run: str) -> None:
+        task = self._followers.pop(run, None)
+        if task is not None:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def _stop_following(self) -> None:
+        for run in list(self._followers):
+            await self._unfollow(run)
+
+
+def _changed(path: Path) -> float | None:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return None

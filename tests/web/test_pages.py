@@ -1,0 +1,270 @@
+"""The inspector's pages in a real browser: clicked, typed, watched. No page reports a problem or asks another host."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+
+import pytest
+
+from tests.cli.shell import Shell, call, judges, picks, says
+from tests.web.conftest import Server, Tab
+from tests.web.recorded import HOSTILE, TASK, ended_run, waiting_run
+
+Open = Callable[..., Tab]
+Serve = Callable[..., Server]
+
+SAYS = "text => document.querySelector('.detail-body').textContent.includes(text)"
+STREAMS = "performance.getEntriesByType('resource').filter(e => e.name.includes('/api/stream')).length"
+WROTE = ".step:has(.words:text-is('write fizzbuzz.py'))"
+
+pytestmark = pytest.mark.slow
+
+
+def test_runs_are_listed_with_those_that_need_a_person_first(tab: Open, rawko: Shell) -> None:
+    ended, waiting = ended_run(rawko), waiting_run(rawko)
+    page = tab().open()
+    page.wait_for_selector(f"[data-run='{ended}'] .spark i")
+    assert [row.get_attribute("data-run") for row in page.locator("[data-run]").all()] == [waiting, ended]
+    assert "write fizzbuzz.py" in page.locator(f"[data-run='{waiting}']").inner_text()
+    assert page.title() == "(1) rawko"
+    page.locator(".search input").fill("state:success")
+    assert page.locator("[data-run]").count() == 1
+
+
+def test_an_empty_folder_says_what_to_type(tab: Open) -> None:
+    page = tab().open()
+    page.wait_for_selector(".gone code")
+    assert "rawko run" in page.locator(".gone").inner_text()
+
+
+def test_moving_one_view_moves_all(tab: Open, rawko: Shell) -> None:
+    run = ended_run(rawko)
+    page = tab().open(f"/runs/{run}")
+    page.wait_for_selector(".drawing svg")
+    page.locator(WROTE).click()
+    step = page.locator(".step.selected").get_attribute("data-step")
+    page.wait_for_function("step => location.hash.includes('/' + step + '/')", arg=step)
+    assert f"{step} · write fizzbuzz.py" in page.locator(".detail-head h2").inner_text()
+    page.wait_for_selector(".candidate.taken")
+    assert page.locator(".rawko-chart .active").count() >= 1
+    assert page.locator(".rawko-chart .now").count() >= 1
+    page.keyboard.press("5")
+    page.wait_for_selector(".diff .line.added")
+    assert "def fizzbuzz" in page.locator(".diff").inner_text()
+    page.keyboard.press("j")
+    page.wait_for_function("step => document.querySelector('.step.selected')?.dataset.step > step", arg=step)
+    box = page.locator(".strip canvas").bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 5, box["y"] + 20)
+    page.wait_for_function("() => Number(document.querySelector('.step.selected')?.dataset.step) <= 3")
+
+
+def test_every_tab_of_a_step_is_filled(tab: Open, rawko: Shell) -> None:
+    run = ended_run(rawko)
+    page = tab().open(f"/runs/{run}")
+    page.locator(".step", has_text="bash python3").first.click()
+    for name, expected in (("Call", "SystemExit"), ("Talk", "Now I run it."), ("Usage", "this step")):
+        page.get_by_role("tab", name=name).click()
+        page.wait_for_function(SAYS, arg=expected)
+    page.locator(".step", has_text="Now I run it.").first.click()
+    page.get_by_role("tab", name="Prompt").click()
+    page.wait_for_function(SAYS, arg=TASK)
+
+
+def test_hostile_texts_stay_texts(tab: Open, rawko: Shell) -> None:
+    run = ended_run(rawko, text=HOSTILE, name="<b>x.py", content=f"{HOSTILE}\n")
+    server_tab = tab()
+    page = server_tab.open(f"/runs/{run}")
+    page.wait_for_selector(".drawing svg")
+    assert page.locator(".mark, .words").count() > 1
+    for step in page.locator(".step[data-step]").all():
+        step.click()
+        for number in "1234567":
+            page.keyboard.press(number)
+            page.wait_for_timeout(40)
+    page.wait_for_timeout(300)
+    assert page.title() == "rawko"
+    assert page.locator("#app img, #app script, #app b:text-is('x.py')").count() == 0
+    page.locator(".step:has(.words.code)").first.click()
+    page.keyboard.press("5")
+    page.wait_for_selector(".diff .mark")
+    assert "U+202E" in page.locator(".diff").inner_text()
+    assert "\u202e" not in page.locator("body").inner_text()
+
+
+def test_an_approval_is_reviewed_and_given_by_a_key(tab: Open, rawko: Shell) -> None:
+    run = waiting_run(rawko)
+    page = tab().open(f"/runs/{run}")
+    page.wait_for_selector(".banner .button.primary")
+    page.wait_for_timeout(700)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".review .diff .line.added")
+    assert "exactly what will be written" in page.locator(".review").inner_text()
+    assert not (rawko.folder / "fizzbuzz.py").exists()
+    page.keyboard.press("w")
+    page.wait_for_selector("dialog[open]")
+    page.locator("dialog button[value=yes]").click()
+    page.wait_for_function("() => document.querySelector('.run-title .state')?.textContent.includes('success')")
+    assert page.locator(".banner").is_hidden()
+    assert (rawko.folder / "fizzbuzz.py").is_file()
+
+
+def test_a_key_decides_nothing_while_a_text_is_typed_or_the_page_has_just_come_to_front(
+    tab: Open, rawko: Shell
+) -> None:
+    run = waiting_run(rawko)
+    opened = tab()
+    page = opened.open(f"/runs/{run}")
+    page.wait_for_selector(".banner .button.primary")
+    page.locator(".steps input").fill("")
+    page.locator(".steps input").press_sequentially("aaa")
+    page.evaluate("dispatchEvent(new Event('blur'))")
+    page.locator(".steps header b").click()
+    page.keyboard.press("a")
+    page.wait_for_timeout(600)
+    assert opened.server.get(f"/api/runs/{run}")["view"]["needs"] is not None
+
+
+def test_an_answer_from_elsewhere_takes_the_buttons_away(tab: Open, rawko: Shell) -> None:
+    run = waiting_run(rawko)
+    page = tab().open(f"/runs/{run}")
+    page.wait_for_selector(".banner .button.primary")
+    rawko("approve", run, "--scope", "always", "--json")
+    page.wait_for_selector(".banner[hidden]", state="attached")
+    page.wait_for_selector(".notice")
+    assert "Answered elsewhere" in page.locator(".notice").inner_text()
+
+
+def test_a_rewind_says_what_is_lost_and_strikes_it_through(tab: Open, rawko: Shell) -> None:
+    run = ended_run(rawko)
+    page = tab().open(f"/runs/{run}")
+    page.locator(".step", has_text="I start with").first.click()
+    page.locator(".detail-head .button", has_text="Rewind").click()
+    page.wait_for_selector("dialog[open]")
+    told = page.locator("dialog").inner_text()
+    assert "later steps stay in the journal" in told
+    assert "fizzbuzz.py" in told
+    page.locator("dialog button[value=yes]").click()
+    page.wait_for_selector("text=show what a rewind left")
+    page.locator("text=show what a rewind left").click()
+    page.wait_for_selector(".step.left")
+    assert not (rawko.folder / "fizzbuzz.py").exists()
+
+
+def test_a_live_run_is_followed_to_its_end(tab: Open, rawko: Shell) -> None:
+    replies = [picks("developer")]
+    replies += [says("developer", call("bash", command=f"sleep 0.3; echo step {n}")) for n in range(6)]
+    replies += [says("developer", call("complete", summary="Done.")), judges("COMPLETE", summary="Followed.")]
+    scenario = rawko.scenario(*replies)
+    page = tab().open()
+    started = rawko.start("run", "Count", "--scenario", str(scenario), "--yes", "--quiet")
+    page.wait_for_selector("[data-run]")
+    page.locator("[data-run] a").first.click()
+    page.wait_for_selector(".step[data-step]")
+    page.wait_for_function("() => document.querySelector('.run-title .state')?.textContent.includes('success')")
+    page.wait_for_selector(".step.selected >> text=success: Followed.")
+    started.end()
+
+
+def test_reading_an_earlier_step_is_not_disturbed_by_new_ones(tab: Open, rawko: Shell) -> None:
+    flag = rawko.folder.parent / "go"
+    wait = f"while [ ! -e {flag} ]; do sleep 0.1; done"
+    replies = [picks("developer"), says("developer", call("bash", command=wait), text="First words.")]
+    replies += [says("developer", call("complete", summary="Done.")), judges("COMPLETE", summary="Over.")]
+    scenario = rawko.scenario(*replies)
+    page = tab().open()
+    started = rawko.start("run", "Wait", "--scenario", str(scenario), "--yes", "--quiet")
+    page.wait_for_selector("[data-run]")
+    page.locator("[data-run] a").first.click()
+    page.locator(".step", has_text="First words.").first.click()
+    chosen = page.locator(".step.selected").get_attribute("data-step")
+    flag.touch()
+    page.wait_for_selector(".newer:not([hidden])")
+    assert page.locator(".step.selected").get_attribute("data-step") == chosen
+    started.end()
+    page.locator(".newer").click()
+    page.wait_for_selector(".step.selected >> text=success: Over.")
+
+
+def test_ten_tabs_share_one_stream_and_another_takes_over(tab: Open, rawko: Shell) -> None:
+    run = ended_run(rawko)
+    first = tab()
+    first.open()
+    tabs = [first, *(tab(first.server, is_new=False) for _ in range(9))]
+    for one in tabs[1:]:
+        one.open()
+        one.page.wait_for_selector(f"[data-run='{run}']")
+    streams = [one.page.evaluate(STREAMS) for one in tabs]
+    assert sum(streams) <= 1
+    first.page.close()
+    shutil.rmtree(next(rawko.state.glob(f"*/runs/{run}")))
+    for one in tabs[1:]:
+        one.page.wait_for_selector(f"[data-run='{run}']", state="detached")
+
+
+def test_a_run_that_is_removed_while_it_is_watched_is_said(tab: Open, rawko: Shell) -> None:
+    run = ended_run(rawko)
+    page = tab().open(f"/runs/{run}")
+    page.wait_for_selector(".drawing svg")
+    page.wait_for_timeout(1500)
+    shutil.rmtree(next(rawko.state.glob(f"*/runs/{run}")))
+    page.wait_for_selector("text=This run was removed while you looked at it")
+
+
+def test_a_restarted_server_is_rejoined_and_a_stale_secret_is_said(tab: Open, rawko: Shell, serve: Serve) -> None:
+    run = ended_run(rawko)
+    opened = tab(serve("--port", "17891"))
+    page = opened.open(f"/runs/{run}")
+    page.wait_for_selector(".drawing svg")
+    opened.server.stop()
+    page.wait_for_selector(".foot.lost")
+    assert "no answer from the server since number" in page.locator(".foot-state").inner_text()
+    assert page.locator(".step[data-step]").count() > 3
+    again = serve("--port", "17891")
+    page.evaluate("dispatchEvent(new Event('rawko-retry'))")
+    page.wait_for_selector("text=This link is of an earlier start")
+    opened.server = again
+    opened.open(f"/runs/{run}")
+    page.wait_for_selector(".step[data-step]")
+
+
+def test_two_runs_are_compared_by_what_they_did(tab: Open, rawko: Shell) -> None:
+    one, two = ended_run(rawko), ended_run(rawko, name="other.py")
+    page = tab().open(f"/compare/{one}/{two}")
+    page.wait_for_selector(".pair")
+    assert "First difference" in page.locator(".aligned").inner_text()
+    assert page.locator(".pair.differs").count() >= 1
+    assert "tokens" in page.locator(".measures").inner_text()
+
+
+def test_a_chart_is_shown_as_it_is_saved_and_stepped(tab: Open, rawko: Shell) -> None:
+    text = "statechart:\n  name: door\n  root state:\n    name: root\n    initial: closed\n    states:\n"
+    text += "      - {name: closed, transitions: [{event: OPEN, target: opened}]}\n      - {name: opened}\n"
+    rawko.write("door.yaml", text)
+    page = tab().open("/charts/door.yaml")
+    page.wait_for_selector(".drawing [data-state='opened']")
+    page.locator(".drawing [data-state='opened'] text").first.click()
+    assert page.locator(".source .here").get_attribute("data-line") == "8"
+    page.locator(".sim-row", has_text="OPEN").click()
+    page.wait_for_selector(".drawing [data-state='opened'].active")
+    rawko.write("door.yaml", text.replace("target: opened", "target: open"))
+    page.wait_for_selector(".problem.error")
+    assert page.locator(".drawing [data-state='opened']").count() == 1
+    rawko.write("door.yaml", text + "      - {name: locked}\n")
+    page.wait_for_selector(".drawing [data-state='locked']")
+
+
+def test_a_phone_shows_one_view_at_a_time_with_answers_in_reach(tab: Open, rawko: Shell) -> None:
+    run = waiting_run(rawko)
+    page = tab(viewport={"width": 390, "height": 844}, has_touch=True).open(f"/runs/{run}")
+    page.wait_for_selector(".phone-tabs button")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.locator(".steps").is_visible()
+    assert not page.locator(".chart").is_visible()
+    box = page.locator(".banner .button.primary").bounding_box()
+    assert box is not None
+    assert box["height"] >= 44
+    assert box["y"] > 500
+    page.locator(".phone-tabs button", has_text="Chart").click()
+    page.wait_for_selector(".chart .drawing svg")
