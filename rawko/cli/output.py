@@ -54,15 +54,20 @@ class Painter:
 
 
 def write_out(text: str, output: Path | None) -> int:
-    """Write a result to standard output or into a file; returns the exit code."""
+    """Write a result to standard output or into a file, which is then said; returns the exit code.
+
+    A folder that does not exist is not made: a path that was typed wrong would make one anywhere.
+    """
     if output is None:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         return 0
+    if not output.parent.is_dir():
+        return complain(f"{output}: there is no folder {str(output.parent)!r}")
     try:
-        output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
     except OSError as error:
         return complain(f"{output}: cannot be written: {error.strerror}")
+    print(visible_line(f"wrote {output}"), file=sys.stderr)
     return 0
 
 

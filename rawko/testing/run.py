@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
+from rawko.chart.errors import nearest
 from rawko.testing.errors import ContractsUnavailable
 from rawko.vocabulary.visible import visible, visible_line
 
@@ -171,6 +172,12 @@ def _require(*modules: str) -> None:
             raise ContractsUnavailable(module.replace("_", "-"))
 
 
+def _near(chart: Path) -> str:
+    """The chart beside it whose name is nearest, for a message."""
+    found = nearest(chart.name, [path.name for path in chart.parent.glob("*.yaml")])
+    return "" if found is None else f"; did you mean {str(chart.with_name(found))!r}?"
+
+
 def _features(charts: Sequence[str | Path]) -> tuple[list[Path], list[str]]:
     from rawko.testing.plugin import chart_beside
 
@@ -179,7 +186,7 @@ def _features(charts: Sequence[str | Path]) -> tuple[list[Path], list[str]]:
     for chart in map(Path, charts):
         feature = chart.with_suffix(".feature")
         if not chart.is_file():
-            errors.append(f"{chart}: no such chart")
+            errors.append(f"{chart}: no such chart{_near(chart)}")
         elif not feature.is_file():
             errors.append(f"{chart}: it has no contract; expected {feature}")
         elif chart_beside(feature) is None:

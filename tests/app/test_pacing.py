@@ -12,7 +12,7 @@ import pytest
 
 from rawko.app import Report, Run
 from rawko.app.records.history import steps_of
-from rawko.cli.runs.history import row_line
+from rawko.cli.runs.log import row_line
 from rawko.config import ConfigError, Flags, load_settings
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.pacing import Pace

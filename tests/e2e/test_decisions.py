@@ -28,13 +28,13 @@ def test_a_call_that_nobody_can_allow_is_parked_by_default(typed: Typed, rawko: 
     for words in ((), ("--headless", "park")):
         parked = run(typed, rawko, *words)
         assert (parked.code, parked.report["outcome"]) == (4, "needs_person")
-        log = typed("log", parked.report["run"]).out
+        log = typed("log", parked.report["run"], "--events").out
         assert "[ask by default: write asks]" in log
         assert "[nobody there]" in log
     approved = typed("approve", parked.report["run"], "--json", env={"USER": "ann"})
     assert approved.code == 0, approved.text
     assert rawko.read("a.txt") == "a"
-    assert "[ann: once]" in typed("log", parked.report["run"]).out
+    assert "[ann: once]" in typed("log", parked.report["run"], "--events").out
 
 
 def test_a_call_that_nobody_can_allow_fails_the_run_where_that_is_asked(typed: Typed, rawko: Shell) -> None:
@@ -56,7 +56,7 @@ def test_a_default_answers_for_nobody_and_is_named(
 ) -> None:
     done = run(typed, rawko, config=f"headless: default\ndefault_answers: {{{answers}}}\n")
     assert (rawko.folder / "a.txt").exists() is is_written
-    log = typed("log", done.report["run"]).out
+    log = typed("log", done.report["run"], "--events").out
     assert who in log
     assert ("execute_tool" in log) is is_written
 
@@ -76,7 +76,7 @@ def test_a_rule_holds_for_agents_below_the_orchestrator_in_its_states(typed: Typ
     )
     done = typed("run", "Do it", "--scenario", str(scenario), "--yes", "--json", "--quiet")
     assert done.code == 0, done.text
-    log = typed("log", done.report["run"]).out
+    log = typed("log", done.report["run"], "--events").out
     assert "[deny by deny write for developer in executing]" in log
     assert "[allow by --yes]" in log
     assert (rawko.folder / "a.txt").exists()
@@ -86,7 +86,7 @@ def test_rules_name_themselves(typed: Typed, rawko: Shell) -> None:
     rule = "deny write(*.txt) for developer in executing_tool"
     done = run(typed, rawko, "--yes", config=f"rules: ['{rule}']\n")
     assert not (rawko.folder / "a.txt").exists()
-    assert f"[deny by {rule}]" in typed("log", done.report["run"]).out
+    assert f"[deny by {rule}]" in typed("log", done.report["run"], "--events").out
     wrong = run(typed, rawko, "--yes", config="rules: ['deny write for develper', 'deny write in thinkin']\n")
     assert wrong.code == 2
     assert "there is no agent 'develper'; did you mean 'developer'?" in wrong.err

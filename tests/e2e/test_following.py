@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.cli.shell import RAWKO, Ended, Shell, Started, call, judges, picks, says
 
 Typed = Callable[..., Ended]
@@ -70,19 +72,28 @@ def waited(holds: Callable[[], bool], timeout_s: float = 60) -> None:
         time.sleep(0.05)
 
 
-def test_rows_and_text_come_as_they_happen_and_end_with_the_run(rawko: Shell, typed: Typed) -> None:
+@pytest.mark.parametrize("words", [(), ("--events",)], ids=["for people", "events"])
+def test_rows_and_text_come_as_they_happen_and_end_with_the_run(
+    rawko: Shell, typed: Typed, words: tuple[str, ...]
+) -> None:
     """The run itself waits until the follower has shown its text."""
     shown = rawko.folder.parent / "followed.txt"
     running, run = begun(rawko, gate(f"grep -q 'and goes on' {shown}"))
-    with follower(rawko, run) as process:
+    with follower(rawko, run, *words) as process:
         assert running.end(90).code == 0
         assert process.wait(60) == 0
     told = followed(rawko)
-    assert told.index("START_TASK") < told.index(FIRST) < told.index("A second turn")
+    assert told.index("START_TASK" if words else "  Work") < told.index(FIRST) < told.index("A second turn")
     assert "\x1b" not in told and "\u202e" not in told
     rows = [line for line in told.splitlines() if line[:5].strip().isdigit()]
-    assert rows == [line for line in typed("log", run).out.splitlines() if line[:5].strip().isdigit()]
-    assert typed("log", run, "--follow").out == typed("log", run).out, "of one that has ended: its rows, and the end"
+    logged = [line for line in typed("log", run, *words).out.splitlines() if line[:5].strip().isdigit()]
+    if words:
+        assert rows == logged
+    else:
+        assert [line[:20] for line in rows] == [line[:20] for line in logged]
+        assert told.count(FIRST.strip()) == 1, "text that has been shown as it came is not shown again"
+    log = typed("log", run, *words).out
+    assert typed("log", run, "--follow", *words).out == log, "of one that has ended: its rows, and the end"
 
 
 def test_for_programs_each_is_an_object(rawko: Shell) -> None:
@@ -118,7 +129,7 @@ def test_a_run_that_nobody_follows_has_no_such_file(rawko: Shell, typed: Typed) 
     scenario = rawko.scenario(says("developer", call("complete", summary="Done."), text=FIRST))
     done = typed("run", "Work", "--agent", "developer", "--scenario", str(scenario), "--json")
     assert not list(rawko.state.glob("*/runs/*/text.jsonl"))
-    assert FIRST not in typed("log", done.report["run"], "--follow").out
+    assert FIRST not in typed("log", done.report["run"], "--follow", "--events").out
 
 
 def test_a_run_that_is_not_there(typed: Typed) -> None:

@@ -104,7 +104,7 @@ def test_every_command_on_a_run_shows_only_what_can_be_seen(rawko: Shell, record
     check(typed("show", run, "--json"))
     log = check(typed("log", run, "--all"))
     check(typed("log", run, "--json"))
-    steps = [int(line.split()[0].rstrip("~")) for line in log.out.splitlines()]
+    steps = [int(line.split()[0].rstrip("~")) for line in log.out.splitlines()[1:]]
     for step in steps[:: max(len(steps) // 12, 1)]:
         check(typed("show", f"{run}@{step}"))
     for step in steps[-3:]:

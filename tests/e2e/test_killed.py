@@ -147,13 +147,13 @@ def test_a_no_from_another_process_reaches_the_agent(rawko: Shell) -> None:
 
 def test_the_log_of_a_run_tells_every_step(rawko: Shell) -> None:
     run = rawko("run", TASK, "--agent", "planner", "--scenario", "fizzbuzz", "--json").report["run"]
-    shown = rawko("log", run).out.splitlines()
+    shown = rawko("log", run, "--events").out.splitlines()
     assert "(start)" in shown[0]
     assert "done.invoke.stream_agent" in "".join(shown)
     assert "TEXT_DELTA" not in "".join(shown)
     whole = [json.loads(line) for line in rawko("log", run, "--json").out.splitlines()]
     assert [step["seq"] for step in whole] == list(range(1, rows_of(rawko) + 1))
-    assert len(rawko("log", run, "--all").out.splitlines()) == len(whole)
+    assert len(rawko("log", run, "--events", "--all").out.splitlines()) == len(whole)
     assert rawko("log", "nothing").code == 2
 
 

@@ -27,7 +27,7 @@ def test_an_agent_uses_a_tool_of_a_server(typed: Typed, rawko: Shell) -> None:
     done = typed("run", "Note it", "--agent", "developer", "--scenario", str(scenario), "--json", "--trust")
     assert done.code == 0, done.text
     assert done.report["files_changed"] == ["note.txt"], "what such a tool writes is in the snapshots"
-    assert "[allow by allow mcp__test__*]" in typed("log", done.report["run"]).out
+    assert "[allow by allow mcp__test__*]" in typed("log", done.report["run"], "--events").out
 
 
 def test_a_server_that_cannot_be_used_is_told_before_the_task_starts(typed: Typed, rawko: Shell) -> None:

@@ -62,7 +62,7 @@ def test_an_agent_is_forced_while_another_works(rawko: Shell, typed: Typed) -> N
     assert (forced["agent_name"], forced["who"], forced["receipt"]) == ("tester", "ada", "taken")
     [snapshot] = [e["data"]["output"] for r in rows_of(typed, run) if (e := r["event"]) and "tree_after" in str(e)][:1]
     assert snapshot["outcome"] == "cancelled"
-    assert "ada: tester" in typed("log", run).out
+    assert "ada: tester" in typed("log", run, "--events").out
     assert not list(rawko.state.glob(f"*/runs/{run}/mail/*")), "nothing is left in the inbox"
 
 

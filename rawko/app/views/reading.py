@@ -78,11 +78,28 @@ class StepReader:
         Raises:
             ConfigError: The journal cannot be read.
         """
+        return [view for _, view in await self.page_with_rows(until)]
+
+    async def page_with_rows(self, until: int | None = None) -> Sequence[tuple[StepRecord | None, StepView]]:
+        """As `page`, each step with its row, which is None where it cannot be read."""
         end = self._last + PAGE if until is None else min(until, self._last + PAGE)
-        views = [self._view(one) for one in await self._rows(self._last, end)]
-        if views:
-            self._last = views[-1].number
-        return views
+        found = [
+            (one if isinstance(one, StepRecord) else None, self._view(one)) for one in await self._rows(self._last, end)
+        ]
+        if found:
+            self._last = found[-1][1].number
+        return found
+
+    async def latest(self) -> int:
+        """Number of the latest step that there is.
+
+        Raises:
+            ConfigError: The journal cannot be read.
+        """
+        try:
+            return await self._journal.last_seq(self.record.run)
+        except JournalError as error:
+            raise ConfigError(str(error)) from error
 
     async def steps(self) -> AsyncIterator[StepView]:
         """All steps that there are now."""

@@ -153,7 +153,7 @@ async def read_run(run: str, current: Settings) -> RunView:
     """One run.
 
     Raises:
-        ConfigError: There is no such run, or its journal cannot be read.
+        ConfigError: There is no such run, or its record cannot be read.
     """
     return (await _read([read_record(run, current)], current, list_records(current)))[0]
 
@@ -163,9 +163,6 @@ async def read_runs(current: Settings, damaged: list[str] | None = None) -> list
 
     Args:
         damaged: Gets what is wrong with each of those whose record cannot be read.
-
-    Raises:
-        ConfigError: The journal cannot be read.
     """
     records = list_records(current, damaged)
     return await _read(records, current, records)
@@ -185,22 +182,29 @@ async def _read(records: Sequence[RunRecord], current: Settings, all: Sequence[R
     for one in all:
         if one.parent is not None:
             forks.setdefault(one.parent.run, []).append(one.run)
-    journal = open_journal(current)
+    try:
+        journal = open_journal(current)
+    except ConfigError:  # a journal that is damaged hides no run: their records and reports are there
+        journal = None
     try:
         return [await _view(one, journal, broken.get(one.run), tuple(forks.get(one.run, ()))) for one in records]
-    except JournalError as error:
-        raise ConfigError(str(error)) from error
     finally:
-        await journal.aclose()
+        if journal is not None:
+            await journal.aclose()
 
 
-async def _view(record: RunRecord, journal: SqlJournal, problem: str | None, forks: tuple[str, ...]) -> RunView:
+async def _view(record: RunRecord, journal: SqlJournal | None, problem: str | None, forks: tuple[str, ...]) -> RunView:
     settings, run = record.settings, record.run
     at_work = is_at_work(settings, run)
-    report = record.report or {}
-    times, last = await journal.times(run), await journal.last_seq(run)
-    is_told = "usage" in report and not at_work and not is_open(record)
-    found = _of_report(record) if is_told else await _of_journal(record, journal, last)
+    is_told = "usage" in (record.report or {}) and not at_work and not is_open(record)
+    times, last, found = None, 0, _of_report(record)
+    if journal is not None:
+        try:
+            times, last = await journal.times(run), await journal.last_seq(run)
+            if not is_told:
+                found = await _of_journal(record, journal, last)
+        except JournalError:  # what its report says is shown all the same
+            pass
     return RunView(
         id=run,
         task=record.task,
@@ -247,7 +251,7 @@ def _of_report(record: RunRecord) -> _Found:
         duration_s=_number(report.get("duration_ms"), lambda found: found / 1000),
         needs=None,
         iterations=_number(report.get("iterations"), int),
-        usage=Usage.model_validate(report["usage"]),
+        usage=Usage.model_validate(report.get("usage") or {}),
         cost_usd=_number(report.get("cost_usd"), float) if is_counted else None,
         files=tuple(str(path) for path in report.get("files_changed") or ()),
     )

@@ -12,14 +12,17 @@ from rawko.chart import Chart, ChartError, load_chart
 from rawko.chart.check import check_chart
 from rawko.chart.errors import Diagnostic
 from rawko.chart.lint import has_errors
+from rawko.cli.authoring.chart_files import NoSuchChart, chart_file, chart_files
 from rawko.cli.authoring.formats import to_scxml, to_xstate
-from rawko.cli.output import complain, visible_line, write_out
+from rawko.cli.output import BAD_INPUT, complain, visible_line, write_out
 
 
 def check_command(paths: Sequence[Path], *, bindings: str | None, trusted: bool) -> int:
     """Print every finding; 1 if one of them is an error."""
     found: list[Diagnostic] = []
-    for path in paths:
+    problems: list[str] = []
+    files = chart_files(paths, problems)
+    for path in files:
         try:
             chart = load_chart(path, trusted=trusted)
         except ChartError as error:
@@ -37,10 +40,14 @@ def check_command(paths: Sequence[Path], *, bindings: str | None, trusted: bool)
         print(visible_line(str(diagnostic)))
     errors = sum(d.severity == "error" for d in found)
     warnings = len(found) - errors
+    for problem in problems:
+        complain(problem)
     if not found:
-        print(f"{len(paths)} chart{'s' if len(paths) != 1 else ''}: no findings", file=sys.stderr)
+        print(f"{len(files)} chart{'s' if len(files) != 1 else ''}: no findings", file=sys.stderr)
     else:
         print(f"{errors} error(s), {warnings} warning(s)", file=sys.stderr)
+    if problems:
+        return BAD_INPUT
     return 1 if has_errors(found) else 0
 
 
@@ -89,11 +96,13 @@ def export_command(path: Path, to: str, output: Path | None, *, trusted: bool) -
 
 def _converted(path: Path, output: Path | None, convert: Callable[[Chart], str], *, trusted: bool) -> int:
     try:
-        chart = load_chart(path, trusted=trusted)
+        chart = load_chart(chart_file(path), trusted=trusted)
+    except NoSuchChart as error:
+        return complain(str(error))
     except ChartError as error:
         for diagnostic in error.diagnostics:
             print(visible_line(str(diagnostic)), file=sys.stderr)
-        return 1
+        return BAD_INPUT
     return write_out(convert(chart), output)
 
 

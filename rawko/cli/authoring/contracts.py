@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from rawko.cli.authoring.chart_files import NoSuchChart, chart_files
 from rawko.cli.output import complain, visible_json
 from rawko.cli.trust.question import judge
 
@@ -28,6 +29,7 @@ def test_command(
 
     report = sys.stderr if as_json else sys.stdout
     try:
+        charts = chart_files(charts, with_feature=True)
         project = Project(Path.cwd(), judge(is_granted=is_trusted))
         around = ContractTrust(project, charts, bindings)
         around.require()
@@ -36,7 +38,7 @@ def test_command(
             result = run_contracts(
                 charts, report=report, is_verbose=is_verbose, only=scenario, surroundings=surroundings
             )
-    except (ContractsUnavailable, ConfigError) as error:
+    except (ContractsUnavailable, ConfigError, NoSuchChart) as error:
         return complain(str(error))
     except OSError as error:
         return complain(f"the current folder cannot be used: {error.strerror}")

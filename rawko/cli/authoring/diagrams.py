@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
 
 from rawko.chart import Chart, ChartError, find_chart, load_chart, shipped_charts
-from rawko.cli.output import complain, visible_line, write_out
+from rawko.cli.authoring.chart_files import NoSuchChart, chart_file
+from rawko.cli.output import BAD_INPUT, complain, visible_line, write_out
 
 if TYPE_CHECKING:
     from rawko.config import Settings
@@ -69,23 +70,17 @@ def diagram_command(path: Path, output: Path | None, drawing: Drawing, *, truste
     if (drawing.agents or drawing.expand) and suffix == ".mmd":
         return complain("Mermaid text holds one chart; --agents and --expand are for .svg, .png, .dot and .puml")
     try:
-        chart = load_chart(_found(path), trusted=trusted)
+        chart = load_chart(chart_file(path), trusted=trusted)
         drawn = draw(chart, suffix, _options(chart, drawing))
     except ChartError as error:
         for diagnostic in error.diagnostics:
             print(visible_line(str(diagnostic)), file=sys.stderr)
-        return 1
-    except ConfigError as error:
+        return BAD_INPUT
+    except (ConfigError, NoSuchChart) as error:
         return complain(str(error))
     except RenderError as error:
         return complain(f"{path}: {error}")
     return write_out(drawn, output) if isinstance(drawn, str) else _write_bytes(drawn, output)
-
-
-def _found(path: Path) -> Path:
-    """A chart's file, or a shipped chart by its stem."""
-    name = str(path)
-    return find_chart(name) if name in shipped_charts() and not path.exists() else path
 
 
 def _options(chart: Chart, drawing: Drawing) -> Options:
@@ -158,9 +153,11 @@ def _write_bytes(drawn: bytes, output: Path | None) -> int:
     if output is None:
         sys.stdout.buffer.write(drawn)
         return 0
+    if not output.parent.is_dir():
+        return complain(f"{output}: there is no folder {str(output.parent)!r}")
     try:
-        output.parent.mkdir(parents=True, exist_ok=True)
         output.write_bytes(drawn)
     except OSError as error:
         return complain(f"{output}: cannot be written: {error.strerror}")
+    print(visible_line(f"wrote {output}"), file=sys.stderr)
     return 0

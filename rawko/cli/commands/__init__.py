@@ -11,13 +11,15 @@ from typing import Annotated, Final
 import typer
 
 from rawko.cli.commands import charts, exploring, overriding, past, serving, watching, working
+from rawko.cli.commands.groups import GroupedHelp, epilog
 from rawko.extras import require
 
 app = typer.Typer(
     name="rawko",
     help="Statecharts for agents: run coding tasks under a statechart, and lint, test, draw and export charts.",
+    cls=GroupedHelp,
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -89,3 +91,8 @@ app.command("import")(charts.import_)
 app.command(context_settings={"allow_interspersed_args": False})(_of_agents(exploring.explore))
 app.command()(_of_agents(past.pin))
 app.command()(charts.schema)
+
+for _one in app.registered_commands:
+    _one.epilog = epilog(str(_one.name or getattr(_one.callback, "__name__", "")))
+for _group in app.registered_groups:
+    _group.epilog = epilog(str(_group.name or ""))

@@ -6,6 +6,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from rawko.cli.options import completing
 from rawko.cli.options.common import FirstOfTwo, RunId, Trust
 from rawko.cli.options.naming import named, run_and_text
 
@@ -16,7 +17,7 @@ def force(
     run: FirstOfTwo,
     agent: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Argument(metavar="AGENT", help="Who works next.", show_default=False),
+        typer.Argument(metavar="AGENT", help="Who works next.", show_default=False, autocompletion=completing.agents),
     ] = None,
     json: AsJson = False,
     trust: Trust = False,

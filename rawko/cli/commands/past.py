@@ -7,6 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from rawko.cli.options import completing
 from rawko.cli.options.common import STEP_HELP, BindingsOption, RunId, StepAddress, Trust
 from rawko.cli.options.expanding import expanded
 from rawko.cli.options.naming import named, named_step
@@ -17,7 +18,10 @@ def runs(
     context: typer.Context,
     json: Annotated[bool, typer.Option("--json", help="One JSON object each.")] = False,
 ) -> None:
-    """List the runs and explorations of the current folder, oldest first; `rawko runs prune` removes old runs."""
+    """List the runs and explorations of the current folder: what needs a person first, then the latest.
+
+    `rawko runs prune` removes old runs.
+    """
     if context.invoked_subcommand is not None:
         return
     from rawko.cli.runs.history import runs_command
@@ -35,31 +39,65 @@ def runs_prune(options: PruneOptions) -> None:
 
 def log(
     run: RunId = "",
-    whole: Annotated[bool, typer.Option("--all", "-a", help="Also pieces of text, which older runs have.")] = False,
+    events: Annotated[
+        bool, typer.Option("--events", help="The machine's own view: actors, events, receipts, states.")
+    ] = False,
+    agent: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="NAME",
+            help="The steps of this agent alone; arbiter is one, too.",
+            autocompletion=completing.agents,
+        ),
+    ] = None,
+    state: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="NAME",
+            help="The steps after which this state is active alone.",
+            autocompletion=completing.states,
+        ),
+    ] = None,
+    grep: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="PATTERN", help="The steps whose words, results or paths match; case does not count."),
+    ] = None,
+    whole: Annotated[bool, typer.Option("--all", "-a", help="Leave nothing out.")] = False,
     last: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option("-n", "--last", min=1, metavar="N", help="The latest N steps alone."),
+        typer.Option("-n", "--last", min=1, metavar="N", help="The latest N lines alone."),
     ] = None,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Go on as the run does, with the model's text as it arrives.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Every step whole, one JSON object each.")] = False,
 ) -> None:
-    """Show what happened in a run, step by step: event, machine, states. `~` marks steps that a rewind left behind."""
+    """Show what happened in a run, step by step: who did what, files, tokens, cost.
+
+    `~` marks steps that a rewind left behind.
+    """
+    from rawko.cli.runs.log import LogOptions
+
     run = named(run, "look")
+    options = LogOptions(whole, events, json, last, agent, state, grep)
     if follow:
         from rawko.cli.following.log import follow_command
 
-        raise typer.Exit(follow_command(run, as_json=json))
-    from rawko.cli.runs.history import log_command
+        raise typer.Exit(follow_command(run, options))
+    from rawko.cli.runs.log import log_command
 
-    raise typer.Exit(log_command(run, is_whole=whole, as_json=json, last=last))
+    raise typer.Exit(log_command(run, options))
 
 
 def show(
     address: Annotated[
         str,
-        typer.Argument(metavar="RUN[@K]", help=f"A run, or one step: {STEP_HELP}", show_default=False),
+        typer.Argument(
+            metavar="RUN[@K]",
+            help=f"A run, or one step: {STEP_HELP}",
+            show_default=False,
+            autocompletion=completing.run_or_step,
+        ),
     ] = "",
     json: Annotated[bool, typer.Option("--json", help="Everything, as one JSON object.")] = False,
     bindings: BindingsOption = None,
@@ -80,7 +118,15 @@ def show(
 
 
 def diff(
-    run: Annotated[str, typer.Argument(metavar="RUN[@A]", help="A run, or the first step.", show_default=False)] = "",
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN[@A]",
+            help="A run, or the first step.",
+            show_default=False,
+            autocompletion=completing.run_or_step,
+        ),
+    ] = "",
     places: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Argument(metavar="A [B]", help="Steps of that run; or RUN@B of another one.", show_default=False),
@@ -116,7 +162,10 @@ def rewind(
 def fork(
     address: StepAddress,
     task: Annotated[Optional[str], typer.Option(help="A new task, with what was said and done so far.")] = None,  # noqa: UP045
-    agent: Annotated[Optional[str], typer.Option(metavar="NAME", help="Who works next.")] = None,  # noqa: UP045
+    agent: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="NAME", help="Who works next.", autocompletion=completing.agents),
+    ] = None,
     model: Annotated[Optional[str], typer.Option(help="Model to ask from there on.")] = None,  # noqa: UP045
     into: Annotated[
         Optional[Path],  # noqa: UP045
@@ -154,7 +203,13 @@ def branch(
 
 def replay(
     address: Annotated[
-        str, typer.Argument(metavar="RUN[@K]", help="A run, or a step to stop at.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="RUN[@K]",
+            help="A run, or a step to stop at.",
+            show_default=False,
+            autocompletion=completing.run_or_step,
+        ),
     ] = "",
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     trust: Trust = False,

@@ -7,12 +7,10 @@ from typing import Annotated, Optional
 
 import typer
 
-from rawko.cli.options.common import ReportAsJson, RunId, Trust
+from rawko.cli.options.common import AskingRun, ReportAsJson, RunId, Trust
 from rawko.cli.options.expanding import expanded
 from rawko.cli.options.naming import named, run_and_text
 from rawko.cli.options.running import ResumeOptions, RunOptions
-
-ASKING_HELP = "Which run: its id in `rawko runs`, the beginning of it, or last. None is needed where only one asks."
 
 ForQuestion = Annotated[
     Optional[int],  # noqa: UP045
@@ -58,7 +56,7 @@ def cancel(
 
 
 def answer(
-    run: Annotated[str, typer.Argument(metavar="[RUN]", help=ASKING_HELP, show_default=False)],
+    run: AskingRun,
     text: Annotated[
         Optional[str],  # noqa: UP045
         typer.Argument(metavar="TEXT", help="Your answer.", show_default=False),
@@ -75,7 +73,7 @@ def answer(
 
 
 def approve(
-    run: Annotated[str, typer.Argument(metavar="RUN", help=ASKING_HELP, show_default=False)] = "",
+    run: AskingRun = "",
     scope: Annotated[str, typer.Option(help="once, tool (this tool from now on) or always.")] = "once",
     question: ForQuestion = None,
     json: ReportAsJson = False,
@@ -89,7 +87,7 @@ def approve(
 
 
 def deny(
-    run: Annotated[str, typer.Argument(metavar="RUN", help=ASKING_HELP, show_default=False)] = "",
+    run: AskingRun = "",
     reason: Annotated[str, typer.Argument(help="Why not; the agent is told.")] = "",
     question: ForQuestion = None,
     json: ReportAsJson = False,

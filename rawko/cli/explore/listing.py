@@ -20,13 +20,12 @@ from rawko.vocabulary.usage import Usage
 _COMMAND_CHARS: Final = 50
 
 
-def exploration_line(one: Listed) -> str:
-    """One of `rawko runs`."""
+def exploration_words(one: Listed) -> str:
+    """What `rawko runs` says of one: its command, how far it has come, when."""
     count = f"{one.attempts} attempt{'' if one.attempts == 1 else 's'}"
     where = f", {'in ' if one.report is None else ''}{one.state}" if one.state else ""
     when = "" if one.latest_at_ms is None else f"; {_time(one.latest_at_ms, '%Y-%m-%d %H:%M')}"
-    head = f"{visible_line(one.run)}  {visible_line(one.outcome):<12}"
-    return f"{head}  explore {_short(_command(one))}  ({visible_line(count + where + when)})"
+    return f"explore {_short(_command(one))}  ({visible_line(count + where + when)})"
 
 
 def _command(one: Listed) -> str:

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from dataclasses import replace
+from typing import Protocol
 
 from rawko.app.exploration.record import is_exploration
 from rawko.app.following.reading import Piece, follow
 from rawko.app.records.record import read_record
 from rawko.app.records.rows import Line
-from rawko.cli.output import complain, nobody_reads, visible_json
-from rawko.cli.runs.history import row_line, without_machines
+from rawko.app.views.folding import StepFold
+from rawko.app.views.joining import Joiner
+from rawko.app.views.reading import open_steps
+from rawko.app.views.steps import StepKind, StepView
+from rawko.cli.columns import stdout_width
+from rawko.cli.output import Painter, complain, nobody_reads, visible_json
+from rawko.cli.runs.log import LogOptions, json_line, row_line
+from rawko.cli.runs.log_lines import LogLines, Wanted
 from rawko.cli.settings import settings_here
 from rawko.config import ConfigError
 from rawko.runtime.journal import StepRecord
 from rawko.vocabulary.visible import VisibleStream
 
+_INDENT = "       "
 
-def follow_command(run: str, *, as_json: bool) -> int:
+
+def follow_command(run: str, options: LogOptions) -> int:
     """Rows and text until no process has the run at work."""
     try:
-        asyncio.run(_follow(run, as_json=as_json))
+        asyncio.run(_follow(run, options))
     except ConfigError as error:
         return complain(str(error))
     except BrokenPipeError:
@@ -28,37 +38,48 @@ def follow_command(run: str, *, as_json: bool) -> int:
     return 0
 
 
-async def _follow(run: str, *, as_json: bool) -> None:
+async def _follow(run: str, options: LogOptions) -> None:
     current = settings_here()
     if is_exploration(current.state_dir, run):
         raise ConfigError(f"run {run!r} is an exploration, which has no text to follow; see: rawko log {run}")
+    if options.last is not None:
+        raise ConfigError("--last is of a log that has ended; --follow shows the steps from the first on")
     record = read_record(run, current)
-    shown = _Json() if as_json else _Lines(Line(record.rewinds))
-    async for one in follow(record):
-        if isinstance(one, Piece):
-            shown.piece(one)
+    wanted = options.wanted(record)
+    async with open_steps(record) as reader:
+        shown: _Shown
+        if options.as_json:
+            shown = _Json(reader.fold, wanted)
+        elif options.is_events:
+            shown = _Events(Line(record.rewinds))
         else:
-            shown.row(one)
-        sys.stdout.flush()
+            shown = _Lines(reader.fold, wanted, is_whole=options.is_whole)
+        async for one in follow(record):
+            if isinstance(one, Piece):
+                shown.piece(one)
+            else:
+                shown.row(one)
+            sys.stdout.flush()
     shown.end()
 
 
-class _Lines:
-    """For people: a line per step, and text as it comes below the step that it followed."""
+class _Shown(Protocol):
+    def row(self, step: StepRecord) -> None: ...
+    def piece(self, piece: Piece) -> None: ...
+    def end(self) -> None: ...
 
-    def __init__(self, line: Line) -> None:
-        self._line = line
+
+class _Text:
+    """Text as it comes, below the step that it followed."""
+
+    def __init__(self) -> None:
         self._text: VisibleStream | None = None
-
-    def row(self, step: StepRecord) -> None:
-        self.end()
-        print(row_line(step, self._line.leaves_behind(step.seq)))
 
     def piece(self, piece: Piece) -> None:
         if self._text is None:
             self._text = VisibleStream()
-            sys.stdout.write("       ")
-        sys.stdout.write(self._text.feed(piece.text).replace("\n", "\n       "))
+            sys.stdout.write(_INDENT)
+        sys.stdout.write(self._text.feed(piece.text).replace("\n", f"\n{_INDENT}"))
 
     def end(self) -> None:
         if self._text is not None:
@@ -66,11 +87,69 @@ class _Lines:
             self._text = None
 
 
+class _Lines:
+    """For people: a line per step that says something, and text."""
+
+    def __init__(self, fold: StepFold, wanted: Wanted, *, is_whole: bool) -> None:
+        self._fold, self._wanted = fold, wanted
+        self._joiner = Joiner(is_whole=is_whole)
+        self._text = _Text()
+        self._has_text = False
+        self._lines = LogLines(Painter(sys.stdout), stdout_width())
+        print(self._lines.header())
+
+    def row(self, step: StepRecord) -> None:
+        view = self._fold.take(step)
+        if self._has_text and view.kind is StepKind.MODEL:
+            self._has_text = False
+            view = replace(view, words=f"↑ {view.detail}".rstrip())  # its text has been shown as it came
+        self._show(self._joiner.take(view))
+
+    def piece(self, piece: Piece) -> None:
+        if self._wanted.agent in (None, piece.agent) and self._wanted.state is None and self._wanted.grep is None:
+            self._show(self._joiner.end())
+            self._text.piece(piece)
+            self._has_text = True
+
+    def end(self) -> None:
+        self._show(self._joiner.end())
+        self._text.end()
+
+    def _show(self, views: list[StepView]) -> None:
+        for view in views:
+            if self._wanted(view):
+                self._text.end()
+                print(self._lines.line(view))
+
+
+class _Events:
+    """The machine's own view: a line per row, and text."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        self._text = _Text()
+
+    def row(self, step: StepRecord) -> None:
+        self._text.end()
+        print(row_line(step, self._line.leaves_behind(step.seq)))
+
+    def piece(self, piece: Piece) -> None:
+        self._text.piece(piece)
+
+    def end(self) -> None:
+        self._text.end()
+
+
 class _Json:
     """For programs: one object per step, as `rawko log --json` gives it, and per piece of text."""
 
+    def __init__(self, fold: StepFold, wanted: Wanted) -> None:
+        self._fold, self._wanted = fold, wanted
+
     def row(self, step: StepRecord) -> None:
-        print(visible_json(without_machines(step)))
+        view = self._fold.take(step)
+        if self._wanted(view):
+            print(json_line(step, view))
 
     def piece(self, piece: Piece) -> None:
         print(visible_json({"text": piece.text, "agent": piece.agent, "row": piece.row}))

@@ -7,8 +7,26 @@ from typing import Annotated, Optional
 
 import typer
 
-Charts = Annotated[list[Path], typer.Argument(metavar="CHART...", help="Chart files (YAML).", show_default=False)]
-OneChart = Annotated[Path, typer.Argument(metavar="CHART", help="Chart file (YAML).", show_default=False)]
+from rawko.cli.options import completing
+
+Charts = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="CHART...",
+        help="Chart files (YAML); a folder stands for the charts in it.",
+        show_default=False,
+        autocompletion=completing.charts,
+    ),
+]
+OneChart = Annotated[
+    Path,
+    typer.Argument(
+        metavar="CHART",
+        help="Chart file (YAML), or the name of a shipped chart.",
+        show_default=False,
+        autocompletion=completing.charts,
+    ),
+]
 BindingsOption = Annotated[
     Optional[str],  # noqa: UP045 - typer reads the annotation at run time
     typer.Option("--bindings", metavar="MODULE", help="Python module whose `bindings` the chart's names stand for."),
@@ -16,7 +34,13 @@ BindingsOption = Annotated[
 TrustCode = Annotated[bool, typer.Option("--trust-code", help="Allow Python code in plain sismic charts.")]
 STEP_HELP = "Step K of a run: a number of `rawko log`, last, -1 (the one before), or the beginning of a snapshot's id."
 StepAddress = Annotated[
-    str, typer.Argument(metavar="[RUN]@K", help=f"{STEP_HELP} Of the latest run, if none is named.", show_default=False)
+    str,
+    typer.Argument(
+        metavar="[RUN]@K",
+        help=f"{STEP_HELP} Of the latest run, if none is named.",
+        show_default=False,
+        autocompletion=completing.steps,
+    ),
 ]
 Output = Annotated[
     Optional[Path],  # noqa: UP045
@@ -28,6 +52,7 @@ RunId = Annotated[
         metavar="RUN",
         help="Which run: its id in `rawko runs`, the beginning of it, or last. None is needed where only one fits.",
         show_default=False,
+        autocompletion=completing.runs,
     ),
 ]
 FirstOfTwo = Annotated[
@@ -36,6 +61,16 @@ FirstOfTwo = Annotated[
         metavar="[RUN]",
         help="Which run; none is needed where only one is open.",
         show_default=False,
+        autocompletion=completing.runs,
+    ),
+]
+AskingRun = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN",
+        help="Which run: its id in `rawko runs`, the beginning of it, or last. None is needed where only one asks.",
+        show_default=False,
+        autocompletion=completing.runs,
     ),
 ]
 ReportAsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON, as the last line.")]

@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple, Optional
 
 import typer
 
+from rawko.cli.options import completing
 from rawko.cli.options.common import Quiet, ReportAsJson, RunId, Trust
 from rawko.cli.options.expanding import NO_FLAGS, Takes
 from rawko.config.flags import Flags
@@ -20,11 +21,20 @@ class RunOptions(NamedTuple):
     ] = ""
     agent: Annotated[
         Optional[str],  # noqa: UP045 - typer reads the annotation at run time
-        typer.Option(metavar="NAME", help="Run this agent's loop alone, without an arbiter."),
+        typer.Option(
+            metavar="NAME",
+            help="Run this agent's loop alone, without an arbiter.",
+            autocompletion=completing.agents,
+        ),
     ] = None
     continues: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option("--continue", metavar="RUN", help="Go on with the conversation of this run, which has ended."),
+        typer.Option(
+            "--continue",
+            metavar="RUN",
+            help="Go on with the conversation of this run, which has ended.",
+            autocompletion=completing.runs,
+        ),
     ] = None
     again: Annotated[
         Optional[str],  # noqa: UP045

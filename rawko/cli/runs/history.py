@@ -1,163 +1,117 @@
-"""`runs`, `log` and `show`: what there is, and what happened."""
+"""`runs` and `show`: what there is, and what happened."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
-from datetime import datetime
+from collections.abc import Iterator, Sequence
 
 from rawko.app.exploration.listing import Listed, list_explorations
 from rawko.app.exploration.record import is_exploration
 from rawko.app.records.addresses import Address
-from rawko.app.records.history import last_steps, steps_of
-from rawko.app.records.record import RunRecord, list_records, read_record
-from rawko.app.records.rows import Line, cause_of, decision_of
-from rawko.app.recovery.reading import DAMAGED, problems
-from rawko.app.run.inbox import outcome_now
 from rawko.app.time_travel.recorded_run import open_past
-from rawko.cli.explore.listing import exploration_line, print_exploration, print_exploration_log
-from rawko.cli.output import Painter, complain, nobody_reads, visible_json, visible_line
-from rawko.cli.runs.notices import tell_finished, tell_lost
+from rawko.app.views.summary import RunView, needs_first, read_run, read_runs
+from rawko.cli.amounts import age, duration, in_and_out, money
+from rawko.cli.columns import Column, Columns, stdout_width
+from rawko.cli.explore.listing import exploration_words, print_exploration
+from rawko.cli.output import Painter, complain, exact_line, nobody_reads, visible_json, visible_line
+from rawko.cli.runs.notices import tell_finished
 from rawko.cli.settings import settings_here
 from rawko.config import ConfigError, Settings
-from rawko.cutting import cut
-from rawko.runtime.journal import StepRecord
-from rawko.runtime.replay.rewind_records import jump_of
-from rawko.vocabulary.shown_states import shown_states
 
-_TASK_CHARS = 60
+_COLUMNS = (
+    Column("run", 23),
+    Column("age", 5, least=50, is_right=True),
+    Column("took", 7, least=80, is_right=True),
+    Column("outcome", 12, least=40),
+    Column("in/out", 9, least=100, is_right=True),
+    Column("cost", 7, least=90, is_right=True),
+    Column("task", 0, least=60),
+)
+_STYLES = {"success": "green", "failure": "red", "needs_person": "yellow", "running": "cyan", "damaged": "red"}
+_HOW = {"approval": "rawko approve {run}", "budget": "rawko resume {run} --max-tokens N"}
 
 
 def runs_command(*, as_json: bool) -> int:
-    """One line per run, with where it comes from and where it went, and one per exploration, with where it stands."""
+    """One line per run and exploration: when, how long, how much, what became of it; what needs a person first."""
     damaged: list[str] = []
     try:
         current = settings_here()
-        records = list_records(current, damaged)
+        runs = asyncio.run(read_runs(current, damaged))
         explorations = list_explorations(current)
-        broken = asyncio.run(problems(records, current))
     except ConfigError as error:
         return complain(str(error))
     for problem in damaged:
         complain(f"not listed: {problem}")
-    found: list[RunRecord | Listed] = sorted([*records, *explorations], key=lambda one: one.run)
     try:
-        for one in found:
-            if as_json:
-                told = _run_json(one, records, broken) if isinstance(one, RunRecord) else one.to_json()
-                print(visible_json(told))
-            else:
-                print(_run_line(one, current, broken) if isinstance(one, RunRecord) else exploration_line(one))
-    except BrokenPipeError:
-        return nobody_reads()
-    if not found and not damaged and not as_json:
-        print("no runs of this folder yet")
-    return 0
-
-
-def _run_json(record: RunRecord, records: Sequence[RunRecord], broken: Mapping[str, str]) -> dict[str, object]:
-    forks = [other.run for other in records if other.parent is not None and other.parent.run == record.run]
-    return {
-        "run": record.run,
-        "kind": "run",
-        "outcome": DAMAGED if record.run in broken else outcome_now(record),
-        "problem": broken.get(record.run),
-        "agent": record.agent,
-        "task": record.task,
-        "workspace": str(record.settings.workspace),
-        "parent": None if record.parent is None else record.parent.to_json(),
-        "forks": forks,
-        "continues": record.continues,
-        "rewinds": [{"row": row, "step": step} for row, step in record.rewinds],
-    }
-
-
-def _run_line(record: RunRecord, current: Settings, broken: Mapping[str, str]) -> str:
-    told = list(_relations(record))
-    outcome = DAMAGED if record.run in broken else outcome_now(record)
-    if record.run in broken:
-        told.insert(0, broken[record.run])
-    if record.settings.workspace != current.workspace:
-        told.append(f"in {record.settings.workspace}")
-    more = f"  ({'; '.join(told)})" if told else ""
-    head = visible_line(f"{record.run}  {outcome:<12}")
-    return f"{head}  {_short(record.task)}{visible_line(more)}"
-
-
-def _relations(record: RunRecord) -> Iterator[str]:
-    if record.parent is not None:
-        yield f"fork of {record.parent.run}@{record.parent.step}"
-    if record.continues is not None:
-        yield f"continues {record.continues}"
-    if record.rewinds:
-        times = f", {len(record.rewinds)} times" if len(record.rewinds) > 1 else ""
-        yield f"rewound to {record.rewinds[-1][1]}{times}"
-
-
-# ---------------------------------------------------------------- log
-
-
-def log_command(run: str, *, is_whole: bool, as_json: bool, last: int | None = None) -> int:
-    """One line per committed step."""
-    try:
-        asyncio.run(_print_log(run, is_whole=is_whole, as_json=as_json, last=last))
-    except ConfigError as error:
-        return complain(str(error))
-    except BrokenPipeError:
-        return nobody_reads()
-    return 0
-
-
-async def _print_log(run: str, *, is_whole: bool, as_json: bool, last: int | None) -> None:
-    current = settings_here()
-    if is_exploration(current.state_dir, run):
-        print_exploration_log(current, run, as_json=as_json, last=last)
-        return
-    await tell_finished(run, current)
-    record = read_record(run, current)
-    try:
-        await tell_lost(run, current)
-    except ConfigError as error:  # its snapshots, or it could not be read at all, as is told below
-        complain(str(error))
-    line = Line(record.rewinds)
-    paint = Painter(sys.stdout)
-    async for step in steps_of(record.settings, run) if last is None else last_steps(record.settings, run, last):
-        is_left = line.leaves_behind(step.seq)
         if as_json:
-            print(visible_json({**without_machines(step), "is_left_behind": is_left}))
-        elif is_whole or not _is_talk(step):
-            print(paint(row_line(step, is_left), "dim") if is_left else row_line(step, is_left))
+            found: list[RunView | Listed] = [*runs, *explorations]
+            for one in sorted(found, key=lambda one: one.id if isinstance(one, RunView) else one.run):
+                print(visible_json(one.to_json()))
+        elif runs or explorations:
+            _print_runs(runs, explorations, current)
+        elif not damaged:
+            print("no runs of this folder yet")
+    except BrokenPipeError:
+        return nobody_reads()
+    return 0
 
 
-def without_machines(step: StepRecord) -> dict[str, object]:
-    """The row; what a rewind holds of the machines is not for reading."""
-    told = asdict(step)
-    if jump_of(step) is not None:
-        told["event"]["data"].pop("snapshot", None)
-    return told
+def _print_runs(runs: Sequence[RunView], explorations: Sequence[Listed], current: Settings) -> None:
+    paint = Painter(sys.stdout)
+    columns = Columns(_COLUMNS, stdout_width())
+    print(paint(columns.header(), "dim"))
+    asking = [one for one in needs_first(runs) if one.needs is not None]
+    others: list[RunView | Listed] = [*(one for one in needs_first(runs) if one.needs is None), *explorations]
+    # What is at work stays above what has ended; explorations stand among the runs, the latest first.
+    others.sort(key=lambda one: one.id if isinstance(one, RunView) else one.run, reverse=True)
+    others.sort(key=lambda one: not _is_at_work(one))
+    for run in asking:
+        print(paint(columns.line(_cells(run, current)), "yellow"))
+        assert run.needs is not None
+        how = _HOW.get(run.needs.kind, "rawko answer {run} TEXT").format(run=run.id)
+        print(f"  {paint('asks', 'yellow')} {exact_line(run.needs.words or 'for a larger budget')}")
+        print(f"       {paint(visible_line(how), 'dim')}")
+    for one in others:
+        cells = _cells(one, current) if isinstance(one, RunView) else _exploration_cells(one)
+        style = _STYLES.get(cells[3])
+        print(paint(columns.line(cells), style) if style else columns.line(cells))
 
 
-def _is_talk(step: StepRecord) -> bool:
-    """Text as it arrives, step by step: the message that it becomes says the same."""
-    return step.event is not None and step.event["name"] == "TEXT_DELTA"
+def _is_at_work(one: RunView | Listed) -> bool:
+    return one.is_at_work if isinstance(one, RunView) else one.process is not None
 
 
-def row_line(step: StepRecord, is_left: bool) -> str:
-    """A row in one line; `is_left`: a rewind has left it behind."""
-    receipt = "" if step.receipt in (None, "taken") else f"  ({step.receipt})"
-    when = datetime.fromtimestamp(step.time).strftime("%H:%M:%S")
-    states = " ".join(shown_states(step.configuration))
-    mark = "~" if is_left else " "
-    jump = jump_of(step)
-    kept = f"  before: snapshot {jump.safety[:7]}" if jump is not None and jump.safety else ""
-    told = f"{receipt}  [{decision}]{kept}" if (decision := decision_of(step)) else f"{receipt}{kept}"
-    return visible_line(f"{step.seq:>5}{mark} {when}  {step.actor:<20}  {cause_of(step):<28}  {states}{told}")
+def _cells(run: RunView, current: Settings) -> tuple[str, ...]:
+    told = list(_relations(run))
+    if run.problem is not None:
+        told.insert(0, run.problem)
+    if run.workspace != str(current.workspace):
+        told.append(f"in {run.workspace}")
+    more = f"  ({'; '.join(told)})" if told else ""
+    return (
+        visible_line(run.id),
+        age(run.age_s()),
+        duration(run.duration_s),
+        run.outcome,
+        in_and_out(run.tokens_in, run.tokens_out),
+        money(run.cost_usd),
+        f"{run.words}{visible_line(more)}",
+    )
 
 
-def _short(task: str) -> str:
-    return cut(visible_line(" ".join(task.split())), _TASK_CHARS, "…")
+def _exploration_cells(one: Listed) -> tuple[str, ...]:
+    return (visible_line(one.run), "", "", visible_line(one.outcome), "", "", exploration_words(one))
+
+
+def _relations(run: RunView) -> Iterator[str]:
+    if run.parent is not None:
+        yield f"fork of {run.parent.run}@{run.parent.step}"
+    if run.continues is not None:
+        yield f"continues {run.continues}"
+    if run.rewinds:
+        times = f", {len(run.rewinds)} times" if len(run.rewinds) > 1 else ""
+        yield f"rewound to {run.rewinds[-1][1]}{times}"
 
 
 # ---------------------------------------------------------------- show
@@ -178,8 +132,11 @@ def show_command(address: str, *, as_json: bool, bindings: str | None = None) ->
         await tell_finished(place.run, current)
         async with open_past(place.run, current) as past:
             if place.place is None:
-                told = await overview(past)
-                print(visible_json(told.to_json())) if as_json else print_overview(told)
+                told, view = await overview(past), await read_run(place.run, current)
+                if as_json:
+                    print(visible_json({**told.to_json(), "view": view.to_json()}))
+                else:
+                    print_overview(told, view)
                 return
             explanation = await explain(past, await past.step(place.place))
             if as_json:

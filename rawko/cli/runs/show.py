@@ -10,6 +10,8 @@ from typing import Any, TextIO
 from rawko.app.records.overview import Overview
 from rawko.app.time_travel.conversation import text_of
 from rawko.app.time_travel.explain import ContextChange, Ended, Explanation
+from rawko.app.views.summary import RunView
+from rawko.cli.amounts import age, duration, money
 from rawko.cli.output import Painter, visible, visible_line
 from rawko.cli.runs.lines import file_line, short
 from rawko.interpreter.running.choices import Candidate, Choice
@@ -190,7 +192,21 @@ def _usage(usage: Usage) -> str:
 # ---------------------------------------------------------------- a run on one page
 
 
-def print_overview(told: Overview) -> None:
+def _when(view: RunView) -> Iterator[tuple[str, str]]:
+    """When it was begun, how long it took, what it cost, what it asks."""
+    if view.started is not None:
+        begun = datetime.fromtimestamp(view.started).strftime("%Y-%m-%d %H:%M:%S")
+        ago = age(view.age_s())
+        yield "begun", f"{begun}, {'just now' if ago == 'now' else f'{ago} ago'}"
+    if view.duration_s is not None:
+        yield "took", duration(view.duration_s)
+    if view.cost_usd is not None:
+        yield "cost", money(view.cost_usd)
+    if view.needs is not None:
+        yield "asks", f"{view.needs.words or 'for a larger budget'} (step {view.needs.number})"
+
+
+def print_overview(told: Overview, view: RunView) -> None:
     """A run, line by line."""
     paint = Painter(sys.stdout)
     record = told.record
@@ -202,6 +218,7 @@ def print_overview(told: Overview) -> None:
         ("asked", f"{record.settings.provider} {record.settings.scenario or record.settings.model or ''}"),
         ("folder", str(record.settings.workspace)),
         ("outcome", outcome),
+        *_when(view),
         ("stands in", " ".join(shown_states(told.state)) or "-"),
     ]
     if told.problem is not None:

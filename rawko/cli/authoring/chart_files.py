@@ -1,0 +1,101 @@
+"""The chart files that the command line names: files, folders for the charts in them, shipped charts by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from rawko.chart import find_chart, shipped_charts
+from rawko.chart.errors import nearest
+
+_SUFFIXES: Final = (".yaml", ".yml")
+_HEAD_CHARS: Final = 20_000
+
+
+class NoSuchChart(ValueError):
+    """A path that names no chart; says what is near."""
+
+
+def chart_files(paths: Sequence[Path], problems: list[str] | None = None, *, with_feature: bool = False) -> list[Path]:
+    """The files, in the order in which they are named; a folder stands for the charts in it and below it.
+
+    Args:
+        problems: Gets what is wrong with each path that names no chart; the others are found all the same. Without it
+            a file that is not there is among those that are returned.
+        with_feature: Of a folder only charts with a `.feature` beside them.
+
+    Raises:
+        NoSuchChart: A folder holds no chart, and there is no list for it.
+    """
+    found: list[Path] = []
+    for path in paths:
+        try:
+            if path.is_dir():
+                found += _in_folder(path, with_feature=with_feature)
+            else:
+                found.append(path if problems is None else chart_file(path))
+        except NoSuchChart as error:
+            if problems is None:
+                raise
+            problems.append(str(error))
+    return list(dict.fromkeys(found))
+
+
+def chart_file(path: Path) -> Path:
+    """A chart's file, or a shipped chart by its name.
+
+    Raises:
+        NoSuchChart: There is neither.
+    """
+    if path.exists():
+        if path.is_dir():
+            raise NoSuchChart(f"{path}: is a folder; one chart is accepted: one of {_named(_charts_in(path), path)}")
+        return path
+    if str(path) in shipped_charts():
+        return find_chart(str(path))
+    folder = path.parent
+    if not folder.is_dir():
+        raise NoSuchChart(f"{path}: there is no folder {str(folder)!r}")
+    names = [one.name for one in _charts_in(folder, is_deep=False)] + (
+        list(shipped_charts()) if folder == Path() else []
+    )
+    near = nearest(path.name, names)
+    hint = "" if near is None else f"; did you mean {str(folder / near) if folder != Path() else near!r}?"
+    raise NoSuchChart(f"{path}: there is no such file{hint}")
+
+
+def _in_folder(folder: Path, *, with_feature: bool) -> list[Path]:
+    found = _charts_in(folder)
+    if with_feature:
+        found = [one for one in found if one.with_suffix(".feature").is_file()]
+    if not found:
+        what = "no chart with a .feature beside it" if with_feature else "no chart"
+        raise NoSuchChart(f"{folder}: the folder holds {what}")
+    return found
+
+
+def _charts_in(folder: Path, *, is_deep: bool = True) -> list[Path]:
+    """YAML files that begin like charts, hidden folders left out, sorted."""
+    paths = folder.rglob("*") if is_deep else folder.glob("*")
+    return sorted(
+        path
+        for path in paths
+        if path.suffix in _SUFFIXES
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        and _is_chart(path)
+    )
+
+
+def _is_chart(path: Path) -> bool:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            head = file.read(_HEAD_CHARS)
+    except OSError:
+        return False
+    return re.search(r"^statechart\s*:", head, re.MULTILINE) is not None
+
+
+def _named(found: Sequence[Path], folder: Path) -> str:
+    return ", ".join(str(one) for one in found[:8]) or f"none is in {str(folder)!r}"

@@ -1,0 +1,96 @@
+"""`rawko --help`: the commands in groups by what a person wants to do; and the examples of each command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from typer.core import TyperGroup
+
+# Contexts and formatters are typer's own copies of click's, which have no public names.
+
+GROUPS: Final[Mapping[str, Sequence[str]]] = {
+    "Work": ("run", "chat", "resume", "cancel", "explore"),
+    "Answer and steer": ("answer", "approve", "deny", "tell", "force", "skip", "retry"),
+    "Look": ("runs", "log", "show", "diff", "watch", "serve", "report"),
+    "Go back, and elsewhere": ("rewind", "fork", "branch", "replay", "pin"),
+    "Charts": ("check", "test", "diagram", "simulate", "new", "export", "import", "schema"),
+    "Project": ("init", "trust"),
+}
+"""Every command stands in one group; what stands in none is listed last."""
+
+EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
+    "": (
+        'rawko run "Add a --version option"',
+        "rawko log                     # what happened in the latest run",
+        "rawko rewind @-1              # one step back, with the files",
+        "rawko check statecharts/",
+    ),
+    "run": ('rawko run "Write fizzbuzz" --yes', 'rawko run "Now its tests" --continue last'),
+    "resume": ("rawko resume", "rawko resume 7f2c --max-cost 5"),
+    "answer": ('rawko answer "Four spaces."', 'rawko answer 7f2c "Four spaces."'),
+    "approve": ("rawko approve", "rawko approve --scope tool"),
+    "deny": ('rawko deny 7f2c "Not on a Friday."',),
+    "tell": ('rawko tell "Leave the parser alone."',),
+    "force": ("rawko force reviewer",),
+    "runs": ("rawko runs", "rawko runs prune --keep 50"),
+    "log": ("rawko log", "rawko log --agent reviewer", "rawko log 7f2c --follow"),
+    "show": ("rawko show", "rawko show @42", "rawko show 7f2c@last"),
+    "diff": ("rawko diff", "rawko diff @10 @42 --files", "rawko diff 7f2c@last 81aa@last"),
+    "rewind": ("rawko rewind @42", "rawko rewind @last            # there again"),
+    "fork": ('rawko fork @42 --model claude-opus-4-5 --task "Try it with a stack"',),
+    "branch": ("rawko branch @last feature/parser",),
+    "pin": ("rawko pin @42 -o rawko.feature",),
+    "check": ("rawko check statecharts/", "rawko check door.yaml --bindings door.names"),
+    "test": ("rawko test statecharts/", 'rawko test door.yaml -k "locked"'),
+    "diagram": ("rawko diagram door.yaml -o door.svg", "rawko diagram orchestrator --run last -o run.svg"),
+    "new": ("rawko new chart door", "rawko new agent translator"),
+    "simulate": ("rawko simulate door.yaml", "rawko simulate door.yaml --record"),
+    "export": ("rawko export door.yaml --to xstate -o door.json",),
+    "explore": ("rawko explore --goal 'Quit the editor' vim",),
+}
+"""What is typed; "" is rawko itself."""
+
+
+class GroupedHelp(TyperGroup):
+    """The commands of rawko, listed in groups."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write one list for each group."""
+        left = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        for title, names in GROUPS.items():
+            rows = [(name, _first_sentence(left.pop(name))) for name in names if name in left]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+        if left:
+            with formatter.section("More"):
+                formatter.write_dl([(name, _first_sentence(command)) for name, command in left.items()])
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples."""
+        write_examples("", formatter)
+        formatter.write_paragraph()
+        formatter.write_text("What a command takes: rawko COMMAND --help.")
+
+
+def write_examples(command: str, formatter: Any) -> None:
+    """The examples of a command, as they are typed."""
+    examples = EXAMPLES.get(command, ())
+    if examples:
+        with formatter.section("Examples"):
+            for example in examples:
+                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
+
+
+def epilog(command: str) -> str | None:
+    """The examples as the text under a command's help; \\b keeps click from filling the lines."""
+    examples = EXAMPLES.get(command)
+    return None if examples is None else "\b\nExamples:\n" + "\n".join(f"  {example}" for example in examples)
+
+
+def _first_sentence(command: Any) -> str:
+    text = " ".join(((command.help if command else None) or "").split("\f")[0].split("\n\n")[0].split())
+    for end in (". ", "; ", ": "):
+        text = text.split(end)[0]
+    return f"{text.rstrip('.')}."

@@ -1,0 +1,102 @@
+"""What the shell completes: runs, steps, agents, states, charts.
+
+A completion never fails and never prints: a folder that cannot be read completes to nothing. Only words that a shell
+takes as they are are offered, since names of files may be anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_@.,:/+-]+")
+_MOST: Final = 100
+Found = list[tuple[str, str]]
+"""Words, each with what a shell may show beside it."""
+
+
+def runs(incomplete: str) -> Found:
+    """Ids of runs, the latest first, and `last`."""
+    return _fitting([*_runs(), ("last", "the latest run")], incomplete)
+
+
+def steps(incomplete: str) -> Found:
+    """Ids of runs; behind an `@` the ends."""
+    run, at, _ = incomplete.partition("@")
+    if at:
+        return _fitting(((f"{run}@{place}", told) for place, told in _PLACES), incomplete)
+    return _fitting(((f"{name}@", told) for name, told in [*_runs(), ("last", "the latest run")]), incomplete)
+
+
+def run_or_step(incomplete: str) -> Found:
+    return steps(incomplete) if "@" in incomplete else runs(incomplete)
+
+
+_PLACES: Final = (("last", "the run's end"), ("-1", "the step before the end"), ("1", "the first step"))
+
+
+def agents(incomplete: str) -> Found:
+    """Agents of the current folder, and the built-in ones."""
+    return _fitting(((name, "") for name in [*_agents(), "arbiter"]), incomplete)
+
+
+def states(incomplete: str) -> Found:
+    """States of the shipped charts."""
+    return _fitting(((name, "") for name in _states()), incomplete)
+
+
+def charts(incomplete: str) -> Found:
+    """Charts and folders."""
+    folder = Path(incomplete if incomplete.endswith("/") else Path(incomplete).parent)
+    prefix = "" if folder == Path() and not incomplete.startswith("./") else f"{folder}/".replace("//", "/")
+    return _fitting(((f"{prefix}{name}", "") for name in _files(folder)), incomplete)
+
+
+def _fitting(found: Iterable[tuple[str, str]], incomplete: str) -> Found:
+    return [(word, told) for word, told in found if word.startswith(incomplete) and _PLAIN.fullmatch(word)][:_MOST]
+
+
+def _files(folder: Path) -> Iterator[str]:
+    try:
+        for path in sorted(folder.iterdir()):
+            if path.name.startswith("."):
+                continue
+            if path.is_dir():
+                yield f"{path.name}/"
+            elif path.suffix in (".yaml", ".yml"):
+                yield path.name
+    except OSError:
+        return
+
+
+def _runs() -> Iterator[tuple[str, str]]:
+    from rawko.cli.settings import settings_here
+    from rawko.config import ConfigError
+    from rawko.extras import MissingExtra
+
+    try:
+        from rawko.app.records.naming import names_of
+
+        names = names_of(settings_here(), with_explorations=True)
+    except (ConfigError, MissingExtra, OSError):
+        return
+    for name in reversed(names):
+        yield name, ""
+
+
+def _agents() -> Iterator[str]:
+    from rawko.cli.settings import settings_here
+    from rawko.config import ConfigError
+
+    try:
+        yield from settings_here().agents
+    except (ConfigError, OSError):
+        return
+
+
+def _states() -> list[str]:
+    from rawko.chart import find_chart, load_chart, shipped_charts
+
+    return sorted({state for name in shipped_charts() for state in load_chart(find_chart(name)).states})

@@ -1,0 +1,201 @@
+"""`rawko log RUN`: what happened in a run, as people read it, as the machine saw it, or as JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from rawko.app.exploration.record import is_exploration
+from rawko.app.records.history import last_steps, steps_of
+from rawko.app.records.record import RunRecord, read_record
+from rawko.app.records.rows import Line, cause_of, decision_of
+from rawko.app.views.joining import Joiner
+from rawko.app.views.reading import open_steps
+from rawko.app.views.steps import StepView
+from rawko.cli.columns import stdout_width
+from rawko.cli.explore.listing import print_exploration_log
+from rawko.cli.output import Painter, complain, nobody_reads, visible_json, visible_line
+from rawko.cli.runs.log_lines import LogLines, Wanted
+from rawko.cli.runs.notices import tell_finished, tell_lost
+from rawko.cli.settings import settings_here
+from rawko.config import ConfigError, Settings
+from rawko.runtime.journal import StepRecord
+from rawko.runtime.replay.rewind_records import jump_of
+from rawko.vocabulary.documents import accepted
+from rawko.vocabulary.shown_states import shown_states
+
+_LOOK_BACK = 8
+"""Rows that one line for people comes to, at most, nearly always."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """What `rawko log` is given besides the run.
+
+    Attributes:
+        is_whole: Nothing is left out: the steps between machines, pieces of text of older runs.
+        is_events: The machine's own view.
+        last: The latest so many lines alone.
+        grep: A regular expression, unchecked.
+    """
+
+    is_whole: bool = False
+    is_events: bool = False
+    as_json: bool = False
+    last: int | None = None
+    agent: str | None = None
+    state: str | None = None
+    grep: str | None = None
+
+    def wanted(self, record: RunRecord) -> Wanted:
+        """Which steps are shown.
+
+        Raises:
+            ConfigError: There is no such agent, or the expression cannot be read.
+        """
+        names = [*record.settings.agents, "arbiter"]
+        if self.agent is not None and self.agent not in names:
+            raise ConfigError(f"--agent: {self.agent!r}{accepted(names, found=self.agent)}")
+        try:
+            grep = None if self.grep is None else re.compile(self.grep, re.IGNORECASE)
+        except re.error as error:
+            raise ConfigError(f"--grep: {self.grep!r} cannot be read: {error}") from error
+        return Wanted(self.agent, self.state, grep)
+
+
+def log_command(run: str, options: LogOptions) -> int:
+    """One line per step."""
+    try:
+        asyncio.run(_print_log(run, options))
+    except ConfigError as error:
+        return complain(str(error))
+    except BrokenPipeError:
+        return nobody_reads()
+    return 0
+
+
+async def _print_log(run: str, options: LogOptions) -> None:
+    current = settings_here()
+    if is_exploration(current.state_dir, run):
+        print_exploration_log(current, run, as_json=options.as_json, last=options.last)
+        return
+    record = await readable_record(run, current)
+    wanted = options.wanted(record)
+    if options.is_events and not options.as_json:
+        await _print_events(record, options)
+        return
+    if options.as_json:
+        await _print_json(record, options, wanted)
+        return
+    lines = LogLines(Painter(sys.stdout), stdout_width())
+    print(lines.header())
+    if options.last is None:
+        await _each_line(record, options, wanted, 0, lambda view: print(lines.line(view)))
+        return
+    for view in await _last_lines(record, options, wanted, options.last):
+        print(lines.line(view))
+
+
+async def readable_record(run: str, current: Settings) -> RunRecord:
+    """The record of a run whose log is shown; what is wrong with the run is told first."""
+    await tell_finished(run, current)
+    record = read_record(run, current)
+    try:
+        await tell_lost(run, current)
+    except ConfigError as error:  # its snapshots, or it could not be read at all, as is told below
+        complain(str(error))
+    return record
+
+
+# ---------------------------------------------------------------- for people
+
+
+async def _last_lines(record: RunRecord, options: LogOptions, wanted: Wanted, count: int) -> list[StepView]:
+    """The latest lines; more rows are read until there are enough."""
+    async with open_steps(record) as reader:
+        end = await reader.latest()
+    rows = count * _LOOK_BACK
+    while True:
+        after = max(end - rows, 0)
+        found: list[StepView] = []
+        await _each_line(record, options, wanted, after, found.append)
+        if len(found) >= count or after == 0:
+            return found[-count:]
+        rows *= 4
+
+
+async def _each_line(
+    record: RunRecord, options: LogOptions, wanted: Wanted, after: int, show: Callable[[StepView], None]
+) -> None:
+    joiner = Joiner(is_whole=options.is_whole)
+    async with open_steps(record, after) as reader:
+        while found := await reader.page():
+            for view in (line for one in found for line in joiner.take(one)):
+                if wanted(view):
+                    show(view)
+    for view in joiner.end():
+        if wanted(view):
+            show(view)
+
+
+# ---------------------------------------------------------------- for programs
+
+
+async def _print_json(record: RunRecord, options: LogOptions, wanted: Wanted) -> None:
+    """Each row whole, with the view of it."""
+    async with open_steps(record) as reader:
+        if options.last is not None:
+            await reader.seek(max(await reader.latest() - options.last, 0))
+        while found := await reader.page_with_rows():
+            for row, view in found:
+                if wanted(view):
+                    print(json_line(row, view))
+
+
+def json_line(row: StepRecord | None, view: StepView) -> str:
+    """A row as one JSON object, with its view; the view alone of a row that cannot be read."""
+    whole = {"seq": view.number, "event": None} if row is None else without_machines(row)
+    return visible_json({**whole, "is_left_behind": view.is_left_behind, "view": view.to_json()})
+
+
+def without_machines(step: StepRecord) -> dict[str, object]:
+    """The row; what a rewind holds of the machines is not for reading."""
+    told = asdict(step)
+    if jump_of(step) is not None:
+        told["event"]["data"].pop("snapshot", None)
+    return told
+
+
+# ---------------------------------------------------------------- the machine's own view
+
+
+async def _print_events(record: RunRecord, options: LogOptions) -> None:
+    line = Line(record.rewinds)
+    paint = Painter(sys.stdout)
+    last = options.last
+    found = steps_of(record.settings, record.run) if last is None else last_steps(record.settings, record.run, last)
+    async for step in found:
+        is_left = line.leaves_behind(step.seq)
+        if options.is_whole or not _is_talk(step):
+            print(paint(row_line(step, is_left), "dim") if is_left else row_line(step, is_left))
+
+
+def _is_talk(step: StepRecord) -> bool:
+    """Text as it arrives, step by step: the message that it becomes says the same."""
+    return step.event is not None and step.event["name"] == "TEXT_DELTA"
+
+
+def row_line(step: StepRecord, is_left: bool) -> str:
+    """A row in one line; `is_left`: a rewind has left it behind."""
+    receipt = "" if step.receipt in (None, "taken") else f"  ({step.receipt})"
+    when = datetime.fromtimestamp(step.time).strftime("%H:%M:%S")
+    states = " ".join(shown_states(step.configuration))
+    mark = "~" if is_left else " "
+    jump = jump_of(step)
+    kept = f"  before: snapshot {jump.safety[:7]}" if jump is not None and jump.safety else ""
+    told = f"{receipt}  [{decision}]{kept}" if (decision := decision_of(step)) else f"{receipt}{kept}"
+    return visible_line(f"{step.seq:>5}{mark} {when}  {step.actor:<20}  {cause_of(step):<28}  {states}{told}")

@@ -1,0 +1,114 @@
+"""A run's steps as lines for people: when, who, in which state, what was done, files, tokens, cost."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from rawko.app.views.steps import StepKind, StepView
+from rawko.cli.amounts import duration, in_and_out, money
+from rawko.cli.columns import Column, Columns
+from rawko.cli.output import Painter, visible_line
+
+_COLUMNS: Final = (
+    Column("step", 6, is_right=True),
+    Column("time", 7, least=34, is_right=True),
+    Column("agent", 12, least=56),
+    Column("state", 18, least=110),
+    Column("in/out", 9, least=90, is_right=True),
+    Column("cost", 7, least=124, is_right=True),
+    Column("files", 10, least=80),
+    Column("what", 0),
+)
+_STYLES: Final = {
+    StepKind.HANDOVER: "bold",
+    StepKind.START: "bold",
+    StepKind.END: "bold",
+    StepKind.QUESTION: "yellow",
+    StepKind.APPROVAL: "yellow",
+    StepKind.ANSWER: "yellow",
+    StepKind.TRAVEL: "cyan",
+    StepKind.ERROR: "red",
+    StepKind.MODEL: "dim",
+    StepKind.PLUMBING: "dim",
+}
+_TOLD: Final = frozenset(
+    {StepKind.COMMAND, StepKind.HANDOVER, StepKind.ERROR, StepKind.ANSWER, StepKind.TRAVEL, StepKind.EVENT}
+)
+"""Kinds whose detail stands behind their words; the others say enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which steps a list has.
+
+    Attributes:
+        agent: Those of this agent; `state`: those after which this state is active.
+        grep: Those in whose words, details or paths it is found, in either case.
+    """
+
+    agent: str | None = None
+    state: str | None = None
+    grep: re.Pattern[str] | None = None
+
+    def __call__(self, view: StepView) -> bool:
+        if self.agent is not None and view.agent != self.agent:
+            return False
+        if self.state is not None and self.state not in view.configuration:
+            return False
+        if self.grep is None:
+            return True
+        texts = (view.words, view.detail, *(visible_line(change.path) for change in view.files))
+        return any(self.grep.search(text) for text in texts)
+
+
+class LogLines:
+    """Lines of one list."""
+
+    def __init__(self, paint: Painter, width: int | None) -> None:
+        self._paint = paint
+        self._columns = Columns(_COLUMNS, width)
+
+    def header(self) -> str:
+        return self._paint(self._columns.header(), "dim")
+
+    def line(self, view: StepView) -> str:
+        """One step; `~` stands beside one that a rewind has left behind."""
+        mark = "~" if view.is_left_behind else " "
+        text = self._columns.line(
+            (
+                f"{view.number}{mark}",
+                duration(view.seconds),
+                visible_line(view.agent or "-"),
+                visible_line("".join(view.states[-1:])),
+                in_and_out(view.tokens_in, view.tokens_out),
+                money(view.cost_usd),
+                _files(view),
+                _words(view),
+            )
+        )
+        if view.is_left_behind:
+            return self._paint(text, "dim")
+        style = "red" if view.is_error else _STYLES.get(view.kind)
+        return self._paint(text, style) if style else text
+
+
+def _words(view: StepView) -> str:
+    words = f"✗ {view.words}" if view.is_error else view.words
+    if view.kind is StepKind.SNAPSHOT and view.of_step is None:
+        words = "files that changed outside of the run"
+    if view.kind is StepKind.HANDOVER and view.words.startswith("→") and view.iteration:
+        words = f"{words} (iteration {view.iteration})"
+    return f"{words}  {view.detail}" if view.detail and (view.kind in _TOLD or view.is_error) else words
+
+
+def _files(view: StepView) -> str:
+    """One file by its lines alone, since the words name it mostly; of more, their number too."""
+    if not view.files:
+        return ""
+    added, removed = (sum(getattr(one, name) for one in view.files) for name in ("added_lines", "removed_lines"))
+    lines = f"+{added} -{removed}"
+    if all(change.is_binary for change in view.files):
+        lines = "binary"
+    return lines if len(view.files) == 1 else f"{len(view.files)} {lines}"
