@@ -1,15 +1,17 @@
-"""What a run is allowed and has used: time at work, and the prices that a bound on money needs."""
+"""What a run is allowed and has used: time at work, calls per minute, and the prices that a bound on money needs."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 from rawko.config import ConfigError, Settings
 from rawko.providers.metered import Bounds
 from rawko.providers.models import resolve_model
+from rawko.runtime.pacing import Pace
 from rawko.runtime.ports import Answer, People, Question
 from rawko.vocabulary.usage import Price
 
@@ -112,3 +114,28 @@ def require_prices(settings: Settings, names: Iterable[str | None], cost_usd: fl
             "give it in .rawko/config.yaml, in US dollars per million tokens:\n"
             f"  prices:\n    {unknown[0]}: {{input: ..., output: ..., cache_read: ..., cache_write: ...}}"
         )
+
+
+def rate_limits(
+    settings: Settings, watch: Stopwatch, noted: Mapping[str, Any] | None, tell: Callable[[str, float, str], None]
+) -> Mapping[str, Pace]:
+    """The rate limits of a run's "tools" and model "calls".
+
+    Args:
+        noted: What an earlier process has counted; its last model call may not be among that.
+        tell: Told of each wait: what waits, for how many seconds, and the limit in words.
+    """
+    rate = settings.rate
+    most = {"tools": ("tool calls", rate.tools_per_minute), "calls": ("model calls", rate.calls_per_minute)}
+    paces = {}
+    for name, (what, per_minute) in most.items():
+        paces[name] = pace = Pace(what, per_minute, left_ms=lambda: left_ms(settings, watch), tell=partial(tell, what))
+        if noted:
+            pace.take_up(noted.get("paces") or {}, name, is_unsure=name == "calls")
+    return paces
+
+
+def pace_notes(paces: Mapping[str, Pace]) -> dict[str, Any]:
+    """When the last calls passed, by their rate limits; nothing where there are none."""
+    noted = {name: times for name, pace in paces.items() if (times := pace.notes())}
+    return {"paces": noted} if noted else {}

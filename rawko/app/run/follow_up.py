@@ -13,6 +13,8 @@ from typing import Any, Final, Protocol
 from rawko.app.records.journal import open_journal
 from rawko.app.records.outcomes import is_open
 from rawko.app.records.record import RunRecord, read_record
+from rawko.app.recovery.reading import lost_by
+from rawko.app.recovery.setback import lost_note
 from rawko.app.run.assembly import Prepared
 from rawko.app.run.parts.project import templates_of
 from rawko.config import ConfigError, Settings
@@ -23,7 +25,7 @@ from rawko.machines.agent_loop.context import View
 from rawko.machines.agent_loop.conversation.shortening import sent_view
 from rawko.machines.prompts import PromptError, Prompts
 from rawko.runtime.errors import JournalError
-from rawko.runtime.ports import Workspace
+from rawko.runtime.ports import Workspace, WorkspaceError
 from rawko.runtime.replay.replay import ReplayError, replay
 from rawko.vocabulary.snapshot import ChangedFiles, FileChange, Snapshot
 from rawko.workspace.repository.archive import Archive
@@ -131,6 +133,26 @@ def _prompts(settings: Settings) -> Prompts:
         return Prompts.load("agent_loop", PLACEHOLDERS, override=templates_of(settings))
     except PromptError as error:
         raise ConfigError(str(error)) from error
+
+
+async def told_changes(
+    run: str, settings: Settings, workspace: Workspace, tree: str, notes: list[str]
+) -> ChangedFiles | None:
+    """What was changed since a run ended; None for nothing, and where it cannot be told, which is noted.
+
+    Args:
+        tree: Of the workspace as it is.
+        notes: For the report; gets what cannot be told.
+    """
+    try:
+        lost = await lost_by(run, settings)
+        if lost is not None:
+            notes.append(f"{lost_note(run, lost)}; what it did after that is in the files alone")
+        known = None if lost is None else lost.target.tree
+        return await changes_since(run, settings, workspace, tree, known)
+    except WorkspaceError as error:
+        notes.append(f"what was changed since run {run} cannot be told: {error.message}")
+        return None
 
 
 async def changes_since(

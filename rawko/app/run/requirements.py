@@ -1,11 +1,44 @@
-"""What a run needs to go on as it began: its charts, its agents' tools; remembered at the start, compared later."""
+"""What a run needs: a task that can be done, and to go on as it began its charts and its agents' tools, which are
+remembered at the start and compared later.
+"""
 
 from __future__ import annotations
 
+from rawko.app.run import follow_up as continuing
+from rawko.app.run.budget import check_prices
 from rawko.app.run.parts.machines import agent_machines, shipped_chart
+from rawko.app.run.parts.project import require_grants
 from rawko.app.run.parts.toolbox import open_toolbox
-from rawko.config import Settings
+from rawko.config import ConfigError, Settings
 from rawko.runtime.ports import Toolbox
+from rawko.vocabulary.documents import accepted
+
+
+def check_task(
+    settings: Settings, task: str, agent: str | None, *, continues: str | None, is_interactive: bool
+) -> None:
+    """What can be told of a run without opening anything; see `Run` for what the arguments mean.
+
+    Raises:
+        ConfigError: Empty task, unknown agent, or a chart that cannot be used.
+    """
+    if not task.strip() and (not is_interactive or continues is not None):
+        raise ConfigError('the task is empty; say what is to be done: rawko run "Add a --version option"')
+    if agent is not None and agent not in settings.agents:
+        raise ConfigError(f"there is no agent {agent!r}{accepted(settings.agents, found=agent)}")
+    require_grants(settings)
+    machines = agent_machines(settings)
+    check_prices(settings, agent)
+    chart = None if agent is None else machines[settings.agents[agent].chart][0]
+    if is_interactive:
+        if chart is None:
+            raise ConfigError("a conversation is with one agent: name it (--agent NAME)")
+        if not {"END", "STOP_TURN"} <= set(chart.events):
+            raise ConfigError(f"the chart of agent {agent!r} does not take the events END and STOP_TURN")
+    if continues is not None:
+        continuing.check_followed(settings, continues)
+        if chart is not None and continuing.EVENT not in chart.events:
+            raise ConfigError(f"the chart of agent {agent!r} does not take the event {continuing.EVENT}")
 
 
 def charts_of(settings: Settings, agent: str | None) -> dict[str, str]:

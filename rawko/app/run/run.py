@@ -8,83 +8,52 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from rawko.app.following.channel import TextChannel
 from rawko.app.lookups.running import RunningLookups
 from rawko.app.overrides.override import Override, Reply, check_override
-from rawko.app.overrides.steering import journalled
-from rawko.app.records.journal import begin_journal, open_journal
 from rawko.app.records.record import (
-    change_budget,
     forget_record,
-    forget_report,
     has_record,
-    read_record,
     runs_folder,
     write_record,
-    write_report,
 )
 from rawko.app.records.run_names import new_id
-from rawko.app.recovery.consistency import Lost
 from rawko.app.recovery.halting_provider import HaltingProvider
 from rawko.app.recovery.halting_workspace import HaltingWorkspace
 from rawko.app.recovery.last_tool import MarkingToolbox
-from rawko.app.recovery.reading import check_store, fit_of, known_snapshot, lost_by, refusal
-from rawko.app.recovery.setback import lost_note, set_back
 from rawko.app.run import follow_up as continuing
-from rawko.app.run import inbox as mail
 from rawko.app.run.assembly import Parts, Prepared, assemble, model_of
-from rawko.app.run.budget import Stopwatch, UntimedPeople, bounds_of, check_prices, default_price, left_ms
+from rawko.app.run.budget import Stopwatch, UntimedPeople, bounds_of, default_price, pace_notes, rate_limits
 from rawko.app.run.driving import Driver, FirstWords, OverrideListener
-from rawko.app.run.external_edits import is_capturing, keep_edits, needs_reset
-from rawko.app.run.parts.machines import agent_machines
+from rawko.app.run.ending import breakdown, close_in_time, how_to_go_on, kept, unused_replies
 from rawko.app.run.parts.null_ports import NoWorkspace, StillProvider, StillToolbox, StillWorkspace
-from rawko.app.run.parts.project import require_grants
 from rawko.app.run.parts.provider import open_provider
 from rawko.app.run.parts.toolbox import open_toolbox, take_up_tools, tool_notes
-from rawko.app.run.parts.workspace import open_workspace, running_folder
 from rawko.app.run.questions import question_number
 from rawko.app.run.report import Report, Verdict, verdict_of
-from rawko.app.run.requirements import charts_of, read_only_tools, tools_of
+from rawko.app.run.requirements import charts_of, check_task, read_only_tools, tools_of
+from rawko.app.run.stores import Stores, open_stores
+from rawko.app.run.taking_up import take_up
 from rawko.app.run.workspace_report import Witness
 from rawko.app.time_travel.user_git import head_of
 from rawko.config import ConfigError, Settings
-from rawko.interpreter.data.steps import Receipt
 from rawko.machines import agent_loop
 from rawko.machines.agent_loop.invariants import monitors as agent_loop_monitors
 from rawko.providers.metered import MeteredProvider
 from rawko.runtime.actor import Actor
-from rawko.runtime.errors import JournalError
 from rawko.runtime.inspection import InspectionEvent
-from rawko.runtime.journal import Journal
 from rawko.runtime.pacing import Pace
 from rawko.runtime.ports import Answer, People, Provider, Question, Toolbox, Workspace, WorkspaceError
-from rawko.runtime.replay.recorded import Recorded, read_recorded
+from rawko.runtime.replay.recorded import Recorded
 from rawko.runtime.replay.replay import ReplayError, replay
 from rawko.runtime.session import LogWriter, Session, write_log
-from rawko.runtime.shortage import shortage_of
-from rawko.tools.commands.leftovers import Leftovers
-from rawko.vocabulary.documents import accepted
 from rawko.vocabulary.snapshot import ChangedFiles
 from rawko.vocabulary.usage import Usage
 
 if TYPE_CHECKING:
-    from rawko.workspace import SnapshotWorkspace
-
-CLEANUP_DEADLINE_S: Final = 5.0
-"""How long a provider, a toolbox or a workspace may take to close before the run is reported done (C-30)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stores:
-    """Where a run is kept: its files' snapshots and its journal; and what that holds, or has lost, of a run that goes
-    on."""
-
-    workspace: SnapshotWorkspace
-    journal: Journal
-    recorded: Recorded | None = None
-    lost: Lost | None = None
+    pass
 
 
 class Nobody:
@@ -92,18 +61,6 @@ class Nobody:
 
     async def ask(self, question: Question) -> Answer | None:
         return None
-
-
-def _files_noted(workspace: SnapshotWorkspace) -> dict[str, Any]:
-    """The snapshot that holds the files as they are known to be, by its commit."""
-    latest = workspace.latest
-    return {} if latest is None else {"snapshot": latest.commit}
-
-
-def _breakdown(error: BaseException | None) -> str | None:
-    """Why a machine had to stop where it stood, if nothing of its own is at fault: its journal, or what has run out."""
-    is_one = isinstance(error, JournalError) or (error is not None and shortage_of(error, is_own=True) is not None)
-    return str(error) if is_one else None
 
 
 @dataclass(slots=True)
@@ -159,23 +116,7 @@ class Run:
         Raises:
             ConfigError: Empty task, unknown agent, or a chart that cannot be used.
         """
-        if not self.task.strip() and (not self.is_interactive or self.continues is not None):
-            raise ConfigError('the task is empty; say what is to be done: rawko run "Add a --version option"')
-        if self.agent is not None and self.agent not in self.settings.agents:
-            raise ConfigError(f"there is no agent {self.agent!r}{accepted(self.settings.agents, found=self.agent)}")
-        require_grants(self.settings)
-        machines = agent_machines(self.settings)
-        check_prices(self.settings, self.agent)
-        chart = None if self.agent is None else machines[self.settings.agents[self.agent].chart][0]
-        if self.is_interactive:
-            if chart is None:
-                raise ConfigError("a conversation is with one agent: name it (--agent NAME)")
-            if not {"END", "STOP_TURN"} <= set(chart.events):
-                raise ConfigError(f"the chart of agent {self.agent!r} does not take the events END and STOP_TURN")
-        if self.continues is not None:
-            continuing.check_followed(self.settings, self.continues)
-            if chart is not None and continuing.EVENT not in chart.events:
-                raise ConfigError(f"the chart of agent {self.agent!r} does not take the event {continuing.EVENT}")
+        check_task(self.settings, self.task, self.agent, continues=self.continues, is_interactive=self.is_interactive)
 
     def reset(self) -> Run:
         """The same task once more, from the start: a new run with a new id; this one stays as it is.
@@ -277,7 +218,7 @@ class Run:
             noted = None if stores is None or stores.recorded is None else stores.recorded.notes
             provider = self._open_provider(noted["position"] if noted else None)
             parts.push_async_callback(self._close, provider.aclose, "provider")
-            self._paces = self._new_paces(noted)
+            self._paces = rate_limits(self.settings, self._stopwatch, noted, self._tell_wait)
             bounds = bounds_of(self.settings, self._stopwatch)
             self._meter = meter = MeteredProvider(provider, bounds=bounds, pace=self._paces["calls"])
             if noted:
@@ -292,7 +233,10 @@ class Run:
             witness = Witness(stores.workspace, self._notes)
             actor = await self._make_actor(meter, toolbox, stores, driver)
             if self.is_resumed:  # only now: a run that cannot be resumed is left as it was found
-                await self._take_up(stores, toolbox)
+                read_only = read_only_tools(self.settings, toolbox)
+                self._notes += await take_up(
+                    self.settings, self.id, stores, self._resumed_from, read_only, is_cancel=self.is_cancel
+                )
             else:
                 await self._write_record(toolbox)
             await self._begin(witness)
@@ -301,16 +245,16 @@ class Run:
             files, diff = await witness.end(is_halted=driver.halted is not None)
         if self._channel is not None:
             self._channel.close()
-        self._note_unused(actor, provider)
-        problem = driver.halted or _breakdown(actor.error)
+        self._notes += unused_replies(actor, provider, self.settings)
+        problem = driver.halted or breakdown(actor.error)
         if problem is not None:  # what was committed stands: it can go on from there
-            self._notes.append(self._how_to_go_on())
+            self._notes.append(how_to_go_on(self.settings, self.id))
         verdict = verdict_of(actor, question=driver.question, is_cancelled=driver.is_cancelled, problem=problem)
         if problem is not None and not has_record(self.settings, self.id):
             verdict = replace(verdict, outcome="failure")  # there is nothing left to go on with
         question = driver.question if verdict.outcome == "needs_person" else None
         report = self._report(verdict, question, files, diff, int((time.monotonic() - started) * 1000))
-        return report if problem is not None else self._kept(report)
+        return report if problem is not None else kept(report, self.settings)
 
     # ------------------------------------------------------------ opening
 
@@ -328,22 +272,6 @@ class Run:
         if self.is_cancel or self._cancelled_by is not None:
             driver.cancel(self._cancelled_by or "")
         return driver
-
-    def _new_paces(self, noted: Mapping[str, Any] | None) -> Mapping[str, Pace]:
-        """The rate limits, with what an earlier process has counted; its last model call may not be among that."""
-        rate = self.settings.rate
-        most = {"tools": ("tool calls", rate.tools_per_minute), "calls": ("model calls", rate.calls_per_minute)}
-        paces = {}
-        for name, (what, per_minute) in most.items():
-            paces[name] = pace = Pace(
-                what,
-                per_minute,
-                left_ms=lambda: left_ms(self.settings, self._stopwatch),
-                tell=partial(self._tell_wait, what),
-            )
-            if noted:
-                pace.take_up(noted.get("paces") or {}, name, is_unsure=name == "calls")
-        return paces
 
     def _tell_wait(self, what: str, wait_s: float, limit: str) -> None:
         """A rate limit is waited for: a line of the log, and a step of the machine, which observers hear of."""
@@ -364,30 +292,9 @@ class Run:
         )
 
     async def _open_stores(self, stack: AsyncExitStack) -> Stores:
-        if self.is_resumed:
-            check_store(self.settings, self.id)
-        workspace = await open_workspace(self.settings, self.id)
-        stack.push_async_callback(self._close, workspace.aclose, "workspace")
-        if self.is_resumed:
-            journal, told = open_journal(self.settings, is_written=True), None
-        else:
-            journal, told = begin_journal(self.settings)
-        stack.push_async_callback(self._close, journal.aclose, "journal")
-        if told:
-            self._notes.append(told)
-        workspace.row = 0
-        if not self.is_resumed:
-            return Stores(workspace, journal)
-        try:
-            recorded = await read_recorded(journal, self.id)
-            workspace.row = recorded.last_seq
-            chain = await workspace.chain(known_snapshot(recorded))
-        except (JournalError, WorkspaceError) as error:
-            raise ConfigError(f"run {self.id!r} cannot be resumed: {error}") from error
-        fit = fit_of(read_record(self.id, self.settings), recorded, chain)
-        if fit.problem is not None:
-            raise refusal(self.settings, self.id, fit)
-        return Stores(workspace, journal, recorded, fit.lost)
+        stores = await open_stores(self.settings, self.id, stack, self._close, is_resumed=self.is_resumed)
+        self._notes += stores.notes
+        return stores
 
     async def _make_actor(self, meter: MeteredProvider, toolbox: Toolbox, stores: Stores, driver: Driver) -> Actor:
         real = stores.workspace
@@ -406,7 +313,7 @@ class Run:
             run=self.id,
             log=self.log,
             journal=stores.journal,
-            notes=lambda: {**meter.notes(), **tool_notes(toolbox), **_files_noted(real), **self._pace_notes()},
+            notes=lambda: {**meter.notes(), **tool_notes(toolbox), **stores.files_noted(), **pace_notes(self._paces)},
             transient=agent_loop.TRANSIENT_EVENTS,
             recorded=stores.recorded or Recorded(self.id, None, ()),  # a new run finds none of its name
             monitors=agent_loop_monitors(),
@@ -430,11 +337,6 @@ class Run:
     def _no_time_for(self, wait_ms: int) -> str | None:
         return None if self._meter is None else self._meter.no_time_for(wait_ms)
 
-    def _pace_notes(self) -> dict[str, Any]:
-        """When the last calls passed, by their rate limits; nothing where there are none."""
-        noted = {name: times for name, pace in self._paces.items() if (times := pace.notes())}
-        return {"paces": noted} if noted else {}
-
     def _out_of_time(self) -> str | None:
         return None if self._meter is None else self._meter.out_of_time()
 
@@ -456,28 +358,6 @@ class Run:
             tools=tools_of(self.settings, toolbox),
         )
 
-    async def _take_up(self, stores: Stores, toolbox: Toolbox) -> None:
-        """What was left running is ended, and what was edited since the last snapshot kept, before anything goes on."""
-        await asyncio.to_thread(Leftovers(running_folder(self.settings, self.id)).end_all)
-        at_work = self._resumed_from
-        try:
-            if stores.lost is not None and not self.is_cancel:
-                self._notes += await set_back(stores.workspace, read_record(self.id, self.settings), stores.lost)
-            elif at_work is not None and not self.is_cancel and not is_capturing(at_work):
-                is_reset = needs_reset(at_work, read_only_tools(self.settings, toolbox))
-                self._notes += await keep_edits(stores.workspace, is_reset=is_reset)
-        except WorkspaceError as error:
-            raise ConfigError(f"run {self.id!r} cannot be resumed: {error.message}") from error
-        forget_report(self.settings, self.id)
-        change_budget(self.settings, self.id)
-        mail.discard(self.settings, self.id)
-        if letters := mail.overrides_waiting(self.settings, self.id):
-            taken = await journalled(stores.journal, self.id, at_work)
-            for letter in letters:
-                if letter.path.stem in taken:  # the process was killed before it could remove it
-                    letter.reply(Reply(Receipt.TAKEN.value))
-                    letter.burn()
-
     async def _begin(self, witness: Witness) -> None:
         """Look at the files as they are before the run; without that nothing of it could be undone.
 
@@ -495,18 +375,9 @@ class Run:
                 f"the workspace cannot be recorded, so nothing was begun: {error.message}{more}"
             ) from error
         if self.continues is not None and witness.before is not None:
-            self._changes = await self._changed_since(self.continues, witness.workspace, witness.before)
-
-    async def _changed_since(self, run: str, workspace: SnapshotWorkspace, tree: str) -> ChangedFiles | None:
-        try:
-            lost = await lost_by(run, self.settings)
-            if lost is not None:
-                self._notes.append(f"{lost_note(run, lost)}; what it did after that is in the files alone")
-            known = None if lost is None else lost.target.tree
-            return await continuing.changes_since(run, self.settings, workspace, tree, known)
-        except WorkspaceError as error:
-            self._notes.append(f"what was changed since run {run} cannot be told: {error.message}")
-            return None
+            self._changes = await continuing.told_changes(
+                self.continues, self.settings, witness.workspace, witness.before, self._notes
+            )
 
     # ------------------------------------------------------------ what the machine is told
 
@@ -546,23 +417,7 @@ class Run:
     # ------------------------------------------------------------ closing and reporting
 
     async def _close(self, close: Callable[[], Awaitable[None]], what: str) -> None:
-        """Close a part within the deadline; a failure is noted and never masks the verdict (C-30)."""
-        try:
-            async with asyncio.timeout(CLEANUP_DEADLINE_S):
-                await close()
-        except Exception as error:  # noqa: BLE001 - whatever an adapter raises while closing
-            self._notes.append(f"closing the {what} failed: {str(error) or type(error).__name__}")
-
-    def _how_to_go_on(self) -> str:
-        if not has_record(self.settings, self.id):
-            return f"the state folder {str(self.settings.state_dir)!r} is gone, and the run with it"
-        return f"nothing that was done is lost; when that is mended, go on with: rawko resume {self.id}"
-
-    def _note_unused(self, actor: Actor, provider: Provider) -> None:
-        unused = getattr(provider, "unused", None)
-        if actor.interpreter.final and unused is not None and (left := unused()):
-            what = "cassette" if self.settings.provider == "cassette" else "scenario"
-            self._notes.append(f"the {what} has {len(left)} replies that nobody asked for, the first: {left[0]}")
+        self._notes += await close_in_time(close, what)
 
     def _report(
         self, verdict: Verdict, question: Mapping[str, Any] | None, files: tuple[str, ...], diff: str, duration_ms: int
@@ -584,15 +439,3 @@ class Run:
             notes=tuple(self._notes),
             is_bad_input=verdict.is_bad_input and not files,
         )
-
-    def _kept(self, report: Report) -> Report:
-        """The report, once it is on disk; one that cannot be written is still shown."""
-        try:
-            write_report(self.settings, self.id, report.to_json())
-        except ConfigError as error:
-            note = (
-                f"the run has ended, but its report is not kept: {error}; once that is mended: rawko resume {self.id}"
-            )
-            error_told = {"category": "unknown", "message": f"the report cannot be kept: {error}"}
-            return replace(report, outcome="interrupted", error=error_told, notes=(*report.notes, note))
-        return report

@@ -1,0 +1,63 @@
+"""What is done before a recorded run goes on: what an earlier process has left is ended, kept, or taken in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from rawko.app.overrides.override import Reply
+from rawko.app.overrides.steering import journalled
+from rawko.app.records.record import change_budget, forget_report, read_record
+from rawko.app.recovery.setback import set_back
+from rawko.app.run import inbox as mail
+from rawko.app.run.external_edits import is_capturing, keep_edits, needs_reset
+from rawko.app.run.parts.workspace import running_folder
+from rawko.app.run.stores import Stores
+from rawko.config import ConfigError, Settings
+from rawko.interpreter.data.steps import Receipt
+from rawko.runtime.ports import WorkspaceError
+from rawko.tools.commands.leftovers import Leftovers
+
+
+async def take_up(
+    settings: Settings,
+    run: str,
+    stores: Stores,
+    at_work: Mapping[str, Any] | None,
+    read_only: Collection[str],
+    *,
+    is_cancel: bool,
+) -> list[str]:
+    """End what was left running, and keep what was edited since the last snapshot, before anything goes on.
+
+    Args:
+        at_work: The machines as the journal knows them; None where it holds none.
+        read_only: Names of the tools that only read.
+        is_cancel: The run is taken up only to end it: the files stay as they are.
+
+    Returns:
+        Notes for the report.
+
+    Raises:
+        ConfigError: The files cannot be set back or kept, or the record cannot be written.
+    """
+    await asyncio.to_thread(Leftovers(running_folder(settings, run)).end_all)
+    notes: list[str] = []
+    try:
+        if stores.lost is not None and not is_cancel:
+            notes += await set_back(stores.workspace, read_record(run, settings), stores.lost)
+        elif at_work is not None and not is_cancel and not is_capturing(at_work):
+            notes += await keep_edits(stores.workspace, is_reset=needs_reset(at_work, read_only))
+    except WorkspaceError as error:
+        raise ConfigError(f"run {run!r} cannot be resumed: {error.message}") from error
+    forget_report(settings, run)
+    change_budget(settings, run)
+    mail.discard(settings, run)
+    if letters := mail.overrides_waiting(settings, run):
+        taken = await journalled(stores.journal, run, at_work)
+        for letter in letters:
+            if letter.path.stem in taken:  # the process was killed before it could remove it
+                letter.reply(Reply(Receipt.TAKEN.value))
+                letter.burn()
+    return notes
