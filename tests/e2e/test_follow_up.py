@@ -157,8 +157,10 @@ def test_only_a_run_that_has_ended_can_be_followed(typed: Typed, rawko: Shell) -
     assert f"rawko cancel {run}" in refused.err
 
 
-@pytest.mark.parametrize("run", ["nope", "../x", ""])
-def test_a_run_that_is_not_there(typed: Typed, rawko: Shell, run: str) -> None:
+@pytest.mark.parametrize(
+    ("run", "told"), [("nope", "there is no run"), ("../x", "there is no run"), ("", "no run has ended")]
+)
+def test_a_run_that_is_not_there(typed: Typed, rawko: Shell, run: str, told: str) -> None:
     refused = typed("run", "Next", "--continue", run, "--scenario", str(rawko.scenario(DONE)))
     assert refused.code == 2
-    assert "there is no run" in refused.err
+    assert told in refused.err
