@@ -13,6 +13,7 @@ help: ## list the targets
 setup: $(STAMP) ## create the virtual environment with everything in it
 
 $(STAMP): pyproject.toml constraints.txt
+	@echo 'Setting up $(VENV): packages are downloaded and installed, which takes a minute or two.'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $(STAMP)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from typing import Any, TextIO
@@ -9,8 +10,8 @@ from typing import Any, TextIO
 from rawko.app.run.report import Report
 from rawko.cli.output import Painter, exact, visible, visible_json, visible_line
 
-MAX_DIFF_LINES = 400
 MAX_FILES = 100
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _VERDICTS = {
     "success": ("Task completed", "green"),
     "failure": ("Task failed", "red"),
@@ -41,34 +42,28 @@ def how_to_answer(kind: str, run: str) -> str:
 
 def print_report(report: Report, *, as_json: bool) -> None:
     """Print the summary; with `as_json` on standard error, and the report as the last line of standard output."""
-    _print_summary(report, sys.stderr if as_json else sys.stdout, with_diff=not as_json)
+    _print_summary(report, sys.stderr if as_json else sys.stdout)
     if as_json:
         print(visible_json(report.to_json()), flush=True)
 
 
-def _print_summary(report: Report, stream: TextIO, *, with_diff: bool) -> None:
+def _print_summary(report: Report, stream: TextIO) -> None:
+    """What was said first, then what is to be seen at a glance, which is the last thing on the screen."""
     paint = Painter(stream)
     verdict, colour = ("Not started", "red") if report.is_bad_input else _VERDICTS[report.outcome]
     where = f" in state {report.state}" if report.outcome in ("needs_person", "failure", "interrupted") else ""
     print(file=stream)
-    print(paint(verdict + visible_line(where), "bold", colour), file=stream)
     if report.summary:
         print(_moved_in(visible(report.summary)), file=stream)
     if report.question is not None:
-        _print_question(report.question, report.run, stream)
-    if report.outcome == "limit":
-        print(_how_to_go_on(report), file=stream)
-    if report.is_bad_input and report.error is not None:
-        print(_REMEDIES.get(str(report.error.get("code")), ""), file=stream)
-    print(_counts(report), file=stream)
+        print(_moved_in(_question_text(report.question)), file=stream)
     for note in report.notes:
         print(paint(f"note: {visible_line(note)}", "yellow"), file=stream)
-    if report.files_changed:
-        _print_files(report.files_changed, stream, paint)
-        if with_diff:
-            _print_diff(report.diff, stream, paint)
-    else:
-        print("no files changed", file=stream)
+    print(paint(verdict + visible_line(where), "bold", colour), file=stream)
+    print(_counts(report), file=stream)
+    _print_files(report, stream, paint)
+    for line in _next(report):
+        print(line, file=stream)
     stream.flush()
 
 
@@ -76,18 +71,23 @@ def _counts(report: Report) -> str:
     cost = "cost unknown (no price for the model; see `prices` in .rawko/config.yaml)"
     if report.cost_usd is not None:
         cost = f"${report.cost_usd:.4f}"
+    parts = [cost] if report.cost_usd != 0 else []
     plural = "" if report.iterations == 1 else "s"
     calls = f"{report.usage.calls} call{'' if report.usage.calls == 1 else 's'}"
-    return (
-        f"{report.iterations} iteration{plural} · {report.usage.total_tokens:,} tokens in {calls} · {cost} "
-        f"· {report.duration_ms / 1000:.1f} s · run {report.run}"
+    return " · ".join(
+        [
+            f"{report.iterations} iteration{plural}",
+            f"{report.usage.total_tokens:,} tokens in {calls}",
+            *parts,
+            f"{report.duration_ms / 1000:.1f} s",
+            f"run {report.run}",
+        ]
     )
 
 
-def _print_question(question: Mapping[str, Any], run: str, stream: TextIO) -> None:
+def _question_text(question: Mapping[str, Any]) -> str:
     show = exact if question.get("kind") == "approval" else visible
-    print(_moved_in(show(str(question.get("text") or ""))), file=stream)
-    print(how_to_answer(str(question.get("kind")), run), file=stream)
+    return show(str(question.get("text") or ""))
 
 
 def _moved_in(text: str) -> str:
@@ -95,27 +95,64 @@ def _moved_in(text: str) -> str:
     return text.replace("\n", "\n  ")
 
 
-def _how_to_go_on(report: Report) -> str:
-    """A limit keeps all work; how to go on depends on what was used up."""
-    if report.state == "out_of_budget":
-        return how_to_answer("budget", report.run)
-    return f"Go on with new limits: rawko resume {report.run} (or with --max-iterations N)"
+def _next(report: Report) -> list[str]:
+    """What a person may do next, one line each."""
+    run = report.run
+    if report.is_bad_input:
+        return [_REMEDIES.get(str((report.error or {}).get("code")), "")]
+    look = [f"rawko log {run}", *([f"rawko diff {run} --files"] if report.files_changed else [])]
+    match report.outcome:
+        case "needs_person":
+            return [how_to_answer(str((report.question or {}).get("kind")), run)]
+        case "limit" if report.state == "out_of_budget":
+            return [how_to_answer("budget", run)]
+        case "limit":
+            return [f"Go on with new limits: rawko resume {run} (or with --max-iterations N)"]
+        case "interrupted":
+            return [f"Go on: rawko resume {run}"]
+        case "success" | "failure" | "cancelled":
+            return [f'{" · ".join(look)} · rawko run --continue {run} "what comes next"']
 
 
-def _print_files(paths: tuple[str, ...], stream: TextIO, paint: Painter) -> None:
+def _print_files(report: Report, stream: TextIO, paint: Painter) -> None:
+    paths = report.files_changed
+    if not paths:
+        print("no files changed", file=stream)
+        return
+    counts = diffstat(report.diff)
     print(paint(f"{len(paths)} file{'' if len(paths) == 1 else 's'} changed:", "bold"), file=stream)
     for path in paths[:MAX_FILES]:
-        print(f"  {visible_line(path)}", file=stream)
+        added, removed = counts.get(path, (0, 0))
+        told = [paint(f"+{added}", "green")] * bool(added) + [paint(f"−{removed}", "red")] * bool(removed)
+        print("  " + "  ".join([visible_line(path), " ".join(told)]).rstrip(), file=stream)
     if len(paths) > MAX_FILES:
         print(paint(f"  … {len(paths) - MAX_FILES} more", "dim"), file=stream)
 
 
-def _print_diff(diff: str, stream: TextIO, paint: Painter) -> None:
-    lines = diff.removesuffix("\n").split("\n") if diff else []
-    for line in lines[:MAX_DIFF_LINES]:
-        print(paint(visible(line), *diff_style(line)), file=stream)
-    if len(lines) > MAX_DIFF_LINES:
-        print(paint(f"… {len(lines) - MAX_DIFF_LINES} more lines", "dim"), file=stream)
+def diffstat(diff: str) -> dict[str, tuple[int, int]]:
+    """Lines added and removed by path, of a unified diff; binary files have none.
+
+    >>> diffstat("--- a/x\\n+++ b/x\\n@@ -1 +1,2 @@\\n-a\\n+b\\n+--- c\\n")
+    {'x': (2, 1)}
+    """
+    found: dict[str, tuple[int, int]] = {}
+    path, before, left, right = "", "", 0, 0
+    for line in diff.split("\n"):
+        if left > 0 or right > 0:  # inside a hunk, whose header says how many lines it has
+            added, removed = line.startswith("+"), line.startswith("-")
+            if line.startswith("\\"):
+                continue
+            left, right = left - (not added), right - (not removed)
+            counts = found.get(path, (0, 0))
+            found[path] = (counts[0] + added, counts[1] + removed)
+        elif line.startswith("--- "):
+            before = line[4:].rstrip("\t").removeprefix("a/")
+        elif line.startswith("+++ "):
+            path = line[4:].rstrip("\t").removeprefix("b/")
+            path = before if path == "/dev/null" else path
+        elif hunk := _HUNK.match(line):
+            left, right = int(hunk[1] or 1), int(hunk[2] or 1)
+    return found
 
 
 def diff_style(line: str) -> tuple[str, ...]:

@@ -50,11 +50,12 @@ def test_a_run_under_the_arbiter(rawko: Shell) -> None:
         "● evaluating",
         "arbiter COMPLETE  hello.txt is there.",
         "● complete",
-        "Task completed",
+        "\nhello.txt is there.\nTask completed\n",
         "1 iteration · ",
-        "1 file changed:\n  hello.txt",
-        "+++ b/hello.txt",
-        "+hello",
+        "1 file changed:\n  hello.txt  +1\n",
+        "rawko log ",
+        " · rawko diff ",
+        "rawko run --continue ",
     ]
     places = [done.out.find(text) for text in told]
     assert -1 not in places, list(zip(told, places, strict=True))
@@ -100,7 +101,7 @@ def test_quiet_leaves_the_summary(typed: Typed, rawko: Shell) -> None:
     scenario = rawko.scenario(says("developer", COMPLETE))
     done = typed("run", "Nothing", "--agent", "developer", "--scenario", str(scenario), "--quiet")
     assert done.code == 0
-    assert done.out.lstrip().startswith("Task completed\nWrote hello.txt.\n")
+    assert done.out.lstrip().startswith("Wrote hello.txt.\nTask completed\n")
     assert "no files changed" in done.out
 
 

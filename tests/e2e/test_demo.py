@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -56,7 +57,15 @@ STORY = [
     "arbiter COMPLETE",
     "● complete  iteration 5",
 ]
-SUMMARY = ["Task completed", "5 iterations · ", "3 files changed:", *FILES, "+++ b/expected.txt", "+++ b/fizzbuzz.py"]
+SUMMARY = [
+    "Task completed",
+    "5 iterations · ",
+    "3 files changed:",
+    *FILES,
+    "The folder is kept: ",
+    "rawko log",
+    "rawko rewind @-20",
+]
 ASIDE = ["Retrying the turn after rate_limited (1 of 4)", "[rawko] Agent 'tester' error: ", "Recovering from error"]
 
 
@@ -87,9 +96,27 @@ def test_the_demo() -> None:
     assert "note:" not in done.stdout, "every reply of the scenario was asked for"
     lines = [line for line in done.stdout.splitlines() if line.startswith(("●", "  ▸"))]
     assert all(first != second for first, second in pairwise(lines)), "nothing is told twice"
-    folder = Path(done.stdout.split(" in ")[1].split(" (")[0])
-    assert not folder.exists(), "it leaves nothing behind"
+    folder = Path(done.stdout.split("The folder is kept: ")[1].split(" (")[0])
+    try:
+        try_all(done.stdout.split("To try:")[1])
+    finally:
+        shutil.rmtree(folder)
     assert seconds < 120, "five on an idle machine; this one may be busy"
+
+
+def try_all(told: str) -> None:
+    """What the demo says that one may type works, but for what needs a terminal."""
+    lines = [line for line in told.strip().split("\n") if not line.strip().startswith("rawko watch")]
+    assert len(lines) >= 5
+    tried = subprocess.run(
+        ["bash", "-e", "-c", "\n".join(lines)],
+        env={"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": "/nowhere", "LANG": "C.UTF-8"},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    assert (tried.returncode, tried.stderr) == (0, ""), tried.stdout + tried.stderr
 
 
 def over_http(reply: Scripted) -> Any:
