@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from rawko.app import EXIT_CODES, Report, Run
-from rawko.app.records.record import read_record, write_record
+from rawko.app.records.record import read_record
+from rawko.app.records.record_changes import write_record
 from rawko.config import ConfigError, Flags, load_settings
 from rawko.providers.models import DEFAULT_MODEL
 from rawko.runtime.ports import Answer, ModelRequest, Provider, Question, StreamEvent, TurnDone

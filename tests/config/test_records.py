@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from rawko.app.records.record import read_record, write_record
+from rawko.app.records.record import read_record
+from rawko.app.records.record_changes import write_record
 from rawko.config import ConfigError, Flags, Settings, load_settings
 from rawko.config.recorded import recorded
 from rawko.config.row import rows

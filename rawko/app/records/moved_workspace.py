@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from rawko.app.records.record import change_record, elsewhere, list_records, runs_folder, workspace_of
+from rawko.app.records.record import elsewhere, list_records, runs_folder, workspace_of
+from rawko.app.records.record_changes import change_record
 from rawko.app.run.external_edits import edits_since, named
 from rawko.config import ConfigError, Settings, share_state
 from rawko.runtime.ports import WorkspaceError

@@ -7,21 +7,19 @@ keys and addresses are never written, they come from the environment of the proc
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rawko.app.records.json_files import read_file, write_file
-from rawko.app.records.record_file import FORMAT, read_begin_file, read_record_file, read_report_file
+from rawko.app.records.record_file import read_begin_file, read_record_file, read_report_file
 from rawko.chart.errors import nearest
 from rawko.config import ConfigError, Settings
-from rawko.config.recorded import recorded, taken_from
-from rawko.providers.models import resolve_model
+from rawko.config.recorded import taken_from
 
 MAX_NAME_BYTES = 255
 """Longer names no file system takes."""
-_RUN, _REPORT, _BEGIN = "run.json", "report.json", "begin.json"
+RUN_FILE, REPORT_FILE, BEGIN_FILE = "run.json", "report.json", "begin.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,78 +77,6 @@ def runs_folder(state_dir: Path) -> Path:
     return state_dir / "runs"
 
 
-def write_record(
-    settings: Settings,
-    run: str,
-    task: str,
-    agent: str | None,
-    *,
-    parent: Parent | None = None,
-    head: str | None = None,
-    charts: Mapping[str, str] | None = None,
-    tools: Mapping[str, Sequence[str]] | None = None,
-    continues: str | None = None,
-    is_interactive: bool = False,
-) -> None:
-    """Remember how a run was started; the model by the name that is really asked, so that a resume asks the same.
-
-    Args:
-        parent, head, charts, tools, continues, is_interactive: See `RunRecord`.
-
-    Raises:
-        ConfigError: It cannot be written.
-
-    Source: C-23.
-    """
-    data = {
-        "format": FORMAT,
-        "run": run,
-        "task": task,
-        "agent": agent,
-        "continues": continues,
-        "is_interactive": is_interactive,
-        "parent": None if parent is None else parent.to_json(),
-        "head": head,
-        "charts": dict(charts or {}),
-        "tools": {name: list(found) for name, found in (tools or {}).items()},
-        "rewinds": [],
-        "settings": recorded(
-            settings,
-            model=settings.model if settings.provider == "scripted" else resolve_model(settings.model),
-            scenario=_place_of(settings.scenario),
-        ),
-    }
-    write_file(runs_folder(settings.state_dir) / run / _RUN, data)
-
-
-def _place_of(scenario: str | None) -> str | None:
-    """A scenario that is a file by its whole path: the run may go on from another folder."""
-    return str(Path(scenario).absolute()) if scenario and Path(scenario).is_file() else scenario
-
-
-def change_budget(settings: Settings, run: str) -> None:
-    """Remember the budget that a run goes on with, which may be larger than the one it was started with.
-
-    Raises:
-        ConfigError: The record cannot be read or written.
-    """
-    path = runs_folder(settings.state_dir) / run / _RUN
-    data = read_file(path)
-    budget = settings.budget.to_json()
-    if data["settings"].get("budget") != budget:
-        data["settings"]["budget"] = budget
-        write_file(path, data)
-
-
-def write_report(settings: Settings, run: str, report: Mapping[str, Any]) -> None:
-    """Remember what became of a run.
-
-    Raises:
-        ConfigError: It cannot be written.
-    """
-    write_file(runs_folder(settings.state_dir) / run / _REPORT, report)
-
-
 def read_record(run: str, current: Settings) -> RunRecord:
     """A run with the settings that it was started with, in the environment of `current`.
 
@@ -158,18 +84,18 @@ def read_record(run: str, current: Settings) -> RunRecord:
         ConfigError: There is no such run in this workspace, or its record cannot be read.
     """
     folder = runs_folder(current.state_dir) / run
-    if not is_name(run) or not (folder / _RUN).is_file():
+    if not is_name(run) or not (folder / RUN_FILE).is_file():
         raise _not_found(run, current)
-    found = read_record_file(folder / _RUN)
+    found = read_record_file(folder / RUN_FILE)
     if found.run not in (None, run):
-        raise ConfigError(f"{folder / _RUN}: damaged: it is the record of another run, {found.run!r}")
-    begun = read_begin_file(folder / _BEGIN)
+        raise ConfigError(f"{folder / RUN_FILE}: damaged: it is the record of another run, {found.run!r}")
+    begun = read_begin_file(folder / BEGIN_FILE)
     return RunRecord(
         run,
         found.task,
         found.agent,
         _settings(found.settings, current),
-        read_report_file(folder / _REPORT),
+        read_report_file(folder / REPORT_FILE),
         parent=None if found.parent is None else Parent(found.parent.run, found.parent.step),
         head=found.head,
         charts=found.charts,
@@ -179,15 +105,6 @@ def read_record(run: str, current: Settings) -> RunRecord:
         continues=found.continues,
         is_interactive=found.is_interactive,
     )
-
-
-def write_first_event(settings: Settings, run: str, name: str, data: Mapping[str, Any]) -> None:
-    """Store the event that the agent of a run gets once it is ready.
-
-    Raises:
-        ConfigError: It cannot be written.
-    """
-    write_file(runs_folder(settings.state_dir) / run / _BEGIN, {"event": name, "data": dict(data)})
 
 
 def is_name(run: str) -> bool:
@@ -201,7 +118,7 @@ def elsewhere(run: str, current: Settings) -> Path | None:
     if not is_name(run):
         return None
     for folder in sorted(current.state_dir.parent.glob("*/runs")):
-        if (folder / run / _RUN).is_file() and folder.parent != current.state_dir:
+        if (folder / run / RUN_FILE).is_file() and folder.parent != current.state_dir:
             return folder.parent
     return None
 
@@ -212,7 +129,7 @@ def workspace_of(state_dir: Path, run: str) -> Path:
     Raises:
         ConfigError: Its record cannot be read.
     """
-    path = runs_folder(state_dir) / run / _RUN
+    path = runs_folder(state_dir) / run / RUN_FILE
     workspace: Path = read_record_file(path).settings.workspace
     return workspace
 
@@ -240,29 +157,6 @@ def _not_found(run: str, current: Settings) -> ConfigError:
     return ConfigError(f"there is no run {run!r} of this workspace; the latest: {', '.join(known[-5:]) or 'none'}")
 
 
-def note_rewind(record: RunRecord, row: int, step: int) -> None:
-    """Remember that a run was set back; noting it twice does nothing.
-
-    Raises:
-        ConfigError: It cannot be written.
-    """
-    if (row, step) not in record.rewinds:
-        change_record(record.settings.state_dir, record.run, rewinds=[*map(list, record.rewinds), [row, step]])
-
-
-def change_record(state_dir: Path, run: str, *, workspace: Path | None = None, **fields: Any) -> None:
-    """Change fields of a run's record.
-
-    Raises:
-        ConfigError: It cannot be read or written.
-    """
-    path = runs_folder(state_dir) / run / _RUN
-    data = {**read_file(path), **fields}
-    if workspace is not None:
-        data["settings"] = {**data["settings"], "workspace": str(workspace)}
-    write_file(path, data)
-
-
 def list_records(current: Settings, damaged: list[str] | None = None) -> list[RunRecord]:
     """All runs of the workspace that can be read, oldest first.
 
@@ -281,41 +175,17 @@ def list_records(current: Settings, damaged: list[str] | None = None) -> list[Ru
 
 def run_names(current: Settings) -> list[str]:
     """Ids of all runs of the workspace, oldest first."""
-    return sorted(path.parent.name for path in runs_folder(current.state_dir).glob(f"*/{_RUN}") if path.is_file())
+    return sorted(path.parent.name for path in runs_folder(current.state_dir).glob(f"*/{RUN_FILE}") if path.is_file())
 
 
 def has_record(settings: Settings, run: str) -> bool:
     """Whether a run is remembered."""
-    return (runs_folder(settings.state_dir) / run / _RUN).is_file()
+    return (runs_folder(settings.state_dir) / run / RUN_FILE).is_file()
 
 
 def has_report(settings: Settings, run: str) -> bool:
     """Whether a run came to an end, or to a question: then its journal has rows."""
-    return (runs_folder(settings.state_dir) / run / _REPORT).is_file()
-
-
-def forget_report(settings: Settings, run: str) -> None:
-    """A run goes on: what became of it is open again.
-
-    Raises:
-        ConfigError: The report cannot be removed.
-    """
-    folder = runs_folder(settings.state_dir) / run
-    try:
-        (folder / _REPORT).unlink(missing_ok=True)
-        for half in folder.glob(f".{_REPORT}.*"):  # of a process that was killed while it wrote
-            half.unlink(missing_ok=True)
-    except OSError as error:
-        raise ConfigError(f"{folder / _REPORT}: cannot be removed: {error.strerror}") from error
-
-
-def forget_record(settings: Settings, run: str) -> bool:
-    """A run that has not begun after all: it is no run any more; False where the disk refuses, and it stays one."""
-    try:
-        (runs_folder(settings.state_dir) / run / _RUN).unlink(missing_ok=True)
-    except OSError:
-        return False
-    return True
+    return (runs_folder(settings.state_dir) / run / REPORT_FILE).is_file()
 
 
 def _settings(found: Any, current: Settings) -> Settings:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rawko.app.records.record import RunRecord, change_record
+from rawko.app.records.record import RunRecord
+from rawko.app.records.record_changes import change_record
 from rawko.app.recovery.consistency import Lost
 from rawko.app.recovery.last_tool import write_begun
 from rawko.app.run.external_edits import named

@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final
 
-from rawko.app.records.record import has_record, write_report
+from rawko.app.records.record import has_record
+from rawko.app.records.record_changes import write_report
 from rawko.app.run.report import Report
 from rawko.config import ConfigError, Settings
 from rawko.runtime.actor import Actor

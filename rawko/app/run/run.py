@@ -13,12 +13,8 @@ from typing import TYPE_CHECKING, Any
 from rawko.app.following.channel import TextChannel
 from rawko.app.lookups.running import RunningLookups
 from rawko.app.overrides.override import Override, Reply, check_override
-from rawko.app.records.record import (
-    forget_record,
-    has_record,
-    runs_folder,
-    write_record,
-)
+from rawko.app.records.record import has_record, runs_folder
+from rawko.app.records.record_changes import forget_record, write_record
 from rawko.app.records.run_names import new_id
 from rawko.app.recovery.halting_provider import HaltingProvider
 from rawko.app.recovery.halting_workspace import HaltingWorkspace

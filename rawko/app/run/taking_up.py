@@ -8,7 +8,8 @@ from typing import Any
 
 from rawko.app.overrides.override import Reply
 from rawko.app.overrides.steering import journalled
-from rawko.app.records.record import change_budget, forget_report, read_record
+from rawko.app.records.record import read_record
+from rawko.app.records.record_changes import change_budget, forget_report
 from rawko.app.recovery.setback import set_back
 from rawko.app.run import inbox as mail
 from rawko.app.run.external_edits import is_capturing, keep_edits, needs_reset

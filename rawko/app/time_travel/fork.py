@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from rawko.app.records.addresses import Address
-from rawko.app.records.record import Parent, RunRecord, forget_record, write_first_event, write_record, write_report
+from rawko.app.records.record import Parent, RunRecord
+from rawko.app.records.record_changes import forget_record, write_first_event, write_record, write_report
 from rawko.app.run import follow_up as continuing
 from rawko.app.run.run import Run
 from rawko.app.time_travel.conversation import agent_at_work

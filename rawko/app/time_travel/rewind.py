@@ -18,7 +18,8 @@ from typing import Any, Final
 
 from rawko.app.records.addresses import Address
 from rawko.app.records.json_files import write_file
-from rawko.app.records.record import RunRecord, list_records, note_rewind, read_record, write_report
+from rawko.app.records.record import RunRecord, list_records, read_record
+from rawko.app.records.record_changes import note_rewind, write_report
 from rawko.app.records.rewind_note import NOTE, Intent, is_pending
 from rawko.app.recovery.setback import forget_lost
 from rawko.app.run.parts.workspace import open_workspace, running_folder

@@ -1,0 +1,142 @@
+"""Writing and changing what a run is remembered by: its record, its report, and that they are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rawko.app.records.json_files import read_file, write_file
+from rawko.app.records.record import BEGIN_FILE, REPORT_FILE, RUN_FILE, Parent, RunRecord, runs_folder
+from rawko.app.records.record_file import FORMAT
+from rawko.config import ConfigError, Settings
+from rawko.config.recorded import recorded
+from rawko.providers.models import resolve_model
+
+
+def write_record(
+    settings: Settings,
+    run: str,
+    task: str,
+    agent: str | None,
+    *,
+    parent: Parent | None = None,
+    head: str | None = None,
+    charts: Mapping[str, str] | None = None,
+    tools: Mapping[str, Sequence[str]] | None = None,
+    continues: str | None = None,
+    is_interactive: bool = False,
+) -> None:
+    """Remember how a run was started; the model by the name that is really asked, so that a resume asks the same.
+
+    Args:
+        parent, head, charts, tools, continues, is_interactive: See `RunRecord`.
+
+    Raises:
+        ConfigError: It cannot be written.
+
+    Source: C-23.
+    """
+    data = {
+        "format": FORMAT,
+        "run": run,
+        "task": task,
+        "agent": agent,
+        "continues": continues,
+        "is_interactive": is_interactive,
+        "parent": None if parent is None else parent.to_json(),
+        "head": head,
+        "charts": dict(charts or {}),
+        "tools": {name: list(found) for name, found in (tools or {}).items()},
+        "rewinds": [],
+        "settings": recorded(
+            settings,
+            model=settings.model if settings.provider == "scripted" else resolve_model(settings.model),
+            scenario=_place_of(settings.scenario),
+        ),
+    }
+    write_file(runs_folder(settings.state_dir) / run / RUN_FILE, data)
+
+
+def _place_of(scenario: str | None) -> str | None:
+    """A scenario that is a file by its whole path: the run may go on from another folder."""
+    return str(Path(scenario).absolute()) if scenario and Path(scenario).is_file() else scenario
+
+
+def change_budget(settings: Settings, run: str) -> None:
+    """Remember the budget that a run goes on with, which may be larger than the one it was started with.
+
+    Raises:
+        ConfigError: The record cannot be read or written.
+    """
+    path = runs_folder(settings.state_dir) / run / RUN_FILE
+    data = read_file(path)
+    budget = settings.budget.to_json()
+    if data["settings"].get("budget") != budget:
+        data["settings"]["budget"] = budget
+        write_file(path, data)
+
+
+def write_report(settings: Settings, run: str, report: Mapping[str, Any]) -> None:
+    """Remember what became of a run.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    write_file(runs_folder(settings.state_dir) / run / REPORT_FILE, report)
+
+
+def write_first_event(settings: Settings, run: str, name: str, data: Mapping[str, Any]) -> None:
+    """Store the event that the agent of a run gets once it is ready.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    write_file(runs_folder(settings.state_dir) / run / BEGIN_FILE, {"event": name, "data": dict(data)})
+
+
+def note_rewind(record: RunRecord, row: int, step: int) -> None:
+    """Remember that a run was set back; noting it twice does nothing.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    if (row, step) not in record.rewinds:
+        change_record(record.settings.state_dir, record.run, rewinds=[*map(list, record.rewinds), [row, step]])
+
+
+def change_record(state_dir: Path, run: str, *, workspace: Path | None = None, **fields: Any) -> None:
+    """Change fields of a run's record.
+
+    Raises:
+        ConfigError: It cannot be read or written.
+    """
+    path = runs_folder(state_dir) / run / RUN_FILE
+    data = {**read_file(path), **fields}
+    if workspace is not None:
+        data["settings"] = {**data["settings"], "workspace": str(workspace)}
+    write_file(path, data)
+
+
+def forget_report(settings: Settings, run: str) -> None:
+    """A run goes on: what became of it is open again.
+
+    Raises:
+        ConfigError: The report cannot be removed.
+    """
+    folder = runs_folder(settings.state_dir) / run
+    try:
+        (folder / REPORT_FILE).unlink(missing_ok=True)
+        for half in folder.glob(f".{REPORT_FILE}.*"):  # of a process that was killed while it wrote
+            half.unlink(missing_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{folder / REPORT_FILE}: cannot be removed: {error.strerror}") from error
+
+
+def forget_record(settings: Settings, run: str) -> bool:
+    """A run that has not begun after all: it is no run any more; False where the disk refuses, and it stays one."""
+    try:
+        (runs_folder(settings.state_dir) / run / RUN_FILE).unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True
