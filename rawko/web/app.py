@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
@@ -20,7 +21,7 @@ from rawko.web.answers import Json, problem
 from rawko.web.charts_api import chart_routes
 from rawko.web.feed import Feed
 from rawko.web.library import Library
-from rawko.web.pages import page_files, type_of
+from rawko.web.pages import packed, type_of
 from rawko.web.runs_api import Parts, run_routes
 from rawko.web.watch import Watch
 
@@ -75,7 +76,9 @@ def make_app(settings: Settings) -> Starlette:
 
 async def _page(request: Request) -> Response:
     name = request.path_params.get("name", "index.html")
-    found = page_files().get(name)
+    found = packed(name)
     if found is None:
         return problem(404, "missing", f"there is no page {name!r}")
-    return Response(found, media_type=type_of(name))
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(found, media_type=type_of(name), headers={"content-encoding": "gzip"})
+    return Response(gzip.decompress(found), media_type=type_of(name))

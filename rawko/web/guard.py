@@ -9,7 +9,9 @@ A page of another site can make a browser send requests to loopback. Four checks
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from hmac import compare_digest
 from typing import Final
 
@@ -55,7 +57,8 @@ class Guard:
             return
         refusal = self._refusal(scope)
         if refusal is None:
-            await self._app(scope, receive, _with_headers(send))
+            with suppress(asyncio.CancelledError):  # the server stops, and waits for no answer any longer
+                await self._app(scope, receive, _with_headers(send))
         elif scope["type"] == "http":
             status, code, message = refusal
             response = JSONResponse({"error": code, "message": message}, status)

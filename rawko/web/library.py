@@ -22,6 +22,8 @@ MAX_OPEN: Final = 24
 """Runs whose steps are kept in memory; the one that was asked for longest ago is closed first."""
 PAGE: Final = 20_000
 """Steps in one answer."""
+PATH_PAGE: Final = 2_000
+"""Steps whose transitions are found for one question: a long run is stepped through piece by piece."""
 
 
 @dataclass(slots=True)
@@ -98,7 +100,7 @@ class Library:
         """
         shelf = await self.shelf(run)
         async with shelf.lock, open_past(run, self.settings) as past:
-            await shelf.path.read(past)
+            await shelf.path.read(past, PATH_PAGE)
         return shelf.path
 
     async def views(self, run: str) -> list[StepView]:

@@ -1,7 +1,13 @@
-"""The files of the pages: HTML, modules and styles, as the package holds them."""
+"""The files of the pages: HTML, modules and styles, as the package holds them, and all modules joined to one script.
+
+Modules are put one after the other, imports first, without their `import` lines and `export` words; so their names are
+unique (a test checks it). A browser then loads three files.
+"""
 
 from __future__ import annotations
 
+import gzip
+import re
 from functools import lru_cache
 from importlib.resources import files
 from typing import Final
@@ -12,6 +18,13 @@ TYPES: Final = {
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+SCRIPT, STYLE = "all.js", "all.css"
+"""Names of the joined files."""
+_ROOT: Final = "main.js"
+_STYLES: Final = ("style.css", "screens.css")
+_IMPORT: Final = re.compile(r"^import .*?;\n", re.MULTILINE | re.DOTALL)
+_FROM: Final = re.compile(r'from "\./([\w-]+\.js)"')
+_EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:function|class|const|let))", re.MULTILINE)
 _FOLDER: Final = files("rawko.web") / "pages"
 
 
@@ -19,6 +32,37 @@ _FOLDER: Final = files("rawko.web") / "pages"
 def page_files() -> dict[str, bytes]:
     """All files by their names."""
     return {entry.name: entry.read_bytes() for entry in _FOLDER.iterdir() if _ending(entry.name) in TYPES}
+
+
+@lru_cache(maxsize=1)
+def joined_script() -> str:
+    """All modules as one script."""
+    files = {name: content.decode("utf-8") for name, content in page_files().items()}
+    done: dict[str, str] = {}
+
+    def take(name: str, above: tuple[str, ...]) -> None:
+        if name in done or name in above:
+            return
+        for needed in dict.fromkeys(_FROM.findall(files[name])):
+            take(needed, (*above, name))
+        done[name] = _EXPORT.sub("", _IMPORT.sub("", files[name]))
+
+    take(_ROOT, ())
+    return "".join(done.values()).replace("</script", "<\\/script")
+
+
+@lru_cache(maxsize=1)
+def joined_style() -> str:
+    """All styles as one."""
+    return "".join(page_files()[name].decode("utf-8") for name in _STYLES)
+
+
+@lru_cache(maxsize=64)
+def packed(name: str) -> bytes | None:
+    """A file that a page loads, compressed by gzip; None where there is none."""
+    made = {SCRIPT: joined_script, STYLE: joined_style}.get(name)
+    content = page_files().get(name) if made is None else made().encode()
+    return None if content is None else gzip.compress(content, 9, mtime=0)
 
 
 def type_of(name: str) -> str:

@@ -1,15 +1,13 @@
 """Writes one run as one offline page: the same modules and styles, and all their answers inside of the file.
 
 No server, no network, no package of an extra: the page's policy allows the script and the styles that are in it by
-their hashes, and nothing else. Modules are put one after the other, imports first, their `import` and `export` words
-taken away; so their names are unique (a test checks it).
+their hashes, and nothing else.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import re
 from hashlib import sha256
 from html import escape
 from typing import Any, Final
@@ -24,15 +22,11 @@ from rawko.app.views.steps import StepView
 from rawko.app.views.summary import read_run
 from rawko.config import ConfigError, Settings
 from rawko.web.cutting import shown
-from rawko.web.pages import page_files
+from rawko.web.pages import joined_script, joined_style
 from rawko.web.rows import row_of
 
 MAX_STEPS: Final = 3_000
 """Steps whose details the page holds; of a longer run the others are listed alone."""
-_IMPORT: Final = re.compile(r"^import .*?;\n", re.MULTILINE | re.DOTALL)
-_FROM: Final = re.compile(r'from "\./([\w-]+\.js)"')
-_EXPORT: Final = re.compile(r"^export (?=(?:async )?(?:function|class|const|let))", re.MULTILINE)
-_ROOT: Final = "main.js"
 
 
 async def report_page(run: str, settings: Settings) -> str:
@@ -96,9 +90,7 @@ def _drawn(chart: Any) -> str:
 
 
 def _page(title: str, data: dict[str, Any], drawings: dict[str, str]) -> str:
-    files = {name: content.decode("utf-8") for name, content in page_files().items()}
-    script = _joined(files)
-    style = files["style.css"] + files["screens.css"]
+    script, style = joined_script(), joined_style()
     policy = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; base-uri 'none'"
     island = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     pictures = "".join(
@@ -118,19 +110,3 @@ def _page(title: str, data: dict[str, Any], drawings: dict[str, str]) -> str:
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}'"
-
-
-def _joined(files: dict[str, str]) -> str:
-    """All modules as one, each after those that it imports."""
-    done: dict[str, str] = {}
-
-    def take(name: str, above: tuple[str, ...]) -> None:
-        if name in done or name in above:
-            return
-        text = files[name]
-        for needed in dict.fromkeys(_FROM.findall(text)):
-            take(needed, (*above, name))
-        done[name] = _EXPORT.sub("", _IMPORT.sub("", text))
-
-    take(_ROOT, ())
-    return "".join(done.values()).replace("</script", "<\\/script")

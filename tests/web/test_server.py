@@ -54,7 +54,7 @@ def test_a_page_of_another_origin_is_refused(serve: Serve, origin: str) -> None:
 
 def test_every_answer_has_the_protecting_headers(serve: Serve) -> None:
     server = serve()
-    for path in ("/", "/pages/main.js", "/api/runs", "/nothing", "/pages/../app.py"):
+    for path in ("/", "/pages/all.js", "/api/runs", "/nothing", "/pages/../app.py"):
         for secret in (None, ""):
             _, headers, _ = server.ask(path, secret=secret)
             policy = headers["content-security-policy"]

@@ -59,15 +59,18 @@ class PathReader:
         self._places: dict[str, int] = {}
         self._last = 0
 
-    async def read(self, past: Past) -> None:
+    async def read(self, past: Past, most: int | None = None) -> None:
         """Read the steps that have been added since.
+
+        Args:
+            most: Steps that are read at most; a later call goes on from there.
 
         Raises:
             ConfigError: The journal cannot be read.
         """
         if past.last < self._last:
             raise ConfigError(f"run {past.record.run!r} has fewer steps than before; open it again")
-        async for record in past.rows(self._last):
+        async for record in past.rows(self._last, None if most is None else min(self._last + most, past.last)):
             self.moves.append(self._move(past, record))
             self._last = record.seq
 

@@ -46,7 +46,7 @@ export class Actions {
 
   answeredElsewhere() {
     const row = [...this.model.rows].reverse().find((one) => one[ROW.kind] === "answer");
-    say(row ? `Answered elsewhere: ${row[ROW.words]} ${row[ROW.detail]}` : "Answered elsewhere.");
+    say(row ? `Answered elsewhere: ${row[ROW.words]} ${row[ROW.detail]}` : "Answered elsewhere.", false, true);
   }
 
   async send(kind, text) {

@@ -29,12 +29,12 @@ export function popUp(title, body) {
 
 let notice = null;
 
-export function say(words, isBad = false) {
+export function say(words, isBad = false, stays = isBad) {
   notice?.remove();
   notice = h("div", { class: isBad ? "notice bad" : "notice", role: "status" }, words, h("button", { type: "button", class: "link", onclick: () => notice.remove() }, "close"));
   document.body.append(notice);
   const own = notice;
-  if (!isBad) setTimeout(() => own.remove(), 6000);
+  if (!stays) setTimeout(() => own.remove(), 6000);
 }
 
 export async function trying(act) {

@@ -108,10 +108,12 @@ async function start() {
     return route();
   }
   try {
-    const about = await get("about");
+    const asked = get("about");
+    const routed = route();
+    const about = await asked;
     document.querySelector(".brand").title = `rawko ${about.version} in ${about.folder}`;
     begin(about.start, about.n);
-    await route();
+    await routed;
     await countWaiting();
   } catch (error) {
     failed(error);

@@ -47,6 +47,7 @@ export class RunModel {
       this.rows.push(row);
       this.sum(row);
       if (row[ROW.leaves]) {
+        this.kept = null;
         for (let n = row[ROW.leaves][0]; n <= row[ROW.leaves][1]; n++) this.rows[n - 1][ROW.isLeft] = 1;
         this.filter();
       } else if (this.isShown(row)) {
@@ -101,31 +102,37 @@ export class RunModel {
 
   // Where the machines of a chart stand at a step: the latest configuration, the path there, visits and sums per state.
   standing(chart, number) {
+    const kept = this.kept;
+    if (kept && kept.chart === chart && kept.number <= number) return this.goOn(kept, number);
     const found = { active: [], taken: new Set(), now: new Set(), visits: new Map(), step: 0, time: new Map(), tokens: new Map(), cost: new Map() };
-    let since = null;
-    let inside = [];
-    for (const [n, , of, transitions, configuration, begins] of this.moves) {
-      if (n > number) break;
-      if (of !== chart) continue;
+    return this.goOn({ chart, at: 0, since: null, inside: [], latest: [], found }, number);
+  }
+
+  // From the step that was asked for last: a run of a hundred thousand steps is not counted again for every move on.
+  goOn(kept, number) {
+    const { found } = kept;
+    for (; kept.at < this.moves.length && this.moves[kept.at][0] <= number; kept.at++) {
+      const [n, , of, transitions, configuration, begins] = this.moves[kept.at];
       const row = this.row(n);
-      if (!row || row[ROW.isLeft]) continue;
+      if (of !== kept.chart || !row || row[ROW.isLeft]) continue;
       if (begins) found.taken = new Set();
-      if (since !== null) for (const state of inside) bump(found.time, state, row[ROW.seconds] - since);
+      if (kept.since !== null) for (const state of kept.inside) bump(found.time, state, row[ROW.seconds] - kept.since);
       const spent = row[ROW.tokensIn] + row[ROW.tokensOut];
-      for (const state of inside) {
+      for (const state of kept.inside) {
         if (spent) bump(found.tokens, state, spent);
         if (row[ROW.cost]) bump(found.cost, state, row[ROW.cost]);
       }
-      for (const state of configuration) if (begins || transitions.length) if (!inside.includes(state) || begins) bump(found.visits, state, 1);
+      if (begins || transitions.length) for (const state of configuration) if (begins || !kept.inside.includes(state)) bump(found.visits, state, 1);
       for (const index of transitions) found.taken.add(index);
-      found.now = n === number || n > number - 1 ? new Set(transitions) : found.now;
-      found.latest = transitions;
-      inside = configuration;
-      since = row[ROW.seconds];
+      kept.inside = configuration;
+      kept.since = row[ROW.seconds];
+      kept.latest = transitions;
       found.active = configuration;
       found.step = n;
     }
-    if (found.latest && found.step === number) found.now = new Set(found.latest);
+    found.now = found.step === number ? new Set(kept.latest) : new Set();
+    kept.number = number;
+    this.kept = kept;
     return found;
   }
 

@@ -26,7 +26,8 @@ export class RunScreen {
   }
 
   async open() {
-    const { view } = await get(`runs/${this.run}`);
+    const [{ view }, first] = await Promise.all([get(`runs/${this.run}`), get(`runs/${this.run}/steps`)]);
+    this.first = first;
     const model = (this.model = new RunModel(view));
     Object.assign(model, { cursor: 1, isFollowing: !this.wanted && view.is_at_work });
     this.actions = new Actions(model, this);
@@ -42,6 +43,7 @@ export class RunScreen {
   }
 
   close() {
+    this.isClosed = true;
     this.unlisten?.();
     clearInterval(this.playing);
   }
@@ -62,7 +64,8 @@ export class RunScreen {
   async load() {
     const { model } = this;
     const path = `runs/${this.run}/steps`;
-    let found = await get(path);
+    let found = this.first ?? (await get(`${path}?after=${model.last}`));
+    this.first = null;
     const isFirst = model.rows.length === 0;
     model.append(found.rows);
     if (isFirst) {
@@ -86,8 +89,10 @@ export class RunScreen {
     if (found.charts.length) this.model.charts = found.charts;
     this.model.problem = found.problem;
     for (const move of found.moves) if (move[0] === this.model.moves.length + 1) this.model.moves.push(move);
+    if (found.moves.length && this.model.moves.length < this.model.last && !this.isClosed) return this.loadPath();
     this.chart.paint();
     performance.mark("rawko-path");
+    return null;
   }
 
   // Where a run opens: at the failing step of a failed one, at the question of one that waits, else at its end.

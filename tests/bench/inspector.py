@@ -1,0 +1,160 @@
+"""What the inspector's pages cost in a real browser: first paint, size, and the frames of a scroll.
+
+    python -m tests.bench.inspector [--steps 1000] [--events 100000]
+
+A run of as many journal rows as asked is made from a real one: its rows are repeated. The server and the browser are
+processes of their own. First paint is the time from the navigation to the mark that the page sets when its rows
+stand; the longest frame is measured while the list of all events is scrolled from top to bottom.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import psutil
+from playwright.sync_api import Browser, sync_playwright
+
+from rawko.web.pages import SCRIPT, STYLE, packed
+from tests.cli.shell import Shell
+from tests.web.conftest import Server
+from tests.web.recorded import ended_run
+
+ROUNDS = 5
+SCROLL = """async () => {
+  const list = document.querySelector('.steps .scroll');
+  const frames = [];
+  let last = performance.now();
+  const end = list.scrollHeight;
+  for (let n = 0; n <= 150; n++) {
+    list.scrollTop = end * n / 150;
+    await new Promise(requestAnimationFrame);
+    const now = performance.now();
+    frames.push(now - last);
+    last = now;
+  }
+  return frames;
+}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Milliseconds and bytes; `paint_cpu_ms` of browser and server, `frame_ms` of a scroll over all events."""
+
+    paint_ms: float
+    paint_cpu_ms: float
+    pages_bytes: int
+    frame_ms: float
+    worst_frame_ms: float
+    hosts: int
+
+
+def lengthened(shell: Shell, run: str, rows: int) -> None:
+    """Repeat the middle of a run's journal until it has as many rows."""
+    database = sqlite3.connect(next(shell.state.glob("*/journal.db")))
+    with database:
+        (last,) = database.execute("SELECT last_seq FROM runs WHERE run = ?", (run,)).fetchone()
+        middle = database.execute(
+            "SELECT epoch, actor, time, event, receipt, body FROM steps "
+            "WHERE run = ? AND seq BETWEEN 5 AND ? ORDER BY seq",
+            (run, last - 2),
+        ).fetchall()
+        start = middle[-1][2]
+        made = (
+            (run, seq, row[0], row[1], start + (seq - last) * 0.7, row[3], row[4], row[5])
+            for seq in range(last + 1, rows + 1)
+            for row in (middle[(seq - last - 1) % len(middle)],)
+        )
+        database.executemany("INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?)", made)
+        database.execute("UPDATE runs SET last_seq = ? WHERE run = ?", (rows, run))
+    database.close()
+
+
+def measure(browser: Browser, steps: int, events: int) -> Figures:
+    """Both runs in a folder of their own."""
+    base = Path(tempfile.mkdtemp())
+    try:
+        shell = Shell(base)
+        short, long = ended_run(shell), ended_run(shell)
+        lengthened(shell, short, steps)
+        lengthened(shell, long, events)
+        server = Server(shell)
+        try:
+            return _measured(browser, server, short, long)
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+
+
+def _measured(browser: Browser, server: Server, short: str, long: str) -> Figures:
+    paints, costs = [], []
+    hosts: set[str] = set()
+    for _ in range(ROUNDS + 1):
+        context = browser.new_context(viewport={"width": 1440, "height": 1000})
+        page = context.new_page()
+        page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
+        before = _cpu_s()
+        page.goto(f"{server.link}&/runs/{short}")
+        page.wait_for_function("() => performance.getEntriesByName('rawko-rows').length > 0")
+        paints.append(page.evaluate("performance.getEntriesByName('rawko-rows')[0].startTime"))
+        costs.append(_cpu_s() - before)
+        context.close()
+    page = browser.new_page(viewport={"width": 1440, "height": 1000})
+    page.goto(f"{server.link}&/runs/{long}")
+    page.wait_for_selector(".steps .choice", timeout=240_000)
+    page.get_by_role("button", name="all", exact=True).click()
+    page.wait_for_function("() => performance.getEntriesByName('rawko-path').length > 0", timeout=240_000)
+    page.wait_for_timeout(1_000)
+    frames = page.evaluate(SCROLL)[2:]
+    page.close()
+    size = sum(len(packed(name) or b"") for name in ("index.html", SCRIPT, STYLE, "icon.svg"))
+    return Figures(
+        median(paints[1:]), median(costs[1:]) * 1000, size, median(frames), max(frames), len(hosts - {server.host})
+    )
+
+
+def _cpu_s() -> float:
+    """CPU seconds of all processes below this one so far: the browser's and the server's."""
+    found = 0.0
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            times = process.cpu_times()
+            found += times.user + times.system
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.inspector", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--steps", type=int, default=1_000)
+    parser.add_argument("--events", type=int, default=100_000)
+    given = parser.parse_args(arguments)
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        print("no chromium is installed", file=sys.stderr)
+        return 2
+    started = time.monotonic()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        found = measure(browser, given.steps, given.events)
+        browser.close()
+    print(f"first paint of {given.steps:,} steps   {found.paint_ms:.0f} ms, CPU {found.paint_cpu_ms:.0f} ms")
+    print(f"all pages, compressed      {found.pages_bytes / 1000:.0f} kB")
+    print(f"frames over {given.events:,} events  {found.frame_ms:.1f} ms, the longest {found.worst_frame_ms:.1f} ms")
+    print(f"other hosts asked          {found.hosts}")
+    print(f"({time.monotonic() - started:.0f} s)", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
