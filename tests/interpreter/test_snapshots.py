@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,8 @@ from rawko.interpreter import (
     append,
     assign,
 )
+from rawko.interpreter.data.json_text import to_text
+from rawko.interpreter.data.values import depth_of, parsed_value, thaw
 from tests.interpreter.tables import chart_of, leaves, set_clock
 
 CHART = """
@@ -349,10 +354,85 @@ def test_what_comes_from_text_is_frozen() -> None:
     assert list(again.context["items"])[2] == 3
 
 
+NESTED = {"list": [1, [2, [{"b": [3.5, None]}]], {"c": {"d": [4]}}]}
+READERS: dict[str, Callable[[Any], object]] = {
+    "item": lambda items: items[1].list[1][1][0].b[0] == 3.5,
+    "last": lambda items: items[-1].list[-1].c.d[0] == 4,
+    "loop": lambda items: next(item for item in items if item != 1) == NESTED,
+    "slice": lambda items: items[1:] == [NESTED],
+    "length": lambda items: len(items) == 2,
+    "equality": lambda items: items == [1, NESTED],
+    "contains": lambda items: NESTED in items,
+    "copy": lambda items: copy.deepcopy(items) == [1, NESTED],
+    "pickle": lambda items: pickle.loads(pickle.dumps(items)) == [1, NESTED],
+    "repr": lambda items: repr(items) == repr([1, NESTED]),
+    "thaw": lambda items: thaw(items) == [1, NESTED],
+    "depth": lambda items: depth_of(items) == 7,
+    "append": lambda items: items.appended(2) == [1, NESTED, 2],
+}
+
+
+@pytest.mark.parametrize("reader", sorted(READERS))
+def test_a_list_of_parsed_text_is_read_in_any_way_first(reader: str) -> None:
+    original = Interpreter(make().chart, bindings(), clock=at(1), input={"items": [1, NESTED]})
+    original.start()
+    text = original.snapshot_json()
+    again = Interpreter(original.chart, bindings(), clock=at(1))
+    again.restore(text)
+    assert READERS[reader](again.context["items"])
+    assert again.snapshot_json() == text
+    with pytest.raises(AttributeError, match="no attribute 'colour'"):
+        _ = again.context["items"].colour
+    with pytest.raises(AttributeError, match="read-only"):
+        again.context["items"][1].list = ()
+
+
+def test_appending_to_a_list_of_parsed_text_leaves_the_older_one() -> None:
+    original = Interpreter(make().chart, bindings(), clock=at(1), input={"items": [NESTED]})
+    original.start()
+    again = Interpreter(original.chart, bindings(), clock=at(1))
+    again.restore(original.snapshot_json())
+    old = again.context["items"]
+    new = old.appended(2)
+    assert json.dumps(thaw(old)) == json.dumps([NESTED]) == to_text(old)
+    assert json.dumps(thaw(new)) == json.dumps([NESTED, 2]) == to_text(new)
+    assert old.appended(3) == [NESTED, 3]
+
+
+def test_threads_read_a_list_of_parsed_text_at_once() -> None:
+    vector = parsed_value([{"n": [n, {"m": [n]}]} for n in range(3_000)])
+    start = threading.Barrier(4)
+    found: list[Any] = []
+
+    def read() -> None:
+        start.wait()
+        found.append((sum(item.n[1].m[0] for item in vector), to_text(vector)))
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [(sum(range(3_000)), to_text(vector))] * 4
+
+
+def test_brackets_in_texts_are_no_levels() -> None:
+    original = Interpreter(make().chart, bindings(), clock=at(1), input={"items": ["[" * 5_000, '{"' * 5_000]})
+    original.start()
+    again = Interpreter(original.chart, bindings(), clock=at(1))
+    again.restore(original.snapshot_json())
+    assert again.context["items"] == ["[" * 5_000, '{"' * 5_000]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("{", "the text is no snapshot"),
+        ("[]", "found list, accepted: a mapping"),
+        ("\ufeff{}", "the text is no snapshot"),
+        ('{"a": [[-Infinity]]}', "a finite number"),
+        ('{"a": [' + "[" * 215 + "]" * 215 + ", 1]}", "levels of nesting"),
+        ('[{"a": {}}, ' + '{"a": [' * 150 + "]}" * 150 + "]", "levels of nesting"),
         (b"\xff", "the text is no snapshot"),
         ('{"format": NaN}', "a finite number"),
         ('{"format": 1e999}', "a finite number"),

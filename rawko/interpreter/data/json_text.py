@@ -1,20 +1,21 @@
 """Frozen values as JSON text, and back, without plain dicts and lists in between.
 
-To write, the encoder looks into records and vectors as they are. To read, what the parser made becomes the inside of
-records and vectors: it belongs to nobody else, so that nothing has to be copied.
+To write, the encoder looks into records and vectors as they are. To read, what the parser made is checked, and becomes
+the inside of records and vectors (`values.parsed_value`): no other code holds it, so that nothing has to be copied.
 """
 
 from __future__ import annotations
 
 import json
+from itertools import chain
 from math import isfinite
 from typing import Any
 
-from rawko.interpreter.data.values import MAX_DEPTH, Record, Vector, record_of, vector_of
+from rawko.interpreter.data.values import MAX_DEPTH, Record, Vector, items_to_write
 from rawko.interpreter.errors import NotJsonError
 
-_SURROUNDING = 16
-"""Levels of a snapshot around a value that was accepted with MAX_DEPTH of its own."""
+_LEVELS = MAX_DEPTH + 16
+"""Levels of lists and mappings in a text: a snapshot has some around a value that was accepted with MAX_DEPTH."""
 
 
 def to_text(value: Any) -> str:
@@ -31,54 +32,61 @@ def _inside(value: Any) -> Any:
     if kind is Record:
         return value.__dict__
     if kind is Vector:
-        return value._buffer[: value._length]
+        return items_to_write(value)
     raise TypeError(f"{kind.__name__} is not JSON")
 
 
 _encode = json.JSONEncoder(default=_inside, check_circular=False).encode  # frozen values hold no circles
 
 
-def from_text(text: str | bytes) -> Any:
-    """A JSON text as a frozen value.
+def checked_parse(text: str | bytes) -> Any:
+    """A JSON text as plain data whose every part `values.parsed_value` can freeze.
 
     Raises:
         ValueError: It is not JSON (`json.JSONDecodeError`), or UnicodeDecodeError.
         NotJsonError: It holds a number that is not finite, or more than MAX_DEPTH levels.
     """
+    if isinstance(text, bytes):
+        text = text.decode(json.detect_encoding(text), "surrogatepass")
     try:
-        return _owned(json.loads(text), 0)
+        value = _decode(text)
     except RecursionError:
         raise _too_deep() from None
-
-
-def _owned(value: Any, depth: int) -> Any:
-    """A parsed value, frozen in place."""
-    kind = type(value)
-    if kind is float:
-        if isfinite(value):
-            return value
-        raise NotJsonError("value", value, "a finite number")
-    if depth >= MAX_DEPTH + _SURROUNDING:
-        raise _too_deep()
-    if kind is list:
-        for place, item in enumerate(value):
-            kind = type(item)
-            if kind is dict:
-                for key, part in item.items():
-                    kind = type(part)
-                    if kind is list or kind is dict or kind is float:
-                        item[key] = _owned(part, depth + 2)
-                value[place] = record_of(item)
-            elif kind is list or kind is float:
-                value[place] = _owned(item, depth + 1)
-        return vector_of(value)
-    if kind is dict:
-        for key, part in value.items():
-            kind = type(part)
-            if kind is list or kind is dict or kind is float:
-                value[key] = _owned(part, depth + 1)
-        return record_of(value)
+    if text.count("{") + text.count("[") > _LEVELS:  # with fewer brackets it cannot be too deep
+        _check_depth(value)
     return value
+
+
+def _check_depth(value: Any) -> None:
+    """Look at parsed data level by level, with loops that run in C.
+
+    `{"a": [1, {"b": 2}]}` is looked at as: the mapping; the list; 1 and a mapping; 2.
+
+    Raises:
+        NotJsonError: There are too many levels.
+    """
+    level = [value]
+    for _ in range(_LEVELS):
+        kinds = set(map(type, level))
+        if dict in kinds:
+            objects = level if len(kinds) == 1 else [part for part in level if type(part) is dict]
+            arrays = [part for part in level if type(part) is list] if list in kinds else []
+            level = [*chain.from_iterable(map(dict.values, objects)), *chain.from_iterable(arrays)]
+        elif list in kinds:
+            level = [*chain.from_iterable([part for part in level if type(part) is list])]
+        else:
+            return
+    raise _too_deep()
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if isfinite(value):
+        return value
+    raise NotJsonError("value", value, "a finite number")
+
+
+_decode = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).decode
 
 
 def _too_deep() -> NotJsonError:

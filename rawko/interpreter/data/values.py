@@ -153,14 +153,34 @@ for _name in ("__copy__", "__deepcopy__"):
 
 
 class Vector(Sequence[Any]):
-    """A frozen JSON array over a shared buffer: appending one item is O(1) and leaves older vectors as they were."""
+    """A frozen JSON array over a shared buffer: appending one item is O(1) and leaves older vectors as they were.
 
-    __slots__ = ("_buffer", "_depth", "_length")
+    A vector of parsed text (`parsed_value`) has no buffer until it is read; until then `_parsed` is the parser's list.
+    """
+
+    __slots__ = ("_buffer", "_depth", "_length", "_parsed")
+    _buffer: list[Any]
+    _parsed: list[Any]
 
     def __init__(self, buffer: list[Any], length: int | None = None) -> None:
         self._buffer = buffer
         self._length = len(buffer) if length is None else length
         self._depth = 0  # not known: see `depth_of`
+
+    def __getattr__(self, name: str) -> Any:
+        """The buffer of a vector of parsed text, made at its first reading; all others have theirs as an attribute.
+
+        Two threads may read first at once: they put equal frozen values into the same places of the same list.
+        """
+        if name != "_buffer":
+            raise AttributeError(f"a list has no attribute {name!r}")
+        items = self._parsed
+        for place, item in enumerate(items):
+            if type(item) in _NESTING:
+                items[place] = parsed_value(item)
+        self._buffer = items
+        self._depth = 0
+        return items
 
     def appended(self, item: Any) -> Vector:
         """This vector and one more item, which must be frozen already."""
@@ -169,7 +189,7 @@ class Vector(Sequence[Any]):
             buffer = buffer[: self._length]
         buffer.append(item)
         grown = Vector(buffer)
-        if self._depth:
+        if self._depth > 0:
             grown._depth = max(self._depth, 1 + depth_of(item))
         return grown
 
@@ -220,6 +240,9 @@ _SHALLOW = frozenset({str, bool, type(None)})
 DEEP: frozenset[Any] = frozenset({Record, Vector})
 """Classes of frozen values that hold others: they have a depth."""
 _TEXT = frozenset({str})
+_NESTING: frozenset[Any] = frozenset({dict, list})
+_UNREAD = -1
+"""The depth of a vector of parsed text that nothing has read."""
 MAX_DEPTH = 200
 """Levels of lists and mappings in a value that is accepted."""
 _KEPT = -16
@@ -237,7 +260,7 @@ def depth_of(value: Any) -> int:
     """Levels of lists and mappings in a frozen value: 0 for a scalar. Worked out once, and only where it is asked."""
     kind = type(value)
     if kind is Vector:
-        if not value._depth:
+        if value._depth < 1:
             items = value._buffer[: value._length]
             value._depth = 1 if _FLAT.issuperset(map(type, items)) else 1 + max(map(depth_of, items))
         found: int = value._depth
@@ -268,6 +291,32 @@ def vector_of(items: list[Any]) -> Vector:
     made._length = len(items)
     made._depth = 0
     return made
+
+
+def parsed_value(value: Any) -> Any:
+    """A frozen value of what a JSON parser made, which becomes its inside; lists are frozen when they are first read.
+
+    `checked_parse` of `json_text` has looked at it: no number is infinite, nothing is nested too deep. A machine often
+    holds long lists (a conversation, a history) of which the next step reads little or nothing.
+    """
+    kind = type(value)
+    if kind is dict:
+        for key, part in value.items():
+            if type(part) in _NESTING:
+                value[key] = parsed_value(part)
+        return record_of(value)
+    if kind is list:
+        made: Vector = _new(Vector)
+        made._parsed = value
+        made._length = len(value)
+        made._depth = _UNREAD
+        return made
+    return value
+
+
+def items_to_write(vector: Vector) -> list[Any]:
+    """The items for an encoder: those of the parser, where nothing has read the vector since it was parsed."""
+    return (vector._parsed if vector._depth == _UNREAD else vector._buffer)[: vector._length]
 
 
 class _NotJson(Exception):

@@ -14,9 +14,9 @@ from rawko.interpreter.compiled.structure import Structure
 from rawko.interpreter.data.effects import Effect, StartInvocation
 from rawko.interpreter.data.events import Event, InvocationEvent, make_event
 from rawko.interpreter.data.invocation import Invocation
-from rawko.interpreter.data.json_text import from_text, to_text
+from rawko.interpreter.data.json_text import checked_parse, to_text
 from rawko.interpreter.data.steps import Step
-from rawko.interpreter.data.values import Record, freeze, thaw
+from rawko.interpreter.data.values import Record, freeze, parsed_value, thaw
 from rawko.interpreter.errors import NotJsonError, SnapshotError, shown
 from rawko.interpreter.stepping.event_queue import Agenda, Timer
 from rawko.interpreter.stepping.invocations import timeout_timer
@@ -168,22 +168,30 @@ def restore_into(machine: Machine, snapshot: Mapping[str, Any] | str | bytes, *,
         raise SnapshotError("a step is being processed; restore needs a fresh machine")
     if machine.node is not None or machine.agenda or machine.internal:
         raise SnapshotError("restore needs a fresh machine: this one has started or has events queued")
-    checked = _Checked(machine, _parsed(snapshot) if isinstance(snapshot, (str, bytes)) else snapshot)
+    if isinstance(snapshot, (str, bytes)):
+        checked = _Checked(machine, _parsed(snapshot), _parsed_part)
+    else:
+        checked = _Checked(machine, snapshot, _kept)
     return checked.fill(as_is=as_is)
 
 
 def _parsed(text: str | bytes) -> Any:
     try:
-        return from_text(text)
+        return checked_parse(text)
     except (ValueError, NotJsonError) as error:
         raise SnapshotError(f"the text is no snapshot: {error}") from error
 
 
 class _Checked:
-    """A snapshot whose every part fits the machine."""
+    """A snapshot whose every part fits the machine.
 
-    def __init__(self, machine: Machine, snapshot: Mapping[str, Any]) -> None:
+    Args:
+        taken: Makes frozen values of the snapshot's; its second argument says what they are.
+    """
+
+    def __init__(self, machine: Machine, snapshot: Mapping[str, Any], taken: Callable[[Any, str], Any]) -> None:
         self.machine = machine
+        self.taken = taken
         self.structure = machine.program.structure
         if not isinstance(snapshot, Mapping):
             raise SnapshotError(f"found {type(snapshot).__name__}, accepted: a mapping as snapshot() returns")
@@ -281,7 +289,7 @@ class _Checked:
                 int(seq),
                 str(id),
                 str(event),
-                _kept(data),
+                self.taken(data, "value"),
                 target,
                 state,
                 _seconds(delay),
@@ -295,7 +303,7 @@ class _Checked:
                 raise SnapshotError(f"timer {timer.id!r} belongs to {timer.state!r}, not active", field="timers")
         self.invocations = [
             Invocation(
-                i["id"], i["state"], i["src"], _kept(i["input"]), int(i["number"]), int(i["attempt"]),
+                i["id"], i["state"], i["src"], self.taken(i["input"], "value"), int(i["number"]), int(i["attempt"]),
                 _seconds(i["started"]), i["policy"], bool(i["held"]),
                 None if i["timeout"] is None else _seconds(i["timeout"]),
             )
@@ -308,7 +316,7 @@ class _Checked:
                     f"invocation {invocation.id!r} belongs to {state!r}, not active", field="invocations"
                 )
         self.external = [
-            (_seconds(time), int(seq), _event(kind, name, data))
+            (_seconds(time), int(seq), _event(kind, name, self.taken(data, "value")))
             for time, seq, kind, name, data in self.data["external"]
         ]
 
@@ -317,14 +325,15 @@ class _Checked:
         context = data["context"]
         if not isinstance(context, Mapping):
             raise SnapshotError(f"found {type(context).__name__}, accepted: a mapping", field="context")
-        self.context: Record = freeze(context, "context", was_kept=True)
+        self.context: Record = self.taken(context, "context")
         given = data.get("input")
         if given is None and not self.data["started"]:
             raise SnapshotError("missing 'input'")
-        self.input: Record | None = None if given is None else freeze(dict(given), "input", was_kept=True)
-        self.output = freeze(data["output"], "output", was_kept=True)
-        self.olds = {self.structure.names[self._state(name, "old")]: old for name, old in data["old"].items()}
-        freeze(self.olds, "old", was_kept=True)
+        self.input: Record | None = None if given is None else self.taken(dict(given), "input")
+        self.output = self.taken(data["output"], "output")
+        self.olds = {
+            self.structure.names[self._state(name, "old")]: self.taken(old, "old") for name, old in data["old"].items()
+        }
         self.entry = {str(name): _seconds(time) for name, time in data["entry"].items()}
         self.idle = {str(name): _seconds(time) for name, time in data["idle"].items()}
         self.seq, self.number, self.then = int(data["seq"]), int(data["number"]), _seconds(data["now"])
@@ -365,7 +374,7 @@ class _Checked:
         machine = self.machine
         observation = machine.observer
         if observation is None:
-            machine.olds = {name: _kept(old) for name, old in self.olds.items()}
+            machine.olds = dict(self.olds)
             return
         observation.restored(thaw(self.context), self.entry, self.idle)
         observation.restore_olds(self.olds)
@@ -409,7 +418,7 @@ class _Checked:
         event = _event(
             {"id": invocation.id, "number": invocation.number, "is_end": True},
             f"error.invoke.{invocation.id}",
-            {"error": error},
+            {"error": freeze(error)},
         )
         self.machine.seq += 1
         self.machine.agenda.push(now, self.machine.seq, event)
@@ -464,9 +473,14 @@ def _due(timer: Timer, now: float, then: float) -> float:
             return timer.due
 
 
-def _kept(value: Any) -> Any:
-    """A value of a snapshot, frozen."""
-    return freeze(value, was_kept=True)
+def _kept(value: Any, where: str) -> Any:
+    """A value of a snapshot that the caller gave as data, frozen."""
+    return freeze(value, where, was_kept=True)
+
+
+def _parsed_part(value: Any, _where: str) -> Any:
+    """A value of a snapshot that was parsed here, frozen."""
+    return parsed_value(value)
 
 
 def _seconds(value: Any) -> float:
@@ -483,8 +497,8 @@ def _seconds(value: Any) -> float:
 
 def _event(kind: Any, name: str, data: Any) -> Event:
     if kind == "event":
-        return make_event(name, _kept(data))
-    event = make_event(name, _kept(data), InvocationEvent)
+        return make_event(name, data)
+    event = make_event(name, data, InvocationEvent)
     assert isinstance(event, InvocationEvent)
     event.id, event.number, event.is_end = kind["id"], int(kind["number"]), bool(kind["is_end"])
     return event
