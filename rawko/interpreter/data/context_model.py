@@ -21,6 +21,8 @@ from rawko.interpreter.data.values import (
     checked_by,
     freeze,
     freeze_item,
+    freeze_own_fields,
+    record_of,
     thaw,
     was_checked_by,
 )
@@ -143,10 +145,11 @@ def checked(model: Any, value: Any, where: str) -> Record:
         pydantic.ValidationError: The model refuses it.
         NotJsonError: It is not JSON.
     """
-    given = value.model_dump(warnings=False) if isinstance(value, model) else value
-    record = freeze(model.model_validate(given).model_dump(), where)
-    assert isinstance(record, Record)
-    return checked_by(model, record)
+    if type(value) is model or isinstance(value, model):  # asked by class first: a model class looks through its bases
+        value = type(value).__pydantic_serializer__.to_python(value, warnings=False)
+    taken = model.__pydantic_validator__.validate_python(value)
+    dumped = type(taken).__pydantic_serializer__.to_python(taken)  # made here: it becomes the inside of the record
+    return checked_by(model, record_of(freeze_own_fields(dumped, where)))
 
 
 def _model_in(annotation: Any) -> Any:
