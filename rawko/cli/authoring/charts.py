@@ -59,7 +59,19 @@ def _bound(chart: Chart, path: Path, module: str | None) -> Any:
     Raises:
         LookupError: The module cannot be used.
     """
-    from rawko.runtime.bindings_lookup import bound_names, find_bindings, load_bindings, shipped_bindings
+    from rawko.runtime.bindings_lookup import bound_names
+
+    bindings = bindings_of(chart, path, module)
+    return None if bindings is None else bound_names(bindings)
+
+
+def bindings_of(chart: Chart, path: Path, module: str | None) -> Any:
+    """A chart's functions: of the module that the user names, or rawko's own of a shipped chart; else None.
+
+    Raises:
+        LookupError: The module cannot be used.
+    """
+    from rawko.runtime.bindings_lookup import find_bindings, load_bindings, shipped_bindings
     from rawko.runtime.errors import BindingsNotFound
 
     try:
@@ -70,7 +82,7 @@ def _bound(chart: Chart, path: Path, module: str | None) -> Any:
             bindings = None if shipped is None else load_bindings(shipped.module, shipped.folder, shipped.whose)
     except BindingsNotFound as error:
         raise LookupError(str(error)) from error
-    return None if bindings is None else bound_names(bindings)
+    return bindings
 
 
 def _named(chart: Chart) -> str | None:

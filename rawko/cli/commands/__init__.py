@@ -72,7 +72,16 @@ _AFTER_RUNS: Final[tuple[Callable[..., None], ...]] = (
     *(serving.serve, serving.report),
 )
 _OF_CHARTS: Final[tuple[Callable[..., None], ...]] = (
-    *(working.init, working.trust, charts.check, charts.test, charts.diagram, charts.export),
+    *(
+        working.init,
+        working.trust,
+        charts.check,
+        charts.test,
+        charts.simulate,
+        charts.new,
+        charts.diagram,
+        charts.export,
+    ),
 )
 
 for _command in _BEFORE_RUNS:

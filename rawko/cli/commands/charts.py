@@ -37,6 +37,34 @@ def test(
     )
 
 
+def new(
+    kind: Annotated[str, typer.Argument(metavar="chart|agent", help="What to begin.", show_default=False)],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Small letters, digits and _.", show_default=False)],
+) -> None:
+    """Write the files of a new chart (chart, functions, contract, test) or of a new agent; they run as they are."""
+    from rawko.cli.authoring.new import new_command
+
+    raise typer.Exit(new_command(kind, name, Path.cwd()))
+
+
+def simulate(
+    chart: OneChart,
+    bindings: BindingsOption = None,
+    record: Annotated[
+        bool, typer.Option("--record", help="At the end, append the session to the .feature beside the chart.")
+    ] = False,
+    name: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="TEXT", help="Name of the scenario that is recorded."),
+    ] = None,
+    trust_code: TrustCode = False,
+) -> None:
+    """Step through a chart by hand: send events, answer guards, move the clock, ask why not, undo."""
+    from rawko.cli.authoring.simulate import simulate_command
+
+    raise typer.Exit(simulate_command(chart, bindings=bindings, records=record, name=name, trusted=trust_code))
+
+
 def diagram(
     chart: OneChart,
     output: Output = None,

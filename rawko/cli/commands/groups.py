@@ -45,7 +45,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "test": ("rawko test statecharts/", 'rawko test door.yaml -k "locked"'),
     "diagram": ("rawko diagram door.yaml -o door.svg", "rawko diagram orchestrator --run last -o run.svg"),
     "new": ("rawko new chart door", "rawko new agent translator"),
-    "simulate": ("rawko simulate door.yaml", "rawko simulate door.yaml --record"),
+    "simulate": ("rawko simulate door.yaml", 'rawko simulate door.yaml --record --name "It opens"'),
     "export": ("rawko export door.yaml --to xstate -o door.json",),
     "explore": ("rawko explore --goal 'Quit the editor' vim",),
 }

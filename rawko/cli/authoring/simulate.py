@@ -1,0 +1,192 @@
+"""`rawko simulate CHART`: a chart stepped by hand, line by line; a session can be kept as a scenario."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from rawko.chart import ChartError, load_chart
+from rawko.cli.authoring.chart_files import NoSuchChart, chart_file
+from rawko.cli.output import BAD_INPUT, Painter, complain, visible_line
+from rawko.testing.errors import ContractBroken, ContractMistake
+from rawko.testing.simulation import GuardNotGiven, Line, Simulation
+
+HELP: Final = """\
+  EVENT [field=JSON, ...]       send an event
+  wait SECONDS                  move the clock
+  done ACTOR [VALUE]            an actor ends, with a result in JSON
+  fail ACTOR [VALUE]            an actor fails, with an error in JSON
+  guard NAME true|false         how a guard comes out from now on
+  why EVENT                     why an event would not be taken now
+  context                       the context as JSON
+  undo                          take the latest line back
+  scenario                      the session so far, as a scenario
+  quit                          the end (also Ctrl-D)"""
+_YES: Final = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
+
+
+def simulate_command(path: Path, *, bindings: str | None, records: bool, name: str | None, trusted: bool) -> int:
+    """Read lines from standard input until it ends; the exit code is 2 where the chart cannot be stepped."""
+    from rawko.cli.authoring.charts import bindings_of
+
+    try:
+        file = chart_file(path)
+        chart = load_chart(file, trusted=trusted)
+        session = _Session(lambda guards: Simulation(chart, bindings_of(chart, file, bindings), guards=guards))
+    except NoSuchChart as error:
+        return complain(str(error))
+    except ChartError as error:
+        for diagnostic in error.diagnostics:
+            print(visible_line(str(diagnostic)), file=sys.stderr)
+        return BAD_INPUT
+    except (LookupError, ContractMistake, ContractBroken, EOFError) as error:
+        return complain(str(error) or "the input ended before a guard was answered")
+    session.run()
+    if not records:
+        return 0
+    return _record(session.simulation, file.with_suffix(".feature"), name)
+
+
+def _record(simulation: Simulation, feature: Path, name: str | None) -> int:
+    """Append the session to the feature beside the chart."""
+    if not simulation.lines:
+        return complain("nothing was done, and nothing is recorded")
+    title = name or f"By hand: {', '.join(line.text for line in simulation.lines)}"[:100]
+    try:
+        before = feature.read_text(encoding="utf-8") if feature.exists() else f"Feature: {simulation.chart.name}\n"
+        if f"Scenario: {title}\n" in before:
+            return complain(f"{feature}: it has a scenario {title!r} already; give this one another --name")
+        feature.write_text(f"{before.rstrip()}\n\n{simulation.scenario(title)}", encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        return complain(f"{feature}: cannot be written: {error}")
+    print(visible_line(f"wrote {feature}: scenario {title!r}"), file=sys.stderr)
+    return 0
+
+
+class _Session:
+    """A session on standard input and output."""
+
+    def __init__(self, make: Callable[[Mapping[str, bool]], Simulation]) -> None:
+        self._paint = Painter(sys.stdout)
+        self._is_typed = sys.stdin.isatty()
+        guards: dict[str, bool] = {}
+        while True:
+            try:
+                self.simulation = make(guards)
+                break
+            except GuardNotGiven as error:
+                guards[error.name] = self._asked(error.name)
+        self._commands: Mapping[str, Callable[[str], None]] = {
+            "wait": lambda rest: self._do(f"I wait {rest} seconds"),
+            "done": lambda rest: self._do(_actor("is done", rest)),
+            "fail": lambda rest: self._do(_actor("fails", rest or "")),
+            "guard": self._guard,
+            "why": self._why,
+            "context": lambda rest: print(visible_line(json.dumps(self.simulation.context, ensure_ascii=False))),
+            "undo": lambda rest: self._undo(),
+            "scenario": lambda rest: print(self.simulation.scenario(rest or "By hand"), end=""),
+            "help": lambda rest: print(HELP),
+        }
+
+    def run(self) -> None:
+        """Lines until the input ends."""
+        if self._is_typed:
+            _complete(self._words)
+            print(self._paint("help shows what can be typed; Tab completes", "dim"))
+        self._show()
+        while True:
+            try:
+                text = input("> " if self._is_typed else "").strip()
+            except EOFError:
+                return
+            if text in ("quit", "exit"):
+                return
+            word, _, rest = text.partition(" ")
+            try:
+                if word in self._commands and word not in self.simulation.events:
+                    self._commands[word](rest.strip())
+                elif word:
+                    self._do(f'I send event "{word}"' + (f" with {rest.strip()}" if rest.strip() else ""))
+            except EOFError:
+                return
+            except (ContractMistake, ContractBroken) as error:
+                complain(str(error))
+
+    def _do(self, text: str) -> None:
+        while True:
+            try:
+                line = self.simulation.when(text)
+                break
+            except GuardNotGiven as error:
+                self.simulation.answer(error.name, self._asked(error.name))
+        self._told(line)
+
+    def _told(self, line: Line) -> None:
+        if line.refused:
+            print(self._paint(visible_line(line.refused), "red"))
+            event = line.text.split('"')[1]
+            for why in self.simulation.why_not(event):
+                print(visible_line(f"  {why}"))
+        self._show()
+
+    def _show(self) -> None:
+        simulation = self.simulation
+        print(self._paint(visible_line(f"in {' '.join(simulation.leaves)}"), "bold"))
+        if simulation.actors:
+            print(visible_line(f"   at work: {', '.join(simulation.actors)}"))
+        if simulation.is_final:
+            print("   the machine has ended; undo takes the latest line back")
+        elif simulation.events:
+            print(self._paint(visible_line(f"   events: {', '.join(simulation.events)}"), "dim"))
+
+    def _guard(self, rest: str) -> None:
+        name, _, outcome = rest.partition(" ")
+        if outcome.strip() not in _YES:
+            raise ContractMistake(f"guard {name!r}: {outcome.strip()!r} is no outcome; accepted: true, false")
+        self._told(self.simulation.answer(name, _YES[outcome.strip()]))
+
+    def _why(self, event: str) -> None:
+        found = self.simulation.why_not(event)
+        for why in found or [f"{event} would be taken"]:
+            print(visible_line(f"  {why}"))
+
+    def _undo(self) -> None:
+        line = self.simulation.undo()
+        print(visible_line("nothing is left to take back" if line is None else f"took back: {line.text}"))
+        self._show()
+
+    def _asked(self, guard: str) -> bool:
+        """A guard that nothing is bound to."""
+        while True:
+            text = input(f"guard {visible_line(guard)}? [y/n] ").strip().lower()
+            if text in _YES:
+                return _YES[text]
+
+    def _words(self) -> list[str]:
+        return [*self.simulation.events, *self._commands, *self.simulation.actors, "quit"]
+
+
+def _actor(how: str, rest: str) -> str:
+    name, _, value = rest.partition(" ")
+    if how == "fails" and not value:
+        value = '{"message": "failed"}'
+    return f'actor "{name}" {how}' + (f" with {value}" if value else "")
+
+
+def _complete(words: Callable[[], list[str]]) -> None:
+    """Tab completes words, where readline is there."""
+    try:
+        import readline
+    except ImportError:
+        return
+
+    def complete(text: str, number: int) -> str | None:
+        found = [word for word in words() if word.startswith(text)]
+        return f"{found[number]} " if number < len(found) else None
+
+    readline.set_completer(complete)
+    readline.set_completer_delims(" ")
+    readline.parse_and_bind("tab: complete")

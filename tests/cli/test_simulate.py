@@ -1,0 +1,158 @@
+"""`rawko simulate` and `rawko new`: a chart stepped by hand becomes a scenario; new files are green at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.conftest import Typed
+from tests.cli.shell import Ended, Shell
+from tests.cli.terminal import Terminal
+
+DOOR = """\
+statechart:
+  name: door
+  root state:
+    name: door
+    initial: closed
+    states:
+      - name: closed
+        transitions: [{event: OPEN, guard: is_free, target: opened}]
+      - name: opened
+        after: {5s: closed}
+        invoke: {id: light, src: light, on done: lit, on error: closed}
+        transitions: [{event: CLOSE, target: closed}]
+      - {name: lit, type: final}
+"""
+
+
+def simulated(rawko: Shell, lines: str, *words: str) -> Ended:
+    rawko.write("door.yaml", DOOR)
+    return rawko("simulate", "door.yaml", *words, stdin=lines)
+
+
+def test_a_session_is_a_scenario_that_is_green(rawko: Shell) -> None:
+    ended = simulated(rawko, "OPEN\ny\nwait 6\nOPEN\nCLOSE\nundo\ndone light\n", "--record", "--name", "It is lit")
+    assert ended.code == 0 and ended.err == "wrote door.feature: scenario 'It is lit'\n"
+    assert rawko.read("door.feature") == (
+        "Feature: door\n\n"
+        "  Scenario: It is lit\n"
+        '    When guard "is_free" is true\n'
+        '    And I send event "OPEN"\n'
+        '    Then state "opened" is active\n'
+        "    When I wait 6 seconds\n"
+        '    Then state "closed" is active\n'
+        '    When I send event "OPEN"\n'
+        '    Then state "opened" is active\n'
+        '    When actor "light" is done\n'
+        '    Then state "lit" is active\n'
+    )
+    assert rawko("test", "door.yaml").code == 0
+    again = simulated(rawko, "OPEN\nn\n", "--record", "--name", "It is lit")
+    assert again.code == 2 and "it has a scenario 'It is lit' already" in again.err
+    assert simulated(rawko, "OPEN\nn\n", "--record", "--name", "It stays").code == 0
+    assert rawko.read("door.feature").count("Scenario:") == 2
+    assert rawko("test", "door.yaml").code == 0
+
+
+def test_what_is_not_taken_is_told_with_its_reason(rawko: Shell) -> None:
+    ended = simulated(rawko, "CLOSE\nguard is_free no\nOPEN\nwhy OPEN\nBUY\nundo\nundo\nundo\nundo\n")
+    assert ended.code == 0
+    told = ended.out
+    assert "not handled in this state\n  not handled here (handled in 'opened')" in told
+    assert "denied by guard\n  closed -> opened: guard [is_free]" in told
+    assert "unknown event (known events: CLOSE, OPEN" in told
+    assert "took back: I send event" in told and "nothing is left to take back" in told
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("wait long", "no phrase matches"),
+        ("done nobody", "has no actor 'nobody'"),
+        ("guard is_fre true", "has no guard 'is_fre'"),
+        ("guard is_free maybe", "is no outcome; accepted: true, false"),
+        ("CLOSE {", "does not read as name=value"),
+        ("\x1b[31mX", "is_free"),
+    ],
+)
+def test_a_line_with_a_mistake_changes_nothing(rawko: Shell, line: str, told: str) -> None:
+    ended = simulated(rawko, f"guard is_free yes\n{line}\nOPEN\n")
+    assert ended.code == 0 and "\x1b" not in ended.text
+    assert told in ended.text or line.startswith("\x1b")
+    assert "in opened" in ended.out.splitlines()[-3:][0] or "in opened" in ended.out
+
+
+def test_on_a_terminal_words_are_completed_and_ctrl_d_ends(rawko: Shell) -> None:
+    rawko.write("door.yaml", DOOR)
+    with Terminal(rawko, "simulate", "door.yaml") as terminal:
+        terminal.wait_for("events: OPEN")
+        terminal.press("OP\t\n")
+        terminal.wait_for("guard is_free? [y/n]")
+        terminal.enter("y")
+        terminal.wait_for("in opened")
+        terminal.wait_for("at work: light")
+        terminal.press("\x04")
+        assert terminal.end() == 0
+
+
+def test_a_chart_that_cannot_be_stepped_is_refused(rawko: Shell, typed: Typed) -> None:
+    rawko.write("bad.yaml", DOOR.replace("target: opened", "target: open"))
+    for name, told in (("bad.yaml", "unknown-target"), ("dor.yaml", "there is no such file")):
+        ended = typed("simulate", name)
+        assert ended.code == 2 and told in ended.err
+
+
+# ---------------------------------------------------------------- new
+
+
+def test_a_new_chart_is_green_at_once(rawko: Shell, typed: Typed) -> None:
+    made = typed("new", "chart", "brewer")
+    assert made.code == 0
+    assert made.out.splitlines()[:4] == [
+        "wrote brewer.yaml",
+        "wrote brewer.py",
+        "wrote brewer.feature",
+        "wrote test_brewer.py",
+    ]
+    assert typed("check", "brewer.yaml").code == 0
+    assert rawko("check", "brewer.yaml", "--bindings", "brewer").code == 0
+    tested = rawko("test", "brewer.yaml")
+    assert tested.code == 0 and "3 passed, 0 failed" in tested.out
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_brewer.py"]
+    done = subprocess.run(words, cwd=rawko.folder, env=rawko.environ(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "in working" in rawko("simulate", "brewer.yaml", stdin="START\ny\n").out
+
+
+def test_a_new_agent_runs(rawko: Shell, typed: Typed) -> None:
+    assert typed("new", "agent", "translator").code == 0
+    scenario = rawko.scenario(
+        {"purpose": "agent:translator", "tool_calls": [{"name": "complete", "input": {"summary": "Done."}}]}
+    )
+    words = ("run", "Translate", "--agent", "translator", "--scenario", str(scenario), "--json", "--trust")
+    assert typed(*words).report["outcome"] == "success"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("chrt", "x"), "did you mean 'chart'?"),
+        (("chart", "../x"), "is no name"),
+        (("chart", "class"), "is no name"),
+        (("agent", "X\x1b[31m"), "is no name"),
+    ],
+)
+def test_what_cannot_be_begun_is_refused(rawko: Shell, typed: Typed, words: tuple[str, ...], told: str) -> None:
+    ended = typed("new", *words)
+    assert ended.code == 2 and told in ended.err and "\x1b" not in ended.err
+    assert not list(rawko.folder.iterdir())
+
+
+def test_nothing_that_is_there_is_overwritten(rawko: Shell, typed: Typed) -> None:
+    rawko.write("brewer.feature", "mine\n")
+    ended = typed("new", "chart", "brewer")
+    assert ended.code == 2 and "brewer.feature: is there already; nothing was written" in ended.err
+    assert [path.name for path in rawko.folder.iterdir()] == ["brewer.feature"]
