@@ -9,12 +9,14 @@ import sys
 import termios
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any
 
+from rawko.app.views.proposal import proposal_of
 from rawko.cli.output import Painter, exact, exact_line, visible, visible_line
-from rawko.machines.agent_loop.error_contexts import FILE_TEXTS, SHOWN_LINES
+from rawko.cli.summary import diff_style
+from rawko.machines.agent_loop.error_contexts import SHOWN_LINES
 from rawko.runtime.ports import Answer, Question
-from rawko.vocabulary.messages import ToolCall
 
 _SCOPES = {"o": "once", "y": "once", "yes": "once", "t": "tool", "a": "always", "d": "deny", "n": "deny", "no": "deny"}
 _HEADINGS = {
@@ -28,7 +30,9 @@ _PROMPTS = {
     "pause": "What should it do now? > ",
     "message": "{agent} > ",
     "approval": "Allow it? [o]nce, this [t]ool from now on, [a]lways everything, [d]eny > ",
+    "cut": "Allow it? [v]iew the whole, [o]nce, this [t]ool from now on, [a]lways everything, [d]eny > ",
 }
+_VIEW = frozenset({"v", "view"})
 _AGAIN = {
     "clarify": "Please answer in words; Ctrl-D leaves the question open.",
     "pause": "Please say how to go on; Ctrl-D leaves it paused.",
@@ -43,13 +47,16 @@ class TerminalPeople:
     Args:
         before: Called before a question is printed, so that live output can end its line.
         alone: Entered while a question is open: what is typed then is read by nobody else.
+        workspace: With it, a call that changes a file is shown as a diff of that file.
     """
 
     def __init__(
         self,
         before: Callable[[], None] = lambda: None,
         alone: Callable[[], AbstractContextManager[None]] = nullcontext,
+        workspace: Path | None = None,
     ) -> None:
+        self._workspace = workspace
         self._before = before
         self._alone = alone
         self._one_at_a_time = asyncio.Lock()
@@ -64,15 +71,18 @@ class TerminalPeople:
                 return await self._answer(question)
 
     async def _answer(self, question: Question) -> Answer | None:
-        self._print(question)
+        is_cut = self._print(question)
         self._forget_what_was_typed()
         while True:
-            prompt = _PROMPTS[question.kind].format(agent=visible(question.agent) or "you")
+            prompt = _PROMPTS["cut" if is_cut else question.kind].format(agent=visible(question.agent) or "you")
             print(prompt, end="", file=sys.stderr, flush=True)
             line = await self._whole_line() if question.kind == "message" else await self._line()
             if line is None:
                 print(file=sys.stderr)
                 return None
+            if is_cut and line.strip().lower() in _VIEW:
+                is_cut = self._print(question, is_whole=True)
+                continue
             answer = _understood(question, line)
             if answer is not None:
                 return Answer(answer, who=user())
@@ -86,16 +96,22 @@ class TerminalPeople:
             print("… ", end="", file=sys.stderr, flush=True)
         return None if line is None and not lines else "\n".join([*lines, line or ""])
 
-    def _print(self, question: Question) -> None:
+    def _print(self, question: Question, *, is_whole: bool = False) -> bool:
+        """Print what is asked; whether a part was left out, which never happens with `is_whole`."""
         self._before()
         if question.kind == "message":
-            return
+            return False
         paint = Painter(sys.stderr)
         tool = exact_line(question.call.name) if question.call is not None else ""
         heading = _HEADINGS[question.kind].format(agent=visible_line(question.agent) or "The agent", tool=tool)
         print(paint(heading, "bold", "yellow"), file=sys.stderr)
-        for line in _lines_of(question):
-            print(f"  {line}", file=sys.stderr)
+        lines = list(_lines_of(question, self._workspace))
+        limit = len(lines) if is_whole or not _changes_a_file(question) else SHOWN_LINES + 1
+        for line, *styles in lines[:limit]:
+            print(paint(f"  {line}", *styles), file=sys.stderr)
+        if len(lines) > limit:
+            print(f"    … {len(lines) - limit} more lines", file=sys.stderr)
+        return len(lines) > limit
 
     def _forget_what_was_typed(self) -> None:
         """What was typed before a question was seen is no answer to it."""
@@ -129,26 +145,37 @@ class TerminalPeople:
         return line.decode(errors="replace")
 
 
-def _lines_of(question: Question) -> Iterator[str]:
-    """What is asked; of a call everything that it would do, so that a yes is a yes to something seen."""
+def _changes_a_file(question: Question) -> bool:
+    """Whether what is asked may be long: a command is always shown whole."""
+    return question.kind == "approval" and question.call is not None and question.call.name in ("write", "edit")
+
+
+def _lines_of(question: Question, workspace: Path | None) -> Iterator[tuple[str, ...]]:
+    """What is asked, line by line with its styles; of a call everything that it would do.
+
+    A person who says yes has seen, or could have seen, what that is a yes to.
+    """
     if question.call is None or question.kind != "approval":
-        yield from visible(question.text).split("\n")
+        yield from ((line,) for line in visible(question.text).split("\n"))
         return
+    if _changes_a_file(question) and workspace is not None:
+        proposal = proposal_of(question.call.to_json(), workspace)
+        if proposal.is_diff:
+            yield (f"file_path: {exact_line(str(question.call.input['file_path']))}",)
+            yield from ((f"  {exact_line(line)}", *diff_style(line)) for line in proposal.lines)
+            return
     for name, value in question.call.input.items():
-        yield from _shown(question.call, name, value)
+        yield from ((line,) for line in _shown(name, value))
 
 
-def _shown(call: ToolCall, name: str, value: Any) -> Iterator[str]:
+def _shown(name: str, value: Any) -> Iterator[str]:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     lines = exact(text.removesuffix("\n")).split("\n")
     if len(lines) == 1:
         yield f"{exact_line(name)}: {lines[0]}"
         return
-    limit = SHOWN_LINES if (call.name, name) in FILE_TEXTS else len(lines)
     yield f"{exact_line(name)}:"
-    yield from (f"  | {line}" for line in lines[:limit])
-    if len(lines) > limit:
-        yield f"  … {len(lines) - limit} more lines"
+    yield from (f"  | {line}" for line in lines)
 
 
 def _understood(question: Question, line: str) -> str | None:

@@ -152,7 +152,7 @@ async def _run(run: Run, *, as_json: bool, quiet: bool, people: People | None) -
         run.people = people
     else:
         drawn = nullcontext if screen is None else screen.paused
-        run.people = TerminalPeople(live.end_line, lambda: _together(steering.paused(), drawn()))
+        run.people = TerminalPeople(live.end_line, lambda: _together(steering.paused(), drawn()), settings.workspace)
     run.observe = _Observer(None if quiet else lambda event: show(live, event))
     with ExitStack() as stack:
         stack.enter_context(loading())

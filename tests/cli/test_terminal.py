@@ -138,3 +138,50 @@ def test_colours_on_a_terminal_unless_they_are_not_wanted(rawko: Shell) -> None:
     with alone(rawko, DONE, env={"NO_COLOR": "1"}) as terminal:
         assert terminal.end() == 0
     assert "\x1b" not in terminal.raw
+
+
+def edit(name: str, old: str, new: str) -> dict[str, Any]:
+    return call("edit", file_path=name, old_string=old, new_string=new)
+
+
+def test_a_change_of_a_file_is_shown_as_a_diff(rawko: Shell) -> None:
+    rawko.write("a.txt", "one\ntwo\nthree\n")
+    calls = [call("write", file_path="a.txt", content="one\n2\nthree\n"), edit("a.txt", "three", "3")]
+    with alone(rawko, says("developer", *calls), DONE) as terminal:
+        shown = terminal.wait_for(ASKS)
+        assert (
+            "  file_path: a.txt\n    --- a/a.txt\n    +++ b/a.txt\n    @@ -1,3 +1,3 @@\n     one\n    -two\n    +2\n"
+            in shown
+        )
+        assert "\x1b[32m    +2\x1b[0m" in terminal.raw
+        terminal.enter("o")
+        shown = terminal.wait_for(ASKS)
+        assert "     2\n    -three\n    +3\n" in shown
+        terminal.enter("o")
+        assert terminal.end() == 0
+    assert rawko.read("a.txt") == "one\n2\n3\n"
+
+
+def test_a_long_file_is_shown_whole_on_demand(rawko: Shell) -> None:
+    content = "".join(f"line {number}\n" for number in range(100))
+    with alone(rawko, says("developer", call("write", file_path="a", content=content)), DONE) as terminal:
+        shown = terminal.wait_for("[v]iew the whole")
+        assert "line 28\n" in shown
+        assert "line 99" not in shown
+        assert "more lines" in shown
+        terminal.wait_for("[d]eny > ")
+        terminal.enter("v")
+        assert "line 99\n" in terminal.wait_for(ASKS)
+        terminal.enter("o")
+        assert terminal.end() == 0
+    assert rawko.read("a") == content
+
+
+def test_a_link_out_of_the_folder_is_not_read_for_a_diff(rawko: Shell) -> None:
+    secret = rawko.folder.parent / "secret"
+    secret.write_text("key=1234\n")
+    (rawko.folder / "link").symlink_to(secret)
+    with alone(rawko, says("developer", call("write", file_path="link", content="x\n")), DONE) as terminal:
+        terminal.end()
+    assert "1234" not in terminal.raw
+    assert secret.read_text() == "key=1234\n"
