@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from rawko.chart.definition import Chart
+from rawko.render.detail import Detail, with_detail
 from rawko.render.errors import TangledError, TooLargeError, UnknownFormatError
 from rawko.render.expand import Child, with_children
 from rawko.render.extract import extract
@@ -17,18 +19,28 @@ from rawko.render.formats.dot import to_dot
 from rawko.render.formats.mermaid import to_mermaid
 from rawko.render.formats.plantuml import to_plantuml
 from rawko.render.formats.png import to_png
+from rawko.render.formats.rows_svg import to_rows_svg
 from rawko.render.formats.svg import to_svg
 from rawko.render.formats.themes import Theme
 from rawko.render.graph import Diagram
 from rawko.render.outline import few_lines, no_lines, pack
 from rawko.render.placing.layout import Direction
 from rawko.render.placing.scene import Scene, compose
+from rawko.render.rows.drawing import RowDrawing, compose_rows
 
 MAX_PARTS = 1600
 """States and arrows that are laid out at most: above it the answer takes long, and the drawing cannot be read."""
 
 MAX_BOXES = 20_000
 """States that are drawn at most where no lines are, each with its transitions as rows."""
+
+Style = Literal["auto", "rows", "lines"]
+STYLES: tuple[Style, ...] = ("auto", "rows", "lines")
+SMALL = (12, 16)
+"""States and transitions up to which `auto` writes the transitions on their lines; larger charts get rows."""
+
+LARGE = 60
+"""States above which a drawing with rows begins as an overview."""
 
 DIRECTIONS: tuple[Direction, ...] = ("down", "right")
 
@@ -40,6 +52,10 @@ class Options:
     Attributes:
         direction: Where transitions lead, on the whole.
         theme: For SVG and PNG.
+        style: Where transitions are written: in the box of their state (`rows`), or on their lines. `auto`: `lines`
+            for charts up to `SMALL`, else `rows`. SVG and PNG.
+        detail: What is written of a transition. None: all on lines; in rows its guard too, and in those of more
+            than `LARGE` states only its event. Not for Mermaid.
         focus: Draw this state and those that a transition joins to it.
         depth: Draw states down to this depth, >= 1.
         configuration: Names of the active states.
@@ -50,6 +66,8 @@ class Options:
 
     direction: Direction = "down"
     theme: Theme = "light"
+    style: Style = "auto"
+    detail: Detail | None = None
     focus: str | None = None
     depth: int | None = None
     configuration: Collection[str] = ()
@@ -77,24 +95,70 @@ def draw(chart: Chart, suffix: str, options: Options = DEFAULT) -> str | bytes:
 
 
 def draw_scene(chart: Chart, options: Options = DEFAULT) -> Scene:
-    """The chart laid out. Where its lines would be too many to be followed, most or all become rows of their source.
+    """The chart laid out with its transitions on lines.
+
+    Where the lines would be too many to be followed, most or all become rows of their source.
 
     Raises:
         UnknownStateError, TooLargeError, LayoutError, ValueError: As `draw`.
     """
-    diagram = _diagram(chart, options)
-    parts = _parts(diagram)
-    if parts > MAX_PARTS:
-        states = sum(box.kind != "initial" for box in diagram.boxes)
-        depth = _fitting_depth(chart, options, MAX_PARTS)
-        if depth is not None or states > MAX_BOXES:
-            why = f"has {parts} parts, more than the {MAX_PARTS} that can be laid out and read"
-            raise TooLargeError(states, why, depth)
+    diagram = with_detail(_diagram(chart, options), options.detail or "all")
+    if _is_huge(chart, diagram, options):
         return compose(no_lines(diagram), direction=options.direction, engine=pack)
     try:
         return compose(diagram, direction=options.direction)
     except TangledError:
         return _untangled(diagram, options.direction)
+
+
+def draw_rows(chart: Chart, options: Options = DEFAULT) -> RowDrawing:
+    """The chart laid out with its transitions as rows.
+
+    Raises:
+        UnknownStateError, TooLargeError, ValueError: As `draw`.
+    """
+    diagram = _diagram(chart, options)
+    _is_huge(chart, diagram, options)
+    return _rows(diagram, options)
+
+
+def _rows(diagram: Diagram, options: Options) -> RowDrawing:
+    states = sum(box.kind != "initial" for box in diagram.boxes)
+    detail = options.detail or ("overview" if states > LARGE else "guards")
+    note = ""
+    if detail == "overview":
+        note = f"An overview of {states} states. --detail guards adds the guards, --detail all the actions as well."
+    return compose_rows(diagram, detail=detail, direction=options.direction, note=note)
+
+
+def _is_huge(chart: Chart, diagram: Diagram, options: Options) -> bool:
+    """Whether a diagram has more parts than are laid out.
+
+    Raises:
+        TooLargeError: It has, and a smaller depth would not.
+    """
+    parts = _parts(diagram)
+    if parts <= MAX_PARTS:
+        return False
+    states = sum(box.kind != "initial" for box in diagram.boxes)
+    depth = _fitting_depth(chart, options, MAX_PARTS)
+    if depth is not None or states > MAX_BOXES:
+        why = f"has {parts} parts, more than the {MAX_PARTS} that can be laid out and read"
+        raise TooLargeError(states, why, depth)
+    return True
+
+
+def _picture(chart: Chart, options: Options) -> Scene | RowDrawing:
+    """The chart in the style that was asked for."""
+    diagram = _diagram(chart, options)
+    states = sum(box.kind != "initial" for box in diagram.boxes)
+    transitions = sum(len(arrow.entries) for arrow in diagram.arrows)
+    is_small = states <= SMALL[0] and transitions <= SMALL[1]
+    if options.style == "lines" or (options.style == "auto" and is_small):
+        return draw_scene(chart, options)
+    if _is_huge(chart, diagram, options) and options.style == "auto":
+        return draw_scene(chart, options)
+    return _rows(diagram, options)
 
 
 def _untangled(diagram: Diagram, direction: Direction) -> Scene:
@@ -110,6 +174,10 @@ def _diagram(chart: Chart, options: Options, *, depth: int | None = None) -> Dia
     if options.children:
         diagram = with_children(diagram, chart, options.children, focus=options.focus, depth=depth)
     return diagram
+
+
+def _detailed(chart: Chart, options: Options) -> Diagram:
+    return with_detail(_diagram(chart, options), options.detail or "all")
 
 
 def _parts(diagram: Diagram) -> int:
@@ -128,13 +196,18 @@ def _fitting_depth(chart: Chart, options: Options, limit: int) -> int | None:
 
 
 def _svg(chart: Chart, options: Options) -> str:
-    return to_svg(draw_scene(chart, options), theme=options.theme)
+    return _written(_picture(chart, options), options)
+
+
+def _written(drawn: Scene | RowDrawing, options: Options, *, has_variables: bool = True) -> str:
+    if isinstance(drawn, RowDrawing):
+        return to_rows_svg(drawn, theme=options.theme, has_variables=has_variables)
+    return to_svg(drawn, theme=options.theme, has_variables=has_variables)
 
 
 def _png(chart: Chart, options: Options) -> bytes:
-    scene = draw_scene(chart, options)
-    svg = to_svg(scene, theme=options.theme, has_variables=False)
-    return to_png(svg, size=(scene.width, scene.height))
+    drawn = _picture(chart, options)
+    return to_png(_written(drawn, options, has_variables=False), size=(drawn.width, drawn.height))
 
 
 def _mermaid(chart: Chart, options: Options) -> str:
@@ -152,7 +225,7 @@ _WRITERS: Mapping[str, Callable[[Chart, Options], str | bytes]] = {
     ".svg": _svg,
     ".png": _png,
     ".mmd": _mermaid,
-    ".dot": lambda chart, options: to_dot(_diagram(chart, options), direction=options.direction),
-    ".puml": lambda chart, options: to_plantuml(_diagram(chart, options), direction=options.direction),
+    ".dot": lambda chart, options: to_dot(_detailed(chart, options), direction=options.direction),
+    ".puml": lambda chart, options: to_plantuml(_detailed(chart, options), direction=options.direction),
 }
 FORMATS: tuple[str, ...] = tuple(_WRITERS)

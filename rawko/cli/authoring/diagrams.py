@@ -35,6 +35,8 @@ class Drawing:
         agents: Tell the agents' names where they are run.
         expand: Draw their charts there, too.
         bindings: The module that agents' own charts are stepped through with.
+        style: Where transitions are written.
+        detail: How much of them.
     """
 
     theme: str = "light"
@@ -46,12 +48,15 @@ class Drawing:
     agents: bool = False
     expand: bool = False
     bindings: str | None = None
+    style: str = "auto"
+    detail: str | None = None
 
 
 def diagram_command(path: Path, output: Path | None, drawing: Drawing, *, trusted: bool) -> int:
     """Draw a chart in the format that the file's ending names; Mermaid on standard output."""
     from rawko.config import ConfigError
-    from rawko.render.draw import FORMATS, draw
+    from rawko.render.detail import DETAILS
+    from rawko.render.draw import FORMATS, STYLES, draw
     from rawko.render.errors import RenderError, UnknownFormatError
     from rawko.render.formats.themes import Theme
     from rawko.render.placing.layout import Direction
@@ -62,6 +67,8 @@ def diagram_command(path: Path, output: Path | None, drawing: Drawing, *, truste
     for name, value, accepted in (
         ("theme", drawing.theme, get_args(Theme)),
         ("direction", drawing.direction, get_args(Direction)),
+        ("style", drawing.style, STYLES),
+        ("detail", drawing.detail or DETAILS[0], DETAILS),
     ):
         if value not in accepted:
             return complain(f"--{name} {value!r} is not known; accepted: {', '.join(accepted)}")
@@ -84,7 +91,8 @@ def diagram_command(path: Path, output: Path | None, drawing: Drawing, *, truste
 
 
 def _options(chart: Chart, drawing: Drawing) -> Options:
-    from rawko.render.draw import Options
+    from rawko.render.detail import Detail
+    from rawko.render.draw import Options, Style
     from rawko.render.errors import UnknownStateError
     from rawko.render.formats.themes import Theme
     from rawko.render.placing.layout import Direction
@@ -102,6 +110,8 @@ def _options(chart: Chart, drawing: Drawing) -> Options:
     return Options(
         direction=cast(Direction, drawing.direction),
         theme=cast(Theme, drawing.theme),
+        style=cast(Style, drawing.style),
+        detail=cast("Detail | None", drawing.detail),
         focus=drawing.focus,
         depth=drawing.depth,
         configuration=_with_parents(chart, configuration),

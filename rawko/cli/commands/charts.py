@@ -70,6 +70,14 @@ def diagram(
     output: Output = None,
     theme: Annotated[str, typer.Option(help="light, dark or auto (the reader's setting); SVG and PNG.")] = "light",
     direction: Annotated[str, typer.Option(help="Where transitions lead: down or right.")] = "down",
+    style: Annotated[
+        str,
+        typer.Option(help="Transitions in the boxes of their states (rows), on lines, or what reads better (auto)."),
+    ] = "auto",
+    detail: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="WHAT", help="What is written of a transition: overview (events), guards or all."),
+    ] = None,
     focus: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(metavar="STATE", help="Draw this state and those that a transition joins to it."),
@@ -95,7 +103,9 @@ def diagram(
     from rawko.cli.authoring.diagrams import Drawing, diagram_command
 
     run = None if run is None else named_step(run, "travel")
-    drawing = Drawing(theme, direction, focus, depth, tuple(configuration or ()), run, agents, expand, bindings)
+    drawing = Drawing(
+        theme, direction, focus, depth, tuple(configuration or ()), run, agents, expand, bindings, style, detail
+    )
     raise typer.Exit(diagram_command(chart, output, drawing, trusted=trust_code))
 
 

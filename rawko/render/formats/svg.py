@@ -46,15 +46,15 @@ class _Writer:
 
     def lines(self, theme: Theme, *, has_variables: bool) -> Iterator[str]:
         scene = self._scene
-        width, height = _number(scene.width), _number(scene.height)
+        width, height = number(scene.width), number(scene.height)
         sheet = (style_sheet if has_variables else plain_style_sheet)(theme, SCOPE)
         yield (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="{SCOPE}" role="img" width="{width}" height="{height}" '
             f'viewBox="0 0 {width} {height}">'
         )
-        yield f"<title>{_content(scene.diagram.name)}</title>"
+        yield f"<title>{content_text(scene.diagram.name)}</title>"
         if scene.diagram.description:
-            yield f"<desc>{_content(scene.diagram.description)}</desc>"
+            yield f"<desc>{content_text(scene.diagram.description)}</desc>"
         yield f"<style>\n{sheet}</style>"
         yield f'<rect class="paper" width="{width}" height="{height}"/>'
         yield from self._group("containers", (self._box(box) for box in scene.boxes if box.is_container))
@@ -74,7 +74,7 @@ class _Writer:
         box = placed.box
         yield f"<g {self._identity(box)} class={quoteattr(_box_classes(placed))}>"
         if box.tooltip:
-            yield f"<title>{_content(box.tooltip)}</title>"
+            yield f"<title>{content_text(box.tooltip)}</title>"
         yield from _shape(box, placed.rect)
         for text in placed.texts:
             yield from _text(text, _taken(box))
@@ -83,7 +83,7 @@ class _Writer:
     def _identity(self, box: Box) -> str:
         if box.kind == "initial":
             return f'id="{self._prefix}{state_id(box.state).replace("state-", "initial-", 1)}"'
-        return f'id="{self._prefix}{state_id(box.state)}" data-state={_attribute(box.state)}'
+        return f'id="{self._prefix}{state_id(box.state)}" data-state={attribute(box.state)}'
 
     # ------------------------------------------------------------ arrows
 
@@ -93,13 +93,13 @@ class _Writer:
         source, target = by_id[arrow.source], by_id[arrow.target]
         yield (
             f'<g id="{self._prefix}edge-{arrow.id}" class="{_arrow_classes(arrow)}" '
-            f"data-source={_attribute(source.state)} data-target={_attribute(target.state)}>"
+            f"data-source={attribute(source.state)} data-target={attribute(target.state)}>"
         )
         tooltip = "\n\n".join(entry.tooltip for entry in arrow.entries if entry.tooltip)
         if tooltip:
-            yield f"<title>{_content(tooltip)}</title>"
+            yield f"<title>{content_text(tooltip)}</title>"
         yield f'<path class="line" d="{line_path(placed.route.parts)}"/>'
-        yield f'<path class="arrow" d="{_head(placed.route.parts[-1])}"/>'
+        yield f'<path class="arrow" d="{head_path(placed.route.parts[-1])}"/>'
         if placed.text is not None:
             yield from _text(placed.text, frozenset(e.transition for e in arrow.entries if e.is_taken))
         yield "</g>"
@@ -125,17 +125,17 @@ def _arrow_classes(arrow: Arrow) -> str:
 def _shape(box: Box, rect: Rect) -> Iterator[str]:
     if box.kind in ("initial", "shallow history", "deep history"):
         x, y = rect.centre
-        yield f'<circle class="shape" cx="{_number(x)}" cy="{_number(y)}" r="{_number(rect.width / 2)}"/>'
+        yield f'<circle class="shape" cx="{number(x)}" cy="{number(y)}" r="{number(rect.width / 2)}"/>'
         return
-    yield f'<rect class="shape" {_sides(rect)} rx="10"/>'
+    yield f'<rect class="shape" {sides(rect)} rx="10"/>'
     if box.kind == "final":
         inner = Rect(rect.x + 3.5, rect.y + 3.5, rect.width - 7, rect.height - 7)
-        yield f'<rect class="ring" {_sides(inner)} rx="7"/>'
+        yield f'<rect class="ring" {sides(inner)} rx="7"/>'
 
 
-def _sides(rect: Rect) -> str:
-    sides = (("x", rect.x), ("y", rect.y), ("width", rect.width), ("height", rect.height))
-    return " ".join(f'{name}="{_number(value)}"' for name, value in sides)
+def sides(rect: Rect) -> str:
+    found = (("x", rect.x), ("y", rect.y), ("width", rect.width), ("height", rect.height))
+    return " ".join(f'{name}="{number(value)}"' for name, value in found)
 
 
 def _taken(box: Box) -> frozenset[int | None]:
@@ -149,8 +149,8 @@ def _text(text: PlacedText, taken: frozenset[int | None]) -> Iterator[str]:
         if run.transition is not None:
             classes += [f"t{run.transition}"] + ["taken"] * (run.transition in taken)
         yield (
-            f'<text class="{" ".join(classes)}" x="{_number(placed.x)}" y="{_number(placed.y)}" '
-            f'textLength="{_number(run.width)}" lengthAdjust="spacingAndGlyphs">{_content(run.text)}</text>'
+            f'<text class="{" ".join(classes)}" x="{number(placed.x)}" y="{number(placed.y)}" '
+            f'textLength="{number(run.width)}" lengthAdjust="spacingAndGlyphs">{content_text(run.text)}</text>'
         )
 
 
@@ -179,7 +179,7 @@ def _rounded(part: Sequence[Point]) -> str:
     return "".join(path)
 
 
-def _head(part: Sequence[Point]) -> str:
+def head_path(part: Sequence[Point]) -> str:
     tip, before = part[-1], part[-2]
     length, half = ARROW
     dx, dy = _direction(before, tip)
@@ -202,16 +202,16 @@ def _towards(start: Point, end: Point, length: float) -> Point:
 
 
 def _point(point: Point) -> str:
-    return f"{_number(point[0])},{_number(point[1])}"
+    return f"{number(point[0])},{number(point[1])}"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _content(text: str) -> str:
+def content_text(text: str) -> str:
     return escape("\n".join(visible(line) for line in text.splitlines()))
 
 
-def _attribute(text: str) -> str:
+def attribute(text: str) -> str:
     return quoteattr(visible(text))

@@ -59,6 +59,15 @@ text{{font-family:{FONTS};fill:$text;white-space:pre}}
 .event{{font-size:12px}}
 .guard{{font-size:12px;fill:$guard}}
 .action{{font-size:11px;fill:$muted}}
+.quiet{{font-size:12px;fill:$muted}}
+.target{{font-size:12px;font-weight:bold}}
+.chip{{font-size:12px}}
+.pill{{fill:$group;stroke:$border}}
+.pill.end{{stroke-width:3;fill:$box}}
+.pill.end-ring{{stroke:$box;stroke-width:1;fill:none}}
+.rule{{stroke:$border;stroke-width:.7}}
+.shared>.shape,.shared-rows{{stroke-dasharray:5 4}}
+.shared-rows{{fill:$box;stroke:$border}}
 .line{{fill:none;stroke:$line;stroke-width:1.5}}
 .arrow{{fill:$line}}
 .error>.line,.default>.line{{stroke-dasharray:6 4}}
@@ -67,7 +76,7 @@ text{{font-family:{FONTS};fill:$text;white-space:pre}}
 .state.active.leaf>.shape{{fill:$active-box}}
 .edge.taken>.line{{stroke:$taken;stroke-width:3.2}}
 .edge.taken>.arrow{{fill:$taken}}
-.event.taken,.guard.taken,.action.taken,.row.taken,.row-guard.taken{{fill:$taken-text}}
+.event.taken,.guard.taken,.action.taken,.row.taken,.row-guard.taken,.quiet.taken,.target.taken,.chip.taken{{fill:$taken-text}}
 """
 
 

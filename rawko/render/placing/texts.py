@@ -10,7 +10,7 @@ from typing import Literal
 from rawko.render.graph import Entry
 from rawko.render.placing.measure import fitting, text_width, wrapped
 
-Style = Literal["title", "kind", "event", "guard", "action", "row", "row-guard", "mark"]
+Style = Literal["title", "kind", "event", "guard", "action", "row", "row-guard", "mark", "quiet", "target", "chip"]
 
 SIZES: dict[Style, float] = {
     "title": 14,
@@ -21,7 +21,11 @@ SIZES: dict[Style, float] = {
     "row": 11.5,
     "row-guard": 11.5,
     "mark": 12,
+    "quiet": 12,
+    "target": 12,
+    "chip": 12,
 }
+BOLD: frozenset[Style] = frozenset({"title", "target"})
 LABEL_WIDTH = 180.0
 ROW_WIDTH = 330.0
 ENTRY_GAP = 5.0
@@ -41,7 +45,7 @@ class Run:
 
     @property
     def width(self) -> float:
-        return text_width(self.text, SIZES[self.style], bold=self.style == "title")
+        return text_width(self.text, SIZES[self.style], bold=self.style in BOLD)
 
 
 @dataclass(frozen=True, slots=True)

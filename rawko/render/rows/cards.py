@@ -1,0 +1,186 @@
+"""The texts of one card at their places in it, in pixels from its upper left corner, and the room that it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rawko.render.placing.measure import fitting, text_width, wrapped
+from rawko.render.placing.scene import PlacedRun
+from rawko.render.placing.texts import SIZES, Run, Style, title_lines, visible
+from rawko.render.rows.content import Card, Content, Goal, Row
+
+PADDING = 12.0
+LINE = 16.5
+"""Height of one line of a row."""
+
+EVENT_WIDTH = 170.0
+GUARD_WIDTH = 270.0
+TARGET_WIDTH = 220.0
+GAP = 12.0
+PILL = 7.0
+"""What a pill is wider than its text, on either side."""
+
+SIGN = 17.0
+"""Room for the sign before a target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The name of a target at its place: drawn bold, or in a pill, when the lines are known."""
+
+    goal: Goal
+    row: Row
+    text: str
+    x: float
+    y: float
+
+    @property
+    def middle(self) -> float:
+        """Where a line leaves the card, down from its top."""
+        return self.y - 4.0
+
+
+@dataclass
+class Face:
+    """What stands in a card.
+
+    Attributes:
+        rules: Heights of the thin lines between its parts.
+        head: Height of all texts: where the content of a container begins.
+        shared: Top and bottom of the rows that hold in each state of a container.
+    """
+
+    card: Card
+    runs: list[tuple[PlacedRun, Row | None]] = field(default_factory=list)
+    cells: list[Cell] = field(default_factory=list)
+    rules: list[float] = field(default_factory=list)
+    width: float = 64.0
+    head: float = 0.0
+    shared: tuple[float, float] | None = None
+
+    @property
+    def is_end(self) -> bool:
+        return self.card.box.kind == "final"
+
+
+def face_of(card: Card, content: Content) -> Face:
+    """The texts of a card, placed."""
+    face = Face(card)
+    inset = PADDING + (4 if face.is_end else 0)
+    y = inset - 1
+    for text, style in _head(card):
+        run = title_lines(text, style)[0].runs[0]
+        y += SIZES[style] * 1.3
+        face.runs.append((PlacedRun(run, inset, y - SIZES[style] * 0.3), None))
+        face.width = max(face.width, run.width + 2 * inset)
+    rows = card.rows
+    if rows:
+        y += 5
+        if card.is_container:
+            top = y
+            count = _inside(card, content)
+            text = "in each of these states" if count > 1 else "in this state"
+            run = Run(text, "kind")
+            face.runs.append((PlacedRun(run, PADDING, y + 13), None))
+            y = _rows(face, y + 18) + 3
+            face.shared = (top, y)
+        else:
+            face.rules.append(y)
+            y = _rows(face, y + 3)
+    if card.box.hidden:
+        run = Run(f"+ {card.box.hidden} states inside", "kind")
+        face.runs.append((PlacedRun(run, inset, y + 12), None))
+        face.width = max(face.width, run.width + 2 * inset)
+        y += 15
+    face.head = y + inset - 3
+    return face
+
+
+def _inside(card: Card, content: Content) -> int:
+    return len(content.children.get(card.box.id, ()))
+
+
+def _head(card: Card) -> list[tuple[str, Style]]:
+    box = card.box
+    title = "in every state" if card.is_shared else box.title
+    found: list[tuple[str, Style]] = [(title, "title")]
+    if box.kind == "parallel":
+        found.append(("all regions at the same time", "kind"))
+    elif box.kind in ("shallow history", "deep history"):
+        found.append((box.kind, "kind"))
+    for entry in card.notes:
+        found.append((f"{entry.event} / {entry.actions}" if entry.actions else entry.event, "kind"))
+    if card.sources:
+        found.append((f"from {card.sources} states", "kind"))
+    return found
+
+
+def _rows(face: Face, y: float) -> float:
+    """Place the rows from `y` on; where they end."""
+    rows = face.card.rows
+    events = [_event(row) for row in rows]
+    shown = ["" if place and events[place - 1] == event else event for place, event in enumerate(events)]
+    left = [wrapped(visible(text), 12, EVENT_WIDTH, lines=3) for text in shown]
+    middle = [_condition(row, is_first=bool(text)) for row, text in zip(rows, shown, strict=True)]
+    wide = max((text_width(text, 12) for lines in left for text in lines), default=0.0)
+    guards = max((text_width(text, 12) for lines, _ in middle for text in lines), default=0.0)
+    x2 = PADDING + (wide + GAP if wide else 0)
+    x3 = x2 + (guards + GAP if guards else 0)
+    across = 0.0
+    for place, row in enumerate(rows):
+        if shown[place] and place:
+            face.rules.append(y)
+        top = y
+        lines, style = middle[place]
+        for number, text in enumerate(left[place]):
+            face.runs.append((_placed(text, "event", row, PADDING, y + number * LINE), row))
+        for number, text in enumerate(lines):
+            face.runs.append((_placed(text, style, row, x2, y + number * LINE), row))
+        ends = _targets(face, row, x3, y)
+        height = max(len(left[place]), len(lines), max(len(row.goals), 1))
+        y = top + height * LINE
+        if row.entry.actions:
+            text = fitting(visible(f"/ {row.entry.actions}"), 11, GUARD_WIDTH + TARGET_WIDTH)
+            face.runs.append((_placed(text, "action", row, x2, y - 2), row))
+            across = max(across, x2 + text_width(text, 11))
+            y += LINE - 3
+        across = max(across, ends)
+    face.width = max(face.width, across + PADDING)
+    return y
+
+
+def _event(row: Row) -> str:
+    return row.entry.event or ("always" if row.is_transition else "")
+
+
+def _condition(row: Row, *, is_first: bool) -> tuple[list[str], Style]:
+    if row.entry.guard:
+        return wrapped(f"[{visible(row.entry.guard)}]", 12, GUARD_WIDTH, lines=4), "guard"
+    return ([] if is_first else ["otherwise"] if not row.entry.tooltip.count("\n\n") else []), "quiet"
+
+
+def _placed(text: str, style: Style, row: Row, x: float, top: float) -> PlacedRun:
+    number = row.transitions[0] if row.transitions else None
+    return PlacedRun(Run(text, style, number), x, top + 12.5)
+
+
+def _targets(face: Face, row: Row, x: float, y: float) -> float:
+    """Place the names of a row's targets; how far they reach to the right."""
+    if not row.goals:
+        text = "↺ itself" if row.is_again else "stays"
+        placed = _placed(text, "quiet", row, x + (0 if row.is_again else SIGN), y)
+        face.runs.append((placed, row))
+        return placed.x + placed.run.width
+    reach = x
+    for number, goal in enumerate(row.goals):
+        top = y + number * LINE
+        text = fitting(visible(goal.target.title), 12, TARGET_WIDTH, bold=True)
+        sign = "↺" if goal.is_again else "→"
+        face.runs.append((_placed(sign, "quiet", row, x, top), row))
+        if goal.is_again:
+            face.runs.append((_placed(text, "quiet", row, x + SIGN, top), row))
+        else:
+            face.cells.append(Cell(goal, row, text, x + SIGN, top + 12.5))
+        width = max(text_width(text, 12) + 2 * PILL, text_width(text, 12, bold=True))
+        reach = max(reach, x + SIGN + width)
+    return reach

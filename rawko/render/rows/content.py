@@ -1,0 +1,199 @@
+"""A diagram as cards: the rows of every state in the order of the chart, before anything has a place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from rawko.render.detail import Detail
+from rawko.render.graph import Arrow, Box, Diagram, Entry
+
+AGAIN = "↺ "
+"""How `extract` begins the row of a transition that leads back into its own state."""
+
+MANY = 4
+"""A final state that so many states lead to is named in their rows, and no line leads to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """Where a row leads: `arrow` is the arrow that may be drawn as a line."""
+
+    arrow: Arrow
+    target: Box
+
+    @property
+    def is_again(self) -> bool:
+        return self.arrow.source == self.arrow.target
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One transition in the box of its state.
+
+    Attributes:
+        goals: One for each target; empty where the state is not left.
+        is_again: A transition without an arrow that leads back into its own state.
+        transitions: Indices of the transitions that the row stands for: several in an overview.
+    """
+
+    entry: Entry
+    goals: tuple[Goal, ...] = ()
+    is_again: bool = False
+    is_transition: bool = True
+    transitions: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Card:
+    """One state with all that stands in its box.
+
+    Attributes:
+        notes: What the state does by itself: entry, exit, invocations.
+        title: In place of the state's name, for what holds in several states.
+        is_container: Other cards stand in it.
+        is_shared: The rows hold in every state of the drawing, and the card is no container.
+        sources: How many states lead to a final without a line.
+    """
+
+    box: Box
+    notes: tuple[Entry, ...]
+    rows: tuple[Row, ...]
+    is_container: bool = False
+    is_shared: bool = False
+    sources: int = 0
+
+
+@dataclass(frozen=True)
+class Content:
+    """All cards by the id of their box, parents first, and who stands in whom.
+
+    Attributes:
+        children: Ids of the cards inside a card, in the order of the chart; None for the outermost.
+        parents: The other way round.
+        starts: Arrows from the dots, by the id of the card that they stand in.
+    """
+
+    diagram: Diagram
+    cards: Mapping[str, Card]
+    children: Mapping[str | None, tuple[str, ...]]
+    parents: Mapping[str, str | None]
+    starts: Mapping[str | None, tuple[Arrow, ...]]
+    detail: Detail
+
+
+def content_of(diagram: Diagram, detail: Detail) -> Content:
+    """The cards of a diagram with so much detail."""
+    shared = _shared_root(diagram)
+    boxes = [box for box in diagram.boxes if box.kind != "initial"]
+    parents = {box.id: None if box.parent == shared else box.parent for box in boxes}
+    children: dict[str | None, list[str]] = {None: []}
+    for box in boxes:
+        children.setdefault(parents[box.id], []).append(box.id)
+    found = _rows(diagram)
+    sources: dict[str, set[str]] = {}
+    for arrow in diagram.arrows:
+        if arrow.kind == "transition" and arrow.source != arrow.target:
+            sources.setdefault(arrow.target, set()).add(arrow.source)
+    cards = {}
+    for box in boxes:
+        rows = tuple(_detailed(found.get(box.id, ()), detail))
+        notes = () if detail == "overview" else tuple(_notes(box))
+        many = len(sources.get(box.id, ())) if box.kind == "final" else 0
+        is_shared = box.id == shared
+        cards[box.id] = Card(
+            box, notes, rows, box.id in children and not is_shared, is_shared, many if many >= MANY else 0
+        )
+    starts: dict[str | None, list[Arrow]] = {}
+    for arrow in diagram.arrows:
+        if arrow.kind == "initial":
+            parent = diagram.by_id[arrow.source].parent
+            starts.setdefault(None if parent == shared else parent, []).append(arrow)
+    return Content(
+        diagram,
+        cards,
+        {key: tuple(value) for key, value in children.items()},
+        parents,
+        {key: tuple(value) for key, value in starts.items()},
+        detail,
+    )
+
+
+def _shared_root(diagram: Diagram) -> str | None:
+    """The one box around all others: its rows hold in every state, and a frame around everything says nothing."""
+    outer = [box for box in diagram.children[None] if box.kind != "initial"]
+    is_around = len(outer) == 1 and outer[0].id in diagram.children and outer[0].kind == "compound"
+    return outer[0].id if is_around else None
+
+
+def _notes(box: Box) -> Iterator[Entry]:
+    """Rows of a box that are no transitions; a timer's transition names its delay already."""
+    for entry in box.rows:
+        if entry.transition is None and not entry.event.startswith("after "):
+            yield entry
+
+
+def _rows(diagram: Diagram) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for box in diagram.boxes:
+        for entry in box.rows:
+            if entry.transition is not None:
+                is_again = entry.event.startswith(AGAIN.strip())
+                plain = replace(entry, event=entry.event.removeprefix(AGAIN.strip()).strip())
+                row = Row(plain, is_again=is_again, transitions=(entry.transition,))
+                found.setdefault(box.id, []).append(row)
+    places: dict[tuple[str, int], int] = {}
+    for arrow in diagram.arrows:
+        if arrow.kind == "initial":
+            continue
+        goal = Goal(arrow, diagram.by_id[arrow.target])
+        rows = found.setdefault(arrow.source, [])
+        for entry in arrow.entries or (Entry(),):
+            if entry.transition is None:
+                rows.append(Row(entry, (goal,), is_transition=arrow.kind == "transition"))
+                continue
+            key = arrow.source, entry.transition
+            if key in places:
+                row = rows[places[key]]
+                rows[places[key]] = replace(row, goals=(*row.goals, goal))
+            else:
+                places[key] = len(rows)
+                rows.append(Row(entry, (goal,), transitions=(entry.transition,)))
+    for rows in found.values():
+        rows.sort(key=lambda row: row.transitions or (-1,))
+    return found
+
+
+def _detailed(rows: list[Row] | tuple[()], detail: Detail) -> Iterator[Row]:
+    if detail == "all":
+        yield from rows
+        return
+    if detail == "guards":
+        for row in rows:
+            yield replace(row, entry=replace(row.entry, actions=""))
+        return
+    merged: dict[object, Row] = {}
+    for row in rows:
+        if not row.goals and not row.is_again:
+            continue
+        key = row.entry.event, tuple(goal.arrow.target for goal in row.goals), row.is_again
+        bare = replace(row.entry, guard="", actions="")
+        known = merged.get(key)
+        if known is None:
+            merged[key] = replace(row, entry=bare)
+        else:
+            goals = tuple(dict.fromkeys((*known.goals, *row.goals)))
+            both = replace(
+                known.entry,
+                is_taken=known.entry.is_taken or bare.is_taken,
+                tooltip=f"{known.entry.tooltip}\n\n{bare.tooltip}",
+            )
+            one = {goal.arrow.target: goal for goal in reversed(goals)}
+            merged[key] = Row(
+                both,
+                tuple(one[goal.arrow.target] for goal in known.goals),
+                known.is_again,
+                known.is_transition,
+                (*known.transitions, *row.transitions),
+            )
+    yield from merged.values()

@@ -1,0 +1,225 @@
+"""Drawings with rows, on shipped charts and on charts made by chance: complete, legible, without overlaps."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from rawko.chart import Chart, find_chart, load_chart, parse_chart, shipped_charts
+from rawko.render.detail import DETAILS, Detail
+from rawko.render.draw import DIRECTIONS, Options, draw, draw_rows
+from rawko.render.extract import extract
+from rawko.render.placing.layout import Direction, Rect
+from rawko.render.rows.drawing import RowDrawing, compose_rows
+from rawko.render.rows.lines import corners
+from tests.render.charts import Maker
+
+NESTED = Path(__file__).with_name("nested.yaml")
+SEEDS = range(60)
+PAGE = 1200.0
+
+
+def _chart(seed: int) -> Chart:
+    random = Random(seed)
+    return parse_chart(Maker(random.randrange).text())
+
+
+def _charts() -> list[Chart]:
+    shipped = [load_chart(find_chart(stem)) for stem in shipped_charts()]
+    return [load_chart(NESTED), *shipped, *map(_chart, SEEDS)]
+
+
+@pytest.fixture(scope="module")
+def charts() -> list[Chart]:
+    return _charts()
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("detail", DETAILS)
+def test_each_transition_has_one_row(charts: list[Chart], direction: Direction, detail: Detail) -> None:
+    for chart in charts:
+        drawn = draw(chart, ".svg", Options(style="rows", detail=detail, direction=direction))
+        assert isinstance(drawn, str)
+        root = ElementTree.fromstring(drawn)
+        rows = Counter(
+            int(index)
+            for element in root.iter()
+            if "row-of" in element.get("class", "").split()
+            for index in element.get("data-transition", "").split()
+        )
+        expected = {each.index for each in chart.transitions if detail != "overview" or each.targets}
+        assert {index for index in rows if index in expected} == expected
+        assert set(rows.values()) <= {1}
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_no_card_is_upon_another_and_all_are_in_the_drawing(charts: list[Chart], direction: Direction) -> None:
+    for chart in charts:
+        drawing = draw_rows(chart, Options(direction=direction))
+        rects = {face.card.box.id: rect for face, rect in drawing.faces}
+        around = _around(drawing)
+        for name, rect in rects.items():
+            assert rect.x >= 0 and rect.right <= drawing.width and rect.y >= 0 and rect.bottom <= drawing.height
+            parent = around[name]
+            if parent is not None:
+                assert _contains(rects[parent], rect)
+        for one, other in combinations(rects, 2):
+            if around[one] == around[other]:
+                assert not _meet(rects[one], rects[other]), (chart.name, one, other)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_texts_stay_in_their_card(charts: list[Chart], direction: Direction) -> None:
+    for chart in charts:
+        for face, rect in draw_rows(chart, Options(direction=direction, detail="all")).faces:
+            for placed, _ in face.runs:
+                assert placed.x >= 0 and placed.x + placed.run.width <= rect.width + 0.5
+                assert 0 <= placed.y <= face.head <= rect.height + 0.5
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_lines_run_from_their_row_to_their_target_and_through_no_other_card(
+    charts: list[Chart], direction: Direction
+) -> None:
+    count = 0
+    for chart in charts:
+        drawing = draw_rows(chart, Options(direction=direction))
+        rects = {face.card.box.id: rect for face, rect in drawing.faces}
+        around = _around(drawing)
+        for line in drawing.lines:
+            count += 1
+            source, target = rects[line.arrow.source], rects[line.arrow.target]
+            allowed = {line.arrow.source, line.arrow.target}
+            for end in tuple(allowed):
+                allowed |= set(_ancestors(around, end))
+            for part in line.parts:
+                assert _is_on_border(source, part[0]) and _is_on_border(target, part[-1])
+            for (x1, y1), (x2, y2) in corners(line):
+                assert x1 == x2 or y1 == y2
+                piece = Rect(min(x1, x2), min(y1, y2), abs(x1 - x2), abs(y1 - y2))
+                crossed = [name for name, rect in rects.items() if name not in allowed and _meet(rect, piece)]
+                assert crossed == [], (chart.name, line.arrow, crossed)
+    assert count > 100
+
+
+def test_lines_of_two_targets_never_lie_upon_each_other(charts: list[Chart]) -> None:
+    for chart in charts:
+        pieces = [
+            (line.arrow.target, line.arrow.source, piece)
+            for line in draw_rows(chart).lines
+            for piece in corners(line)
+            if piece[0] != piece[1]
+        ]
+        for (one, _, first), (other, _, second) in combinations(pieces, 2):
+            if one != other:
+                assert not _share(first, second), (chart.name, first, second)
+
+
+@pytest.mark.parametrize("stem", shipped_charts())
+def test_the_shipped_drawings_are_readable_on_a_page(stem: str) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "machines" / f"{stem}.svg").read_text(encoding="utf-8")
+    width = float(ElementTree.fromstring(text).get("viewBox", "").split()[2])
+    sizes = {float(size) for size in re.findall(r"font-size:([\d.]+)px", text)}
+    used = set(re.findall(r"<text class=\"([\w-]+)", text))
+    smallest = min(sizes)
+    assert used and smallest * min(1.0, PAGE / width) >= 9
+
+
+def test_the_same_chart_gives_the_same_bytes(charts: list[Chart]) -> None:
+    for chart in charts:
+        options = Options(style="rows")
+        assert draw(chart, ".svg", options) == draw(chart, ".svg", options)
+
+
+def test_regions_stand_in_the_order_of_the_chart_with_their_tops_aligned(nested: Chart) -> None:
+    regions = [rect for face, rect in draw_rows(nested).faces if face.card.box.is_region]
+    assert len(regions) == 2
+    assert len({rect.y for rect in regions}) == 1
+    assert [rect.x for rect in regions] == sorted(rect.x for rect in regions)
+
+
+def test_auto_writes_small_charts_on_lines_and_larger_ones_in_rows(nested: Chart) -> None:
+    small = parse_chart(
+        "statechart: {name: s, root state: {name: r, initial: a, states: [{name: a, transitions: "
+        "[{event: E, target: b}]}, {name: b}]}}"
+    )
+    rows = [' class="rawko-chart rows"' in str(draw(chart, ".svg")) for chart in (small, nested)]
+    assert rows == [False, True]
+    both = [
+        ' class="rawko-chart rows"' in str(draw(nested, ".svg", Options(style=style))) for style in ("lines", "rows")
+    ]
+    assert both == [False, True]
+
+
+def test_a_large_chart_begins_as_an_overview_that_says_how_to_get_all() -> None:
+    text = str(draw(_ring(300), ".svg"))
+    assert "--detail all" in text and "[ready]" not in re.sub(r"<title>.*?</title>", "", text, flags=re.DOTALL)
+    assert "[ready]" in re.sub(r"<title>.*?</title>", "", str(draw(_ring(300), ".svg", Options(detail="guards"))))
+
+
+def test_rows_are_placed_in_steps_that_grow_with_the_chart_alone() -> None:
+    drawing = compose_rows(extract(_ring(1500)), detail="overview")
+    assert len(drawing.faces) == 1501 - 1
+
+
+def _ring(count: int) -> Chart:
+    states = [
+        {
+            "name": f"s{number}",
+            "transitions": [{"event": "NEXT", "guard": "ready", "target": f"s{(number + 1) % count}"}],
+        }
+        for number in range(count)
+    ]
+    root = {"name": "r", "initial": "s0", "states": states}
+    return parse_chart(json.dumps({"statechart": {"name": "ring", "root state": root}}))
+
+
+def _around(drawing: RowDrawing) -> dict[str, str | None]:
+    containers = {face.card.box.id for face, _ in drawing.faces if face.card.is_container}
+    return {
+        face.card.box.id: face.card.box.parent if face.card.box.parent in containers else None
+        for face, _ in drawing.faces
+    }
+
+
+def _ancestors(around: dict[str, str | None], name: str) -> list[str]:
+    found = []
+    parent = around[name]
+    while parent is not None:
+        found.append(parent)
+        parent = around[parent]
+    return found
+
+
+def _contains(outer: Rect, inner: Rect) -> bool:
+    return outer.x <= inner.x and inner.right <= outer.right and outer.y <= inner.y and inner.bottom <= outer.bottom
+
+
+def _meet(one: Rect, other: Rect) -> bool:
+    return one.x < other.right and other.x < one.right and one.y < other.bottom and other.y < one.bottom
+
+
+def _is_on_border(rect: Rect, point: tuple[float, float]) -> bool:
+    x, y = point
+    upright = rect.y - 0.01 <= y <= rect.bottom + 0.01 and min(abs(x - rect.x), abs(x - rect.right)) < 0.01
+    level = rect.x - 0.01 <= x <= rect.right + 0.01 and min(abs(y - rect.y), abs(y - rect.bottom)) < 0.01
+    return upright or level
+
+
+def _share(one: tuple[tuple[float, float], ...], other: tuple[tuple[float, float], ...]) -> bool:
+    """Whether two straight pieces lie upon each other for more than a point."""
+    for axis in (0, 1):
+        across = 1 - axis
+        are_level = one[0][axis] == one[1][axis] and other[0][axis] == other[1][axis]
+        if are_level and abs(one[0][axis] - other[0][axis]) < 2:
+            low = max(min(one[0][across], one[1][across]), min(other[0][across], other[1][across]))
+            high = min(max(one[0][across], one[1][across]), max(other[0][across], other[1][across]))
+            return high - low > 0.5
+    return False
