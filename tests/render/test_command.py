@@ -15,7 +15,7 @@ NESTED = Path(__file__).with_name("nested.yaml")
 
 
 def test_as_a_process(tmp_path: Path) -> None:
-    out = tmp_path / "new" / "chart.svg"
+    out = tmp_path / "chart.svg"
     words = ["diagram", str(NESTED), "-o", str(out), "--theme", "dark", "--direction", "right", "--focus", "loop"]
     done = subprocess.run([sys.executable, "-m", "rawko", *words], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from rawko.render.detail import Detail
 from rawko.render.placing.measure import fitting, text_width, wrapped
 from rawko.render.placing.scene import PlacedRun
 from rawko.render.placing.texts import SIZES, Run, Style, title_lines, visible
@@ -82,11 +83,11 @@ def face_of(card: Card, content: Content) -> Face:
             text = "in each of these states" if count > 1 else "in this state"
             run = Run(text, "kind")
             face.runs.append((PlacedRun(run, PADDING, y + 13), None))
-            y = _rows(face, y + 18) + 3
+            y = _rows(face, y + 18, content.detail) + 3
             face.shared = (top, y)
         else:
             face.rules.append(y)
-            y = _rows(face, y + 3)
+            y = _rows(face, y + 3, content.detail)
     if card.box.hidden:
         run = Run(f"+ {card.box.hidden} states inside", "kind")
         face.runs.append((PlacedRun(run, inset, y + 12), None))
@@ -115,13 +116,15 @@ def _head(card: Card) -> list[tuple[str, Style]]:
     return found
 
 
-def _rows(face: Face, y: float) -> float:
+def _rows(face: Face, y: float, detail: Detail) -> float:
     """Place the rows from `y` on; where they end."""
     rows = face.card.rows
     events = [_event(row) for row in rows]
     shown = ["" if place and events[place - 1] == event else event for place, event in enumerate(events)]
     left = [wrapped(visible(text), 12, EVENT_WIDTH, lines=3) for text in shown]
-    middle = [_condition(row, is_first=bool(text)) for row, text in zip(rows, shown, strict=True)]
+    middle = [
+        _condition(row, is_first=bool(text) or detail == "overview") for row, text in zip(rows, shown, strict=True)
+    ]
     wide = max((text_width(text, 12) for lines in left for text in lines), default=0.0)
     guards = max((text_width(text, 12) for lines, _ in middle for text in lines), default=0.0)
     x2 = PADDING + (wide + GAP if wide else 0)
@@ -156,7 +159,7 @@ def _event(row: Row) -> str:
 def _condition(row: Row, *, is_first: bool) -> tuple[list[str], Style]:
     if row.entry.guard:
         return wrapped(f"[{visible(row.entry.guard)}]", 12, GUARD_WIDTH, lines=4), "guard"
-    return ([] if is_first else ["otherwise"] if not row.entry.tooltip.count("\n\n") else []), "quiet"
+    return ([] if is_first else ["otherwise"]), "quiet"
 
 
 def _placed(text: str, style: Style, row: Row, x: float, top: float) -> PlacedRun:
