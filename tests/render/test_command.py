@@ -18,7 +18,7 @@ def test_as_a_process(tmp_path: Path) -> None:
     out = tmp_path / "chart.svg"
     words = ["diagram", str(NESTED), "-o", str(out), "--theme", "dark", "--direction", "right", "--focus", "loop"]
     done = subprocess.run([sys.executable, "-m", "rawko", *words], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0 and done.stderr.endswith("chart.svg\n") and done.stderr.count("\n") == 1
     assert out.read_text(encoding="utf-8").startswith("<svg ")
 
 
