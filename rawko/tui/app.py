@@ -14,8 +14,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
-from rawko.app.following.watching import News, Watched
+from rawko.app.following.watching import TAIL, News, Watched
 from rawko.app.records.record import RunRecord, read_record
+from rawko.app.views.steps import StepView
 from rawko.app.views.words import line as one_line
 from rawko.config import ConfigError, Settings
 from rawko.tui import outline, texts
@@ -86,6 +87,7 @@ class WatchApp(App[None]):
         self.host = host
         self.failure: BaseException | None = None
         self.watched: Watched | None = None
+        self.reading = ""
         self.view = "steps"
         self.feed = Feed()
         self.machine = MachineList()
@@ -154,12 +156,36 @@ class WatchApp(App[None]):
         if record is None:
             return
         try:
-            async with Watched(record, self.current) as watched:
-                self.watched = watched
-                while True:
-                    await self._look(watched)
+            async with Watched(record, self.current, tail=TAIL) as latest:
+                self.watched = latest
+                self.reading = "reading earlier steps" if latest.joined_at else ""
+                if not latest.joined_at:
+                    while True:
+                        await self._look(latest)
+                async with Watched(record, self.current) as whole:
+                    await self._read_whole(latest, whole)
+                    while True:
+                        await self._look(whole)
         except ConfigError as error:
             self.say(str(error), "error")
+
+    async def _read_whole(self, latest: Watched, whole: Watched) -> None:
+        """Read a long run from its first step, while its latest ones are shown; then show all."""
+        views: list[StepView] = []
+        looked = 0.0
+        while whole.is_catching_up:
+            if latest.is_catching_up or time.monotonic() > looked + AT_WORK_S:
+                looked = time.monotonic()
+                news = await latest.look()
+                self._take(news, latest)
+            if not latest.is_catching_up:
+                views += (await whole.look()).steps
+                self.reading = f"reading earlier steps, {whole.reader.last:,}"
+            await asyncio.sleep(0.005)  # keys come first
+        self.reading = ""
+        self.watched = whole
+        self.feed.take_whole(views, whole)
+        self.machine.take(whole, self.feed.agent)
 
     async def _record(self) -> RunRecord | None:
         """The run's record, as soon as a run that begins here has written it."""
@@ -244,7 +270,9 @@ class WatchApp(App[None]):
         watched, feed = self.watched, self.feed
         asked = None if watched is None else watched.asked
         seconds = feed.all[-1].view.seconds if feed.all else 0.0
-        self._put("head", texts.head_line(self.run_id, watched, feed.agent, seconds, self.machine.since, width))
+        self._put(
+            "head", texts.head_line(self.run_id, watched, feed.agent, seconds, self.machine.since, self.reading, width)
+        )
         self._put("tabs", texts.tabs_line(self.view, width, is_narrow=width < NARROW))
         live = list(wrapped(feed.live, width - 2))[-5:] if feed.live.strip() else []
         self._put("live", *(((" ", ""), (line, "dim")) for line in live))

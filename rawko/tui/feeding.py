@@ -6,6 +6,7 @@ Each look costs what it brings. A rewind, which changes what earlier steps are, 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -13,7 +14,7 @@ from rawko.app.following.watching import News, Watched
 from rawko.app.time_travel.explain import Explanation
 from rawko.app.views.conversation import Entry
 from rawko.app.views.plan import PlanStep
-from rawko.app.views.steps import StepKind
+from rawko.app.views.steps import StepKind, StepView
 from rawko.app.views.totals import Spent
 from rawko.tui.drawn_lists import SpentRow, draw_plan, draw_spent
 from rawko.tui.drawn_steps import Step, draw_step
@@ -68,6 +69,16 @@ class Feed:
             self._plan = watched.plan
             self.plan.reset(list(watched.plan))
         self._take_pieces(news, is_at_work=watched.is_at_work)
+
+    def take_whole(self, views: Sequence[StepView], watched: Watched) -> None:
+        """Take all steps of a run of which the latest ones were there so far."""
+        line, entries = watched.line, watched.conversation.entries
+        self.all = [Step(view, line.leaves_behind(view.number)) for view in views]
+        self.show_steps()
+        self._entries, self._read = entries, len(entries)
+        self._said = [number for number, one in enumerate(entries) if not line.leaves_behind(one.row)]
+        self._show_latest()
+        self.used.reset(spent_rows(watched))
 
     # ------------------------------------------------------------ steps
 

@@ -214,7 +214,7 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
         return max(self.scrollable_content_region.height, 1)
 
     def _show_end(self) -> None:
-        self.scroll_to(y=max(self._height - self._page, 0), animate=False, immediate=True)
+        self.scroll_to(y=max(self._height - self._page, 0), animate=False, immediate=True, force=True)
 
     def _show_cursor(self) -> None:
         if not self._tops:
@@ -230,9 +230,9 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
         bottom = top + self._lines_of(self.cursor)
         seen, page = self.scroll_offset.y, self._page
         if by > 0 and bottom > seen + page and top <= seen + page:
-            self.scroll_to(y=seen + 2, animate=False, immediate=True)
+            self.scroll_to(y=seen + 2, animate=False, immediate=True, force=True)
         elif by < 0 and top < seen:
-            self.scroll_to(y=max(seen - 2, 0), animate=False, immediate=True)
+            self.scroll_to(y=max(seen - 2, 0), animate=False, immediate=True, force=True)
         else:
             if self.cursor + by < 0:
                 self.post_message(self.AtTop(self))  # type: ignore[arg-type]  # any list

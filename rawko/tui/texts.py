@@ -18,17 +18,20 @@ from rawko.vocabulary.visible import visible_line
 _STYLES: Mapping[str, str] = {"running": "active", "success": "ok", GONE: "error", "failure": "error"}
 
 
-def head_line(run: str, watched: Watched | None, working: str, seconds: float, since: float, width: int) -> CellLine:
+def head_line(
+    run: str, watched: Watched | None, working: str, seconds: float, since: float, reading: str, width: int
+) -> CellLine:
     """The first line: outcome, task, who works where since when, tokens, cost, time.
 
     Args:
         working: The agent that works, or "".
         seconds: Of the latest step, since the run's first.
         since: Time of the latest step, in seconds since 1970.
+        reading: How far earlier steps have been read; "" where all have.
     """
     if watched is None:
         return ((" rawko ", "strong"), (fitted(f"run {visible_line(run)}…", width - 7), "dim"))
-    facts = list(_facts(watched, working, seconds, since))
+    facts = [*([reading] if reading else []), *_facts(watched, working, seconds, since)]
     right = " · ".join(facts)
     left = f" {watched.outcome} "
     style = _STYLES.get(watched.outcome, "warning")

@@ -14,19 +14,25 @@ from typing import Final
 
 from rawko.app.following.channel import TEXTS
 from rawko.app.following.reading import Piece, Texts, following
+from rawko.app.records.journal import open_journal
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.records.rows import Line
 from rawko.app.run.inbox import is_at_work, outcome_now
 from rawko.app.views.conversation import Conversation
 from rawko.app.views.machines import Asked
 from rawko.app.views.plan import PlanStep, plan_after
-from rawko.app.views.reading import PAGE, StepReader, open_steps
+from rawko.app.views.reading import StepReader, open_steps
 from rawko.app.views.steps import StepView
 from rawko.app.views.totals import Totals
 from rawko.config import ConfigError, Settings
-from rawko.runtime.journal import StepRecord
+from rawko.runtime.errors import JournalError
+from rawko.runtime.journal import Journal, StepRecord
 from rawko.runtime.replay.rewind_records import jump_of
 
+TAIL: Final = 1_000
+"""Steps from the end that a viewer of a long run gets first."""
+LOOK: Final = 100
+"""Steps of one look: few, so that a viewer can draw in between."""
 GONE: Final = "removed"
 """Outcome of a run that was removed while it was watched."""
 
@@ -50,7 +56,11 @@ class News:
 class Watched:
     """One run, watched; made by `async with Watched(record, current) as watched`.
 
+    Args:
+        tail: Begin so many steps before the end; the conversation and the totals begin there, too. None: at the first.
+
     Attributes:
+        joined_at: Number of the step after which it began; 0 for the first.
         outcome: As `rawko runs` lists it, or `GONE`.
         is_at_work: Some process runs it now.
         is_catching_up: Steps that were there before are still being read.
@@ -59,8 +69,10 @@ class Watched:
         failure: Why the run's journal cannot be read now; "" where it can.
     """
 
-    def __init__(self, record: RunRecord, current: Settings) -> None:
+    def __init__(self, record: RunRecord, current: Settings, tail: int | None = None) -> None:
         self.record = record
+        self.joined_at = 0
+        self._tail = tail
         self._current = current
         self._stack = AsyncExitStack()
         self.conversation = Conversation(record.agent)
@@ -75,12 +87,17 @@ class Watched:
         self._jump: int | None = None
         self._reader: StepReader | None = None
         self._texts: Texts | None = None
+        self._has_joined = False
 
     async def __aenter__(self) -> Watched:
         self._stack.enter_context(following(self.record.folder))
         self._texts = Texts(self.record.folder / TEXTS)
         self._stack.callback(self._texts.close)
-        self._reader = await self._stack.enter_async_context(open_steps(self.record, also=self._row))
+        if self._tail is not None:
+            self.joined_at = max(await _last_step(self.record) - self._tail, 0)
+        opened = open_steps(self.record, self.joined_at, also=self._row)
+        self._reader = await self._stack.enter_async_context(opened)
+        self._has_joined = True
         return self
 
     async def __aexit__(
@@ -114,7 +131,7 @@ class Watched:
         self.is_at_work = is_at_work(self.record.settings, self.record.run)
         pieces = list(self._texts.read())
         try:
-            steps = await self.reader.page()
+            steps = await self.reader.page(self.reader.last + LOOK)
         except ConfigError as error:
             self.failure = str(error)
             raise
@@ -125,13 +142,15 @@ class Watched:
             self._rewinds = sorted({*self._rewinds, *rewound})
             self.line = Line(self._rewinds)
         self._judge()
-        self.is_catching_up = len(steps) >= PAGE
+        self.is_catching_up = len(steps) >= LOOK
         return News(steps, pieces, self.is_catching_up, bool(rewound))
 
     def _row(self, row: StepRecord) -> None:
         jump = jump_of(row)
         if jump is not None and jump.snapshot is not None:
             self._jump = row.seq
+        if not self._has_joined:
+            return  # a row between the checkpoint and the step that was joined at
         self.conversation.take(row)
         self.plan = plan_after(row, self.plan)
 
@@ -143,3 +162,18 @@ class Watched:
             self.outcome = outcome_now(read_record(self.record.run, self._current))
         except ConfigError:  # it is being removed, or written: the next look knows
             self.outcome = "interrupted"
+
+
+async def _last_step(record: RunRecord) -> int:
+    """Number of the latest step.
+
+    Raises:
+        ConfigError: The journal cannot be read.
+    """
+    journal: Journal = open_journal(record.settings)
+    try:
+        return await journal.last_seq(record.run)
+    except JournalError as error:
+        raise ConfigError(str(error)) from error
+    finally:
+        await journal.aclose()  # type: ignore[attr-defined]

@@ -1,0 +1,78 @@
+"""The view of a run in this process: real journal and snapshots, keys pressed, the screen as text."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from textual.pilot import Pilot
+
+from rawko.app.inspection.acting import Actor
+from rawko.config import Flags, Settings, load_settings
+from rawko.tui.app import WatchApp
+from tests.cli.shell import Shell
+
+
+def settings_of(shell: Shell) -> Settings:
+    return load_settings(shell.folder, Flags(), {**shell.environ(), "RAWKO_PROVIDER": "anthropic"})
+
+
+class Viewed:
+    """A view with its pilot."""
+
+    def __init__(self, app: WatchApp, pilot: Pilot[Any]) -> None:
+        self.app = app
+        self._pilot = pilot
+
+    @property
+    def screen(self) -> str:
+        """The screen as text."""
+        strips = self.app.screen._compositor.render_strips()
+        return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+
+    async def until(self, text: str) -> str:
+        """Wait until the screen shows a text; the screen."""
+        for _ in range(400):
+            if text in (screen := self.screen):
+                return screen
+            await self._pilot.pause(0.1)
+        raise AssertionError(f"{text!r} was not shown:\n{self.screen}")
+
+    async def press(self, *keys: str) -> None:
+        await self._pilot.press(*keys)
+
+
+@asynccontextmanager
+async def viewed(shell: Shell, run: str, size: tuple[int, int] = (120, 36)) -> AsyncIterator[Viewed]:
+    """The view of a run, once it has read all steps."""
+    settings = settings_of(shell)
+    app = WatchApp(run, settings, Actor(settings, "ada"))
+    async with app.run_test(size=size) as pilot:
+        found = Viewed(app, pilot)
+        for _ in range(400):
+            if app.watched is not None and app.feed.all and not app.watched.is_catching_up and not app.reading:
+                break
+            await pilot.pause(0.1)
+        yield found
+        assert app.failure is None, app.failure
+
+
+def lengthen(shell: Shell, run: str, rows: int) -> int:
+    """Append copies of the run's last 3 tool steps to its journal; the number of the last row."""
+    state = settings_of(shell).state_dir
+    with sqlite3.connect(state / "journal.db") as database:
+        [last] = database.execute("select last_seq from runs where run = ?", (run,)).fetchone()
+        [first] = database.execute(
+            "select min(seq) from steps where run = ? and event = 'done.invoke.execute_tool'", (run,)
+        ).fetchone()
+        database.execute(
+            "with recursive n(i) as (select 1 union all select i + 1 from n where i < ?) "
+            "insert into steps select s.run, ? + n.i, s.epoch, s.actor, s.time, s.event, s.receipt, s.body "
+            "from n join steps s on s.run = ? and s.seq = ? + n.i % 3",
+            (rows, last, run, first),
+        )
+        database.execute("update runs set last_seq = ? where run = ?", (last + rows, run))
+    database.close()
+    return int(last) + rows
