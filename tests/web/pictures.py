@@ -1,0 +1,68 @@
+"""Draws the pictures of the inspector in the documentation: `python -m tests.web.pictures`.
+
+Real runs, a real server, a real browser; times of steps differ from drawing to drawing, so no test compares them.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.cli.shell import Shell
+from tests.web.conftest import Server
+from tests.web.recorded import ended_run, waiting_run
+
+FOLDER = Path(__file__).parents[2] / "docs" / "inspector"
+
+
+def draw(browser: Browser, server: Server, ended: str, waiting: str) -> None:
+    """A run in light, an approval in dark, a run on a phone."""
+    shots = (
+        ("run", f"/runs/{ended}", 1440, 900, "light", ""),
+        ("approval", f"/runs/{waiting}", 1440, 900, "dark", "Enter"),
+        ("phone", f"/runs/{waiting}", 390, 844, "light", ""),
+    )
+    for name, place, width, height, scheme, key in shots:
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
+        page = context.new_page()
+        page.goto(f"{server.link}&{place}")
+        page.wait_for_function("() => performance.getEntriesByName('rawko-path').length > 0", timeout=120_000)
+        page.wait_for_timeout(1_500)
+        if key:
+            page.keyboard.press(key)
+            page.wait_for_selector(".review")
+            page.wait_for_timeout(800)
+        page.screenshot(path=FOLDER / f"{name}.png")
+        context.close()
+
+
+def main() -> int:
+    """Write the pictures."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        print("no chromium is installed", file=sys.stderr)
+        return 2
+    FOLDER.mkdir(exist_ok=True)
+    base = Path(tempfile.gettempdir()) / "rawko-pictures"
+    shutil.rmtree(base, ignore_errors=True)
+    base.mkdir()
+    shell = Shell(base)
+    ended, waiting = ended_run(shell), waiting_run(shell)
+    server = Server(shell)
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+            draw(browser, server, ended, waiting)
+            browser.close()
+    finally:
+        server.stop()
+        shutil.rmtree(base, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
