@@ -24,7 +24,7 @@ from queue import SimpleQueue
 
 from tests.mutation.covering import Covering, known
 from tests.mutation.equivalents import Key, key, reasons
-from tests.mutation.operators import Place, places
+from tests.mutation.operators import Place, function_of, places
 from tests.mutation.page import Outcome, page
 from tests.requirements.mutant_probe import BROKEN
 from tests.requirements.page import ROOT
@@ -91,7 +91,8 @@ def is_found(trial: Trial | None) -> bool:
 
 def attempt(tree: Tree, defect: Defect, covering: Covering) -> Trial | None:
     """What the tests that run the defect's lines come to; None where there are none."""
-    tests = covering.tests(defect.path, defect.place.line, defect.place.end_line)[:MOST_TESTS]
+    first, last = defect.place.line, defect.place.end_line
+    tests = covering.tests(defect.path, first, last, function_of(defect.source, first))[:MOST_TESTS]
     return tree.try_({Path(defect.path): defect.place.applied(defect.source)}, tests) if tests else None
 
 

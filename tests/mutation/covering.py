@@ -28,6 +28,8 @@ parallel = true
 source = {package}
 data_file = {data}
 """
+FEW = 20
+"""A line that at most so many tests run is a rare one."""
 
 
 @dataclass
@@ -111,13 +113,26 @@ class Covering:
             for tests in lines.values():
                 tests.discard(test)
 
-    def tests(self, path: str, first: int, last: int) -> list[str]:
-        """Tests that run any line from `first` to `last`, the quickest first."""
+    def tests(self, path: str, first: int, last: int, function: tuple[int, int] | None) -> list[str]:
+        """Tests that run any line from `first` to `last`, the likeliest to fail first.
+
+        Those that also run a line of the same function which few tests run come before all others: of two thousand
+        tests that ask a condition, the four that take its rare branch show that it is turned. Then the quickest first.
+
+        Args:
+            function: First and last line of the function around; None for lines that an import runs (a constant of a
+                module): these belong to every test of the module.
+        """
         lines = self.by_line.get(path, {})
-        found = set[str]().union(*(lines.get(line, ()) for line in range(first, last + 1)))
-        if not found:
-            found = set().union(*lines.values()) if lines else set()
-        return sorted(found, key=lambda name: (self.seconds.get(name, 0.0), name))
+        if function is None:
+            found = set[str]().union(*lines.values())
+        else:
+            found = set[str]().union(*(lines.get(line, ()) for line in range(first, last + 1)))
+        rare = set[str]()
+        if function is not None:
+            near = (lines.get(line, set()) for line in range(function[0], function[1] + 1))
+            rare = set[str]().union(*(tests for tests in near if len(tests) <= FEW)) & found
+        return sorted(found, key=lambda name: (name not in rare, self.seconds.get(name, 0.0), name))
 
 
 def known(tree: Tree, folders: Sequence[str], jobs: int, kept: Path, package: str = "rawko") -> Covering:

@@ -213,6 +213,17 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
 
+def function_of(source: str, line: int) -> tuple[int, int] | None:
+    """First and last line of the body of the innermost function around a line; None where it runs at import."""
+    inside = [
+        (node.body[0].lineno, node.end_lineno or node.lineno)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body[0].lineno <= line <= (node.end_lineno or node.lineno)
+    ]
+    return max(inside, default=None)
+
+
 def rooms_places(texts: dict[str, str]) -> Iterator[tuple[str, Place]]:
     """Every defect of several modules, with the module's path."""
     for path, source in texts.items():

@@ -13,6 +13,8 @@ from tests.mutation.covering import Covering, known
 from tests.requirements.tree import Tree
 
 CODE = "def sign(x):\n    if x < 0:\n        return -1\n    return 1\n"
+BODY = (2, 4)
+"""First and last line of the function's body."""
 TEST = "from signs.small import sign\n\n\ndef test_{name}():\n    assert sign({value}) == {sign}\n"
 
 
@@ -20,7 +22,16 @@ def test_what_is_kept_reads_as_it_was_written(tmp_path: Path) -> None:
     covering = Covering({"a.py": {3: {"t.py::x", "t.py::y"}}}, {"t.py::x": 0.2, "t.py::y": 0.1}, ["u.py::z"], "c", {})
     covering.write(tmp_path / "kept.json")
     assert Covering.read(tmp_path / "kept.json") == covering
-    assert covering.tests("a.py", 2, 3) == ["t.py::y", "t.py::x"]
+    assert covering.tests("a.py", 2, 3, (2, 3)) == ["t.py::y", "t.py::x"]
+
+
+def test_tests_of_a_rare_branch_come_first_and_a_line_without_tests_has_none() -> None:
+    many = {f"t.py::{number:02}" for number in range(30)}
+    covering = Covering({"a.py": {2: many | {"t.py::rare"}, 3: {"t.py::rare"}, 9: {"t.py::far"}}})
+    covering.seconds = {"t.py::rare": 5.0, "t.py::07": -1.0}
+    assert covering.tests("a.py", 2, 2, (2, 4))[:2] == ["t.py::rare", "t.py::07"]
+    assert covering.tests("a.py", 4, 4, (2, 4)) == []
+    assert set(covering.tests("a.py", 1, 1, None)) == many | {"t.py::rare", "t.py::far"}, "run by an import"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"tests": 1}'])
@@ -50,9 +61,9 @@ def test_only_what_has_changed_is_measured_anew(small: Tree, tmp_path: Path) -> 
     kept = tmp_path / "kept.json"
     low, high = "tests/test_low.py::test_low", "tests/test_high.py::test_high"
     first = known(small, ["tests"], 1, kept, "signs")
-    assert first.tests("signs/small.py", 3, 3) == [low]
-    assert first.tests("signs/small.py", 4, 4) == [high]
-    assert set(first.tests("signs/small.py", 2, 2)) == {low, high}
+    assert first.tests("signs/small.py", 3, 3, BODY) == [low]
+    assert first.tests("signs/small.py", 4, 4, BODY) == [high]
+    assert set(first.tests("signs/small.py", 2, 2, BODY)) == {low, high}
 
     before = kept.read_bytes()
     assert known(small, ["tests"], 1, kept, "signs") == first
@@ -61,17 +72,17 @@ def test_only_what_has_changed_is_measured_anew(small: Tree, tmp_path: Path) -> 
     (small.root / "tests" / "test_high.py").write_text(TEST.format(name="other", value=-1, sign=-1))
     other = "tests/test_high.py::test_other"
     second = known(small, ["tests"], 1, kept, "signs")
-    assert set(second.tests("signs/small.py", 3, 3)) == {low, other}
+    assert set(second.tests("signs/small.py", 3, 3, BODY)) == {low, other}
     assert second.seconds[low] == first.seconds[low], "an unchanged file was measured again"
     assert high not in second.seconds
 
     (small.root / "signs" / "small.py").write_text("# one line more\n" + CODE)
     third = known(small, ["tests"], 1, kept, "signs")
-    assert set(third.tests("signs/small.py", 4, 4)) == {low, other}
+    assert set(third.tests("signs/small.py", 4, 4, (3, 5))) == {low, other}
 
 
 def test_a_test_that_fails_without_a_defect_is_left_out(small: Tree, tmp_path: Path) -> None:
     (small.root / "tests" / "test_low.py").write_text(TEST.format(name="wrong", value=-2, sign=5))
     covering = known(small, ["tests"], 1, tmp_path / "kept.json", "signs")
     assert covering.failing == ["tests/test_low.py::test_wrong"]
-    assert "tests/test_low.py::test_wrong" not in covering.tests("signs/small.py", 1, 4)
+    assert "tests/test_low.py::test_wrong" not in covering.tests("signs/small.py", 1, 4, BODY)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutation.__main__ import ROOMS, draw
-from tests.mutation.operators import places
+from tests.mutation.operators import function_of, places
 from tests.requirements.page import ROOT
 
 
@@ -76,3 +76,9 @@ def test_a_draw_is_the_same_for_the_same_seed_and_every_defect_parses() -> None:
         assert (ROOT / defect.path).read_text(encoding="utf-8") == defect.source
         assert ast.dump(ast.parse(defect.place.applied(defect.source))) != ast.dump(ast.parse(defect.source))
         assert Path(defect.path).parts[:2] == ("rawko", defect.room)
+
+
+@pytest.mark.parametrize(("line", "body"), [(1, None), (2, None), (3, (3, 6)), (5, (5, 5)), (6, (3, 6)), (7, None)])
+def test_the_function_around_a_line(line: int, body: tuple[int, int] | None) -> None:
+    source = "x = 1\ndef f(a=2):\n    y = 3\n    def g():\n        return 4\n    return g\nz = 5\n"
+    assert function_of(source, line) == body

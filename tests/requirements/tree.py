@@ -101,7 +101,8 @@ class Tree:
             "no:cacheprovider",
             *(["-x"] if stop else []),
         ]
-        settings = {"CI": "1", "PYTHONDONTWRITEBYTECODE": "1", "RAWKO_MUTATED": ":".join(map(str, changed))}
+        # Compiled files may be kept: those of `rawko` are checked by content, and pytest's own of the tests by time.
+        settings = {"CI": "1", "RAWKO_MUTATED": ":".join(map(str, changed))}
         environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")} | settings
         began = time.monotonic()
         with subprocess.Popen(
