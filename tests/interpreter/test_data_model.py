@@ -108,6 +108,12 @@ def test_what_fails_ends_the_block(code: str) -> None:
     assert made.context["errors"] == ["error.execution"]
 
 
+def test_a_word_that_code_assigns_is_a_variable_from_then_on() -> None:
+    assert "send" not in machine(entry("x = 1"), "errors = []\nx = 0").context
+    made = machine(entry("send = 5\nx = send"), "errors = []\nx = 0")
+    assert (made.context["send"], made.context["x"], made.context["errors"]) == (5, 5, [])
+
+
 def test_a_condition_of_if_that_fails_is_false_and_the_block_goes_on() -> None:
     made = machine(entry("if holds(lambda: unknown):\n    assign('x', 1)\nassign('y', 1)"), "errors = []\nx = 0\ny = 0")
     assert (made.context["x"], made.context["y"], made.context["errors"]) == (0, 1, ["error.execution"])

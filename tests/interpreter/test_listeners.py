@@ -346,6 +346,28 @@ BROKEN = [
 ]
 
 
+CONDITIONS = [
+    "false",
+    "(false or false)",
+    "not true",
+    "no",
+    "no and true",
+    "(no or false)",
+    "in_state('b')",
+    "not in_state('a')",
+]
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_a_broken_contract_shows_its_condition_as_the_chart_writes_it(condition: str) -> None:
+    bindings = Bindings()
+    bindings.add("guard", "no", lambda context, event: False)
+    chart = chart_of(f'name: r\ninitial: a\nstates: [{{name: a, contract: [always: "{condition}"]}}, {{name: b}}]')
+    with pytest.raises(InvariantError) as caught:
+        Interpreter(chart, bindings).start()
+    assert caught.value.condition == condition
+
+
 @pytest.mark.parametrize(("kind", "events", "error", "where"), BROKEN)
 def test_broken_contracts_roll_back(kind: str, events: list[str], error: type[Exception], where: str) -> None:
     interpreter = contract_machine(**{kind: 0})

@@ -323,6 +323,17 @@ def test_delayed_sends_and_cancel() -> None:
     assert (interpreter.advance(5), leaves(interpreter)) == ((), "a")
 
 
+def test_an_event_is_sent_after_a_delay_that_a_function_gives() -> None:
+    bindings = Bindings()
+    bindings.add("delay", "soon", lambda context, event: context.wait_ms)
+    sending = "{send: {event: PING, id: p, to: far, delay: soon, data: {n: 1}}}"
+    interpreter = machine(f"name: r\non entry: {sending}\n", bindings, wait_ms=1500)
+    interpreter.start()
+    assert interpreter.next_due() == 1.5
+    (out,) = interpreter.advance(2)
+    assert out.effects == (SendTo("far", "PING", {"n": 1}),)
+
+
 def test_without_cancel_it_comes() -> None:
     interpreter = machine(DELAYED)
     interpreter.start()

@@ -370,8 +370,10 @@ def test_what_sismics_tools_read_of_an_interpreter() -> None:
     interpreter.execute()
     interpreter._configuration = {"oven", "opened"}  # as sismic's helpers set it
     assert interpreter.configuration == ["oven", "opened"]
+    assert interpreter._configuration == {"oven", "opened"}
     interpreter.queue("close").execute()
     assert interpreter.configuration == ["oven", "closed"]
+    assert interpreter._configuration == {"oven", "closed"}
 
 
 def test_events_of_any_payload() -> None:

@@ -253,6 +253,24 @@ def test_arguments_are_literals_or_references() -> None:
     assert seen == [{"a": 1, "b": "x", "c": 5, "d": 7, "e": None}]
 
 
+@pytest.mark.parametrize("kind", ["guard", "action", "actor", "delay", "input", "output"])
+def test_a_decorated_function_stays_what_it_is(kind: Any) -> None:
+    def given(context: Any, event: Any) -> Any:
+        return 1
+
+    bindings = Bindings()
+    assert getattr(bindings, kind)(given) is given
+    assert bindings.get(kind, "given") is given
+
+
+def test_a_context_model_that_is_not_bound_is_told_with_the_place_of_the_chart() -> None:
+    chart = chart_of("name: r", context="Order")
+    with pytest.raises(BindingError) as caught:
+        Interpreter(chart, Bindings())
+    assert str(caught.value).startswith(f"{chart.position}: ")
+    assert (caught.value.name, caught.value.kind) == ("Order", "context")
+
+
 def test_names_are_bound_once() -> None:
     bindings = Bindings()
     bindings.add("guard", "g", lambda context, event: True)
