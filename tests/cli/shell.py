@@ -105,6 +105,13 @@ class Shell:
         """Living processes with a mark in their command line or environment."""
         return [process for process in psutil.process_iter() if _has(process, mark)]
 
+    def wait_gone(self, mark: str, timeout_s: float = 120) -> None:
+        """Wait until no process has the mark: a killed one ends when the system next runs it."""
+        until = time.monotonic() + timeout_s
+        while left := self.processes_of(mark):
+            assert time.monotonic() < until, left
+            time.sleep(0.02)
+
 
 class Started:
     """A command that is running."""

@@ -25,6 +25,8 @@ rules:
   - {name: end, when: {screen: hello}, stop: success, reason: It echoes}
   - {name: say, when: {after: ""}, type: hello, press: enter}
 """
+PATIENT = ("--quiet-ms", "800")
+"""Where screens and attempts are counted: an echo that is late on a busy machine is no screen of its own."""
 KEY = {"ANTHROPIC_API_KEY": "k"}
 WAITING = "policy: p\nlaunch: {silent_ms: 50}\nrules: [{name: w, wait: true}]\nstuck_after: 1000"
 
@@ -86,7 +88,13 @@ def test_one_that_is_at_work_and_one_that_was_killed(here: Here) -> None:
 
 
 def test_a_page_of_one(here: Here) -> None:
-    report = explored(here, "--timeout", "1m").report
+    """What is counted is compared with the attempts: how often the screen is looked at depends on the machine."""
+    report = explored(here, *PATIENT, "--timeout", "1m").report
+    attempts = attempts_of(here, report)
+    events = [event for attempt in attempts for event in attempt["events"]]
+    screens = sum(event["type"] == "SCREEN" for event in events)
+    decisions = sum(event["type"] == "DECIDED" for event in events)
+    assert (len(attempts), screens, decisions) >= (8, 2, 2)
     done = here("show", report["run"])
     assert done.code == 0, done.text
     for line in (
@@ -96,8 +104,8 @@ def test_a_page_of_one(here: Here) -> None:
         "outcome   success",
         "stands in finished",
         "summary   It echoes",
-        "recorded  8 attempts, 2 screens",
-        "did       2 decisions, 1 launches, 0 of them after dead ends",
+        f"recorded  {len(attempts)} attempts, {screens} screens",
+        f"did       {decisions} decisions, 1 launches, 0 of them after dead ends",
         "limits    1,000 attempts, 60 s",
         "  | hello",
     ):
@@ -105,12 +113,13 @@ def test_a_page_of_one(here: Here) -> None:
     assert "--resume" not in done.out
     told = json.loads(here("show", report["run"], "--json").out)
     assert told["report"] == report
-    assert (told["kind"], told["launches"], told["decisions"], told["screens"]) == ("exploration", 1, 2, 2)
+    assert (told["kind"], told["launches"]) == ("exploration", 1)
+    assert (told["decisions"], told["screens"]) == (decisions, screens)
     assert told["limits"] == {"attempts": 1000, "tokens": None, "wall_ms": 60_000, "cost_usd": None}
 
 
 def test_the_log_has_a_line_for_each_attempt(here: Here) -> None:
-    report = explored(here).report
+    report = explored(here, *PATIENT).report
     run = report["run"]
     lines = here("log", run).out.splitlines()
     assert [line.split()[0] for line in lines] == [str(n) for n in range(1, 9)]
@@ -124,7 +133,7 @@ def test_the_log_has_a_line_for_each_attempt(here: Here) -> None:
 
 
 def test_one_attempt(here: Here) -> None:
-    run = explored(here).report["run"]
+    run = explored(here, *PATIENT).report["run"]
     told = here("show", f"{run}@2").out.splitlines()
     assert told[0] == "attempt 2: perceive"
     assert "outcome   success" in told

@@ -202,7 +202,7 @@ def killed_at_work(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Path
 @pytest.mark.parametrize("killed_at_work", [100], indirect=True)
 def test_the_command_of_a_rawko_that_is_killed_ends_with_its_daemons(killed_at_work: tuple[Path, list[int]]) -> None:
     _, processes = killed_at_work
-    assert_gone(processes, 30)
+    assert_gone(processes)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="daemons are followed on Linux")
@@ -211,7 +211,7 @@ def test_a_daemon_that_is_left_is_found_below_the_noted_process(killed_at_work: 
     folder, processes = killed_at_work
     assert all(psutil.pid_exists(process) for process in processes)
     assert len(Leftovers(folder / "notes").end_all()) == 1
-    assert_gone(processes, 5)
+    assert_gone(processes)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="marks are read in /proc")
@@ -223,12 +223,13 @@ def test_what_is_left_is_found_by_its_mark_where_its_parent_was_killed_too(
     [noted] = (folder / "notes").iterdir()
     os.kill(int(noted.name), signal.SIGKILL)
     assert Leftovers(folder / "notes").end_all() == (int(noted.name),)
-    assert_gone([shell], 5)
+    assert_gone([shell])
     os.kill(daemon, signal.SIGKILL)  # it has emptied its environment, and its ancestors are gone
 
 
-def assert_gone(processes: list[int], seconds: float) -> None:
-    until = time.monotonic() + seconds
+def assert_gone(processes: list[int]) -> None:
+    """Killed processes end when the system next runs them: on a busy machine that takes seconds."""
+    until = time.monotonic() + 120
     while any(process.pid in processes and is_running(process) for process in psutil.process_iter()):
         assert time.monotonic() < until
         time.sleep(0.02)
