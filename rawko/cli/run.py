@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rawko.app import Report, Run
 from rawko.app.records.record import read_record
@@ -20,7 +20,6 @@ from rawko.app.time_travel.recorded_run import run_of
 from rawko.cli.exit_codes import KILLED
 from rawko.cli.interrupts import Interrupts
 from rawko.cli.live.plain import LiveOutput
-from rawko.cli.live.screen import LiveScreen
 from rawko.cli.logs import RunLog
 from rawko.cli.options.running import RunOptions
 from rawko.cli.output import complain, nobody_reads, uses_colour, visible_line
@@ -36,6 +35,9 @@ from rawko.processes.keys import environment
 from rawko.processes.memory import leave_loaded_alone, loading
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.ports import People
+
+if TYPE_CHECKING:
+    from rawko.cli.live.screen import LiveScreen
 
 
 def run_command(options: RunOptions) -> int:
@@ -140,8 +142,7 @@ async def _run(run: Run, *, as_json: bool, quiet: bool, people: People | None) -
     settings = run.settings
     run.check()
     stream = sys.stderr if as_json else sys.stdout
-    live = _live_output(run, stream, quiet=quiet)
-    screen = live if isinstance(live, LiveScreen) else None
+    live, screen = _live_output(run, stream, quiet=quiet)
     show = _Show(run)
     is_drawn = screen is not None and people is None
     steering = Steering(run, live.end_line, is_drawn=is_drawn)
@@ -183,12 +184,18 @@ async def _run(run: Run, *, as_json: bool, quiet: bool, people: People | None) -
             show(live.end_line)
 
 
-def _live_output(run: Run, stream: TextIO, *, quiet: bool) -> LiveOutput:
-    """Lines that move, where the stream is a terminal that shows them; else plain ones."""
+def _live_output(run: Run, stream: TextIO, *, quiet: bool) -> tuple[LiveOutput, LiveScreen | None]:
+    """Lines that move, where the stream is a terminal that shows them; else plain ones, and no screen.
+
+    What draws loads only where it draws: Markdown alone is a tenth of what a run loads until its first request.
+    """
     headline = visible_line(f"run {run.id} in {run.settings.workspace} ({_asked(run)})")
     if quiet or not uses_colour(stream):
-        return LiveOutput(stream, run.usage, headline)
-    return LiveScreen(stream, run.usage, headline, agent=visible_line(run.agent or ""))
+        return LiveOutput(stream, run.usage, headline), None
+    from rawko.cli.live.screen import LiveScreen
+
+    screen = LiveScreen(stream, run.usage, headline, agent=visible_line(run.agent or ""))
+    return screen, screen
 
 
 @contextmanager

@@ -105,6 +105,16 @@ def test_quiet_leaves_the_summary(typed: Typed, rawko: Shell) -> None:
     assert "no files changed" in done.out
 
 
+def test_what_draws_on_a_terminal_is_not_loaded_without_one(rawko: Shell) -> None:
+    scenario = rawko.scenario(says("developer", COMPLETE))
+    words = ("run", "Write hello", "--agent", "developer", "--scenario", str(scenario), "--yes")
+    done = rawko(*words, env={"PYTHONPROFILEIMPORTTIME": "1"})
+    loaded = {line.rpartition("|")[2].strip() for line in done.err.splitlines() if line.startswith("import time:")}
+    assert done.code == 0 and "rawko.cli.live.plain" in loaded
+    assert not {name for name in loaded if name.split(".")[0] in ("markdown_it", "linkify_it", "wcwidth")}
+    assert "rawko.cli.live.screen" not in loaded
+
+
 def test_a_failure_is_1(typed: Typed, rawko: Shell) -> None:
     scenario = rawko.scenario(
         says("developer", call("bash", command="exit 3")),
