@@ -39,7 +39,8 @@ from rawko.interpreter.errors import (
 )
 from rawko.interpreter.running.explain import Refusal, can, why_not
 from rawko.interpreter.running.instrumentation import BoundListener, Observation, PropertyListener
-from rawko.interpreter.running.snapshots import release, restore_into, snapshot_text, take_snapshot
+from rawko.interpreter.running.restoring import release, restore_into
+from rawko.interpreter.running.snapshots import snapshot_text, take_snapshot
 from rawko.interpreter.stepping.event_queue import Timer
 from rawko.interpreter.stepping.execution import execute_next, execute_observed
 from rawko.interpreter.stepping.machine import Machine
