@@ -117,7 +117,9 @@ class _Extraction:
             if actions:
                 yield Entry(word, actions=short_actions(actions), tooltip=f"{word} / {actions_text(actions)}")
         for invoke in state.invoke:
-            yield Entry(f"invoke {cut_line(invoke.id, EVENT_CHARS)}", tooltip=f"invoke {invoke.id}: {invoke.src}")
+            limit = "" if invoke.timeout is None else f", at most {delay_text(invoke.timeout)}"
+            text = f"invoke {cut_line(invoke.id, EVENT_CHARS)}{limit}"
+            yield Entry(text, tooltip=f"invoke {invoke.id}: {invoke.src}{limit}")
         for timer in state.after:
             text = f"after {delay_text(timer.delay)}"
             yield Entry(cut_line(text, EVENT_CHARS), tooltip=text)

@@ -62,3 +62,20 @@ def test_a_chart_that_is_too_large_offers_a_depth(tmp_path: Path, capsys: pytest
     assert diagram_command(chart, tmp_path / "large.svg", Drawing(), trusted=False) == 2
     assert "--depth 1 draws it" in capsys.readouterr().err
     assert diagram_command(chart, tmp_path / "large.svg", Drawing(depth=1), trusted=False) == 0
+
+
+def test_a_png_says_which_characters_no_font_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("resvg_py")
+    private = "\U000f0000"  # a code point for private use, which no font of a distribution has
+    from rawko.render.formats.png import undrawable
+
+    assert undrawable("plain text") == ""
+    assert undrawable(f"a{private}a{private}") == private
+    chart = tmp_path / "chart.yaml"
+    chart.write_text(
+        "statechart: {name: n, root state: {name: r, initial: 漢字, states: [{name: 漢字}]}}", encoding="utf-8"
+    )
+    assert diagram_command(chart, tmp_path / "chart.png", Drawing(), trusted=False) == 0
+    told = capsys.readouterr().err
+    missing = undrawable("漢字")
+    assert (missing in told and "install a font" in told) if missing else "install a font" not in told

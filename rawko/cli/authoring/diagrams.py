@@ -78,7 +78,10 @@ def diagram_command(path: Path, output: Path | None, drawing: Drawing, *, truste
         return complain("Mermaid text holds one chart; --agents and --expand are for .svg, .png, .dot and .puml")
     try:
         chart = load_chart(chart_file(path), trusted=trusted)
-        drawn = draw(chart, suffix, _options(chart, drawing))
+        options = _options(chart, drawing)
+        drawn = draw(chart, suffix, options)
+        if suffix == ".png":
+            _warn_of_fonts(str(draw(chart, ".svg", options)))
     except ChartError as error:
         for diagnostic in error.diagnostics:
             print(visible_line(str(diagnostic)), file=sys.stderr)
@@ -88,6 +91,20 @@ def diagram_command(path: Path, output: Path | None, drawing: Drawing, *, truste
     except RenderError as error:
         return complain(f"{path}: {error}")
     return write_out(drawn, output) if isinstance(drawn, str) else _write_bytes(drawn, output)
+
+
+def _warn_of_fonts(svg: str) -> None:
+    from rawko.render.formats.png import undrawable
+
+    missing = undrawable(svg)
+    if missing:
+        print(
+            visible_line(
+                f"no font of this machine draws {missing!r}: the PNG leaves these characters out; install a font that "
+                "has them (for example the package fonts-noto-cjk), or write .svg"
+            ),
+            file=sys.stderr,
+        )
 
 
 def _options(chart: Chart, drawing: Drawing) -> Options:

@@ -24,6 +24,9 @@ FAMILIES = (
     "FreeSans",
 )
 MAX_PIXELS = 48_000_000
+OTHER_SCRIPTS = 0x2E80
+"""Code points from here on, CJK first, are not in the usual fonts."""
+
 _PROBE = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><text x="2" y="15">{}</text></svg>'
 
 
@@ -42,6 +45,26 @@ def to_png(svg: str, *, size: tuple[float, float], zoom: float = 2.0) -> bytes:
     fits = min(zoom, (MAX_PIXELS / max(width * height, 1.0)) ** 0.5)
     family = _family()
     return bytes(resvg.svg_to_bytes(svg_string=svg, width=max(round(width * fits), 1), sans_serif_family=family))
+
+
+def undrawable(text: str) -> str:
+    """The characters of other scripts in a text that no font of this machine draws, each once, at most 20 of them.
+
+    Raises:
+        PngUnavailableError: As `to_png`.
+    """
+    others = dict.fromkeys(char for char in text if ord(char) >= OTHER_SCRIPTS and char != "\ufffd")
+    if not others:
+        return ""
+    resvg, family = _library(), _family()
+
+    def picture(char: str) -> bytes:
+        probe = _PROBE.format(char)
+        return bytes(resvg.svg_to_bytes(svg_string=probe, font_family=family, sans_serif_family=family))
+
+    # A character without a glyph is left out, or drawn as the font's empty frame, as one for private use is.
+    nothing = {picture(""), picture("\U000f0000")}
+    return "".join([char for char in others if picture(char) in nothing][:20])
 
 
 def _library() -> Any:

@@ -91,9 +91,11 @@ class _Writer:
         arrow = placed.arrow
         by_id = self._scene.diagram.by_id
         source, target = by_id[arrow.source], by_id[arrow.target]
+        numbers = " ".join(str(entry.transition) for entry in arrow.entries if entry.transition is not None)
+        data = f' data-transition="{numbers}"' if numbers else ""
         yield (
             f'<g id="{self._prefix}edge-{arrow.id}" class="{_arrow_classes(arrow)}" '
-            f"data-source={attribute(source.state)} data-target={attribute(target.state)}>"
+            f"data-source={attribute(source.state)} data-target={attribute(target.state)}{data}>"
         )
         tooltip = "\n\n".join(entry.tooltip for entry in arrow.entries if entry.tooltip)
         if tooltip:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
@@ -32,6 +32,8 @@ ENTRY = 17.0
 
 APART = 5.0
 STRAIGHT_APART = 9.0
+MOST_COMPARED = 60
+"""Lines of one gutter up to which crossings are counted."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class _Net:
     low: float
     high: float
     track: int = 0
+    enters_left: bool = True
+    rows: list[tuple[float, Side]] = field(default_factory=list)
 
 
 @dataclass
@@ -181,6 +185,7 @@ class _Heights:
         elif any(0 < abs(net.entry - row) < APART for row in rows):
             return False
         net.low, net.high = min(net.low, *rows), max(net.high, *rows)
+        net.rows.extend((row, start) for row in rows)
         self._used.setdefault((way.gutter, start), []).extend(rows)
         found.chosen.append(way)
         return True
@@ -191,15 +196,47 @@ class _Heights:
 
 
 def _give_tracks(found: Lines) -> None:
-    """Tracks for the nets of each gutter: short ones first, nearest to the gutter's beginning."""
-    taken: dict[tuple[Gutter, int], list[tuple[float, float]]] = {}
-    for (gutter, _, _), net in sorted(found.nets.items(), key=lambda item: (item[1].high - item[1].low, item[1].low)):
+    """Tracks for the nets of each gutter, by length or its reverse: whichever has fewer crossings."""
+    by_gutter: dict[Gutter, list[_Net]] = {}
+    for (gutter, _, side), net in found.nets.items():
+        net.enters_left = side == "left"
+        by_gutter.setdefault(gutter, []).append(net)
+    for gutter, nets in by_gutter.items():
+        nets.sort(key=lambda net: (net.high - net.low, net.low))
+        tried: list[tuple[int, list[int]]] = []
+        for order in (nets, nets[::-1]):
+            _fill_tracks(order)
+            tried.append((_crossings(nets, is_mirrored=gutter[1] == 0), [net.track for net in nets]))
+        for net, track in zip(nets, min(tried, key=lambda each: each[0])[1], strict=True):
+            net.track = track
+        found.tracks[gutter] = 1 + max(net.track for net in nets)
+
+
+def _fill_tracks(nets: Sequence[_Net]) -> None:
+    """Give each net the first track on which it meets no other."""
+    taken: list[list[tuple[float, float]]] = []
+    for net in nets:
         track = 0
-        while any(net.low - 8 < high and low < net.high + 8 for low, high in taken.get((gutter, track), ())):
+        while track < len(taken) and any(net.low - 8 < high and low < net.high + 8 for low, high in taken[track]):
             track += 1
-        taken.setdefault((gutter, track), []).append((net.low, net.high))
+        if track == len(taken):
+            taken.append([])
+        taken[track].append((net.low, net.high))
         net.track = track
-        found.tracks[gutter] = max(found.tracks[gutter], track + 1)
+
+
+def _crossings(nets: Sequence[_Net], *, is_mirrored: bool) -> int:
+    """How many level pieces cross an upright one of another net."""
+    if len(nets) > MOST_COMPARED:
+        return 0
+    count = 0
+    for net in nets:
+        for y, side in [(net.entry, "right" if net.enters_left else "left"), *net.rows]:
+            for other in nets:
+                lies_right = (other.track > net.track) != is_mirrored
+                if other.track != net.track and other.low < y < other.high and lies_right == (side == "right"):
+                    count += 1
+    return count
 
 
 def _ways(places: Places) -> Iterable[Way | None]:
