@@ -101,7 +101,7 @@ def test_a_killed_run_is_cancelled_and_its_tool_is_ended(rawko: Shell, typed: Ty
     """A command ends with its rawko and is not begun again; what it did stays, captured."""
     started = rawko.start("run", "Work", "--agent", "developer", "--scenario", str(rawko.scenario(WORK)), "--yes")
     started.wait_until(lambda: (rawko.folder / "a.txt").exists())
-    assert rawko.processes_of(MARK)
+    started.wait_until(lambda: bool(rawko.processes_of(MARK)))  # the file is there before the sleep is
     os.kill(started.process.pid, signal.SIGKILL)
     started.process.wait()
     done = typed("cancel", run_of(typed), "--json")
