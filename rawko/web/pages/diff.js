@@ -100,11 +100,11 @@ export function proposedDiff(call) {
   const given = call?.input ?? {};
   const name = String(given.file_path ?? "");
   if (call?.name === "edit") return blockDiff(name, String(given.old_string ?? ""), String(given.new_string ?? ""));
-  if (call?.name === "write") return blockDiff(name, "", String(given.content ?? ""));
+  if (call?.name === "write") return blockDiff(name, "", String(given.content ?? ""), "the whole new content; a file that is there is replaced");
   return null;
 }
 
-function blockDiff(name, before, after) {
+function blockDiff(name, before, after, head = "exactly what will be written") {
   const old = before ? before.replace(/\n$/, "").split("\n") : [];
   const now = after ? after.replace(/\n$/, "").split("\n") : [];
   let same = 0;
@@ -112,5 +112,5 @@ function blockDiff(name, before, after) {
   let end = 0;
   while (end < Math.min(old.length, now.length) - same && old[old.length - 1 - end] === now[now.length - 1 - end]) end++;
   const lines = [...old.slice(0, same).map((l) => " " + l), ...old.slice(same, old.length - end).map((l) => "-" + l), ...now.slice(same, now.length - end).map((l) => "+" + l), ...old.slice(old.length - end).map((l) => " " + l)];
-  return { name, notes: [], hunks: [{ head: "@@ exactly what will be written @@", old: 1, new: 1, lines }], added: now.length - same - end, removed: old.length - same - end };
+  return { name, notes: [], hunks: [{ head: `@@ ${head} @@`, old: 1, new: 1, lines }], added: now.length - same - end, removed: old.length - same - end };
 }
