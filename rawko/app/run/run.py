@@ -239,6 +239,16 @@ class Run:
             driver.first_words = self._first_words()
             await driver.drive(actor)
             files, diff = await witness.end(is_halted=driver.halted is not None)
+            await parts.aclose()
+            # Before the run is let go: others must not find it at rest and without an end.
+            report = self._ended(driver, actor, provider, (files, diff), int((time.monotonic() - started) * 1000))
+            noted_until = len(self._notes)
+        return replace(report, notes=(*report.notes, *self._notes[noted_until:]))
+
+    def _ended(
+        self, driver: Driver, actor: Actor, provider: Provider, changes: tuple[tuple[str, ...], str], duration_ms: int
+    ) -> Report:
+        """The report of a machine that has stopped; kept on disk, unless the run can go on from where it stands."""
         if self._channel is not None:
             self._channel.close()
         self._notes += unused_replies(actor, provider, self.settings)
@@ -249,7 +259,7 @@ class Run:
         if problem is not None and not has_record(self.settings, self.id):
             verdict = replace(verdict, outcome="failure")  # there is nothing left to go on with
         question = driver.question if verdict.outcome == "needs_person" else None
-        report = self._report(verdict, question, files, diff, int((time.monotonic() - started) * 1000))
+        report = self._report(verdict, question, *changes, duration_ms)
         return report if problem is not None else kept(report, self.settings)
 
     # ------------------------------------------------------------ opening
