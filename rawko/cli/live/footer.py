@@ -1,7 +1,7 @@
 r"""The lines at the bottom of the terminal that are drawn again and again, below all that stays in the scrollback.
 
     \x1b[?2026h  begin a synchronized update: the terminal shows nothing half drawn
-    \x1b[2A\r\x1b[J  up to the first of the three lines of the last time, and erase to the end of the screen
+    \r\x1b[K\x1b[A\x1b[K\x1b[A\x1b[K  erase the three lines of the last time, the lowest first
     line line line
     \x1b[?2026l  show it
 
@@ -65,9 +65,11 @@ class Footer:
             self._stream.flush()
 
     def _erase(self, columns: int) -> str:
-        """To the first line and erase below. A terminal that became narrower has wrapped long lines."""
+        """Erase line by line, up to the first. A terminal that became narrower has wrapped long lines.
+
+        Not "erase to the end of the screen": tmux keeps in its history what is erased from the top of the screen on.
+        """
         if not self._drawn:
             return ""
         rows = sum(max(1, -(-width // columns)) for width in self._widths)
-        up = f"\x1b[{rows - 1}A" if rows > 1 else ""
-        return f"{up}\r\x1b[J"
+        return "\r\x1b[K" + "\x1b[A\x1b[K" * (rows - 1)

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
+from rawko.app.views.words import gist
 from rawko.cli.output import Painter, exact_line, visible_line
 from rawko.cutting import cut
 from rawko.runtime.inspection import InspectionEvent
@@ -94,7 +95,12 @@ class LiveOutput:
         self._stream.flush()
         text = self._without_repetition(_in_a_row(message))
         style = "red" if level in ("error", "critical") else "yellow"
-        print("  " + Painter(sys.stderr)(cut(text, 2 * _WIDTH, "…"), style), file=sys.stderr, flush=True)
+        line = "  " + Painter(sys.stderr)(cut(text, 2 * _WIDTH, "…"), style)
+        print(self._fitted(line), file=sys.stderr, flush=True)
+
+    def _fitted(self, line: str) -> str:
+        """A line as it is written: whole, however wide."""
+        return line
 
     def _without_repetition(self, message: str) -> str:
         """The message, whose reason is left out where the last one gave it."""
@@ -187,7 +193,7 @@ class LiveOutput:
 
     def _tool_result(self, output: Mapping[str, Any]) -> None:
         mark = self._paint("✗", "red") if output["is_error"] else self._paint("✓", "green")
-        self._line(f"    {mark} {self._paint(_short(_gist(output)), 'dim')}")
+        self._line(f"    {mark} {self._paint(_short(gist(output)), 'dim')}")
 
     def _plan(self, data: Mapping[str, Any]) -> None:
         """A new plan whole, afterwards the steps that have changed."""
@@ -202,18 +208,6 @@ class LiveOutput:
             self._line(f"    {self._paint(mark, style)} {number + 1}. {_short(steps[number]['description'])}")
         if len(changed) > _MAX_PLAN_LINES:
             self._line(self._paint(f"    … {len(changed) - _MAX_PLAN_LINES} more", "dim"))
-
-
-def _gist(output: Mapping[str, Any]) -> str:
-    """The line of a result that says most: a command's last one, else the first; its notes in brackets only alone."""
-    lines = [line for line in str(output["content"]).split("\n") if line.strip()]
-    lines = [line for line in lines if not (line.startswith("[") and line.endswith("]"))] or lines
-    if not lines:
-        return ""
-    code = output.get("exit_code")
-    if code is None:
-        return lines[0]
-    return f"exit {code}: {lines[-1]}" if code else lines[-1]
 
 
 def _short(text: str) -> str:

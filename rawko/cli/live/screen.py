@@ -160,6 +160,9 @@ class LiveScreen(LiveOutput):
         self._end_thinking()
         self._footer.clear(terminal_size(self._stream)[0])
 
+    def _fitted(self, line: str) -> str:
+        return wrapped(line, terminal_size(self._stream)[0])
+
     def _line(self, text: str) -> None:
         self.end_line()
         columns = terminal_size(self._stream)[0]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
+import shutil
+import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.shell import Shell, call, says
+from tests.cli.shell import RAWKO, Shell, call, says
 from tests.cli.terminal import CTRL_C, Terminal
 
 TEXT = "# Plan\n\nTwo **things**, in " + "rather long words " * 12 + ":\n\n- a file\n- a command\n"
@@ -138,3 +143,30 @@ def test_hostile_text_moves_no_cursor(rawko: Shell) -> None:
     assert "\x1b[2J" not in terminal.raw
     assert "\x1b[99A" not in terminal.raw
     assert "\\x1b[2J" in terminal.text
+
+
+def test_nothing_of_what_moves_stays_in_the_scrollback_of_tmux(rawko: Shell, tmp_path: Path) -> None:
+    """From the very top of an empty screen on, where tmux would keep what is erased."""
+    if shutil.which("tmux") is None:
+        pytest.skip("needs tmux")
+    scenario = rawko.scenario({**done(), "delay": "2s"})
+    words = shlex.join([*RAWKO, "run", "Work", "--agent", "developer", "--scenario", str(scenario), "--yes"])
+    tmux = ("tmux", "-L", f"rawko-{os.getpid()}", "-f", "/dev/null")
+    environ = rawko.environ({"TERM": "xterm-256color", "TMUX_TMPDIR": str(tmp_path)})
+    command = f"{words}; echo ended; sleep 600"
+
+    def ask(*words: str) -> str:
+        return subprocess.run([*tmux, *words], env=environ, check=True, capture_output=True, encoding="utf-8").stdout
+
+    subprocess.run(
+        [*tmux, "new-session", "-d", "-x", "80", "-y", "30", command], env=environ, cwd=rawko.folder, check=True
+    )
+    try:
+        until = time.monotonic() + 60
+        while "ended" not in (shown := ask("capture-pane", "-p", "-S", "-200")):
+            assert time.monotonic() < until, shown
+            time.sleep(0.1)
+    finally:
+        ask("kill-server")
+    assert "Task completed" in shown
+    assert "Ctrl-C stops" not in shown
