@@ -143,6 +143,32 @@ def test_one_that_counts_for_ever_meets_the_bound_which_is_settable() -> None:
             counting(lambda context, event: True, wrong)  # type: ignore[arg-type]
 
 
+def ring(length: int) -> str:
+    """A loop of so many microsteps, without code."""
+    return "\n".join(f"- {{name: {'a' if n == 0 else f's{n}'}, always: {f's{n + 1}' if n + 1 < length else 'a'}}}"
+                     for n in range(length))  # fmt: skip
+
+
+@pytest.mark.parametrize(("length", "looks"), [(1, 1), (2, 3), (3, 6), (4, 7), (5, 12), (8, 15), (9, 24)])
+def test_a_loop_is_compared_with_moments_at_doubling_distances(length: int, looks: int) -> None:
+    """A moment is remembered at looks 0, 1, 3, 7 and 15; a loop is found one length after the first that it fits."""
+    machine = Interpreter(chart_of(HEAD + ring(length)), Bindings())
+    with pytest.raises(EventlessCycleError) as caught:
+        machine.send("GO")
+    assert caught.value.microsteps == 1 + WATCH_AFTER + looks  # the first is that of GO itself
+    assert len(caught.value.loop) == length
+
+
+def test_bounds_are_exact_from_one_on() -> None:
+    with pytest.raises(EventlessCycleError) as caught:
+        counting(lambda context, event: True, 50).send("GO")
+    assert (caught.value.limit, caught.value.microsteps) == (50, 51)
+    assert counting(lambda context, event: False, 2).send("GO").configuration == ("r", "done")
+    with pytest.raises(EventlessCycleError, match="more than 1 microsteps") as caught:
+        counting(lambda context, event: False, 1).send("GO")
+    assert caught.value.limit == 1
+
+
 def test_with_bound_functions_the_same_state_again_is_an_error_too() -> None:
     bindings = Bindings()
     bindings.add("guard", "always_true", lambda context, event: True)

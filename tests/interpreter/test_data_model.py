@@ -58,6 +58,18 @@ def test_a_statement_of_the_preamble_that_fails_is_told_and_leaves_none() -> Non
 
 
 @pytest.mark.parametrize(
+    ("preamble", "found"),
+    [
+        ("errors = []\nx = 1\nx = 1 / 0", {"errors": ["error.execution"], "x": 1}),
+        ("errors = []\nx = 1\n1 / 0", {"errors": ["error.execution"], "x": 1}),
+    ],
+    ids=["a second assignment", "a statement that declares nothing"],
+)
+def test_a_statement_that_fails_leaves_the_variables_that_are_there(preamble: str, found: dict[str, Any]) -> None:
+    assert machine(entry("pass"), preamble).context == found
+
+
+@pytest.mark.parametrize(
     ("code", "found"),
     [
         ("assign('x', x + 5)", 5),

@@ -126,6 +126,13 @@ def test_an_eventless_cycle_is_still_an_error() -> None:
         machine("[{name: a, always: b}, {name: b, always: a}]")
 
 
+def test_an_eventless_cycle_is_named_where_a_guard_fails_in_it() -> None:
+    """The guard is asked each time round, and told once: the loop is one from then on."""
+    with pytest.raises(EventlessCycleError) as caught:
+        machine("[{name: a, always: [{guard: broken, target: c}, b]}, {name: b, always: a}, {name: c}]")
+    assert (caught.value.limit, len(caught.value.loop)) == (None, 2)
+
+
 @pytest.mark.parametrize(
     "inside",
     [

@@ -276,6 +276,26 @@ states:
     assert (step.effects, interpreter.next_due()) == ((), None)
 
 
+def test_an_event_that_failed_stays_the_current_one() -> None:
+    """As it stays consumed: what looks at the machine between two steps, as an invariant does, is given it."""
+    bindings = names()
+    asked: list[str] = []
+
+    def is_asked(context: Any, event: Any) -> bool:
+        asked.append(event.name)
+        return True
+
+    bindings.add("guard", "asked", is_asked)
+    chart = chart_of("name: r\ncontract: [{always: asked}]\ntransitions: [{event: FIRST}, {event: E, action: boom}]")
+    interpreter = Interpreter(chart, bindings)
+    interpreter.send("FIRST")
+    with pytest.raises(ActionError):
+        interpreter.send("E")
+    asked.clear()
+    assert interpreter.execute_once() is None
+    assert asked == ["E"]
+
+
 def test_events_queued_while_it_failed_survive() -> None:
     bindings = names()
 

@@ -13,7 +13,7 @@ from sismic.exceptions import (
     PropertyStatechartError,
 )
 from sismic.io import import_from_yaml
-from sismic.model import Event, MetaEvent
+from sismic.model import Event, InternalEvent, MetaEvent
 
 from rawko.interpreter import (
     ActionError,
@@ -517,9 +517,13 @@ def test_bind_passes_sent_events_on() -> None:
     bindings = Bindings()
     bindings.add("action", "tell", lambda context, event: (raise_("TOLD", n=1), send("OUT", {"name": "x"}, to="a")))
     interpreter = Interpreter(chart_of("name: r\ntransitions: [{event: E, action: tell}]"), bindings)
+    announced: list[Any] = []
+    interpreter.attach(lambda told: announced.append(told.event) if told.name == "event sent" else None)
     interpreter.bind(heard.append)
     interpreter.send("E")
     assert [(event.name, event.data) for event in heard] == [("TOLD", {"n": 1}), ("OUT", {"name": "x"})]
+    assert all(isinstance(event, InternalEvent) for event in announced), "as sismic announces what is sent"
+    assert [event.name for event in announced] == ["TOLD", "OUT"]
 
 
 def test_a_configuration_is_the_one_of_now_also_where_contracts_look_at_it_and_nobody_listens() -> None:

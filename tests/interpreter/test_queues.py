@@ -362,14 +362,16 @@ def test_cancel_and_send_anew_in_one_step() -> None:
     assert interpreter.next_due() == 0.02
 
 
-def test_a_chart_that_sets_and_cancels_long_timers_does_not_keep_them() -> None:
+@pytest.mark.parametrize(("kept", "cancelled"), [("10h", "1h"), ("1h", "10h")])
+def test_a_chart_that_sets_and_cancels_long_timers_does_not_keep_them(kept: str, cancelled: str) -> None:
+    """Whether those that are cancelled would come before the one that is not, or after it."""
     interpreter = Interpreter(
         chart_of(
-            """
+            f"""
 name: r
 initial: a
-after: {10h: {action: []}}
-states: [{name: a, after: {1h: {action: []}}, transitions: [{event: E, target: a}]}]
+after: {{{kept}: {{action: []}}}}
+states: [{{name: a, after: {{{cancelled}: {{action: []}}}}, transitions: [{{event: E, target: a}}]}}]
 """
         )
     )

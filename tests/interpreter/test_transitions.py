@@ -293,6 +293,38 @@ states:
         (("E", "-x >x +p +a +a2 +b +b1 +c +c2", "a2 b1 c2"), ("E", "-c2 -c -b1 -b -a2 -a -p >c2 +x", "x")),
     ),
     Case(
+        "several histories at once, each with a record of its own",
+        """
+name: r
+initial: x
+states:
+- {name: x, transitions: [{event: E, target: [ha, hb, hc]}]}
+- name: p
+  parallel states:
+  - {name: a, initial: a1, states: [{name: ha, type: shallow history, memory: a1},
+     {name: a1, transitions: [{event: A, target: a2}]}, {name: a2, transitions: [{event: A, target: a1}]}]}
+  - {name: b, initial: b1, states: [{name: hb, type: shallow history, memory: b1},
+     {name: b1, transitions: [{event: B, target: b2}]}, {name: b2}]}
+  - {name: c, initial: c1, states: [{name: hc, type: shallow history, memory: c1},
+     {name: c1, transitions: [{event: C, target: c2}]}, {name: c2}]}
+  transitions: [{event: X, target: x}]
+""",
+        "+r +x",
+        (
+            ("E", "-x >x +p +a +a1 +b +b1 +c +c1", "a1 b1 c1"),
+            ("B", "-b1 >b1 +b2", "a1 b2 c1"),
+            ("X", "-c1 -c -b2 -b -a1 -a -p >p +x", "x"),
+            ("E", "-x >x +p +a +a1 +b +b2 +c +c1", "a1 b2 c1"),
+            ("A", "-a1 >a1 +a2", "a2 b2 c1"),
+            ("C", "-c1 >c1 +c2", "a2 b2 c2"),
+            ("X", "-c2 -c -b2 -b -a2 -a -p >p +x", "x"),
+            ("E", "-x >x +p +a +a2 +b +b2 +c +c2", "a2 b2 c2"),
+            ("A", "-a2 >a2 +a1", "a1 b2 c2"),
+            ("X", "-c2 -c -b2 -b -a1 -a -p >p +x", "x"),
+            ("E", "-x >x +p +a +a1 +b +b2 +c +c2", "a1 b2 c2"),
+        ),
+    ),
+    Case(
         "the root's own transition leaves all but the root",
         """
 name: r

@@ -81,8 +81,9 @@ REFUSED = [
     ({"a": [1, {"b": {1, 2}}]}, r"here\.a\[1\]\.b"),
     ({1: 2}, "string keys"),
     (float("nan"), "finite"),
-    (object(), "is not JSON"),
-    (b"bytes", "is not JSON"),
+    (object(), r"<object object at 0x\w+> \(object\) is not JSON"),
+    (b"bytes", r"b'bytes' \(bytes\) is not JSON"),
+    (b"b" * 100, r"b'b{75}\.\.\. \(bytes\) is not JSON"),
 ]
 
 
@@ -345,6 +346,8 @@ class Outer(BaseModel):
     inners: list[Inner] = Field(default_factory=list)
     texts: tuple[str, ...] = ()
     free: dict[str, Any] = Field(default_factory=dict)
+    count: int = 0
+    counts: list[int] = Field(default_factory=list)
 
 
 @pytest.mark.parametrize(
@@ -371,7 +374,17 @@ def test_fields_take_what_their_model_takes(field: str, value: Any, kept: Any) -
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("texts", ["a", 1]), ("texts", "a"), ("free", {1: 2}), ("free", ["a"]), ("inner", {"count": "many"})],
+    [
+        ("texts", ["a", 1]),
+        ("texts", "a"),
+        ("free", {1: 2}),
+        ("free", ["a"]),
+        ("inner", {"count": "many"}),
+        ("count", ["a"]),
+        ("counts", ["a"]),
+        ("counts", ("a", "b")),
+        ("inners", ["a"]),
+    ],
 )
 def test_fields_refuse_what_their_model_refuses(field: str, value: Any) -> None:
     with pytest.raises(ContextError, match=field):
@@ -447,3 +460,7 @@ def test_the_last_level_that_is_accepted(is_list: bool) -> None:
     assert freeze(nested(MAX_DEPTH), "here") == nested(MAX_DEPTH)
     with pytest.raises(NotJsonError, match=f"at most {MAX_DEPTH} levels of nesting"):
         freeze(nested(MAX_DEPTH + 1), "here")
+    for outer in (lambda part: [part], lambda part: {"a": part}):  # what was frozen before brings its depth along
+        assert freeze(outer(freeze(nested(MAX_DEPTH - 1), "here")), "here") == outer(nested(MAX_DEPTH - 1))
+        with pytest.raises(NotJsonError, match=f"at most {MAX_DEPTH} levels of nesting"):
+            freeze(outer(freeze(nested(MAX_DEPTH), "here")), "here")

@@ -82,6 +82,12 @@ def test_the_data_says_what_was_repeated() -> None:
     assert repetition_question(found).text.endswith("boom")
 
 
+def test_a_long_error_is_cut_at_300_characters() -> None:
+    found = played(*[("sh", "t", "!" + "x" * 299 + "yz")] * 3).repeated
+    assert found is not None
+    assert found.message == "x" * 299 + "y"
+
+
 def test_a_thousand_calls_are_remembered_in_the_space_of_a_dozen() -> None:
     context = played(*((f"n {n}", "t", "a") for n in range(1000)))
     assert len(context.recent_calls) == 12
