@@ -343,3 +343,34 @@ statechart:
         await actor.wait_for("hushed", timeout_s=60)
         lost = [e for e in actor.session.stream.since(0) if e["type"] == "undelivered"]
     assert [(e["actor"], e["to"], e["event"]) for e in lost] == [("root/kid", "parent", "NOISE")]
+
+
+CODE = """
+statechart:
+  name: coded
+  preamble: ran = []
+  root state:
+    name: coded
+    initial: over
+    on entry: ran.append(1)
+    output: {ran: true}
+    states: [{name: over, type: final}]
+"""
+
+
+@pytest.mark.parametrize(("trust", "ended"), [({}, "failed"), ({"trusted": True}, "done")])
+async def test_code_of_a_child_chart_runs_only_where_the_parent_trusts_it(trust: dict[str, Any], ended: str) -> None:
+    bindings = Bindings()
+
+    @bindings.actor
+    @child_machine
+    def coded(input: Any) -> ChildMachine:
+        return ChildMachine(parse_chart(CODE, trusted=True), Bindings(), {}, **trust)
+
+    parent = parse_chart(
+        "statechart: {name: p, root state: {name: p, initial: a, states: ["
+        "{name: a, invoke: {src: coded, on done: done, on error: failed}}, {name: done}, {name: failed}]}}"
+    )
+    async with Actor(parent, bindings, clock=SimulatedClock()) as actor:
+        await actor.settle()
+        assert actor.matches(ended)

@@ -260,6 +260,15 @@ def test_policies_are_read_from_yaml() -> None:
     assert policies.max_backtracks == 5
 
 
+def test_policies_may_say_none_at_all_and_at_once() -> None:
+    text = "default: {retry: {max_retries: 0, base_ms: 0, cap_ms: 0}}\nmax_backtracks: 0"
+    policies = parse_policies(text)
+    assert policies.default.retry == RetryPolicy(max_retries=0, base_ms=0, cap_ms=0)
+    assert policies.max_backtracks == 0
+    with pytest.raises(DocumentError, match="max_retries"):
+        parse_policies("default: {retry: {max_retries: -1}}")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
