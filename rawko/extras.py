@@ -19,7 +19,6 @@ NEEDS: Final[dict[Extra, tuple[str, ...]]] = {
         "jsonschema",
         "pygit2",
         "pyte",
-        "rich",
         "sqlalchemy",
         "structlog",
         "wcwidth",

@@ -334,6 +334,10 @@ class WatchApp(App[None]):
         """Another program ends this one, or the terminal has gone away: a run that works here is cancelled first."""
         self.run_worker(self._deciding.leave(is_asking=False), group="decide")
 
+    def panic(self, *renderables: object) -> None:
+        """No key can be read any more, since the terminal has gone away: end as on the signal that says so."""
+        self._terminate()
+
     def _handle_exception(self, error: Exception) -> None:
         self.failure = error
         super()._handle_exception(error)

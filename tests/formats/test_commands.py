@@ -71,4 +71,4 @@ def test_scxml_with_code_needs_trust(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert load_chart(chart, trusted=True).preamble == "n = 5"
     assert export_command(chart, "scxml", again, trusted=True) == 0
     assert '<data id="n" expr="5"/>' in again.read_text()
-    assert export_command(chart, "scxml", again, trusted=False) == 1
+    assert export_command(chart, "scxml", again, trusted=False) == 2

@@ -207,7 +207,7 @@ def test_charts_that_are_not_there_and_several_charts(tmp_path: Path) -> None:
     result = run_contracts([door(tmp_path), door(tmp_path / "b"), tmp_path / "gone.yaml"])
     assert result.passed == 6
     assert len(result.coverage) == 2
-    assert result.errors == (f"{tmp_path / 'gone.yaml'}: no such chart",)
+    assert result.errors == (f"{tmp_path / 'gone.yaml'}: no such chart; did you mean {str(tmp_path / 'door.yaml')!r}?",)
     assert result.exit_code == 2
 
 

@@ -6,6 +6,9 @@ import json
 import re
 from pathlib import Path
 
+import psutil
+import pytest
+
 from tests.cli.shell import Shell, call, judges, picks, says
 from tests.tui.conftest import Typed
 from tests.tui.tmux import Tmux
@@ -138,3 +141,23 @@ def test_a_run_that_is_removed_while_it_is_watched(rawko: Shell, tmux: Tmux, typ
     tmux.wait_for("there is no run")
     tmux.press("q")
     tmux.wait_for("removed; watch it again")
+
+
+@pytest.mark.parametrize("form", [[], ["--full"]], ids=["inline", "full"])
+def test_a_terminal_that_goes_away_cancels_the_run_and_leaves_no_process(
+    rawko: Shell, tmux: Tmux, typed: Typed, form: list[str]
+) -> None:
+    tmux.rawko(*ALONE, "--tui", *form, "--scenario", str(rawko.scenario(ASK, DONE)))
+    tmux.wait_for("Tabs or spaces?")
+    [process] = [one for one in psutil.process_iter() if "--tui" in words_of(one) and one.cwd() == str(rawko.folder)]
+    tmux.hang_up()
+    process.wait(60)
+    [found] = [json.loads(line) for line in typed("runs", "--json").out.splitlines()]
+    assert found["outcome"] == "cancelled"
+
+
+def words_of(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []

@@ -66,6 +66,10 @@ class Tmux:
     def resize(self, width: int, height: int) -> None:
         self._tmux("resize-window", "-x", str(width), "-y", str(height))
 
+    def hang_up(self) -> None:
+        """Close the terminal, as a person closes a window."""
+        self._tmux("kill-server")
+
     @property
     def screen(self) -> str:
         return self._tmux("capture-pane", "-p")

@@ -98,9 +98,12 @@ def wait_until(holds: Callable[[], Any], what: str, timeout_s: float = 120) -> A
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's chromium, driven over its DevTools protocol."""
+    """Debian's chromium, driven over its DevTools protocol.
+
+    Not for the whole session: playwright keeps an event loop running in this thread, where other tests could run none.
+    """
     if CHROMIUM is None:
         pytest.skip("no chromium is installed: apt-get install chromium")
     with sync_playwright() as playwright:

@@ -17,6 +17,7 @@ from rawko.cli.settings import settings_here
 from rawko.cli.summary import print_report
 from rawko.cli.trust.question import judge
 from rawko.cli.watching.hosting import RunHost
+from rawko.cli.watching.lasting_output import lasting_output
 from rawko.config import ConfigError, Settings
 from rawko.extras import require
 from rawko.tui.app import WatchApp
@@ -67,7 +68,8 @@ def _show(app: WatchApp, *, is_full: bool) -> None:
     Raises:
         BaseException: What went wrong in it; the terminal is as it was before.
     """
-    app.run(inline=not is_full, inline_no_clear=not is_full)
+    with lasting_output():
+        app.run(inline=not is_full, inline_no_clear=not is_full)
     if app.failure is not None:
         raise app.failure
 

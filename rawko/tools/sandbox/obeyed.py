@@ -40,7 +40,7 @@ OBEYED: Final = (
     Obeyed(".git, a file", "git", "`gitdir:` names another repository", "read-only"),
     Obeyed(".git, a link", "git", "leads to another repository", "read-only"),
     Obeyed(".git, where there is none", "git", "makes the workspace a repository", "read-only"),
-    Obeyed("sub/.git", "git", "a repository in the workspace, with hooks and configuration of its own", "moved out"),
+    Obeyed("sub/.git", "git", "a repository in the workspace, with its own hooks and configuration", "moved out"),
     Obeyed(".GIT", "git", "the same, where names are compared without case", "moved out"),
     Obeyed("HEAD, objects, refs", "git", "a bare repository: its `config` and `hooks` hold in it", "moved out"),
     Obeyed("HEAD, commondir", "git", "a repository whose `config` lies where `commondir` says", "moved out"),
