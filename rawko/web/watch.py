@@ -23,7 +23,7 @@ from rawko.web.library import Library
 QUICK_S: Final = 0.04
 SLOW_S: Final = 0.5
 _FILES: Final = ("run.json", "report.json", "rewind.json")
-_TELLING: Final = frozenset({"question", "approval", "answer", "end", "travel"})
+_CHANGING: Final = frozenset({"question", "approval", "answer", "end", "travel"})
 """Kinds of steps that change what a run needs, or what it is."""
 Stamp = tuple[float | None, ...]
 
@@ -97,7 +97,7 @@ class Watch:
     def publish(self, run: str, rows: Sequence[list[Any]]) -> None:
         """Publish new steps; the run's summary follows at the next look where a person or the end is concerned."""
         self._feed.publish("steps", run=run, rows=rows)
-        if any(row[4] in _TELLING for row in rows):
+        if any(row[4] in _CHANGING for row in rows):
             self._is_stale.add(run)
 
     async def _summary(self, run: str) -> None:

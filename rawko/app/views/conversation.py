@@ -145,10 +145,10 @@ class Conversation:
         content, place = at(block, "content"), self._open.pop(str(at(block, "tool_use_id") or ""), None)
         if place is None:
             return
-        told = content if isinstance(content, str) else _texts(content)
+        text = content if isinstance(content, str) else _texts(content)
         entry = self.entries[place]
         self.entries[place] = replace(
-            entry, row=row, result=Excerpt.of(told), is_error=bool(at(block, "is_error") or False)
+            entry, row=row, result=Excerpt.of(text), is_error=bool(at(block, "is_error") or False)
         )
         self.changed = place if self.changed is None else min(self.changed, place)
 

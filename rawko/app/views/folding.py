@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any, Final, Protocol
 
 from rawko.app.records.rows import Line, cause_of
+from rawko.app.views.describing import ARBITER, DONE, FAILED, Description, Row, describe, is_final
 from rawko.app.views.machines import ROOT, Asked, Begun, Machines
 from rawko.app.views.steps import StepKind, StepView
-from rawko.app.views.telling import ARBITER, DONE, FAILED, Row, Told, is_final, tell
 from rawko.app.views.words import at, line
 from rawko.runtime.journal import StepRecord
 from rawko.runtime.ports import WorkspaceError
@@ -119,15 +119,15 @@ class StepFold:
         was_open = not is_final(machines.of(record.actor).configuration)
         ended = self._ended(record)
         machines.take(record)
-        told = tell(Row(record, machines, ended, was_open))
+        description = describe(Row(record, machines, ended, was_open))
         known = machines.of(record.actor)
         of_step = None
-        if told.kind in _TOOLS and ended is not None and ended.src == "execute_tool":
+        if description.kind in _TOOLS and ended is not None and ended.src == "execute_tool":
             known.tool_step = record.seq
-        elif told.kind is StepKind.SNAPSHOT:
+        elif description.kind is StepKind.SNAPSHOT:
             of_step, known.tool_step = known.tool_step, None
         commit, files = self._captured(record)
-        view = self._view(record, told, self._agent(record, ended))
+        view = self._view(record, description, self._agent(record, ended))
         return replace(
             view,
             took_s=None if ended is None else max(record.time - ended.time, 0.0),
@@ -150,7 +150,7 @@ class StepFold:
             return ARBITER if is_arbiters else self._machines.agent
         return self._machines.agent_of(record.actor)
 
-    def _view(self, record: StepRecord, told: Told, agent: str) -> StepView:
+    def _view(self, record: StepRecord, description: Description, agent: str) -> StepView:
         return StepView(
             number=record.seq,
             seconds=record.time - (self._started or record.time),
@@ -161,12 +161,12 @@ class StepFold:
             machine=record.configuration[0] if record.configuration else "",
             states=tuple(shown_states(record.configuration)),
             configuration=record.configuration,
-            kind=told.kind,
-            words=told.words,
-            detail=told.detail,
+            kind=description.kind,
+            words=description.words,
+            detail=description.detail,
             event=cause_of(record),
-            is_error=told.is_error,
-            call_id=told.call_id,
+            is_error=description.is_error,
+            call_id=description.call_id,
         )
 
     # ------------------------------------------------------------ files
@@ -185,7 +185,7 @@ class StepFold:
             return ()
         try:
             return self._trees.changes(before, after)
-        except WorkspaceError:  # a snapshot that is damaged: the step is told without its files
+        except WorkspaceError:  # a snapshot that is damaged: the step is shown without its files
             return ()
 
     def _tree_of(self, commit: str) -> str | None:
@@ -214,7 +214,7 @@ class StepFold:
             "fork": f"fork of {jump.run}@{jump.step}",
         }[jump.kind]
         kept = f"files before: snapshot {jump.safety[:7]}" if jump.safety else ""
-        view = self._view(record, Told(StepKind.TRAVEL, line(words), kept), self._machines.agent)
+        view = self._view(record, Description(StepKind.TRAVEL, line(words), kept), self._machines.agent)
         return replace(view, snapshot=jump.files, files=self._changes(before, self._tree), leaves_behind=left)
 
     # ------------------------------------------------------------ tokens

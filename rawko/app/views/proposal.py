@@ -68,7 +68,7 @@ def _edited(before: str | None, given: Mapping[str, Any]) -> str | None:
 
 
 def _lines(text: str) -> list[str]:
-    """Lines without their ends; a last line without an end is told from one with an end, as git tells it."""
+    """Lines without their ends; a last line without an end differs from one with an end, as in git."""
     lines = text.split("\n")
     return lines[:-1] if not lines[-1] else [*lines[:-1], f"{lines[-1]}\n\\ No newline at end of file"]
 

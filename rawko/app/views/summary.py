@@ -196,12 +196,12 @@ async def _read(records: Sequence[RunRecord], current: Settings, all: Sequence[R
 async def _view(record: RunRecord, journal: SqlJournal | None, problem: str | None, forks: tuple[str, ...]) -> RunView:
     settings, run = record.settings, record.run
     at_work = is_at_work(settings, run)
-    is_told = "usage" in (record.report or {}) and not at_work and not is_open(record)
+    has_usage = "usage" in (record.report or {}) and not at_work and not is_open(record)
     times, last, found = None, 0, _of_report(record)
     if journal is not None:
         try:
             times, last = await journal.times(run), await journal.last_seq(run)
-            if not is_told:
+            if not has_usage:
                 found = await _of_journal(record, journal, last)
         except JournalError:  # what its report says is shown all the same
             pass
@@ -271,7 +271,7 @@ async def _of_journal(record: RunRecord, journal: SqlJournal, last: int) -> _Fou
     except JournalError as error:
         if not error.is_damaged:
             raise
-        found, start, rows = None, last, ()  # what cannot be read is told by `rawko log`
+        found, start, rows = None, last, ()  # what cannot be read is reported by `rawko log`
     fold = StepFold(agent=record.agent, prices=record.settings.prices)
     notes = None if found is None else found[1].get("notes")
     if found is not None:

@@ -12,7 +12,7 @@ from rawko.vocabulary.visible import visible_line
 
 WORDS_CHARS: Final = 300
 """The most characters of a line; a face cuts it further to its own width."""
-_TOLD_INPUTS: Final = (
+_SHOWN_INPUTS: Final = (
     *("command", "file_path", "path", "pattern", "query", "url", "summary", "question", "reason", "name"),
 )
 """The input of a tool that says most, the first that is given."""
@@ -43,10 +43,10 @@ def call_words(call: Any) -> str:
     if name == "update_plan":
         return line(f"plan: {_plan_words(given)}")
     if name == "grep" and given.get("pattern"):
-        told = " in ".join(str(given[key]) for key in ("pattern", "path") if given.get(key))
+        text = " in ".join(str(given[key]) for key in ("pattern", "path") if given.get(key))
     else:
-        told = next((str(given[key]) for key in _TOLD_INPUTS if given.get(key)), "")
-    return line(f"{name} {told or json.dumps(given, ensure_ascii=False, default=str)[:_READ_CHARS]}")
+        text = next((str(given[key]) for key in _SHOWN_INPUTS if given.get(key)), "")
+    return line(f"{name} {text or json.dumps(given, ensure_ascii=False, default=str)[:_READ_CHARS]}")
 
 
 def _plan_words(given: Mapping[str, Any]) -> str:
@@ -82,8 +82,8 @@ def gist(result: Any) -> str:
     if at(result, "is_read_only") and not at(result, "is_error") and content:
         count = content.count("\n") + 1
         return f"{count} lines" if count > 1 else line(content)
-    told = content[-_READ_CHARS:] if code is not None else content[:_READ_CHARS]
-    lines = [one for one in told.split("\n") if one.strip()]
+    text = content[-_READ_CHARS:] if code is not None else content[:_READ_CHARS]
+    lines = [one for one in text.split("\n") if one.strip()]
     lines = [one for one in lines if not (one.startswith("[") and one.endswith("]"))] or lines
     if code is None:
         return line(lines[0]) if lines else ""

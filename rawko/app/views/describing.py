@@ -22,8 +22,8 @@ _FINAL: Final = frozenset({"complete", "done", "failed", "cancelled", "limit"})
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A row in words; the attributes are those of `StepView`."""
+class Description:
+    """The kind and the words of one row, named as in `StepView`."""
 
     kind: StepKind
     words: str
@@ -61,7 +61,7 @@ class Row:
         return self.machines.of(self.record.actor).last_call
 
 
-def tell(row: Row) -> Told:
+def describe(row: Row) -> Description:
     """The kind of a row, and words for it."""
     asked = _asked(row)
     ended = _ended_run(row)
@@ -73,32 +73,34 @@ def tell(row: Row) -> Told:
     if name.startswith(FAILED):
         return _failure(row)
     if name.startswith(DONE):
-        teller = _ENDED.get(row.ended.src if row.ended else "", _ended_other)
-        return teller(row)
+        describer = _ENDED.get(row.ended.src if row.ended else "", _ended_other)
+        return describer(row)
     return _EVENTS.get(name, _other)(row)
 
 
-def _asked(row: Row) -> Told | None:
+def _asked(row: Row) -> Description | None:
     """The row asks a person something."""
     known = row.machines.of(row.record.actor)
     question = known.asks
     if question is None or question.number != row.record.seq:
         return None
     if question.kind == "approval":
-        return Told(StepKind.APPROVAL, line(f"may it run: {call_words(question.call)}"), call_id=_id(question.call))
-    return Told(StepKind.QUESTION, line(question.text or "the budget is used up"), call_id=_id(question.call))
+        return Description(
+            StepKind.APPROVAL, line(f"may it run: {call_words(question.call)}"), call_id=_id(question.call)
+        )
+    return Description(StepKind.QUESTION, line(question.text or "the budget is used up"), call_id=_id(question.call))
 
 
-def _ended_run(row: Row) -> Told | None:
+def _ended_run(row: Row) -> Description | None:
     """The run's own machine has come to its end."""
     outcome = row.machines.outcome
     if row.record.actor != ROOT or outcome is None or not row.was_open or not is_final(row.record.configuration):
         return None
-    told = at(row.output, "summary") or _assigned(row, "summary") or ""
+    text = at(row.output, "summary") or _assigned(row, "summary") or ""
     if outcome != "success":
-        told = _message(row.data.get("error")) or _message(_assigned(row, "last_error")) or told
-    words = line(f"{outcome}: {told}" if told else outcome)
-    return Told(StepKind.END, words, is_error=outcome == "failure")
+        text = _message(row.data.get("error")) or _message(_assigned(row, "last_error")) or text
+    words = line(f"{outcome}: {text}" if text else outcome)
+    return Description(StepKind.END, words, is_error=outcome == "failure")
 
 
 def is_final(configuration: Sequence[str]) -> bool:
@@ -114,76 +116,82 @@ def _assigned(row: Row, name: str) -> Any:
 # ---------------------------------------------------------------- what ended
 
 
-def _model(row: Row) -> Told:
+def _model(row: Row) -> Description:
     message = at(row.output, "message")
     calls = list(blocks(message, "tool_use"))
-    told = "; ".join(call_words(call) for call in calls)
+    called = "; ".join(call_words(call) for call in calls)
     text = message_text(message)
     if text:
-        return Told(StepKind.MODEL, text, line(told))
-    if told:
-        return Told(StepKind.MODEL, line(f"calls {told}"))
-    return Told(StepKind.MODEL, "thinks" if any(blocks(message, "thinking")) else "says nothing")
+        return Description(StepKind.MODEL, text, line(called))
+    if called:
+        return Description(StepKind.MODEL, line(f"calls {called}"))
+    return Description(StepKind.MODEL, "thinks" if any(blocks(message, "thinking")) else "says nothing")
 
 
-def _decision(row: Row) -> Told:
+def _decision(row: Row) -> Description:
     type, mode = str(at(row.output, "type") or ""), at(row.output, "mode")
     reason = line(at(row.output, "reason") or at(row.output, "summary") or "")
     if mode or type in ("CONTINUE", "RETRY"):
         again = {"CONTINUE": " goes on", "RETRY": " again"}.get(type, "")
-        return Told(StepKind.HANDOVER, line(f"→ {mode or row.machines.agent}{again}"), reason)
-    return Told(StepKind.HANDOVER, {"SKIP": "skips the plan's step"}.get(type, line(type.lower() or "decides")), reason)
+        return Description(StepKind.HANDOVER, line(f"→ {mode or row.machines.agent}{again}"), reason)
+    return Description(
+        StepKind.HANDOVER, {"SKIP": "skips the plan's step"}.get(type, line(type.lower() or "decides")), reason
+    )
 
 
-def _tool(row: Row) -> Told:
+def _tool(row: Row) -> Description:
     name = str(at(row.call, "name") or "")
     kind = StepKind.COMMAND if name == "bash" else StepKind.TOOL
-    return Told(kind, call_words(row.call), gist(row.output), bool(at(row.output, "is_error")), _id(row.call))
+    return Description(kind, call_words(row.call), gist(row.output), bool(at(row.output, "is_error")), _id(row.call))
 
 
-def _gate(row: Row) -> Told:
+def _gate(row: Row) -> Description:
     decision, rule, reason = (str(at(row.output, key) or "") for key in ("decision", "rule", "reason"))
     if decision != "deny":
-        return Told(StepKind.PLUMBING, line(f"{decision} by {rule}"), call_id=_id(row.call))
+        return Description(StepKind.PLUMBING, line(f"{decision} by {rule}"), call_id=_id(row.call))
     kind = StepKind.COMMAND if at(row.call, "name") == "bash" else StepKind.TOOL
-    told = line(f"refused by {rule}" + (f": {reason}" if reason else ""))
-    return Told(kind, call_words(row.call), told, True, _id(row.call))
+    text = line(f"refused by {rule}" + (f": {reason}" if reason else ""))
+    return Description(kind, call_words(row.call), text, True, _id(row.call))
 
 
-def _person(row: Row) -> Told:
+def _person(row: Row) -> Description:
     if row.output is None:
-        return Told(StepKind.PLUMBING, "nobody answers")
-    return Told(StepKind.ANSWER, line(decision_of(row.record)))
+        return Description(StepKind.PLUMBING, "nobody answers")
+    return Description(StepKind.ANSWER, line(decision_of(row.record)))
 
 
-def _agent(row: Row) -> Told:
+def _agent(row: Row) -> Description:
     outcome = str(at(row.output, "outcome") or "success")
     summary = at(row.output, "summary")
-    told = "is done" if outcome == "success" else f"ended: {outcome}"
-    return Told(StepKind.HANDOVER, line(f"{row.machines.agent} {told}"), line(summary or ""), outcome == "failure")
+    text = "is done" if outcome == "success" else f"ended: {outcome}"
+    return Description(
+        StepKind.HANDOVER, line(f"{row.machines.agent} {text}"), line(summary or ""), outcome == "failure"
+    )
 
 
-def _capture(row: Row) -> Told:
+def _capture(row: Row) -> Description:
     label = str(at(row.output, "snapshot", "label") or "")
-    return Told(StepKind.SNAPSHOT, "files at the start" if label in ("", "start") else line(f"files after {label}"))
+    return Description(
+        StepKind.SNAPSHOT, "files at the start" if label in ("", "start") else line(f"files after {label}")
+    )
 
 
-def _summarised(row: Row) -> Told:
-    return Told(StepKind.MODEL, "shortens the conversation")
+def _summarised(row: Row) -> Description:
+    return Description(StepKind.MODEL, "shortens the conversation")
 
 
-def _quiet(row: Row) -> Told:
-    return Told(StepKind.PLUMBING, line(row.ended.src if row.ended else cause_of(row.record)))
+def _quiet(row: Row) -> Description:
+    return Description(StepKind.PLUMBING, line(row.ended.src if row.ended else cause_of(row.record)))
 
 
-def _ended_other(row: Row) -> Told:
+def _ended_other(row: Row) -> Description:
     """An actor of a chart of the user's own."""
     if row.ended is None:
-        return Told(StepKind.PLUMBING, line(cause_of(row.record)))
-    return Told(StepKind.EVENT, line(f"{row.ended.src} is done"), "" if row.output is None else line(row.output))
+        return Description(StepKind.PLUMBING, line(cause_of(row.record)))
+    return Description(StepKind.EVENT, line(f"{row.ended.src} is done"), "" if row.output is None else line(row.output))
 
 
-_ENDED: Final[Mapping[str, Callable[[Row], Told]]] = {
+_ENDED: Final[Mapping[str, Callable[[Row], Description]]] = {
     "stream_agent": _model,
     "summarise": _summarised,
     "arbiter_select_agent": _decision,
@@ -197,14 +205,14 @@ _ENDED: Final[Mapping[str, Callable[[Row], Told]]] = {
 }
 
 
-def _failure(row: Row) -> Told:
+def _failure(row: Row) -> Description:
     error = row.data.get("error")
     src = row.ended.src if row.ended else ""
     actors = {"agent_executor": row.machines.agent, "execute_tool": call_words(row.call)}
     what = actors.get(src) or _ACTORS.get(src, src)
     code = at(error, "code")
     message = _message(error) or "failed"
-    return Told(StepKind.ERROR, line(f"{what or 'step'}: {message}"), line(code or ""), True, _id(row.call))
+    return Description(StepKind.ERROR, line(f"{what or 'step'}: {message}"), line(code or ""), True, _id(row.call))
 
 
 _ACTORS: Final[Mapping[str, str]] = {
@@ -225,35 +233,35 @@ def _message(error: Any) -> str:
 # ---------------------------------------------------------------- events
 
 
-def _start_task(row: Row) -> Told:
-    return Told(StepKind.START, line(row.data.get("task") or "the task"))
+def _start_task(row: Row) -> Description:
+    return Description(StepKind.START, line(row.data.get("task") or "the task"))
 
 
-def _answer(row: Row) -> Told:
+def _answer(row: Row) -> Description:
     name = str(row.record.event["name"]) if row.record.event else ""
     verb = _VERBS.get(name, "")
-    told = decision_of(row.record)
-    words = f"{verb}: {told}" if verb and told else verb or told
+    text = decision_of(row.record)
+    words = f"{verb}: {text}" if verb and text else verb or text
     receipt = row.record.receipt
     refused = "" if receipt in (None, "taken") else str(receipt)
-    return Told(StepKind.ANSWER, line(words or name), refused, bool(refused))
+    return Description(StepKind.ANSWER, line(words or name), refused, bool(refused))
 
 
-def _force(row: Row) -> Told:
+def _force(row: Row) -> Description:
     receipt = row.record.receipt
     who = f"forced by {row.data.get('who') or 'a person'}"
-    told = Told(StepKind.HANDOVER, line(f"→ {row.data.get('agent_name')}"), line(who))
-    return told if receipt in (None, "taken") else Told(told.kind, told.words, str(receipt), True)
+    forced = Description(StepKind.HANDOVER, line(f"→ {row.data.get('agent_name')}"), line(who))
+    return forced if receipt in (None, "taken") else Description(forced.kind, forced.words, str(receipt), True)
 
 
-def _other(row: Row) -> Told:
+def _other(row: Row) -> Description:
     cause = cause_of(row.record)
     if cause == "(resumed)":
-        return Told(StepKind.START, "resumed")
+        return Description(StepKind.START, "resumed")
     is_plumbing = row.record.event is None or cause.startswith("after.") or cause in _INNER
     if row.record.receipt not in (None, "taken") or is_plumbing:
-        return Told(StepKind.PLUMBING, line(cause))
-    return Told(StepKind.EVENT, line(cause), line(row.data) if row.data else "")
+        return Description(StepKind.PLUMBING, line(cause))
+    return Description(StepKind.EVENT, line(cause), line(row.data) if row.data else "")
 
 
 _VERBS: Final[Mapping[str, str]] = {
@@ -267,10 +275,10 @@ _VERBS: Final[Mapping[str, str]] = {
 _INNER: Final = frozenset(
     {"AGENT_MESSAGE", "AGENT_TOOL_CALL", "AGENT_WAITING", "AGENT_RESUMED", "RATE_WAIT", "TEXT_DELTA"}
 )
-"""What an agent's machine tells the arbiter's: its own rows say the same."""
-_EVENTS: Final[Mapping[str, Callable[[Row], Told]]] = {
+"""Events that an agent's machine sends to the arbiter's: its own rows hold the same."""
+_EVENTS: Final[Mapping[str, Callable[[Row], Description]]] = {
     "START_TASK": _start_task,
-    "FOLLOW_UP": lambda row: Told(StepKind.START, line(decision_of(row.record))),
+    "FOLLOW_UP": lambda row: Description(StepKind.START, line(decision_of(row.record))),
     "FORCE_AGENT": _force,
     **dict.fromkeys((*_VERBS, "USER_MESSAGE"), _answer),
 }
