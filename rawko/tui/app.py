@@ -19,17 +19,17 @@ from rawko.app.records.record import RunRecord, read_record
 from rawko.app.views.steps import StepView
 from rawko.app.views.words import line as one_line
 from rawko.config import ConfigError, Settings
-from rawko.tui import outline, texts
-from rawko.tui.cells import CellLine, style_of, wrapped
-from rawko.tui.deciding import Deciding, Host
-from rawko.tui.dialogs import Dialog, Help
-from rawko.tui.drawn_lists import File, draw_file
-from rawko.tui.drawn_steps import Step
+from rawko.tui.decisions.deciding import Deciding, Host
+from rawko.tui.drawing import header, outline
+from rawko.tui.drawing.cells import CellLine, style_of, wrapped
+from rawko.tui.drawing.files import File, draw_file
+from rawko.tui.drawing.steps import Step
 from rawko.tui.feeding import Feed
 from rawko.tui.keys import DECISIONS, HELP, VIEWS
-from rawko.tui.lines import Lines
 from rawko.tui.machine_list import MachineList
 from rawko.tui.reading import read_files, read_why
+from rawko.tui.widgets.dialogs import Dialog, Help
+from rawko.tui.widgets.lines import Lines
 
 NARROW: Final = 90
 """Cells below which one list is shown at a time."""
@@ -271,16 +271,16 @@ class WatchApp(App[None]):
         asked = None if watched is None else watched.asked
         seconds = feed.all[-1].view.seconds if feed.all else 0.0
         self._put(
-            "head", texts.head_line(self.run_id, watched, feed.agent, seconds, self.machine.since, self.reading, width)
+            "head", header.head_line(self.run_id, watched, feed.agent, seconds, self.machine.since, self.reading, width)
         )
-        self._put("tabs", texts.tabs_line(self.view, width, is_narrow=width < NARROW))
+        self._put("tabs", header.tabs_line(self.view, width, is_narrow=width < NARROW))
         live = list(wrapped(feed.live, width - 2))[-5:] if feed.live.strip() else []
         self._put("live", *(((" ", ""), (line, "dim")) for line in live))
-        self._put("asks", *texts.question_lines(asked, width))
+        self._put("asks", *header.question_lines(asked, width))
         text, style, until = self._note
         told = list(wrapped(one_line(text), width - 2))[:3] if time.monotonic() < until else []
         self._put("said", *(((" ", ""), (line, style)) for line in told))
-        self._put("foot", texts.foot_line(width, has_question=asked is not None))
+        self._put("foot", header.foot_line(width, has_question=asked is not None))
 
     def _put(self, name: str, *lines: CellLine) -> None:
         if self._shown.get(name) == lines:

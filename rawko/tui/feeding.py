@@ -16,10 +16,10 @@ from rawko.app.views.conversation import Entry
 from rawko.app.views.plan import PlanStep
 from rawko.app.views.steps import StepKind, StepView
 from rawko.app.views.totals import Spent
-from rawko.tui.drawn_lists import SpentRow, draw_plan, draw_spent
-from rawko.tui.drawn_steps import Step, draw_step
-from rawko.tui.drawn_talk import draw_entry
-from rawko.tui.lines import Lines
+from rawko.tui.drawing.conversation import draw_entry
+from rawko.tui.drawing.plan_and_cost import SpentRow, draw_plan, draw_spent
+from rawko.tui.drawing.steps import Step, draw_step
+from rawko.tui.widgets.lines import Lines
 from rawko.vocabulary.visible import VisibleStream
 
 WINDOW: Final = 200

@@ -8,9 +8,9 @@ from typing import Any
 
 from rawko.app.following.watching import Watched
 from rawko.app.views.charts import RunCharts
-from rawko.tui import outline
-from rawko.tui.cells import CellLine
-from rawko.tui.lines import Lines
+from rawko.tui.drawing import outline
+from rawko.tui.drawing.cells import CellLine
+from rawko.tui.widgets.lines import Lines
 
 
 class MachineList:

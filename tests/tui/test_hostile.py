@@ -9,9 +9,9 @@ from rawko.app.views.conversation import HEAD_CHARS, TAIL_CHARS, Conversation
 from rawko.app.views.proposal import proposal_of
 from rawko.app.views.steps import StepKind, StepView
 from rawko.runtime.journal import StepRecord
-from rawko.tui.cells import CellLine, plain, strip_of, width_of, wrapped
-from rawko.tui.drawn_steps import Step, draw_step
-from rawko.tui.drawn_talk import draw_entry
+from rawko.tui.drawing.cells import CellLine, plain, strip_of, width_of, wrapped
+from rawko.tui.drawing.conversation import draw_entry
+from rawko.tui.drawing.steps import Step, draw_step
 from tests.cli.shell import Shell, call, says
 from tests.tui.viewing import lengthen, viewed
 

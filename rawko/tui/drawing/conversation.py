@@ -1,4 +1,4 @@
-"""How an entry of the conversation is drawn: texts whole, prompts and tool calls folded until they are opened. Pure."""
+"""How an entry of the conversation is drawn: texts whole, prompts and tool calls folded until they are opened."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from rawko.app.views.conversation import Entry, Excerpt
 from rawko.app.views.words import line as one_line
-from rawko.tui.cells import CellLine, Span, block, fitted, wrapped
+from rawko.tui.drawing.cells import CellLine, Span, block, fitted, wrapped
 from rawko.vocabulary.visible import visible, visible_line
 
 

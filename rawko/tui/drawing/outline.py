@@ -16,7 +16,7 @@ from typing import Final
 
 from rawko.chart.definition import After, Chart, State, Transition
 from rawko.render.words import event_text, guard_text, short_actions
-from rawko.tui.cells import CellLine, Span
+from rawko.tui.drawing.cells import CellLine, Span
 from rawko.vocabulary.visible import visible_line
 
 MANY_STATES: Final = 80

@@ -12,8 +12,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from rawko.tui.cells import CellLine, fitted, wrapped
-from rawko.tui.lines import Lines
+from rawko.tui.drawing.cells import CellLine, fitted, wrapped
+from rawko.tui.widgets.lines import Lines
 
 Answer = tuple[str, str] | None
 """Kind ("answer", "approve", "deny") and text; None where the dialog was left."""

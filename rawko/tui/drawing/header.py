@@ -1,4 +1,4 @@
-"""The lines around the lists: the run's head, the tabs, the open question, the keys. Pure."""
+"""The lines around the lists: the run's head, the tabs, the open question, the keys."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from rawko.app.following.watching import GONE, Watched
 from rawko.app.views.machines import Asked
 from rawko.app.views.words import call_words
 from rawko.app.views.words import line as one_line
-from rawko.tui.amounts import clock, count, money
-from rawko.tui.cells import CellLine, Span, fitted, width_of, wrapped
+from rawko.tui.drawing.amounts import clock, count, money
+from rawko.tui.drawing.cells import CellLine, Span, fitted, width_of, wrapped
 from rawko.tui.keys import FOOT, TITLES, VIEWS
 from rawko.vocabulary.usage import Usage
 from rawko.vocabulary.visible import visible_line

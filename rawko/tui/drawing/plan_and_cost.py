@@ -1,4 +1,4 @@
-"""How files with their diffs, steps of the plan and rows of the cost are drawn. Pure."""
+"""How a step of the plan, and a row of what was used, are drawn."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from typing import Final
 
 from rawko.app.views.plan import PlanStep
 from rawko.app.views.totals import Spent
-from rawko.tui.amounts import clock, count, file_line, money
-from rawko.tui.cells import CellLine, diff_style, fitted, padded, wrapped
-from rawko.vocabulary.snapshot import FileChange
+from rawko.tui.drawing.amounts import clock, count, money
+from rawko.tui.drawing.cells import CellLine, fitted, padded, wrapped
 from rawko.vocabulary.visible import visible_line
 
-MAX_DIFF_LINES: Final = 2_000
-"""Of a diff that is unfolded in a list."""
 _PLAN_MARKS: Final = {
     "pending": ("○", "dim"),
     "in_progress": ("▸", "active"),
@@ -22,36 +19,6 @@ _PLAN_MARKS: Final = {
     "failed": ("✗", "error"),
     "skipped": ("–", "dim"),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file that differs from the run's start, and its part of the diff."""
-
-    change: FileChange
-    diff: str = ""
-
-
-def draw_file(file: File, width: int, is_open: bool) -> Sequence[CellLine]:
-    lines: list[CellLine] = [(("▾ " if is_open else "▸ ", "dim"), *file_line(file.change))]
-    if is_open:
-        lines += diff_lines(file.diff, width) or [(("  nothing to show", "dim"),)]
-    return lines
-
-
-def diff_lines(text: str, width: int) -> list[CellLine]:
-    """A unified diff, wrapped and coloured; a long one is cut with a count of what is left out."""
-    if not text:
-        return []
-    sources = text.removesuffix("\n").split("\n")
-    lines: list[CellLine] = [
-        (("  ", ""), (piece, diff_style(source)))
-        for source in sources[:MAX_DIFF_LINES]
-        for piece in wrapped(visible_line(source.replace("\t", "    ")), width - 2)
-    ]
-    if len(sources) > MAX_DIFF_LINES:
-        lines.append((("  ", ""), (f"… {len(sources) - MAX_DIFF_LINES:,} more lines: rawko diff RUN", "dim")))
-    return lines
 
 
 def draw_plan(step: PlanStep, width: int, is_open: bool) -> Sequence[CellLine]:

@@ -1,4 +1,4 @@
-"""How a step is drawn: one line, and unfolded why it went where it went. Pure."""
+"""How a step is drawn: one line, and unfolded why it went where it went."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rawko.app.views.steps import StepKind, StepView
 from rawko.app.views.words import line as one_line
 from rawko.cutting import cut
 from rawko.interpreter.running.choices import Candidate
-from rawko.tui.amounts import clock, count, file_line, lines_changed, money
-from rawko.tui.cells import CellLine, Span, block, fitted, padded, wrapped
+from rawko.tui.drawing.amounts import clock, count, file_line, lines_changed, money
+from rawko.tui.drawing.cells import CellLine, Span, block, fitted, padded, wrapped
 from rawko.vocabulary.shown_states import shown_states
 from rawko.vocabulary.visible import visible, visible_line
 

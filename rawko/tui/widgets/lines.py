@@ -20,7 +20,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from rawko.tui.cells import BACKGROUND, CellLine, strip_of
+from rawko.tui.drawing.cells import BACKGROUND, CellLine, strip_of
 
 Item = TypeVar("Item")
 CURSOR: Final = "#2a3342"

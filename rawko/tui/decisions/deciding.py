@@ -12,11 +12,11 @@ from rawko.app.views.machines import Asked
 from rawko.app.views.proposal import Proposal, proposal_of
 from rawko.app.views.words import line as one_line
 from rawko.config import ConfigError, Settings
-from rawko.tui.amounts import file_line
-from rawko.tui.cells import CellLine, diff_style, wrapped
-from rawko.tui.dialogs import Answer, Approval, Ask, Choose, Confirm, Dialog
+from rawko.tui.drawing.amounts import file_line
+from rawko.tui.drawing.cells import CellLine, diff_style, wrapped
 from rawko.tui.feeding import Feed
 from rawko.tui.reading import read_setback
+from rawko.tui.widgets.dialogs import Answer, Approval, Ask, Choose, Confirm, Dialog
 from rawko.vocabulary.shown_states import shown_states
 from rawko.vocabulary.visible import exact, exact_line, visible, visible_line
 

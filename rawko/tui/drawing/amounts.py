@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rawko.tui.cells import CellLine, Span
+from rawko.tui.drawing.cells import CellLine, Span
 from rawko.vocabulary.snapshot import FileChange
 from rawko.vocabulary.visible import visible_line
 

@@ -1,0 +1,1 @@
+"""What a person decides with a key: asked again where work would be lost, then carried out by `rawko.app`."""

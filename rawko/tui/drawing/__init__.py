@@ -1,0 +1,1 @@
+"""What the view shows as lines of styled text: data in, lines out; no widget and no file is touched."""

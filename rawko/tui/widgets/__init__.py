@@ -1,0 +1,1 @@
+"""The widgets of the view: lists whose items unfold, and dialogs."""
