@@ -13,7 +13,7 @@ from rawko.chart.definition import Chart, State, Transition
 from rawko.cutting import cut_line
 from rawko.render.graph import Arrow, ArrowKind, Box, BoxKind, Diagram, Entry
 from rawko.render.view import View, make_view
-from rawko.render.words import actions_text, delay_text, event_text, guard_text, short_actions, timers_by_event
+from rawko.render.words import actions_text, delay_text, events_text, guard_text, short_actions, timers_by_event
 
 TITLE_CHARS = 48
 EVENT_CHARS = 60
@@ -165,7 +165,8 @@ class _Extraction:
             self.arrows[key] = Arrow(number, start, self._id(target), entries, kind, is_error)
 
     def _entry(self, transition: Transition) -> Entry:
-        event = ", ".join(event_text(event, self._timers) for event in transition.events)
+        whole = events_text(transition.events, self._timers)
+        event = events_text(transition.events, self._timers, own=_own_invocation(self.chart[transition.source]))
         guard = "" if transition.guard is None else " ".join(guard_text(transition.guard).split())
         actions = short_actions(transition.actions) if transition.actions else ""
         if not (event or guard):
@@ -176,7 +177,7 @@ class _Extraction:
             actions=actions,
             transition=transition.index,
             is_taken=transition.index in self.taken,
-            tooltip=_transition_tooltip(transition, event, guard),
+            tooltip=_transition_tooltip(transition, whole or event, guard),
         )
 
     # ------------------------------------------------------------ defaults
@@ -209,6 +210,12 @@ def _itself(entry: Entry) -> Entry:
     return Entry(
         f"↺ {entry.event}".rstrip(), entry.guard, entry.actions, entry.transition, entry.is_taken, entry.tooltip
     )
+
+
+def _own_invocation(state: State) -> str:
+    """The id of a state's only invocation, which stands in its box; "" where `done` alone could mean something else."""
+    is_compound = any(event.startswith("done.state.") for one in state.transitions for event in one.events)
+    return state.invoke[0].id if len(state.invoke) == 1 and not is_compound else ""
 
 
 def _is_error(transition: Transition) -> bool:

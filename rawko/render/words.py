@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 
 from rawko.chart.definition import (
     Action,
@@ -32,6 +33,21 @@ ACTIONS_CHARS = 36
 def timers_by_event(chart: Chart) -> Mapping[str, After]:
     """The timers of a chart by the event that each one sends."""
     return {timer.event: timer for state in chart for timer in state.after}
+
+
+def events_text(events: Sequence[str], timers: Mapping[str, After], *, own: str = "") -> str:
+    """The events of a transition: `GO, done fetch`; both results of one invocation as `done, error fetch`.
+
+    Args:
+        own: The invocation whose results are called `done` and `error` alone, or "".
+    """
+    found: list[str] = []
+    for event, following in zip_longest(events, events[1:], fillvalue=""):
+        name = event.removeprefix("done.invoke.")
+        is_both = name != event and following == f"error.invoke.{name}"
+        is_own = own and event in (f"done.invoke.{own}", f"error.invoke.{own}")
+        found.append(event.split(".")[0] if is_both or is_own else event_text(event, timers))
+    return ", ".join(found)
 
 
 def event_text(event: str, timers: Mapping[str, After]) -> str:

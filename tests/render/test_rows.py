@@ -19,6 +19,7 @@ from rawko.render.extract import extract
 from rawko.render.placing.layout import Direction, Rect
 from rawko.render.rows.drawing import RowDrawing, compose_rows
 from rawko.render.rows.lines import corners
+from rawko.render.rows.places import READABLE
 from tests.render.charts import Maker
 
 NESTED = Path(__file__).with_name("nested.yaml")
@@ -143,6 +144,64 @@ def test_regions_stand_in_the_order_of_the_chart_with_their_tops_aligned(nested:
     assert len(regions) == 2
     assert len({rect.y for rect in regions}) == 1
     assert [rect.x for rect in regions] == sorted(rect.x for rect in regions)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_many_regions_stand_in_rows_in_the_order_of_the_chart(direction: Direction) -> None:
+    regions = [
+        {"name": f"r{number}", "initial": f"a{number}", "states": [{"name": f"a{number}"}, {"name": f"b{number}"}]}
+        for number in range(17)
+    ]
+    regions[3]["states"] = [{"name": f"c{number}"} for number in range(9)]
+    regions[3]["initial"] = "c0"
+    root = {"name": "r", "initial": "p", "states": [{"name": "p", "parallel states": regions}]}
+    chart = parse_chart(json.dumps({"statechart": {"name": "regions", "root state": root}}))
+    rects = [rect for face, rect in draw_rows(chart, Options(direction=direction)).faces if face.card.box.is_region]
+    assert len(rects) == 17
+    rows = [rect.y for rect in rects]
+    assert rows == sorted(rows), "a region stands below a later one"
+    for y in set(rows):
+        beside = [rect.x for rect in rects if rect.y == y]
+        assert beside == sorted(beside)
+    assert direction == "right" or len(set(rows)) < 6
+
+
+@pytest.mark.parametrize("stem", shipped_charts())
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_the_shipped_drawings_fit_a_page_in_both_directions(stem: str, direction: Direction) -> None:
+    drawing = draw_rows(load_chart(find_chart(stem)), Options(direction=direction))
+    assert drawing.width <= READABLE + 10
+    assert drawing.height <= 2.2 * drawing.width
+
+
+def test_no_guard_of_the_shipped_drawings_is_cut() -> None:
+    for stem in shipped_charts():
+        for face, _ in draw_rows(load_chart(find_chart(stem))).faces:
+            assert [placed.run.text for placed, _ in face.runs if placed.run.text.endswith("…")] == []
+
+
+def test_lines_from_both_sides_of_a_gutter_at_one_height_are_both_drawn() -> None:
+    """`left` and `right` stand beside each other, and lead to each other in their first rows."""
+    chart = parse_chart(
+        "statechart: {name: s, root state: {name: r, initial: left, states: ["
+        "{name: left, transitions: [{event: GO, target: right}]},"
+        "{name: right, transitions: [{event: BACK, target: left}]}]}}"
+    )
+    drawing = draw_rows(chart, Options(direction="right"))
+    (_, one), (_, other) = drawing.faces
+    assert one.y != other.y or one.x != other.x
+    assert len(drawing.lines) == 2
+
+
+def test_results_of_the_only_invocation_need_no_name() -> None:
+    chart = parse_chart(
+        "statechart: {name: s, root state: {name: r, initial: a, states: ["
+        "{name: a, invoke: {src: fetch, id: f, on done: b, on error: c}},"
+        "{name: b, invoke: [{src: x, id: x, on done: c}, {src: y, id: y, on error: c}]}, {name: c}]}}"
+    )
+    entries = [entry.event for arrow in extract(chart).arrows for entry in arrow.entries]
+    assert entries == ["done", "error", "done x", "error y"]
+    assert next(entry.tooltip for arrow in extract(chart).arrows for entry in arrow.entries).endswith("done f")
 
 
 def test_auto_writes_small_charts_on_lines_and_larger_ones_in_rows(nested: Chart) -> None:

@@ -24,6 +24,7 @@ _WIDTHS = tuple(
     {chr(32 + place): int(width) for place, width in enumerate(table.split())} for table in (_REGULAR, _BOLD)
 )
 _BREAKS = re.compile(r"[^\s(,]*[(,]?\s*")
+_WORDS = re.compile(r"\S+\s*")
 _ELLIPSIS_LIKE = frozenset("…—→←↺∥")
 
 
@@ -66,9 +67,10 @@ def fitting(text: str, size: float, width: float, *, bold: bool = False) -> str:
 def wrapped(text: str, size: float, width: float, *, lines: int) -> list[str]:
     """The text in at most so many lines of at most that width; the last one is cut.
 
-    Lines break at spaces and behind opening brackets and commas, as in `has_agent(name=event.mode)`.
+    Lines break at spaces; a word that is wider than a line, as `has_agent(name=event.mode)` may be, also behind its
+    opening brackets and commas.
     """
-    pieces = [piece for piece in _BREAKS.findall(text.strip()) if piece]
+    pieces = [piece for word in _WORDS.findall(text.strip()) for piece in _pieces(word, size, width)]
     found: list[str] = []
     while pieces:
         if len(found) == lines - 1:
@@ -79,3 +81,14 @@ def wrapped(text: str, size: float, width: float, *, lines: int) -> list[str]:
             line += pieces.pop(0)
         found.append(fitting(line.strip(), size, width))
     return found
+
+
+def longest_piece(text: str, size: float) -> float:
+    """The width that `wrapped` needs at least to cut nothing out of the text, in pixels."""
+    return max((text_width(piece.strip(), size) for piece in _BREAKS.findall(text)), default=0.0)
+
+
+def _pieces(word: str, size: float, width: float) -> list[str]:
+    if text_width(word.rstrip(), size) <= width:
+        return [word]
+    return [piece for piece in _BREAKS.findall(word) if piece]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rawko.render.detail import Detail
-from rawko.render.placing.measure import fitting, text_width, wrapped
+from rawko.render.placing.measure import fitting, longest_piece, text_width, wrapped
 from rawko.render.placing.scene import PlacedRun
 from rawko.render.placing.texts import SIZES, Run, Style, title_lines, visible
 from rawko.render.rows.content import Card, Content, Goal, Row
@@ -15,9 +15,17 @@ LINE = 16.5
 """Height of one line of a row."""
 
 EVENT_WIDTH = 170.0
-GUARD_WIDTH = 270.0
+GUARD_WIDTHS = (350.0, 260.0, 190.0, 130.0)
+"""Widths that guards are wrapped to: a card may be wide and low, or narrow and high."""
+
 TARGET_WIDTH = 220.0
 GAP = 12.0
+LEAST_GAIN = 24.0
+"""How much narrower a further form of a card is at least, in pixels."""
+
+LIGHT = 400
+"""Cards of a drawing up to which each has several forms."""
+
 PILL = 7.0
 """What a pill is wider than its text, on either side."""
 
@@ -52,6 +60,7 @@ class Face:
     """
 
     card: Card
+    guard_width: float
     runs: list[tuple[PlacedRun, Row | None]] = field(default_factory=list)
     cells: list[Cell] = field(default_factory=list)
     rules: list[float] = field(default_factory=list)
@@ -64,9 +73,19 @@ class Face:
         return self.card.box.kind == "final"
 
 
-def face_of(card: Card, content: Content) -> Face:
-    """The texts of a card, placed."""
-    face = Face(card)
+def faces_of(card: Card, content: Content) -> tuple[Face, ...]:
+    """The texts of a card, placed: from wide to narrow, each narrower than the one before."""
+    found: list[Face] = []
+    for width in GUARD_WIDTHS if len(content.cards) <= LIGHT else GUARD_WIDTHS[1:2]:
+        face = face_of(card, content, width)
+        if not found or face.width < found[-1].width - LEAST_GAIN:
+            found.append(face)
+    return tuple(found)
+
+
+def face_of(card: Card, content: Content, guard_width: float = GUARD_WIDTHS[0]) -> Face:
+    """The texts of a card, placed; its guards wrapped to so many pixels."""
+    face = Face(card, guard_width)
     inset = PADDING + (4 if face.is_end else 0)
     y = inset - 1
     for text, style in _head(card):
@@ -123,7 +142,8 @@ def _rows(face: Face, y: float, detail: Detail) -> float:
     shown = ["" if place and events[place - 1] == event else event for place, event in enumerate(events)]
     left = [wrapped(visible(text), 12, EVENT_WIDTH, lines=3) for text in shown]
     middle = [
-        _condition(row, is_first=bool(text) or detail == "overview") for row, text in zip(rows, shown, strict=True)
+        _condition(row, face.guard_width, is_first=bool(text) or detail == "overview")
+        for row, text in zip(rows, shown, strict=True)
     ]
     wide = max((text_width(text, 12) for lines in left for text in lines), default=0.0)
     guards = max((text_width(text, 12) for lines, _ in middle for text in lines), default=0.0)
@@ -143,7 +163,7 @@ def _rows(face: Face, y: float, detail: Detail) -> float:
         height = max(len(left[place]), len(lines), max(len(row.goals), 1))
         y = top + height * LINE
         if row.entry.actions:
-            text = fitting(visible(f"/ {row.entry.actions}"), 11, GUARD_WIDTH + TARGET_WIDTH)
+            text = fitting(visible(f"/ {row.entry.actions}"), 11, face.guard_width + TARGET_WIDTH)
             face.runs.append((_placed(text, "action", row, x2, y - 2), row))
             across = max(across, x2 + text_width(text, 11))
             y += LINE - 3
@@ -156,9 +176,11 @@ def _event(row: Row) -> str:
     return row.entry.event or ("always" if row.is_transition else "")
 
 
-def _condition(row: Row, *, is_first: bool) -> tuple[list[str], Style]:
+def _condition(row: Row, width: float, *, is_first: bool) -> tuple[list[str], Style]:
     if row.entry.guard:
-        return wrapped(f"[{visible(row.entry.guard)}]", 12, GUARD_WIDTH, lines=4), "guard"
+        text = f"[{visible(row.entry.guard)}]"
+        width = max(width, min(longest_piece(text, 12), GUARD_WIDTHS[0]))
+        return wrapped(text, 12, width, lines=6), "guard"
     return ([] if is_first else ["otherwise"]), "quiet"
 
 

@@ -83,6 +83,11 @@ class Siblings:
                     ranks[other] = max(ranks[other], ranks[name] + 1)
         return ranks
 
+    def lost(self, columns: Columns) -> int:
+        """How many edges lead over a whole column: they cannot become lines."""
+        where = {name: number for number, column in enumerate(columns) for name in column}
+        return sum(abs(where[one] - where[other]) > 1 for one, other in self.edges)
+
     @cached_property
     def main(self) -> tuple[str, ...]:
         """The longest way from the initial state over forward edges that no error takes, without final states."""
@@ -103,30 +108,37 @@ class Siblings:
         return tuple(found)
 
 
-def ways_to_place(group: Siblings, direction: Direction, least: int = 1) -> Iterator[Columns]:
+def ways_to_place(group: Siblings, direction: Direction) -> Iterator[Columns]:
     """Columns that may be tried, the simplest first."""
     names = group.names
+    most = min(len(names), MOST_COLUMNS)
     if group.is_parallel:
-        yield tuple((name,) for name in names) if direction == "down" else (names,)
-        if direction == "down" and len(names) > 3:
-            yield tuple(names[place::3] for place in range(3))
-            yield tuple(names[place::2] for place in range(2))
-        return
-    if direction == "right":
-        yield _by_rank(group)
-        return
-    yield (names,)
-    if len(names) > 2:
-        yield from _beside(group)
-        for count in range(2, min(len(names), MOST_COLUMNS) + 1):
-            yield _split(names, group.heights, count)
+        counts = range(1, most + 1) if direction == "right" else range(most, 0, -1)
+        for count in counts:
+            yield tuple(names[place::count] for place in range(count))
+    elif direction == "right":
+        yield from _along(group, most)
+    else:
+        yield (names,)
+        if len(names) > 2:
+            yield from _beside(group)
+            yield from _highest_alone(group)
+            for count in range(2, most + 1):
+                yield _split(names, group.heights, count)
 
 
-def _by_rank(group: Siblings) -> Columns:
-    found: dict[int, list[str]] = {}
+def _along(group: Siblings, most: int) -> Iterator[Columns]:
+    """One column for each rank, and for ranks that follow each other, in fewer and fewer columns."""
+    by_rank: dict[int, list[str]] = {}
     for name in group.names:
-        found.setdefault(group.ranks[name], []).append(name)
-    return tuple(tuple(found[rank]) for rank in sorted(found))
+        # Finals that many states lead to have no line that says where: they stand behind all others.
+        by_rank.setdefault(len(group.names) if name in group.common else group.ranks[name], []).append(name)
+    ranks = [by_rank[rank] for rank in sorted(by_rank)]
+    if len(ranks) <= most:
+        yield tuple(map(tuple, ranks))
+    order = [name for rank in ranks for name in rank]
+    for count in range(most, 0, -1):
+        yield _split(order, group.heights, count)
 
 
 def _split(names: Sequence[str], heights: Mapping[str, float], count: int) -> Columns:
@@ -177,6 +189,15 @@ def _beside(group: Siblings) -> Iterator[Columns]:
     yield _cleaned((tuple(left), main, tuple(right)))
     if len(main) > 2:
         yield _cleaned((tuple(left), *_split(main, group.heights, 2), tuple(right)))
+
+
+def _highest_alone(group: Siblings) -> Iterator[Columns]:
+    """The highest card, and all others beside it."""
+    highest = max(group.names, key=lambda name: group.heights[name])
+    others = tuple(name for name in group.names if name != highest)
+    if highest not in group.finals:
+        yield (others, (highest,))
+        yield ((highest,), others)
 
 
 def _cleaned(columns: Columns) -> Columns:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rawko.render.detail import Detail
 from rawko.render.graph import Arrow, Box, Diagram
 from rawko.render.placing.layout import Direction, Point, Rect
-from rawko.render.rows.cards import Face, face_of
-from rawko.render.rows.content import content_of
-from rawko.render.rows.lines import Line, choose_lines
-from rawko.render.rows.places import DOT_ROOM, Places, child_towards, place
+from rawko.render.rows.cards import Face, faces_of
+from rawko.render.rows.content import Content, content_of
+from rawko.render.rows.lines import Line, Lines, choose_lines
+from rawko.render.rows.places import DOT_ROOM, MARGIN, READABLE, TOP, Places, offers_of, place
+from rawko.render.rows.shapes import Shape
+from rawko.render.rows.tree import child_towards
 
-CAPS = (330.0, 480.0, 640.0, 820.0, 1100.0)
-"""Widths of inner containers that are tried; the drawing that reads best is kept."""
+TRIES = 24
+"""Shapes of a drawing that are tried with their lines; fewer where there are many cards."""
 
-LIGHT = 400
-"""States up to which several widths are tried."""
+LINE_WORTH = 20.0
+"""What a further target is worth that is followed by a line, in pixels of height."""
+
+MANY_CARDS = 1200
+"""Cards of all tries together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +60,12 @@ def compose_rows(
 ) -> RowDrawing:
     """Give everything in a diagram its place, its transitions as rows."""
     content = content_of(diagram, detail)
-    faces = {name: face_of(card, content) for name, card in content.cards.items()}
-    caps = CAPS if len(faces) <= LIGHT and any(card.is_container for card in content.cards.values()) else CAPS[-1:]
-    found: list[tuple[float, Places]] = []
-    for cap in caps:
-        tried = place(content, faces, cap=cap, direction=direction)
-        width, height = tried.size
-        found.append((max(0.0, width - 1400) * 30 + height + 0.35 * width + 25 * tried.lost, tried))
-    places = min(found, key=lambda each: each[0])[1]
-    lines = choose_lines(places)
-    places.widen(lines.tracks)
-    order = [faces[name] for name in content.cards]
+    faces = {name: faces_of(card, content) for name, card in content.cards.items()}
+    offers = sorted(offers_of(content, faces, direction)[TOP], key=lambda shape: _score(shape, direction))
+    tries = offers[: max(2, min(TRIES, MANY_CARDS // max(len(content.cards), 1)))]
+    drawn = (_placed(content, faces, shape, direction) for shape in tries)
+    _, places, lines = min(drawn, key=lambda each: each[0])
+    order = [places.faces[name] for name in content.cards]
     return RowDrawing(
         diagram,
         max(places.size[0], 420.0),
@@ -75,6 +76,25 @@ def compose_rows(
         lines.drawn,
         note,
     )
+
+
+def _score(shape: Shape, direction: Direction) -> float:
+    """How badly a shape reads, as pixels of height, before its lines are known."""
+    return _size_score(shape.width + 2 * MARGIN, shape.weight, direction)
+
+
+def _size_score(width: float, height: float, direction: Direction) -> float:
+    return 30 * max(0.0, width - READABLE) + height + (0.35 if direction == "down" else 0.0) * width
+
+
+def _placed(
+    content: Content, faces: Mapping[str, Sequence[Face]], shape: Shape, direction: Direction
+) -> tuple[float, Places, Lines]:
+    """A shape with its lines, and how badly it reads."""
+    places = place(content, faces, shape)
+    lines = choose_lines(places)
+    places.widen(lines.tracks.counts)
+    return _size_score(*places.size, direction) + shape.cost - LINE_WORTH * len(lines.chosen), places, lines
 
 
 def _dots(places: Places) -> list[Dot]:

@@ -12,28 +12,24 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Literal
 
 from rawko.render.graph import Arrow
 from rawko.render.placing.layout import Point
 from rawko.render.rows.cards import Cell
-from rawko.render.rows.places import TRACK, Gutter, Places, meeting, path
+from rawko.render.rows.places import TRACK, Gutter, Places
+from rawko.render.rows.tracks import APART, ENTRY, Side, Tracks
+from rawko.render.rows.tree import meeting, path
 
-Side = Literal["left", "right"]
 MOST_LINES = 3
 SHORT = 420.0
 """Longest further line into a card, in pixels up or down."""
 
-ENTRY = 17.0
-"""How far under a card's top the first line enters it; further ones enter a little lower."""
-
-APART = 5.0
 STRAIGHT_APART = 9.0
-MOST_COMPARED = 60
-"""Lines of one gutter up to which crossings are counted."""
+ASIDE = (0.0, APART, -APART)
+"""How far from the middle of its row a line may leave it: another one may come from the other side at this height."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +40,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How a line would run: straight where it has no gutter."""
+    """How a line would run: straight where it has no gutter.
+
+    Attributes:
+        length: Up or down, in pixels.
+        aside: How far below the middle of its rows it leaves them.
+    """
 
     arrow: Arrow
     cells: tuple[Cell, ...]
@@ -54,28 +55,25 @@ class Way:
     borders: int = 0
     length: float = 0.0
     is_back: bool = False
+    aside: float = 0.0
 
+    @property
+    def comes_from(self) -> Side:
+        """The side of its gutter: what leaves a card to the right comes from the gutter's left."""
+        return "left" if self.leaves == "right" else "right"
 
-@dataclass
-class _Net:
-    """The lines into one card from one gutter."""
-
-    entry: float
-    low: float
-    high: float
-    track: int = 0
-    enters_left: bool = True
-    rows: list[tuple[float, Side]] = field(default_factory=list)
+    def rows(self, top: float) -> list[float]:
+        """Heights at which it leaves its card."""
+        return [top + cell.middle + self.aside for cell in self.cells]
 
 
 @dataclass
 class Lines:
-    """The lines of a drawing. `tracks` counts those of each gutter."""
+    """The lines of a drawing."""
 
     places: Places
     chosen: list[Way] = field(default_factory=list)
-    tracks: Counter[Gutter] = field(default_factory=Counter)
-    nets: dict[tuple[Gutter, str, Side], _Net] = field(default_factory=dict)
+    tracks: Tracks = field(default_factory=Tracks)
 
     @property
     def drawn(self) -> frozenset[str]:
@@ -84,6 +82,27 @@ class Lines:
     def lines(self) -> list[Line]:
         """The lines at their places; `Places.widen` comes before."""
         return [Line(way.arrow, tuple(self._parts(way))) for way in self.chosen]
+
+    def take(self, way: Way) -> bool:
+        """Draw a line if it has room."""
+        if way.gutter is None:
+            self.chosen.append(way)
+            return True
+        places, gutter, target = self.places, way.gutter, way.arrow.target
+
+        def is_open(y: float) -> bool:
+            return _is_free_inside(places, target, way.enters, gutter, y)
+
+        for aside in ASIDE:
+            tried = replace(way, aside=aside)
+            rows = tried.rows(places.top[way.arrow.source])
+            heights = places.top[target], places.height[target]
+            if _leaves_freely(places, tried, gutter, rows) and self.tracks.take(
+                gutter, target, way.enters, way.comes_from, rows, heights, is_open
+            ):
+                self.chosen.append(tried)
+                return True
+        return False
 
     def _parts(self, way: Way) -> Iterable[tuple[Point, ...]]:
         rects = self.places.rects
@@ -94,14 +113,14 @@ class Lines:
             down = source.y < target.y
             yield (x, source.bottom if down else source.y), (x, target.y if down else target.bottom)
             return
-        net = self.nets[way.gutter, way.arrow.target, way.enters]
+        net = self.tracks.nets[way.gutter, way.arrow.target, way.enters]
         start, width = self.places.gutters[way.gutter]
-        count = self.tracks[way.gutter]
+        count = self.tracks.counts[way.gutter]
         number = count - 1 - net.track if way.gutter[1] == 0 else net.track
         track = start + (width - (count - 1) * TRACK) / 2 + number * TRACK
         x1 = source.right if way.leaves == "right" else source.x
         x2 = target.right if way.enters == "right" else target.x
-        for y in sorted({source.y + cell.middle for cell in way.cells}):
+        for y in sorted(set(way.rows(source.y))):
             yield (x1, y), (track, y), (track, net.entry), (x2, net.entry)
 
 
@@ -110,133 +129,29 @@ def choose_lines(places: Places) -> Lines:
     found = Lines(places)
     ways = [way for way in _ways(places) if way is not None]
     ways.sort(key=lambda way: (way.borders, way.arrow.is_error, way.length))
+    for way in ways:
+        if way.gutter is not None:
+            found.tracks.expect(way.gutter, way.comes_from, way.rows(places.top[way.arrow.source]))
     into: Counter[str] = Counter()
     backs: Counter[str] = Counter()
-    used = _Heights(places, ways)
     rest: list[Way] = []
     for way in ways:
         target = way.arrow.target
         if into[target] and way.gutter is not None:
             rest.append(way)
-        elif used.takes(way, found):
+        elif found.take(way):
             into[target] += 1
             backs[target] += way.is_back
     for way in sorted(rest, key=lambda each: each.length):
         target = way.arrow.target
         is_near = way.length <= SHORT or (way.is_back and not backs[target] and way.length <= 4 * SHORT)
-        if into[target] < MOST_LINES and is_near and used.takes(way, found):
+        if into[target] < MOST_LINES and is_near and found.take(way):
             into[target] += 1
             backs[target] += way.is_back
-    _give_tracks(found)
+    found.tracks.settle()
     order = {arrow.id: number for number, arrow in enumerate(places.content.diagram.arrows)}
     found.chosen.sort(key=lambda way: order[way.arrow.id])
     return found
-
-
-class _Heights:
-    """Heights at which pieces of lines run level in each gutter: those from its two sides must not meet."""
-
-    def __init__(self, places: Places, ways: Iterable[Way]) -> None:
-        self._used: dict[tuple[Gutter, Side], list[float]] = {}
-        self._wanted: dict[tuple[Gutter, Side], list[float]] = {}
-        for way in ways:
-            if way.gutter is not None:
-                start: Side = "left" if way.leaves == "right" else "right"
-                rows = [places.top[way.arrow.source] + cell.middle for cell in way.cells]
-                self._wanted.setdefault((way.gutter, start), []).extend(rows)
-
-    def takes(self, way: Way, found: Lines) -> bool:
-        """Add a line if it has room."""
-        if way.gutter is None:
-            found.chosen.append(way)
-            return True
-        places = found.places
-        source, target = way.arrow.source, way.arrow.target
-        # In a gutter, what leaves a card to the right comes from the gutter's left.
-        start: Side = "left" if way.leaves == "right" else "right"
-        end: Side = "left" if way.enters == "right" else "right"
-        rows = [places.top[source] + cell.middle for cell in way.cells]
-        if not all(self._is_free(way.gutter, start, y) for y in rows):
-            return False
-        key = way.gutter, target, way.enters
-        net = found.nets.get(key)
-        if net is None:
-            known = sum(one == target and side == way.enters for _, one, side in found.nets) if target else 0
-            room = int((places.height[target] - ENTRY - 6) // APART)
-            choices = [places.top[target] + ENTRY + APART * number for number in range(2 * known, max(room, 1))]
-            start_wanted = self._wanted.get((way.gutter, "right" if end == "left" else "left"), ())
-            choices.sort(key=lambda y: any(abs(y - each) < APART for each in start_wanted))
-            entry = next(
-                (
-                    y
-                    for y in choices
-                    if self._is_free(way.gutter, end, y)
-                    and (start == end or all(abs(y - row) >= APART or y == row for row in rows))
-                ),
-                None,
-            )
-            if entry is None or (known and known > 2):
-                return False
-            net = _Net(entry, min(entry, *rows), max(entry, *rows))
-            if not _is_free_inside(places, target, way.enters, way.gutter, entry):
-                return False
-            found.nets[key] = net
-            self._used.setdefault((way.gutter, end), []).append(entry)
-        elif any(0 < abs(net.entry - row) < APART for row in rows):
-            return False
-        net.low, net.high = min(net.low, *rows), max(net.high, *rows)
-        net.rows.extend((row, start) for row in rows)
-        self._used.setdefault((way.gutter, start), []).extend(rows)
-        found.chosen.append(way)
-        return True
-
-    def _is_free(self, gutter: Gutter, side: Side, y: float) -> bool:
-        other: Side = "right" if side == "left" else "left"
-        return all(abs(y - each) >= APART for each in self._used.get((gutter, other), ()))
-
-
-def _give_tracks(found: Lines) -> None:
-    """Tracks for the nets of each gutter, by length or its reverse: whichever has fewer crossings."""
-    by_gutter: dict[Gutter, list[_Net]] = {}
-    for (gutter, _, side), net in found.nets.items():
-        net.enters_left = side == "left"
-        by_gutter.setdefault(gutter, []).append(net)
-    for gutter, nets in by_gutter.items():
-        nets.sort(key=lambda net: (net.high - net.low, net.low))
-        tried: list[tuple[int, list[int]]] = []
-        for order in (nets, nets[::-1]):
-            _fill_tracks(order)
-            tried.append((_crossings(nets, is_mirrored=gutter[1] == 0), [net.track for net in nets]))
-        for net, track in zip(nets, min(tried, key=lambda each: each[0])[1], strict=True):
-            net.track = track
-        found.tracks[gutter] = 1 + max(net.track for net in nets)
-
-
-def _fill_tracks(nets: Sequence[_Net]) -> None:
-    """Give each net the first track on which it meets no other."""
-    taken: list[list[tuple[float, float]]] = []
-    for net in nets:
-        track = 0
-        while track < len(taken) and any(net.low - 8 < high and low < net.high + 8 for low, high in taken[track]):
-            track += 1
-        if track == len(taken):
-            taken.append([])
-        taken[track].append((net.low, net.high))
-        net.track = track
-
-
-def _crossings(nets: Sequence[_Net], *, is_mirrored: bool) -> int:
-    """How many level pieces cross an upright one of another net."""
-    if len(nets) > MOST_COMPARED:
-        return 0
-    count = 0
-    for net in nets:
-        for y, side in [(net.entry, "right" if net.enters_left else "left"), *net.rows]:
-            for other in nets:
-                lies_right = (other.track > net.track) != is_mirrored
-                if other.track != net.track and other.low < y < other.high and lies_right == (side == "right"):
-                    count += 1
-    return count
 
 
 def _ways(places: Places) -> Iterable[Way | None]:
@@ -271,12 +186,13 @@ def _way(places: Places, arrow: Arrow, cells: tuple[Cell, ...]) -> Way | None:
     else:
         sides = ("right", "left", j) if i < j else ("left", "right", i)
     leaves, enters, number = sides
-    heights = [places.top[arrow.source] + cell.middle for cell in cells]
-    gutter = container, number
-    if not all(_is_free_inside(places, arrow.source, leaves, gutter, y) for y in heights):
-        return None
-    length = max(abs(y - places.top[arrow.target] - ENTRY) for y in heights)
-    return Way(arrow, cells, gutter, leaves, enters, borders, length, is_back)
+    found = Way(arrow, cells, (container, number), leaves, enters, borders, is_back=is_back)
+    length = max(abs(y - places.top[arrow.target] - ENTRY) for y in found.rows(places.top[arrow.source]))
+    return replace(found, length=length)
+
+
+def _leaves_freely(places: Places, way: Way, gutter: Gutter, rows: Iterable[float]) -> bool:
+    return all(_is_free_inside(places, way.arrow.source, way.leaves, gutter, y) for y in rows)
 
 
 def _is_free_inside(places: Places, name: str, side: Side, gutter: Gutter, y: float) -> bool:

@@ -6,25 +6,34 @@ are then made as wide as their tracks need.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from rawko.render.graph import Arrow
 from rawko.render.placing.layout import Direction, Rect
 from rawko.render.rows.cards import Face
 from rawko.render.rows.columns import Columns, Siblings, ways_to_place
 from rawko.render.rows.content import Content
+from rawko.render.rows.shapes import COLUMN_GAP, ROW_GAP, Offers, Shape, best, combined, row_heights
+from rawko.render.rows.tree import child_towards, meeting
 
-READABLE = 1440.0
-"""Width up to which the smallest text, 11 pixels, has at least 9 where a page is 1 200 pixels wide."""
+READABLE = 1460.0
+"""Width up to which the smallest text, 11 pixels, has 9 where a page is 1 200 pixels wide."""
 
 MARGIN = 16.0
 INSET = 13.0
-ROW_GAP = 26.0
-COLUMN_GAP = 34.0
-TRACK = 9.0
+TRACK = 8.0
 DOT_ROOM = 30.0
 LEGEND = 30.0
+
+STACKED = 150.0
+"""What each further row of regions costs, in pixels of height; each further column, where transitions lead right."""
+
+EMPTY = 1.6
+EMPTY_WIDTH = 240.0
+"""Cards so many times, and so many pixels, narrower than their column are not drawn as wide as it."""
+
+TOP = ""
+"""Stands for the whole drawing where cards are named by the ids of their boxes."""
 
 Gutter = tuple[str | None, int]
 """A container and the number of the column that the gutter stands before; the last one stands behind all."""
@@ -44,17 +53,15 @@ class Places:
     """
 
     content: Content
-    faces: Mapping[str, Face]
+    faces: dict[str, Face] = field(default_factory=dict)
     columns: dict[str | None, Columns] = field(default_factory=dict)
     spot: dict[str, tuple[int, int]] = field(default_factory=dict)
-    offset: dict[str, float] = field(default_factory=dict)
     top: dict[str, float] = field(default_factory=dict)
     height: dict[str, float] = field(default_factory=dict)
     width: dict[str, float] = field(default_factory=dict)
     rects: dict[str, Rect] = field(default_factory=dict)
     gutters: dict[Gutter, tuple[float, float]] = field(default_factory=dict)
     size: tuple[float, float] = (0.0, 0.0)
-    lost: int = 0
 
     def widen(self, tracks: Mapping[Gutter, int]) -> None:
         """Give every card its rectangle, with room for so many tracks in each gutter."""
@@ -72,7 +79,7 @@ class Places:
                 is_edge = number in (0, len(columns))
                 least = (0.0 if is_edge else COLUMN_GAP) if name is None else (INSET if is_edge else COLUMN_GAP)
                 count = tracks.get((name, number), 0)
-                needed = (count - 1) * TRACK + 30 if count else 0.0
+                needed = (count - 1) * TRACK + 26 if count else 0.0
                 wide[name, number] = max(least, needed)
             inner[name] = widths
             whole = sum(widths) + sum(wide[name, number] for number in range(len(columns) + 1))
@@ -91,76 +98,117 @@ class Places:
                 self.gutters[name, number] = (x, wide[name, number])
                 x += wide[name, number]
                 across = inner[name][number] + spare / len(columns)
+                narrow = self._narrow(column, across)
                 for child in column:
-                    narrow = self.faces[child].is_end
-                    own = min(max(self.width[child], 100.0), across) if narrow else across
-                    self.rects[child] = Rect(x + (across - own) / 2, self.top[child], own, self.height[child])
+                    own = narrow if self.width[child] <= narrow else across
+                    if self.faces[child].is_end:
+                        own = min(max(self.width[child], 100.0), across)
+                    self.rects[child] = Rect(x, self.top[child], own, self.height[child])
                 x += across
             self.gutters[name, len(columns)] = (x, wide[name, len(columns)])
 
+    def _narrow(self, column: Sequence[str], across: float) -> float:
+        """The width of those cards of a column that would stand half empty in its whole width; 0 without such."""
+        widths = [self.width[name] for name in column if name not in self.columns and not self.faces[name].is_end]
+        return max((width for width in widths if width < min(across / EMPTY, across - EMPTY_WIDTH)), default=0.0)
 
-def place(content: Content, faces: Mapping[str, Face], *, cap: float, direction: Direction = "down") -> Places:
-    """Columns for every container, and heights for every card.
 
-    Args:
-        cap: Width that a container inside another one should not exceed, in pixels.
-    """
-    places = Places(content, faces)
-    lifted, ways = _lifted(content)
-    sizes: dict[str | None, tuple[float, float]] = {}
+def offers_of(content: Content, faces: Mapping[str, Sequence[Face]], direction: Direction = "down") -> Offers:
+    """The shapes of every card, and of the whole drawing under `TOP`, each without its margin."""
+    edges = _lifted(content)
+    offers: dict[str, tuple[Shape, ...]] = {}
     for name in reversed([None, *content.cards]):
-        children = content.children.get(name, ()) if name is None or content.cards[name].is_container else ()
-        if not children:
-            assert name is not None
-            face = faces[name]
-            sizes[name] = (face.width, face.head)
-            places.height[name] = face.head
+        children = _inside(content, name)
+        if name is not None and not children:
+            forms = enumerate(faces[name])
+            offers[name] = best(
+                Shape(face.width, face.head, _broken(name, faces, place), face=place) for place, face in forms
+            )
             continue
-        group = _siblings(name, content, lifted.get(name, {}), {child: sizes[child][1] for child in children})
-        limit = cap if name is not None else READABLE - 2 * MARGIN
-        sizes[name] = _choose(places, name, group, ways.get(name, ()), sizes, limit, direction)
-        if name is not None:
-            head = faces[name].head
-            width, height = sizes[name]
-            sizes[name] = (max(width + 2 * INSET, faces[name].width), head + height + INSET)
-            places.height[name] = sizes[name][1]
-    places.size = (sizes[None][0] + 2 * MARGIN, sizes[None][1] + 2 * MARGIN + LEGEND)
+        shapes = _content_shapes(content, name, edges.get(name, {}), offers, direction)
+        if name is None:
+            offers[TOP] = shapes
+        else:
+            forms = enumerate(faces[name])
+            framed = (
+                _framed(shape, face, place, _broken(name, faces, place)) for place, face in forms for shape in shapes
+            )
+            offers[name] = best(framed)
+    return offers
+
+
+def _broken(name: str, faces: Mapping[str, Sequence[Face]], place: int) -> float:
+    """What a narrow form of a card costs beside its height: guards that are broken into lines."""
+    return faces[name][place].head - faces[name][0].head
+
+
+def _framed(shape: Shape, face: Face, place: int, cost: float) -> Shape:
+    """A container's content under its own texts, in its frame."""
+    width, height = max(shape.width + 2 * INSET, face.width), face.head + shape.height + INSET
+    return replace(shape, width=width, height=height, cost=shape.cost + cost, face=place)
+
+
+def place(content: Content, faces: Mapping[str, Sequence[Face]], shape: Shape) -> Places:
+    """Columns for every container and heights for every card, for one shape of the whole drawing."""
+    places = Places(content)
+    places.size = (shape.width + 2 * MARGIN, shape.height + 2 * MARGIN + LEGEND)
+    edges = _lifted(content)
+    shapes: dict[str | None, Shape] = {None: shape}
     for name in [None, *content.cards]:
-        base = MARGIN if name is None else places.top[name] + faces[name].head
-        for child in (each for column in places.columns.get(name, ()) for each in column):
-            places.top[child] = base + places.offset[child]
+        own = shapes[name]
+        base = MARGIN
+        if name is not None:
+            places.height[name] = own.height
+            places.faces[name] = faces[name][own.face]
+            base = places.top[name] + places.faces[name].head
+        if not own.columns:
+            continue
+        shapes.update(own.inner)
+        places.columns[name] = own.columns
+        group = _siblings(name, content, edges.get(name, {}), {})
+        offsets = _stacked(own, group, _room(content, name, own.columns))
+        for number, column in enumerate(own.columns):
+            for row, child in enumerate(column):
+                places.spot[child] = (number, row)
+                places.top[child] = base + offsets[child]
     return places
 
 
-def _choose(
-    places: Places,
+def _inside(content: Content, name: str | None) -> tuple[str, ...]:
+    return content.children.get(name, ()) if name is None or content.cards[name].is_container else ()
+
+
+def _content_shapes(
+    content: Content,
     name: str | None,
-    group: Siblings,
-    ways: tuple[Arrow, ...] | list[Arrow],
-    sizes: Mapping[str | None, tuple[float, float]],
-    limit: float,
+    edges: Mapping[tuple[str, str], bool],
+    offers: Mapping[str, Sequence[Shape]],
     direction: Direction,
-) -> tuple[float, float]:
-    """Try columns for one container and keep the best; its content's width and height."""
-    best: tuple[float, Columns, dict[str, float], float, float, int] | None = None
-    dotted = _dotted(places.content, name)
-    for columns in ways_to_place(group, direction):
-        offsets, height = _stacked(columns, group, sizes, dotted)
-        width = sum(max(sizes[each][0] for each in column) for column in columns) + COLUMN_GAP * (len(columns) - 1)
-        where = {each: number for number, column in enumerate(columns) for each in column}
-        lost = sum(abs(where[one] - where[other]) > 1 for one, other in group.edges)
-        over = max(0.0, width - limit) if len(columns) > 1 else 0.0
-        score = over * 30 + height + 0.35 * width + 25 * lost
-        if best is None or score < best[0]:
-            best = (score, columns, offsets, width, height, lost)
-    assert best is not None
-    _, columns, offsets, width, height, lost = best
-    places.columns[name] = columns
-    places.lost += lost
-    places.offset |= offsets
-    for number, column in enumerate(columns):
-        places.spot |= {child: (number, row) for row, child in enumerate(column)}
-    return width, height
+) -> tuple[Shape, ...]:
+    children = _inside(content, name)
+    found: list[Shape] = []
+    tried: set[Columns] = set()
+    for place in (0, -1):  # as narrow as can be, and as wide
+        group = _siblings(name, content, edges, {child: offers[child][place].height for child in children})
+        for columns in ways_to_place(group, direction):
+            if columns in tried:
+                continue
+            tried.add(columns)
+            room = _room(content, name, columns)
+            found += combined(columns, offers, room, _cost(group, columns, direction), in_rows=group.is_parallel)
+    return best(found)
+
+
+def _cost(group: Siblings, columns: Columns, direction: Direction) -> float:
+    """What a choice of columns costs, in pixels of height: lines without room, regions that do not stand in line."""
+    lines = max(map(len, columns)) if direction == "down" else len(columns)
+    return 25.0 * group.lost(columns) + (STACKED * (lines - 1) if group.is_parallel else 0.0)
+
+
+def _room(content: Content, name: str | None, columns: Columns) -> dict[str, float]:
+    """Height to keep free above each card of a container: some for the one under the dot."""
+    dotted = _dotted(content, name)
+    return {child: DOT_ROOM if child in dotted else 0.0 for column in columns for child in column}
 
 
 def _dotted(content: Content, name: str | None) -> frozenset[str]:
@@ -169,34 +217,42 @@ def _dotted(content: Content, name: str | None) -> frozenset[str]:
     return frozenset(child_towards(content, name, arrow.target) for arrow in starts[:1])
 
 
-def _stacked(
-    columns: Columns,
-    group: Siblings,
-    sizes: Mapping[str | None, tuple[float, float]],
-    dotted: frozenset[str],
-) -> tuple[dict[str, float], float]:
+def _stacked(shape: Shape, group: Siblings, room: Mapping[str, float]) -> dict[str, float]:
     """Tops of the cards, those beside the main way at the height of what leads to them where there is room."""
-    room = {name: DOT_ROOM if name in dotted else 0.0 for column in columns for name in column}
-    sums = [sum(sizes[name][1] + room[name] for name in column) + ROW_GAP * (len(column) - 1) for column in columns]
+    columns, inner = shape.columns, shape.inner
+    if group.is_parallel:
+        return _in_rows(columns, inner, room)
+    sums = [sum(inner[name].height + room[name] for name in column) + ROW_GAP * (len(column) - 1) for column in columns]
     highest = max(sums)
     base = sums.index(highest)
+    sources: dict[str, list[str]] = {}
+    for one, other in group.edges:
+        if (one, other) in group.forward:
+            sources.setdefault(other, []).append(one)
     offsets: dict[str, float] = {}
     for number in sorted(range(len(columns)), key=lambda each: (each != base, abs(each - base))):
-        column = columns[number]
         free, y = highest - sums[number], 0.0
-        for name in column:
+        for name in columns[number]:
             y += room[name]
-            wanted = y
-            if number != base and not group.is_parallel:
-                anchors = [offsets[one] for one, other in group.edges if other == name and one in offsets]
-                if len(group.names) <= 300 and anchors and name not in group.common:
-                    wanted = max(y, min(anchors))
-            move = min(wanted - y, free)
+            anchors = [offsets[one] for one in sources.get(name, ()) if one in offsets]
+            is_beside = number != base and anchors and name not in group.common
+            move = min(max(y, min(anchors)) - y, free) if is_beside else 0.0
             free -= move
             y += move
             offsets[name] = y
-            y += sizes[name][1] + ROW_GAP
-    return offsets, highest
+            y += inner[name].height + ROW_GAP
+    return offsets
+
+
+def _in_rows(columns: Columns, inner: Mapping[str, Shape], room: Mapping[str, float]) -> dict[str, float]:
+    offsets: dict[str, float] = {}
+    y = 0.0
+    for row, height in enumerate(row_heights(columns, inner, room)):
+        for column in columns:
+            if row < len(column):
+                offsets[column[row]] = y + room[column[row]]
+        y += height + ROW_GAP
+    return offsets
 
 
 def _siblings(
@@ -217,49 +273,15 @@ def _siblings(
     )
 
 
-def child_towards(content: Content, container: str | None, name: str) -> str:
-    """The card directly inside a container that holds another card, or is it."""
-    while content.parents[name] != container:
-        parent = content.parents[name]
-        assert parent is not None
-        name = parent
-    return name
-
-
-def _lifted(
-    content: Content,
-) -> tuple[dict[str | None, dict[tuple[str, str], bool]], dict[str | None, list[Arrow]]]:
-    """By container: which of its cards lead to which, and the arrows that say so."""
+def _lifted(content: Content) -> dict[str | None, dict[tuple[str, str], bool]]:
+    """By container: which of its cards lead to which, and whether only errors do."""
     edges: dict[str | None, dict[tuple[str, str], bool]] = {}
-    ways: dict[str | None, list[Arrow]] = {}
     for arrow in content.diagram.arrows:
         if arrow.kind != "transition" or arrow.source == arrow.target or content.cards[arrow.target].sources:
             continue
         split = meeting(content, arrow.source, arrow.target)
-        if split is None:
-            continue
-        container, one, other = split
-        found = edges.setdefault(container, {})
-        found[one, other] = found.get((one, other), True) and arrow.is_error
-        ways.setdefault(container, []).append(arrow)
-    return edges, ways
-
-
-def meeting(content: Content, one: str, other: str) -> tuple[str | None, str, str] | None:
-    """The innermost container of two cards, and the cards directly inside it that hold them; None for a card and
-    what stands in it."""
-    first, second = path(content, one), path(content, other)
-    for number, (left, right) in enumerate(zip(first, second, strict=False)):
-        if left != right:
-            return (first[number - 1] if number else None), left, right
-    return None
-
-
-def path(content: Content, name: str) -> list[str]:
-    """The cards around a card from the outermost inwards, and the card itself."""
-    found = [name]
-    parent = content.parents[name]
-    while parent is not None:
-        found.append(parent)
-        parent = content.parents[parent]
-    return found[::-1]
+        if split is not None:
+            container, one, other = split
+            found = edges.setdefault(container, {})
+            found[one, other] = found.get((one, other), True) and arrow.is_error
+    return edges
