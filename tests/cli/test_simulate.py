@@ -94,6 +94,7 @@ def test_on_a_terminal_words_are_completed_and_ctrl_d_ends(rawko: Shell) -> None
         terminal.enter("y")
         terminal.wait_for("in opened")
         terminal.wait_for("at work: light")
+        terminal.wait_for("\n> ")  # before that, the terminal itself would take the key
         terminal.press("\x04")
         assert terminal.end() == 0
 

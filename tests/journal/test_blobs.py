@@ -12,14 +12,16 @@ from rawko.journal.blobs import MIN_CHARS, PAGE_ITEMS, pack, pointers, squeeze, 
 
 TEXTS = st.one_of(st.text(max_size=20), st.text(min_size=1, max_size=3).map(lambda t: t * MIN_CHARS))
 KEYS = st.one_of(st.text(max_size=8), st.sampled_from(["$blob", "$pages", "value", "rest"]))
-VALUES: st.SearchStrategy[Any] = st.recursive(
+SMALL: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | inner.map(lambda item: [item, {"of": "a page"}] * PAGE_ITEMS)
-        | st.dictionaries(KEYS, inner, max_size=4)
-    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
     max_leaves=12,
+)
+# Pages of pages of pages would be a hundred thousand items.
+VALUES = SMALL | st.builds(
+    lambda item, around: {**around, "rest": [item, {"of": "a page"}] * PAGE_ITEMS},
+    SMALL,
+    st.dictionaries(KEYS, SMALL, max_size=3),
 )
 
 

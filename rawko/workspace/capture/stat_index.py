@@ -21,6 +21,7 @@ import struct
 import time
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -130,7 +131,8 @@ def write_index(path: Path, files: Iterable[tuple[bytes, File]]) -> None:
                 file.flush()
                 temporary.replace(path)
             except OSError:
-                temporary.unlink(missing_ok=True)
+                with suppress(OSError):  # the disk may refuse this, too: the next run removes it
+                    temporary.unlink(missing_ok=True)
 
 
 def _temporary(path: Path) -> Path:
