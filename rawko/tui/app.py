@@ -7,27 +7,24 @@ import signal
 import time
 from typing import Any, ClassVar, Final
 
-from rich.text import Text
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.widgets import Static
 
 from rawko.app.following.watching import TAIL, News, Watched
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.views.steps import StepView
-from rawko.app.views.words import line as one_line
 from rawko.config import ConfigError, Settings
 from rawko.tui.decisions.deciding import Deciding, Host
-from rawko.tui.drawing import header, outline
-from rawko.tui.drawing.cells import CellLine, style_of, wrapped
-from rawko.tui.drawing.files import File, draw_file
+from rawko.tui.drawing import outline
 from rawko.tui.drawing.steps import Step
 from rawko.tui.feeding import Feed
+from rawko.tui.file_list import FileList
+from rawko.tui.frame import NAMES, Frame
 from rawko.tui.keys import DECISIONS, HELP, VIEWS
 from rawko.tui.machine_list import MachineList
-from rawko.tui.reading import read_files, read_why
+from rawko.tui.reading import read_why
 from rawko.tui.widgets.dialogs import Dialog, Help
 from rawko.tui.widgets.lines import Lines
 
@@ -35,9 +32,6 @@ NARROW: Final = 90
 """Cells below which one list is shown at a time."""
 AT_WORK_S, AT_REST_S = 0.1, 0.5
 """Seconds between two looks at the run."""
-NOTE_S: Final = 12.0
-"""How long a message is shown."""
-_TEXTS: Final = ("head", "tabs", "live", "asks", "said", "foot")
 
 
 class WatchApp(App[None]):
@@ -76,6 +70,9 @@ class WatchApp(App[None]):
         Binding("shift+tab", "next(-1)", show=False),
         Binding("question_mark", "keys", show=False),
         Binding("l", "all", show=False),
+        Binding("left_square_bracket", "step(-1)", show=False),
+        Binding("right_square_bracket", "step(1)", show=False),
+        Binding("escape", "now", show=False),
         Binding("q", "leave", show=False),
         Binding("ctrl+c", "interrupt", show=False, priority=True),
     ]
@@ -91,35 +88,29 @@ class WatchApp(App[None]):
         self.view = "steps"
         self.feed = Feed()
         self.machine = MachineList()
-        self.files: Lines[File] = Lines(draw_file, id="files", follows=False, empty="no files changed")
+        self.files = FileList(run, current)
+        self.frame = Frame(run, NARROW)
         self._lists: dict[str, Lines[Any]] = {
             "machine": self.machine.lines,
             "steps": self.feed.steps,
             "talk": self.feed.talk,
-            "files": self.files,
+            "files": self.files.lines,
             "plan": self.feed.plan,
             "used": self.feed.used,
         }
-        self._texts = {name: Static(id=name, markup=False) for name in _TEXTS}
         self._deciding = Deciding(self, act)
-        self._snapshot = ""
-        self._files_of: str | None = None
-        self._shown: dict[str, tuple[CellLine, ...]] = {}
-        self._note: tuple[str, str, float] = ("", "", 0.0)
         self._presses = 0
 
     # ------------------------------------------------------------ layout
 
     def compose(self) -> ComposeResult:
-        yield self._texts["head"]
-        yield self._texts["tabs"]
+        yield from (self.frame.texts[name] for name in NAMES[:2])
         with Horizontal(id="body"):
             yield self._lists["machine"]
             with Vertical(id="right"):
                 for name in VIEWS[1:]:
                     yield self._lists[name]
-        for name in _TEXTS[2:]:
-            yield self._texts[name]
+        yield from (self.frame.texts[name] for name in NAMES[2:])
 
     def on_mount(self) -> None:
         for number in (signal.SIGTERM, signal.SIGHUP):
@@ -185,7 +176,7 @@ class WatchApp(App[None]):
         self.reading = ""
         self.watched = whole
         self.feed.take_whole(views, whole)
-        self.machine.take(whole, self.feed.agent)
+        self._show_moment()
 
     async def _record(self) -> RunRecord | None:
         """The run's record, as soon as a run that begins here has written it."""
@@ -212,13 +203,39 @@ class WatchApp(App[None]):
         self.feed.take(news, watched)
         if news.steps:
             self.machine.since = news.steps[-1].time
-            self.machine.take(watched, self.feed.agent)
             found = next((view.snapshot for view in reversed(news.steps) if view.snapshot is not None), None)
-            self._snapshot = found or self._snapshot
-            if found is not None and self.view == "files":
-                self._read_files()
+            self.files.snapshot = found or self.files.snapshot
+            self._show_moment()
         self._deciding.check_open_dialog(watched.asked)
         self.refresh_texts()
+
+    # ------------------------------------------------------------ the step that is shown
+
+    def on_lines_moved(self, event: Lines.Moved) -> None:
+        if event.lines is self.feed.steps:
+            self._show_moment()
+
+    def _show_moment(self) -> None:
+        """Let all lists show what held after the step under the cursor; at the latest one, what holds now."""
+        if self.watched is None:
+            return
+        step = self.feed.selected
+        if step != self.feed.step:
+            self.feed.go_to(step)
+        self.machine.take(self.watched, self.feed.agent, self.feed.step)
+        if self.view == "files":
+            self._read_files()
+        self.refresh_texts()
+
+    def action_step(self, by: int) -> None:
+        if not isinstance(self.screen, Dialog):
+            self.feed.steps.action_move(by, is_whole=True)
+
+    def action_now(self) -> None:
+        if not isinstance(self.screen, Dialog):
+            self.feed.steps.action_last()
+
+    # ------------------------------------------------------------ what is read on request
 
     def on_lines_at_top(self, event: Lines.AtTop) -> None:
         if event.lines is self.feed.talk:
@@ -238,19 +255,14 @@ class WatchApp(App[None]):
             self.feed.explain(number, str(error))
 
     def _read_files(self) -> None:
-        if self._files_of != self._snapshot:
-            self.run_worker(self._load_files(self._snapshot), group="files", exclusive=True)
+        if not self.files.is_shown(self.feed.step):
+            self.run_worker(self._load_files(), group="files", exclusive=True)
 
-    async def _load_files(self, snapshot: str) -> None:
+    async def _load_files(self) -> None:
         try:
-            found = await read_files(self.run_id, self.current)
+            await self.files.show(self.feed.step)
         except ConfigError as error:
             self.say(str(error), "error")
-            return
-        self._files_of = snapshot
-        opened = {self.files.items[index].change.path for index in self.files.opened}
-        files = [File(change, part) for change, part in zip(found.changes, found.parts, strict=True)]
-        self.files.reset(files, opened={index for index, one in enumerate(files) if one.change.path in opened})
 
     # ------------------------------------------------------------ texts
 
@@ -261,39 +273,12 @@ class WatchApp(App[None]):
 
     def say(self, text: str, style: str = "") -> None:
         """Show a message for a while, above the keys."""
-        self._note = (text, style, time.monotonic() + NOTE_S)
+        self.frame.say(text, style)
         self.refresh_texts()
 
     def refresh_texts(self) -> None:
         """Draw the lines around the lists that have changed."""
-        width = max(self.size.width, 1)
-        watched, feed = self.watched, self.feed
-        asked = None if watched is None else watched.asked
-        seconds = feed.all[-1].view.seconds if feed.all else 0.0
-        self._put(
-            "head", header.head_line(self.run_id, watched, feed.agent, seconds, self.machine.since, self.reading, width)
-        )
-        self._put("tabs", header.tabs_line(self.view, width, is_narrow=width < NARROW))
-        live = list(wrapped(feed.live, width - 2))[-5:] if feed.live.strip() else []
-        self._put("live", *(((" ", ""), (line, "dim")) for line in live))
-        self._put("asks", *header.question_lines(asked, width))
-        text, style, until = self._note
-        told = list(wrapped(one_line(text), width - 2))[:3] if time.monotonic() < until else []
-        self._put("said", *(((" ", ""), (line, style)) for line in told))
-        self._put("foot", header.foot_line(width, has_question=asked is not None))
-
-    def _put(self, name: str, *lines: CellLine) -> None:
-        if self._shown.get(name) == lines:
-            return
-        self._shown[name] = lines
-        text = Text(no_wrap=True, overflow="crop", end="")
-        for number, line in enumerate(lines):
-            if number:
-                text.append("\n")
-            for piece, style in line:
-                text.append(piece, style_of(style))
-        self._texts[name].display = bool(lines)
-        self._texts[name].update(text)
+        self.frame.draw(self.watched, self.feed, self.view, self.machine.since, self.reading, self.size.width)
 
     # ------------------------------------------------------------ keys
 

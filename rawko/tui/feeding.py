@@ -15,7 +15,7 @@ from rawko.app.time_travel.explain import Explanation
 from rawko.app.views.conversation import Entry
 from rawko.app.views.plan import PlanStep
 from rawko.app.views.steps import StepKind, StepView
-from rawko.app.views.totals import Spent
+from rawko.app.views.totals import Spent, Totals
 from rawko.tui.drawing.conversation import draw_entry
 from rawko.tui.drawing.plan_and_cost import SpentRow, draw_plan, draw_spent
 from rawko.tui.drawing.steps import Step, draw_step
@@ -39,6 +39,7 @@ class Feed:
         agent: Who works, by the latest steps.
         live: The end of the text that arrives now.
         shows_all: Steps that machines tell each other are shown, too.
+        step: Number of the step that conversation, plan and cost are shown of; None: as of now.
     """
 
     def __init__(self) -> None:
@@ -50,6 +51,9 @@ class Feed:
         self.agent = ""
         self.live = ""
         self.shows_all = False
+        self.step: int | None = None
+        self._watched: Watched | None = None
+        self._most = WINDOW
         self._said: list[int] = []
         self._read = 0
         self._first = 0
@@ -61,24 +65,55 @@ class Feed:
 
     def take(self, news: News, watched: Watched) -> None:
         """Take what one look has found."""
+        self._watched = watched
         if news.steps:
             self._take_steps(news, watched)
             self._take_talk(watched, is_rewound=news.is_rewound)
-            self.used.reset(spent_rows(watched))
-        if watched.plan != self._plan:
+            if self.step is None:
+                self.used.reset(spent_rows(watched.totals, watched.reader.fold.cost_usd))
+        if watched.plan != self._plan and self.step is None:
             self._plan = watched.plan
             self.plan.reset(list(watched.plan))
         self._take_pieces(news, is_at_work=watched.is_at_work)
 
     def take_whole(self, views: Sequence[StepView], watched: Watched) -> None:
         """Take all steps of a run of which the latest ones were there so far."""
+        self._watched = watched
         line, entries = watched.line, watched.conversation.entries
         self.all = [Step(view, line.leaves_behind(view.number)) for view in views]
         self.show_steps()
         self._entries, self._read = entries, len(entries)
         self._said = [number for number, one in enumerate(entries) if not line.leaves_behind(one.row)]
+        if self.step is not None:
+            self.go_to(self.step)
+            return
         self._show_latest()
-        self.used.reset(spent_rows(watched))
+        self.used.reset(spent_rows(watched.totals, watched.reader.fold.cost_usd))
+
+    @property
+    def selected(self) -> int | None:
+        """Number of the step under the cursor; None where that is the latest one, which means now."""
+        current = self.steps.current
+        return None if current is None or self.steps.is_at_end else current.view.number
+
+    def go_to(self, step: int | None) -> None:
+        """Show conversation, plan and cost as of a step; None: as of now."""
+        watched = self._watched
+        if watched is None:
+            return
+        moment = None if step is None else watched.moments.at(step)
+        self.step = None if moment is None else step
+        self._most = WINDOW
+        if step is None or moment is None:
+            self._show_latest(is_back=True)
+            self._plan = watched.plan
+            self.used.reset(spent_rows(watched.totals, watched.reader.fold.cost_usd))
+        else:
+            said = watched.said_at(step, self._most)
+            self.talk.reset(said, cursor=max(len(said) - 1, 0))
+            self._plan = moment.plan
+            self.used.reset(spent_rows(watched.moments.totals_at(step), watched.moments.cost_at(step)))
+        self.plan.reset(list(self._plan))
 
     # ------------------------------------------------------------ steps
 
@@ -121,6 +156,9 @@ class Feed:
         if is_rewound:
             self._said = [number for number, one in enumerate(entries) if not line.leaves_behind(one.row)]
             self._show_latest()
+        elif self.step is not None:
+            new = [n for n in range(self._read, len(entries)) if not line.leaves_behind(entries[n].row)]
+            self._said += new
         else:
             if watched.conversation.changed is not None:
                 self._update(watched.conversation.changed)
@@ -140,12 +178,21 @@ class Feed:
             if self.talk.items[place - self._first] is not entry:
                 self.talk.put(place - self._first, entry)
 
-    def _show_latest(self) -> None:
+    def _show_latest(self, *, is_back: bool = False) -> None:
+        """Place the latest entries; `is_back`: another step was shown before, and the cursor goes to the last one."""
         self._first = max(len(self._said) - WINDOW, 0)
-        self.talk.reset([self._entries[number] for number in self._said[self._first :]])
+        if self.step is None:
+            said = [self._entries[number] for number in self._said[self._first :]]
+            self.talk.reset(said, cursor=max(len(said) - 1, 0) if is_back else None)
 
     def show_earlier(self) -> None:
         """More of the conversation above what is placed."""
+        if self.step is not None and self._watched is not None:
+            there, self._most = len(self.talk.items), self._most + WINDOW
+            said = self._watched.said_at(self.step, self._most)
+            added = len(said) - there
+            self.talk.reset(said, cursor=max(added - 1, 0), opened={index + added for index in self.talk.opened})
+            return
         if not self._first:
             return
         before, self._first = self._first, max(self._first - WINDOW, 0)
@@ -172,14 +219,14 @@ def _number(step: Step) -> int:
     return step.view.number
 
 
-def spent_rows(watched: Watched) -> list[SpentRow]:
-    """The whole run, then each agent with its states."""
+def spent_rows(totals: Totals, cost_usd: float | None) -> list[SpentRow]:
+    """The whole run with its cost, then each agent with its states."""
     whole = Spent()
     by_agent: dict[str, list[tuple[str, Spent]]] = {}
-    for (agent, state), spent in sorted(watched.totals.by.items()):
+    for (agent, state), spent in sorted(totals.by.items()):
         by_agent.setdefault(agent, []).append((state, spent))
         whole.add_all(spent)
-    whole.cost_usd = watched.reader.fold.cost_usd
+    whole.cost_usd = cost_usd
     rows = [SpentRow("", "", whole)]
     for agent, states in by_agent.items():
         together = Spent()

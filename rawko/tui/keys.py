@@ -30,6 +30,8 @@ HELP: Final = (
     ("1 … 6", "machine, steps, conversation, files, plan, cost"),
     ("Tab", "the next list"),
     ("↑ ↓", "move; Page Up, Page Down, Home, End too"),
+    ("[ ]", "one step back or on: all lists show what was then; so they do for the step under the cursor in the steps"),
+    ("Escape", "back to now"),
     (
         "Enter",
         "unfold: why a step went its way, a tool call with its result, a file's diff, a state's transitions",
@@ -44,6 +46,7 @@ FOOT: Final = (
     ("?", "keys"),
     ("q", "leave"),
     ("Enter", "unfold"),
+    ("[ ]", "back, on"),
     ("x", "cancel"),
     ("r", "rewind"),
     ("f", "fork"),

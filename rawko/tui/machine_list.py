@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rawko.app.following.watching import Watched
@@ -25,23 +25,38 @@ class MachineList:
         self.since = time.time()
         self._watched: Watched | None = None
         self._charts: RunCharts | None = None
-        self._configurations: dict[str, tuple[str, ...]] = {}
+        self._configurations: Mapping[str, tuple[str, ...]] = {}
+        self._visits: Mapping[tuple[str, str], int] = {}
+        self._is_moving = False
+        self._step: int | None = None
+        self._is_led = False
         self._agent = ""
         self._unfolded: set[tuple[str, str]] = set()
         self._touched: dict[tuple[str, str], bool] = {}
 
-    def take(self, watched: Watched, agent: str) -> None:
-        """The machines after the latest step; `agent` works now."""
-        found = dict(watched.reader.fold.configurations)
-        if self._watched is watched and found == self._configurations and agent == self._agent:
-            return
-        if self._watched is not watched:
-            self._watched, self._charts = watched, RunCharts(watched.record)
-        self._configurations, self._agent = found, agent
-        self.show()
+    def take(self, watched: Watched, agent: str, step: int | None) -> None:
+        """Show the machines after a step; None: after the latest one, where `agent` works now."""
+        moment = None if step is None else watched.moments.at(step)
+        if self._charts is None or self._watched is not watched:
+            self._charts = RunCharts(watched.record)
+        self._is_moving = moment is None
+        self._visits = watched.totals.visits if moment is None else watched.moments.totals_at(step or 0).visits
+        found = dict(watched.reader.fold.configurations) if moment is None else moment.configurations
+        who = agent if moment is None else moment.agent
+        self._is_led = step != self._step
+        self._step = step
+        is_same = self._watched is watched and found == self._configurations and who == self._agent
+        self._watched, self._configurations, self._agent = watched, found, who
+        if is_same:
+            self.lines.repaint()
+        else:
+            self.show()
 
     def show(self) -> None:
-        """Place the rows; the cursor goes to the innermost active state, unless a person is in the list."""
+        """Place the rows; the cursor goes to the innermost active state.
+
+        It stays where a person has put it in this list, as long as the same step is shown.
+        """
         if self._charts is None:
             return
         lines = self.lines
@@ -50,7 +65,7 @@ class MachineList:
         rows = outline.rows_of(charts, self._configurations, problems, frozenset(self._unfolded))
         opened = {index for index, row in enumerate(rows) if self._is_open(row)}
         leaves = [index for index, row in enumerate(rows) if isinstance(row, outline.Row) and row.is_leaf]
-        is_used = lines.has_focus and bool(lines.items)
+        is_used = lines.has_focus and bool(lines.items) and not self._is_led
         lines.reset(rows, cursor=lines.cursor if is_used else leaves[-1] if leaves else 0, opened=opened)
 
     def unfold(self, row: outline.Row) -> None:
@@ -78,8 +93,6 @@ class MachineList:
         return self._touched.get((row.actor, row.state.name), row.is_active)
 
     def _draw(self, row: outline.Row | outline.Unknown, width: int, is_open: bool) -> Sequence[CellLine]:
-        watched = self._watched
-        if watched is None or not watched.is_at_work:
-            return outline.draw(row, width, is_open, {} if watched is None else watched.totals.visits, "")
-        since = f"{max(int(time.time() - self.since), 0)}s"
-        return outline.draw(row, width, is_open, watched.totals.visits, since)
+        is_at_work = self._is_moving and self._watched is not None and self._watched.is_at_work
+        since = f"{max(int(time.time() - self.since), 0)}s" if is_at_work else ""
+        return outline.draw(row, width, is_open, self._visits, since)

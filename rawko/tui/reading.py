@@ -36,8 +36,8 @@ async def read_why(run: str, current: Settings, step: int) -> Explanation:
         return await explain(past, await past.step(str(step)))
 
 
-async def read_files(run: str, current: Settings) -> Diff:
-    """What the run has changed so far, against its first snapshot.
+async def read_files(run: str, current: Settings, step: int | None = None) -> Diff:
+    """What the run has changed until a step, or so far, against its first snapshot.
 
     Raises:
         ConfigError: The run or its snapshots cannot be read any more.
@@ -46,7 +46,7 @@ async def read_files(run: str, current: Settings) -> Diff:
         found = await asyncio.to_thread(past.archive.snapshots, run)
         if not found:
             return Diff((), ())
-        return await _between(past, found[0], found[-1])
+        return await _between(past, found[0], found[-1] if step is None else await past.files(str(step)))
 
 
 async def read_setback(run: str, current: Settings, step: int) -> Diff:

@@ -14,6 +14,14 @@ from tests.tui.tmux import Tmux, has_tmux
 __all__ = ["Typed", "rawko", "tmux", "typed"]
 
 
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Shell, str]:
+    """A folder with the demo's run, which has ended, and its id. For tests that change nothing."""
+    shell = Shell(tmp_path_factory.mktemp("demo"))
+    done = shell("run", "Write fizzbuzz", "--yes", "--scenario", "fizzbuzz", "--json", "--quiet")
+    return shell, str(done.report["run"])
+
+
 @pytest.fixture
 def tmux(rawko: Shell, tmp_path: Path) -> Iterator[Tmux]:
     """A shell in tmux, in the project's folder."""

@@ -40,8 +40,30 @@ class Viewed:
             await self._pilot.pause(0.1)
         raise AssertionError(f"{text!r} was not shown:\n{self.screen}")
 
+    async def until_gone(self, text: str) -> str:
+        """Wait until the screen does not show a text any more; the screen."""
+        for _ in range(400):
+            if text not in (screen := self.screen):
+                return screen
+            await self._pilot.pause(0.1)
+        raise AssertionError(f"{text!r} is still shown:\n{self.screen}")
+
     async def press(self, *keys: str) -> None:
         await self._pilot.press(*keys)
+
+    async def type(self, text: str) -> None:
+        """Press a key for each character, as typed."""
+        await self._pilot.press(*("space" if char == " " else char for char in text))
+
+    async def resize(self, width: int, height: int) -> None:
+        await self._pilot.resize_terminal(width, height)
+
+    async def go_to_step(self, number: int) -> None:
+        """Move the cursor in the list of steps to a step, with the keys that a person would press."""
+        await self.press("2", "home")
+        while (step := self.app.feed.steps.current) is not None and step.view.number < number:
+            await self.press("down")
+        assert step is not None and step.view.number == number, step
 
 
 @asynccontextmanager

@@ -13,12 +13,14 @@ from types import TracebackType
 from typing import Final
 
 from rawko.app.following.channel import TEXTS
+from rawko.app.following.moments import Moments
 from rawko.app.following.reading import Piece, Texts, following
 from rawko.app.records.journal import open_journal
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.records.rows import Line
 from rawko.app.run.inbox import is_at_work, outcome_now
-from rawko.app.views.conversation import Conversation
+from rawko.app.views.conversation import Conversation, Entry
+from rawko.app.views.folding import StepFold
 from rawko.app.views.machines import Asked
 from rawko.app.views.plan import PlanStep, plan_after
 from rawko.app.views.reading import StepReader, open_steps
@@ -64,7 +66,7 @@ class Watched:
         outcome: As `rawko runs` lists it, or `GONE`.
         is_at_work: Some process runs it now.
         is_catching_up: Steps that were there before are still being read.
-        conversation, plan, totals: After the latest step that was read.
+        conversation, plan: After the latest step that was read; `moments` tells what held after any of them.
         line: Which steps a rewind has left behind.
         failure: Why the run's journal cannot be read now; "" where it can.
     """
@@ -77,7 +79,7 @@ class Watched:
         self._stack = AsyncExitStack()
         self.conversation = Conversation(record.agent)
         self.plan: tuple[PlanStep, ...] = ()
-        self.totals = Totals()
+        self.moments = Moments(record.agent)
         self.line = Line(record.rewinds)
         self.outcome = outcome_now(record)
         self.is_at_work = False
@@ -95,7 +97,7 @@ class Watched:
         self._stack.callback(self._texts.close)
         if self._tail is not None:
             self.joined_at = max(await _last_step(self.record) - self._tail, 0)
-        opened = open_steps(self.record, self.joined_at, also=self._row)
+        opened = open_steps(self.record, self.joined_at, also=self._row, then=self._after)
         self._reader = await self._stack.enter_async_context(opened)
         self._has_joined = True
         return self
@@ -118,6 +120,16 @@ class Watched:
             return found
         return replace(found, number=self._jump)
 
+    @property
+    def totals(self) -> Totals:
+        """What was used by agent and state, after the latest step that was read."""
+        return self.moments.totals
+
+    def said_at(self, step: int, most: int) -> list[Entry]:
+        """The conversation as of a step, also of one that a rewind has left behind: its latest entries."""
+        line = Line([one for one in self._rewinds if one[0] <= step])
+        return self.conversation.as_of(step, line, most)
+
     async def look(self) -> News:
         """What is new. A run that was removed has nothing new, and its outcome says so.
 
@@ -136,7 +148,6 @@ class Watched:
             self.failure = str(error)
             raise
         self.failure = ""
-        self.totals.take(steps)
         rewound = [(view.number, view.leaves_behind[0] - 1) for view in steps if view.leaves_behind is not None]
         if rewound:
             self._rewinds = sorted({*self._rewinds, *rewound})
@@ -153,6 +164,10 @@ class Watched:
             return  # a row between the checkpoint and the step that was joined at
         self.conversation.take(row)
         self.plan = plan_after(row, self.plan)
+
+    def _after(self, view: StepView, fold: StepFold) -> None:
+        if self._has_joined:
+            self.moments.add(view, fold, self.plan)
 
     def _judge(self) -> None:
         if self.is_at_work:

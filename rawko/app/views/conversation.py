@@ -9,10 +9,12 @@ Long texts are cut: a result may have megabytes. `rawko show RUN@ROW --output CA
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
+from rawko.app.records.rows import Line
 from rawko.app.views.words import at
 from rawko.runtime.journal import StepRecord
 from rawko.runtime.replay.rewind_records import jump_of
@@ -49,7 +51,7 @@ class Entry:
     """One thing that was said or done.
 
     Attributes:
-        row: Of the journal; of a call that of its result, once it has one.
+        row: Of the journal; of a call that of its result, once it has one. `called` is that of the call itself.
         text: What was said; of a call its input as JSON.
         name, call_id: Of a call: the tool, and the id of the call; `call` is {"id", "name", "input"} with long
             strings cut.
@@ -65,6 +67,12 @@ class Entry:
     call: Mapping[str, Any] | None = None
     result: Excerpt | None = None
     is_error: bool = False
+    called: int = 0
+
+    @property
+    def began(self) -> int:
+        """The row in which it was said, or called."""
+        return self.called or self.row
 
 
 class Conversation:
@@ -97,6 +105,25 @@ class Conversation:
                 self._message(row.seq, agent, update.get("item"))
             elif isinstance(at(update, "assign", "messages"), list) and self.entries:
                 self.entries.append(Entry(row.seq, agent, "note", Excerpt.of("the conversation was compacted")))
+
+    def as_of(self, step: int, line: Line, most: int) -> list[Entry]:
+        """What was said until a step: the latest entries, in order; a call whose result came later has none yet.
+
+        Args:
+            line: The steps that lead to that step.
+            most: Entries, at most.
+        """
+        found: list[Entry] = []
+        for index in range(bisect_right(self.entries, step, key=_began) - 1, -1, -1):
+            entry = self.entries[index]
+            if line.leaves_behind(entry.began):
+                continue
+            if entry.row > step:
+                entry = replace(entry, row=entry.began, result=None, is_error=False)
+            found.append(entry)
+            if len(found) >= most:
+                break
+        return found[::-1]
 
     def _learn_agent(self, row: StepRecord) -> None:
         for effect in row.effects:
@@ -139,7 +166,7 @@ class Conversation:
         call = {"id": id, "name": name, "input": _short(at(block, "input") or {})}
         text = Excerpt.of(json.dumps(call["input"], ensure_ascii=False, indent=1, default=str))
         self._open[id] = len(self.entries)
-        self.entries.append(Entry(row, agent, "call", text, name, id, call))
+        self.entries.append(Entry(row, agent, "call", text, name, id, call, called=row))
 
     def _result(self, row: int, block: Mapping[str, Any]) -> None:
         content, place = at(block, "content"), self._open.pop(str(at(block, "tool_use_id") or ""), None)
@@ -151,6 +178,10 @@ class Conversation:
             entry, row=row, result=Excerpt.of(text), is_error=bool(at(block, "is_error") or False)
         )
         self.changed = place if self.changed is None else min(self.changed, place)
+
+
+def _began(entry: Entry) -> int:
+    return entry.began
 
 
 def _short(given: Any) -> Any:

@@ -38,9 +38,10 @@ class StepReader:
         journal: Journal,
         trees: Trees | None,
         also: Callable[[StepRecord], object] | None = None,
+        then: Callable[[StepView, StepFold], object] | None = None,
     ) -> None:
         self.record = record
-        self._also = also
+        self._also, self._then = also, then
         self._journal = journal
         self._last = 0
         self.fold = StepFold(agent=record.agent, prices=record.settings.prices, trees=trees, rewinds=record.rewinds)
@@ -108,11 +109,13 @@ class StepReader:
                 yield view
 
     def _view(self, one: StepRecord | StepView) -> StepView:
-        if isinstance(one, StepView):
-            return one
-        if self._also is not None:
-            self._also(one)
-        return self.fold.take(one)
+        if isinstance(one, StepRecord):
+            if self._also is not None:
+                self._also(one)
+            one = self.fold.take(one)
+        if self._then is not None:
+            self._then(one, self.fold)
+        return one
 
     async def _rows(self, after: int, until: int) -> Sequence[StepRecord | StepView]:
         run = self.record.run
@@ -146,12 +149,15 @@ def _damaged(number: int, why: str) -> StepView:
 
 @asynccontextmanager
 async def open_steps(
-    record: RunRecord, after: int = 0, also: Callable[[StepRecord], object] | None = None
+    record: RunRecord,
+    after: int = 0,
+    also: Callable[[StepRecord], object] | None = None,
+    then: Callable[[StepView, StepFold], object] | None = None,
 ) -> AsyncIterator[StepReader]:
     """Open a run to read its steps after a number.
 
     Args:
-        also: Gets every row that is read, before its view is made.
+        also: Gets every row that is read, before its view is made; `then` the view, and what is known after it.
 
     Raises:
         ConfigError: Its journal cannot be read.
@@ -159,7 +165,7 @@ async def open_steps(
     journal: Journal = open_journal(record.settings)
     trees = _trees(record)
     try:
-        reader = StepReader(record, journal, trees, also)
+        reader = StepReader(record, journal, trees, also, then)
         await reader.seek(after)
         yield reader
     finally:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 
 from rawko.app.views.steps import StepView
 
@@ -46,21 +46,26 @@ class Totals:
 
     by: dict[tuple[str, str], Spent] = field(default_factory=dict)
     visits: dict[tuple[str, str], int] = field(default_factory=dict)
-    _states: dict[int, str] = field(default_factory=dict)
     _before: dict[str, frozenset[str]] = field(default_factory=dict)
 
-    def take(self, views: Iterable[StepView]) -> None:
-        """Take the next steps."""
+    def copy(self) -> Totals:
+        """A copy to go on with from here."""
+        by = {key: replace(spent) for key, spent in self.by.items()}
+        return Totals(by, dict(self.visits), dict(self._before))
+
+    def take(self, views: Iterable[StepView], state_of: Callable[[int], str]) -> None:
+        """Take the next steps.
+
+        Args:
+            state_of: The innermost state after a step of this run, in which what ends now may have begun; "" where
+                the step was not read.
+        """
         for view in views:
             self._visit(view)
             if view.began is not None or view.usage.total_tokens:
-                began = self._states.pop(view.began, "") if view.began is not None else ""
+                began = state_of(view.began) if view.began is not None else ""
                 key = (view.agent, began or (view.states[-1] if view.states else ""))
                 self.by.setdefault(key, Spent()).add(view)
-            if view.states:
-                self._states[view.number] = view.states[-1]
-                if len(self._states) > 4_000:  # what began so long ago ends in a state of its own name
-                    del self._states[next(iter(self._states))]
 
     def _visit(self, view: StepView) -> None:
         active = frozenset(view.configuration)

@@ -59,15 +59,29 @@ def _facts(watched: Watched, working: str, seconds: float, since: float) -> Iter
     yield clock(seconds)
 
 
-def tabs_line(view: str, width: int, *, is_narrow: bool) -> CellLine:
-    """The views with their numbers. On a narrow screen the machine is one of them, and only the shown one is named."""
+def tabs_line(view: str, width: int, *, is_narrow: bool, step: int | None = None, last: int = 0) -> CellLine:
+    """The views with their numbers. On a narrow screen the machine is one of them, and only the shown one is named.
+
+    Args:
+        step: The step that all lists show; None where they show what is now. `last` is the latest step's number.
+    """
     spans: list[Span] = []
     for name in VIEWS if is_narrow else VIEWS[1:]:
         is_on = name == view
         spans.append((f" {VIEWS.index(name) + 1}", "key" if is_on else "faint"))
         if width >= 70 or is_on:
             spans.append((f" {TITLES[name]} ", "strong" if is_on else "dim"))
-    return tuple(spans)
+    if step is None:
+        return tuple(spans)
+    room = width - sum(width_of(text) for text, _ in spans)
+    told = next((text for text in _past_words(step, last) if len(text) < room), "")
+    return (*spans, (" " * (room - len(told)), ""), (told, "warning"))
+
+
+def _past_words(step: int, last: int) -> Iterator[str]:
+    yield f"all as of step {step:,} of {last:,}; Escape: as of now "
+    yield f"as of step {step:,}; Escape: now "
+    yield f"@{step} "
 
 
 def question_lines(asked: Asked | None, width: int) -> Sequence[CellLine]:

@@ -58,6 +58,13 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
             self.lines = lines
             self.index = index
 
+    class Moved(Message):
+        """A person has moved the cursor."""
+
+        def __init__(self, lines: Lines[object]) -> None:
+            super().__init__()
+            self.lines = lines
+
     class AtTop(Message):
         """The cursor stands at the first item, and a person wants to see what is above it."""
 
@@ -88,6 +95,11 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
         self._drawn: dict[int, Sequence[CellLine]] = {}
 
     # ------------------------------------------------------------ items
+
+    @property
+    def is_at_end(self) -> bool:
+        """The cursor stands at the last item, where it stays as items come."""
+        return self.cursor >= len(self.items) - 1
 
     @property
     def current(self) -> Item | None:
@@ -142,12 +154,18 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
             self.put(index, self.items[index])
         self.refresh()
 
+    def repaint(self) -> None:
+        """Draw again what is seen: what the items show has changed, though not how many lines they have."""
+        self._drawn.clear()
+        self.refresh()
+
     def go_to(self, index: int) -> None:
         """Move the cursor."""
         if self.items:
             self.cursor = min(max(index, 0), len(self.items) - 1)
             self._show_cursor()
             self.refresh()
+            self.post_message(self.Moved(self))  # type: ignore[arg-type]  # any list
 
     # ------------------------------------------------------------ places
 
@@ -223,8 +241,12 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
         height = min(self._lines_of(self.cursor), self._page)
         self.scroll_to_region(Region(0, top, 1, height), animate=False, immediate=True, force=True)
 
-    def action_move(self, by: int) -> None:
+    def action_move(self, by: int, *, is_whole: bool = False) -> None:
+        """Move by lines within an item that is higher than the page, else to the next one; `is_whole`: always to it."""
         if not self.items:
+            return
+        if is_whole:
+            self.go_to(self.cursor + by)
             return
         top = self._tops[self.cursor]
         bottom = top + self._lines_of(self.cursor)

@@ -1,0 +1,77 @@
+"""The lines around the lists: head, tabs, arriving text, open question, messages, keys; drawn when they change."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from rich.text import Text
+from textual.widgets import Static
+
+from rawko.app.following.watching import Watched
+from rawko.app.views.words import line as one_line
+from rawko.tui.drawing import header
+from rawko.tui.drawing.cells import CellLine, style_of, wrapped
+from rawko.tui.feeding import Feed
+
+NOTE_S: Final = 12.0
+"""How long a message is shown, in seconds."""
+MAX_LIVE: Final = 5
+"""Lines of text that arrives, or of a command's output."""
+NAMES: Final = ("head", "tabs", "live", "asks", "said", "foot")
+
+
+class Frame:
+    """The widgets of those lines, from top to bottom.
+
+    Args:
+        run: Id of the run.
+        narrow: Cells below which one list is shown at a time.
+    """
+
+    def __init__(self, run: str, narrow: int) -> None:
+        self._run = run
+        self._narrow = narrow
+        self.texts = {name: Static(id=name, markup=False) for name in NAMES}
+        self._shown: dict[str, tuple[CellLine, ...]] = {}
+        self._note: tuple[str, str, float] = ("", "", 0.0)
+
+    def say(self, text: str, style: str = "") -> None:
+        """Keep a message, which is shown for a while from the next drawing on."""
+        self._note = (text, style, time.monotonic() + NOTE_S)
+
+    def draw(self, watched: Watched | None, feed: Feed, view: str, since: float, reading: str, width: int) -> None:
+        """Draw the lines that have changed.
+
+        Args:
+            view: Name of the list that is in front.
+            since: Time of the latest step, in seconds since 1970.
+            reading: How far earlier steps have been read; "" where all have.
+            width: Of the screen, in cells.
+        """
+        width = max(width, 1)
+        asked = None if watched is None else watched.asked
+        seconds = feed.all[-1].view.seconds if feed.all else 0.0
+        self._put("head", header.head_line(self._run, watched, feed.agent, seconds, since, reading, width))
+        last = feed.all[-1].view.number if feed.all else 0
+        self._put("tabs", header.tabs_line(view, width, is_narrow=width < self._narrow, step=feed.step, last=last))
+        live = list(wrapped(feed.live, width - 2))[-MAX_LIVE:] if feed.live.strip() and feed.step is None else []
+        self._put("live", *(((" ", ""), (line, "dim")) for line in live))
+        self._put("asks", *header.question_lines(asked, width))
+        text, style, until = self._note
+        told = list(wrapped(one_line(text), width - 2))[:3] if time.monotonic() < until else []
+        self._put("said", *(((" ", ""), (line, style)) for line in told))
+        self._put("foot", header.foot_line(width, has_question=asked is not None))
+
+    def _put(self, name: str, *lines: CellLine) -> None:
+        if self._shown.get(name) == lines:
+            return
+        self._shown[name] = lines
+        text = Text(no_wrap=True, overflow="crop", end="")
+        for number, line in enumerate(lines):
+            if number:
+                text.append("\n")
+            for piece, style in line:
+                text.append(piece, style_of(style))
+        self.texts[name].display = bool(lines)
+        self.texts[name].update(text)
