@@ -406,6 +406,16 @@ class Actor:
         return self._cycle.error
 
     @property
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        """The event loop that it runs in; None before it has begun. Other threads reach it through this loop alone."""
+        return None if self._task is None else self._task.get_loop()
+
+    @property
+    def started_from(self) -> Mapping[str, Any] | None:
+        """The snapshot that it went on from; None where it began from the start."""
+        return self._snapshot
+
+    @property
     def children(self) -> Mapping[str, Actor]:
         """Running child machines by invocation id."""
         return cast("Mapping[str, Actor]", self._cycle.invocations.children)

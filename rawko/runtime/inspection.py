@@ -67,13 +67,18 @@ class InspectionStream:
         """Number of the latest event; 0 before the first."""
         return self._seq
 
+    @property
+    def oldest(self) -> int:
+        """Number of the oldest event that is kept; one more than `latest` where none is."""
+        return int(self._kept[0]["seq"]) if self._kept else self._seq + 1
+
     def since(self, seq: int) -> list[InspectionEvent]:
         """Events with a number > `seq`.
 
         Raises:
             LookupError: Some of them are no longer kept.
         """
-        oldest = self._kept[0]["seq"] if self._kept else self._seq + 1
+        oldest = self.oldest
         if seq + 1 < oldest and self._seq > seq:
             raise LookupError(f"events before {oldest} are not kept in memory: read the journal, or ask from {oldest}")
         return [event for event in self._kept if event["seq"] > seq]

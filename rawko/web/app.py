@@ -50,20 +50,15 @@ def make_app(settings: Settings) -> Starlette:
                 await watching
             await library.close()
 
-    async def stream(request: Request) -> Response:
-        start, _, number = request.query_params.get("after", "").partition(".")
-        after = int(number) if number.isascii() and number.isdigit() else 0
-        return StreamingResponse(feed.lines(start, after), media_type="text/event-stream")
-
     async def about(request: Request) -> Response:
         told = {"version": __version__, "folder": str(settings.workspace), "start": feed.start, "n": feed.last}
         return Json(told)
 
     routes = [
-        Route("/", _page, methods=["GET"]),
-        Route("/pages/{name}", _page, methods=["GET"]),
+        Route("/", serve_page, methods=["GET"]),
+        Route("/pages/{name}", serve_page, methods=["GET"]),
         Route("/api/about", about, methods=["GET"]),
-        Route("/api/stream", stream, methods=["GET"]),
+        stream_route(feed),
         *run_routes(parts),
         *chart_routes(settings, feed),
     ]
@@ -74,7 +69,19 @@ def make_app(settings: Settings) -> Starlette:
     return app
 
 
-async def _page(request: Request) -> Response:
+def stream_route(feed: Feed) -> Route:
+    """The address of the numbered stream: server-sent events after the number that a page has seen."""
+
+    async def stream(request: Request) -> Response:
+        start, _, number = request.query_params.get("after", "").partition(".")
+        after = int(number) if number.isascii() and number.isdigit() else 0
+        return StreamingResponse(feed.lines(start, after), media_type="text/event-stream")
+
+    return Route("/api/stream", stream, methods=["GET"])
+
+
+async def serve_page(request: Request) -> Response:
+    """A file of the pages; "/" is the first of them."""
     name = request.path_params.get("name", "index.html")
     found = packed(name)
     if found is None:

@@ -44,12 +44,14 @@ class Guard:
     Args:
         hosts: Accepted values of the Host header, such as "127.0.0.1:7341".
         secret: Of this start.
+        stale: What a page with another secret shows.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Sequence[str], secret: str) -> None:
+    def __init__(self, app: ASGIApp, hosts: Sequence[str], secret: str, stale: str = STALE) -> None:
         self._app = app
         self._hosts = frozenset(hosts)
         self._secret = secret.encode()
+        self._stale = stale
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -83,7 +85,7 @@ class Guard:
         if self._is_data(scope) and scope["type"] == "http":
             given = headers.get(HEADER, "").encode()
             if not compare_digest(given, self._secret):
-                return 401, "stale-secret", STALE
+                return 401, "stale-secret", self._stale
         return None
 
     @staticmethod

@@ -13,7 +13,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from rawko.config import ConfigError
-from rawko.web.guard import Guard
+from rawko.web.guard import STALE, Guard
 
 HOST: Final = "127.0.0.1"
 PORT: Final = 7341
@@ -25,17 +25,25 @@ _GRACE_S: Final = 5
 class Served:
     """A server that has a port, and does not serve yet.
 
+    Args:
+        make: Makes what is served, within the loop that serves it.
+        port: As for `bound`.
+        stale: What a page with the secret of an earlier start shows.
+
     Attributes:
         port: Where it listens.
         link: The address with the secret of this start in its fragment, which browsers do not send.
     """
 
-    def __init__(self, make: Callable[[], Starlette], port: int | None) -> None:
+    def __init__(self, make: Callable[[], Starlette], port: int | None, stale: str = STALE) -> None:
         self._make = make
+        self._stale = stale
         self._socket = bound(port)
         self.port: int = self._socket.getsockname()[1]
         self.secret = secrets.token_urlsafe(24)
         self.link = f"http://{HOST}:{self.port}/#secret={self.secret}"
+        self._server: _Server | None = None
+        self._is_stopped = False
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -43,10 +51,10 @@ class Served:
         return (f"{HOST}:{self.port}", f"localhost:{self.port}")
 
     async def serve(self) -> None:
-        """Serve until the process gets SIGINT or SIGTERM, or the task is cancelled."""
+        """Serve until `stop`, SIGINT or SIGTERM (both reach the main thread alone), or the task is cancelled."""
         app = self._make()
         config = uvicorn.Config(
-            Guard(app, self.hosts, self.secret),
+            Guard(app, self.hosts, self.secret, self._stale),
             log_config=None,
             access_log=False,
             server_header=False,
@@ -56,8 +64,16 @@ class Served:
             timeout_graceful_shutdown=_GRACE_S,
             timeout_keep_alive=75,
         )
+        self._server = _Server(config, app.state.stop)
+        self._server.should_exit = self._is_stopped
         with suppress(KeyboardInterrupt):
-            await _Server(config, app.state.stop).serve(sockets=[self._socket])
+            await self._server.serve(sockets=[self._socket])
+
+    def stop(self) -> None:
+        """End `serve`, from any thread."""
+        self._is_stopped = True
+        if self._server is not None:
+            self._server.should_exit = True
 
     def close(self) -> None:
         """Give the port back."""

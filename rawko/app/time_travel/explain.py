@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rawko.app.records.rows import cause_of
-from rawko.app.time_travel.recorded_run import Past
 from rawko.config import ConfigError
 from rawko.interpreter.data.values import thaw
 from rawko.interpreter.running.choices import Choice, Choosing, choices_of
@@ -20,6 +19,9 @@ from rawko.runtime.ports import WorkspaceError
 from rawko.runtime.replay.replay import ReplayError, ReplayTree
 from rawko.runtime.replay.rewind_records import Jump, jump_of
 from rawko.vocabulary.snapshot import FileChange, Snapshot
+
+if TYPE_CHECKING:
+    from rawko.app.time_travel.recorded_run import Past
 
 _ENDS: Final = ("done.invoke.", "error.invoke.")
 MAX_SEEN_ITEMS: Final = 20
@@ -145,14 +147,14 @@ async def explain(past: Past, step: int) -> Explanation:
     if jump is not None:
         return await _explain_jump(past, record, jump)
     try:
-        tree = await past.machines_at(step - 1, _choosing)
+        tree = await past.machines_at(step - 1, choosing)
     except ConfigError as error:
-        return _told_by_row(record, str(error))
+        return told_by_row(record, str(error))
     files_before = await _files(past, step - 1, tree) if step > 1 else None
     try:
-        explanation = _take_again(tree, record)
+        explanation = take_again(tree, record)
     except ReplayError as error:
-        return _told_by_row(record, str(error))
+        return told_by_row(record, str(error))
     files = await _files(past, step, tree)
     changes = _changes(past, files_before, files)
     return replace(explanation, usage=(tree.notes or {}).get("usage") or {}, files=files, changes=changes)
@@ -169,25 +171,31 @@ async def explain_all(past: Past, most: int) -> AsyncIterator[Explanation]:
         jump = jump_of(record)
         if jump is None and not problem:
             try:
-                tree = past.fresh(_choosing) if tree is None else tree
-                explanation = _take_again(tree, record)
+                tree = past.fresh(choosing) if tree is None else tree
+                explanation = take_again(tree, record)
                 yield replace(explanation, usage=(tree.notes or {}).get("usage") or {})
                 continue
             except (ReplayError, ConfigError) as error:
                 problem = str(error)
         if jump is None:
-            yield _told_by_row(record, problem)
+            yield told_by_row(record, problem)
             continue
         if tree is not None:
             tree.step(record)
         yield await _explain_jump(past, record, jump)
 
 
-def _choosing(chart: Any, bindings: Any, input: Any, clock: Any) -> Choosing:
+def choosing(chart: Any, bindings: Any, input: Any, clock: Any) -> Choosing:
+    """A machine for `ReplayTree` that notes how it chooses, as `take_again` needs it."""
     return Choosing(chart, bindings, input=input, clock=clock)
 
 
-def _take_again(tree: ReplayTree, record: StepRecord) -> Explanation:
+def take_again(tree: ReplayTree, record: StepRecord) -> Explanation:
+    """Take a recorded step once more in a tree of `choosing` machines that stands right before it.
+
+    Raises:
+        ReplayError: It comes out otherwise than it was recorded.
+    """
     machine = tree.machine_of(record)
     before = machine.interpreter
     assert isinstance(before, Choosing)
@@ -279,7 +287,7 @@ async def _explain_jump(past: Past, record: StepRecord, jump: Jump) -> Explanati
     return Explanation(record, cause_of(record), after=tuple(record.configuration), jump=jump, files=files)
 
 
-def _told_by_row(record: StepRecord, problem: str) -> Explanation:
+def told_by_row(record: StepRecord, problem: str) -> Explanation:
     """What the row says by itself."""
     starts = tuple(effect for effect in record.effects if effect["type"] == "start")
     return Explanation(

@@ -167,7 +167,7 @@ export class RunChart {
       return;
     }
     const at = this.chosen ?? this.model.chartAt(cursor);
-    fill(this.tabs, choice("Machine", charts.map((chart, n) => [n, chart.name]), at, (n) => this.pick(n)));
+    if (!this.hasTree) fill(this.tabs, choice("Machine", charts.map((chart, n) => [n, chart.name]), at, (n) => this.pick(n)));
     fill(this.heatBox, h("span", { class: "muted" }, "heat"), choice("Heat", HEATS, this.heat, (heat) => ((this.heat = heat), this.paint())));
     const standing = this.model.standing(at, cursor);
     fill(this.outline, standing.active.slice(1).map((state, n, all) => [n ? h("span", { class: "muted" }, "›") : null, h("span", { class: n === all.length - 1 ? "chip active" : "chip" }, state)]));
@@ -180,7 +180,7 @@ export class RunChart {
       drawn = new Drawing(this.onState);
       this.drawings.set(at, drawn);
       try {
-        drawn.put(await drawing(`runs/${this.model.view.run}/charts/${encodeURIComponent(charts[at].name)}`));
+        drawn.put(await drawing(`runs/${this.model.view.run}/charts/${encodeURIComponent(charts[at].id ?? charts[at].name)}`));
       } catch (error) {
         this.drawings.delete(at);
         fill(this.body, h("p", { class: "empty" }, error.message));

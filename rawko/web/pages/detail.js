@@ -31,11 +31,12 @@ export class Detail {
 
   // Called for each move; the step's own words at once, what has to be asked for once the cursor rests.
   paint() {
+    const { act } = this;
     const row = this.model.row(this.model.cursor);
     if (!row) return;
     this.paintHead(row);
     const files = this.model.filesOf(row[0]);
-    fill(this.tabs, TABS.map(([id, label]) => h("button", { type: "button", role: "tab", "aria-selected": String(id === this.tab), onclick: () => this.act.tab(id) }, label, id === "files" && files.length ? h("span", null, " " + files.length) : null)));
+    fill(this.tabs, (act.tabs ?? TABS).map(([id, label]) => h("button", { type: "button", role: "tab", "aria-selected": String(id === this.tab), onclick: () => this.act.tab(id) }, label, id === "files" && files.length ? h("span", null, " " + files.length) : null)));
     clearTimeout(this.timer);
     this.asking?.abort();
     const known = this.cache.get(this.keyOf(row[0]));
@@ -90,7 +91,7 @@ export class Detail {
       this.head,
       h("div", { class: "title" }, h("h2", null, row[0], " · ", row[ROW.words]), h("span", { class: "muted" }, h("kbd", null, "J"), h("kbd", null, "K"))),
       h("div", { class: "chips" }, before && before !== now ? [h("span", { class: "chip" }, before), h("span", { class: "muted" }, "→")] : null, row[ROW.states].map((state, n, all) => h("span", { class: n === all.length - 1 ? "chip active" : "chip" }, state))),
-      isOffline ? null : h("div", { class: "buttons" }, button("Rewind here", "R", () => act.rewind()), button("Fork here", "F", () => act.fork()), button("Pin as contract", "P", () => act.pin())),
+      isOffline || !act.rewind ? null : h("div", { class: "buttons" }, button("Rewind here", "R", () => act.rewind()), button("Fork here", "F", () => act.fork()), button("Pin as contract", "P", () => act.pin())),
     );
   }
 
@@ -243,7 +244,10 @@ function block(one) {
 // ---------------------------------------------------------------- context and values
 
 function contextOf(found) {
-  return found.context.length ? changes(found.context) : h("p", { class: "empty" }, "This step changed no field.");
+  return [
+    found.context.length ? changes(found.context) : h("p", { class: "empty" }, "This step changed no field."),
+    found.fields ? [h("h3", null, "the whole context after the step"), value(found.fields)] : null,
+  ];
 }
 
 function changes(list) {

@@ -6,6 +6,7 @@ import { begin, listen, state } from "./stream.js";
 import { ChartScreen, ChartsScreen } from "./charts.js";
 import { CompareScreen } from "./compare.js";
 import { here, go } from "./place.js";
+import { ActorScreen, ActorsScreen, showsActors } from "./actors.js";
 import { RunScreen } from "./run.js";
 import { RunsScreen } from "./runs.js";
 import { mark } from "./states.js";
@@ -22,9 +23,9 @@ let shownPath = null;
 let waiting = new Map();
 
 function frame() {
-  const bar = h("header", { class: "top" }, h("a", { class: "brand", href: "#/runs" }, h("span", { class: "logo", "aria-hidden": "true" }), "rawko"), isOffline ? null : h("nav", { "aria-label": "Screens" }, h("a", { href: "#/runs" }, "Runs"), h("a", { href: "#/charts" }, "Charts")), place, h("span", { class: "space" }), need, isOffline ? null : h("button", { type: "button", class: "palette-open", onclick: () => palette(), "aria-label": "Jump to run or chart" }, h("span", null, "Jump to run, chart…"), h("kbd", null, "⌘K")), link);
+  const bar = h("header", { class: "top" }, h("a", { class: "brand", href: "#/runs" }, h("span", { class: "logo", "aria-hidden": "true" }), "rawko"), isOffline ? null : h("nav", { "aria-label": "Screens" }, h("a", { href: "#/runs" }, showsActors ? "Actors" : "Runs"), showsActors ? null : h("a", { href: "#/charts" }, "Charts")), place, h("span", { class: "space" }), need, isOffline || showsActors ? null : h("button", { type: "button", class: "palette-open", onclick: () => palette(), "aria-label": "Jump to run or chart" }, h("span", null, "Jump to run, chart…"), h("kbd", null, "⌘K")), link);
   fill(app, bar, stage, foot);
-  addEventListener("rawko-palette", () => palette());
+  addEventListener("rawko-palette", () => showsActors || palette());
 }
 
 async function route() {
@@ -39,7 +40,7 @@ async function route() {
   }
   shownPath = path;
   screen?.close();
-  screen = name === "charts" ? (a ? new ChartScreen(a) : new ChartsScreen()) : name === "compare" ? new CompareScreen(a, b) : a ? new RunScreen(a, Number(b) || 0, c) : new RunsScreen();
+  screen = showsActors ? (a ? new ActorScreen(a, Number(b) || 0, c) : new ActorsScreen()) : name === "charts" ? (a ? new ChartScreen(a) : new ChartsScreen()) : name === "compare" ? new CompareScreen(a, b) : a ? new RunScreen(a, Number(b) || 0, c) : new RunsScreen();
   for (const made of document.querySelectorAll(".top nav a")) made.setAttribute("aria-current", String(made.getAttribute("href") === "#/" + (name === "compare" ? "runs" : name)));
   fill(place, a ? `${name} / ${a}${name === "compare" && b ? " / " + b : ""}` : "");
   const own = screen;
@@ -60,7 +61,7 @@ function failed(error) {
 }
 
 function stale(message) {
-  fill(stage, h("main", { class: "screen" }, h("div", { class: "gone" }, h("h1", null, "This link is of an earlier start"), h("p", null, message), h("p", null, h("code", null, "rawko serve")))));
+  fill(stage, h("main", { class: "screen" }, h("div", { class: "gone" }, h("h1", null, "This link is of an earlier start"), h("p", null, message), showsActors ? null : h("p", null, h("code", null, "rawko serve")))));
 }
 
 function paintState() {

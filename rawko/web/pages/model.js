@@ -11,6 +11,9 @@ export const KINDS = {
   end: "arbiter", plumbing: "plain",
 };
 
+// Stands for each row that is not kept any more.
+const GONE = [0, 0, "", "", "plumbing", "", "", "", 0, null, 0, 0, null, [], 0, [], null, null, null, null];
+
 export function look(row) {
   if (row[ROW.isError]) return "failure";
   return KINDS[row[ROW.kind]] ?? "plain";
@@ -37,6 +40,19 @@ export class RunModel {
 
   row(number) {
     return this.rows[number - 1];
+  }
+
+  // Rows up to a number are not kept any more: the list begins after them.
+  skip(to) {
+    const sum = this.sums[this.sums.length - 1] ?? { tokens: 0, cost: null, added: 0, removed: 0, paths: 0, seen: new Set() };
+    while (this.rows.length < to) {
+      this.rows.push(GONE);
+      this.sums.push(sum);
+    }
+  }
+
+  skipMoves(to) {
+    while (this.moves.length < to) this.moves.push([this.moves.length + 1, "", null, [], [], 0]);
   }
 
   // Rows that follow the last one; returns false where some are missing between.
@@ -75,6 +91,7 @@ export class RunModel {
   }
 
   isShown(row) {
+    if (row === GONE) return false;
     if (row[ROW.isLeft] && !this.showsLeft) return false;
     return this.showsAll || !HIDDEN_KINDS.has(row[ROW.kind]);
   }

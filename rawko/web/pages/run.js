@@ -30,16 +30,29 @@ export class RunScreen {
     this.first = first;
     const model = (this.model = new RunModel(view));
     Object.assign(model, { cursor: 1, isFollowing: !this.wanted && view.is_at_work });
-    this.actions = new Actions(model, this);
+    this.actions = this.makeActions(model);
     const moveTo = (step, how) => this.moveTo(step, how);
     this.strip = new Strip(model, moveTo);
     this.list = new StepList(model, moveTo);
     this.chart = new RunChart(model, (state) => this.toVisit(state));
-    this.detail = new Detail(model, { tab: (tab) => this.pickTab(tab), rewind: () => this.actions.rewind(), fork: () => this.actions.fork(), pin: () => this.actions.pin() });
-    if (TABS.some(([id]) => id === this.tab)) this.detail.tab = this.tab;
+    this.detail = new Detail(model, this.acts());
+    if (this.tabList.some(([id]) => id === this.tab)) this.detail.tab = this.tab;
     this.build();
     this.unlisten = listen((event) => this.heard(event));
     await this.load();
+  }
+
+  get tabList() {
+    return TABS;
+  }
+
+  makeActions(model) {
+    return new Actions(model, this);
+  }
+
+  // What the detail lets a person do.
+  acts() {
+    return { tab: (tab) => this.pickTab(tab), tabs: TABS, rewind: () => this.actions.rewind(), fork: () => this.actions.fork(), pin: () => this.actions.pin() };
   }
 
   close() {
@@ -67,6 +80,7 @@ export class RunScreen {
     let found = this.first ?? (await get(`${path}?after=${model.last}`));
     this.first = null;
     const isFirst = model.rows.length === 0;
+    model.skip(found.first);
     model.append(found.rows);
     if (isFirst) {
       model.cursor = Math.min(this.wanted || this.opening(), model.last) || 1;
@@ -75,6 +89,7 @@ export class RunScreen {
     }
     while (model.last < found.count) {
       found = await get(`${path}?after=${model.last}`);
+      model.skip(found.first);
       model.append(found.rows);
       this.strip.draw();
       this.list.paint();
@@ -88,6 +103,7 @@ export class RunScreen {
     const found = await get(`runs/${this.run}/path?after=${this.model.moves.length}`).catch((error) => ({ problem: error.message, moves: [], charts: [] }));
     if (found.charts.length) this.model.charts = found.charts;
     this.model.problem = found.problem;
+    if (found.moves.length) this.model.skipMoves(found.moves[0][0] - 1);
     for (const move of found.moves) if (move[0] === this.model.moves.length + 1) this.model.moves.push(move);
     if (found.moves.length && this.model.moves.length < this.model.last && !this.isClosed) return this.loadPath();
     this.chart.paint();
@@ -329,12 +345,16 @@ export class RunScreen {
   }
 
   keys() {
+    use(this.keyTable());
+  }
+
+  keyTable() {
     const { actions } = this;
     const decide = (act) => () => this.model.view.needs && act();
     const acting = isOffline
       ? []
       : [[["A"], "approve, answer", decide(() => actions.approve("once")), true], [["T"], "approve this tool", decide(() => actions.approve("tool")), true], [["W"], "approve all", decide(() => actions.approve("always")), true], [["D"], "deny", decide(() => actions.deny()), true], [["↵"], "review", () => this.review()], [["R"], "rewind here", () => actions.rewind(), true], [["F"], "fork here", () => actions.fork(), true], [["P"], "pin as contract", () => actions.pin(), true], [["E", "M"], "send an event", () => actions.event(), true], [["X"], "cancel", () => actions.cancel(), true], [["C"], "compare", () => go("/compare/" + this.run)]];
-    use([
+    return [
       [["J", "↓"], "next step", () => this.move(1)],
       [["K", "↑"], "step before", () => this.move(-1)],
       [["⇧J"], "next of this agent", () => this.moveSameAgent(1)],
@@ -345,12 +365,12 @@ export class RunScreen {
       [["G"], "first", () => this.moveTo(this.model.shownRows[0])],
       [["⇧G"], "last", () => this.moveTo(this.lastShown())],
       [["."], "follow", () => this.follow()],
-      ...TABS.map(([id, label], n) => [[String(n + 1)], label, () => this.pickTab(id)]),
+      ...this.tabList.map(([id, label], n) => [[String(n + 1)], label, () => this.pickTab(id)]),
       [["Z"], "fit the chart", () => this.chart.fit()],
       [["/"], "find", () => this.find.focus()],
       ...acting,
       [["Esc"], "back", () => (this.reviewing ? this.endReview() : isOffline ? null : go("/runs"))],
-    ]);
+    ];
   }
 }
 

@@ -1,0 +1,21 @@
+"""The inspector for a program of one's own: shows its actors as they run, in the pages of `rawko serve`.
+
+    with rawko.inspect.serve(actor) as inspector:
+        print(inspector.link)
+
+Needs the extra "web", and nothing until it is called.
+"""
+
+from __future__ import annotations
+
+from rawko.lazy_names import lazy_names
+
+TYPE_CHECKING = False  # of `typing`, which costs an import
+
+if TYPE_CHECKING:
+    from rawko.inspect.serving import Inspector as Inspector
+    from rawko.inspect.serving import serve as serve
+
+__all__ = ["Inspector", "serve"]
+
+__getattr__ = lazy_names(__name__, {"rawko.inspect.serving": ("Inspector", "serve")})

@@ -1,0 +1,113 @@
+"""Everything about one row: how its transitions were chosen, what guards read, context before and after, effects.
+
+The machines are brought to the moment before the row, from the latest whole state that is kept, and take it once more.
+Guards and actions are pure by contract, and nothing that a step asks for is begun. Where they are not pure, or where no
+whole state is kept, what the row itself says is shown, with the reason.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from rawko.app.time_travel.explain import choosing, take_again, told_by_row
+from rawko.inspect.recording import Recording
+from rawko.inspect.rows import name_of
+from rawko.inspect.showing import showable
+from rawko.interpreter.data.values import thaw
+from rawko.interpreter.errors import InterpreterError
+from rawko.runtime.replay.replay import ReplayError, ReplayTree
+
+
+class Details:
+    """Explains the rows of one recording.
+
+    The machines stay where they are after a look: the next row costs one step, not a way from the last whole state.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._tree: ReplayTree | None = None
+        self._at = 0
+        self._lock = threading.Lock()
+
+    def of(self, number: int) -> dict[str, Any] | None:
+        """A row as the pages' detail shows it; None where it is not kept."""
+        event = self._recording.row(number)
+        if event is None:
+            return None
+        if event["type"] != "step":
+            return self._end(number, event)
+        record = self._recording.record(number, event)
+        fields: Any = None
+        with self._lock:
+            try:
+                tree = self._tree_before(number)
+                told = take_again(tree, record)
+                self._at = number
+                fields = _fields(tree, record.actor)
+            except (ReplayError, InterpreterError, _NotKept) as error:
+                self._tree = None
+                told = told_by_row(record, str(error))
+            except Exception as error:  # noqa: BLE001 - functions of the program, called once more
+                self._tree = None
+                told = told_by_row(record, f"{type(error).__name__}: {error}")
+        found: dict[str, Any] = showable({**told.to_json(), "fields": fields})
+        return found
+
+    def _tree_before(self, number: int) -> ReplayTree:
+        """The machines right before a row.
+
+        Raises:
+            ReplayError, InterpreterError: A row on the way comes out otherwise than it did.
+            _NotKept: No whole state before it is kept.
+        """
+        recording = self._recording
+        checkpoint = recording.checkpoint_at(number - 1)
+        tree = self._tree
+        if tree is None or self._at >= number or (checkpoint is not None and checkpoint[0] > self._at):
+            if checkpoint is None:
+                raise _NotKept("no state of the machines before this step is kept")
+            origin = recording.origin
+            tree = ReplayTree(recording.id, origin.chart, origin.bindings, origin.input, make=choosing)
+            self._at, snapshot = checkpoint
+            if snapshot is not None:
+                tree.fill(snapshot)
+            self._tree = tree
+        while self._at + 1 < number:
+            event = recording.row(self._at + 1)
+            if event is None:
+                raise _NotKept("a step before this one is not kept any more")
+            if event["type"] == "step":
+                tree.step(recording.record(self._at + 1, event))
+            self._at += 1
+        return tree
+
+    def _end(self, number: int, event: dict[str, Any]) -> dict[str, Any]:
+        """A row that is no step."""
+        about = {key: value for key, value in event.items() if key not in ("type", "actor", "time", "seq")}
+        told = {
+            "step": number,
+            "actor": event["actor"],
+            "cause": name_of(event),
+            "event": {"name": name_of(event), "data": about},
+            "receipt": None,
+            "choices": [],
+            "context": [],
+            "effects": [],
+            "ended": None,
+            "usage": {},
+            "problem": "",
+        }
+        found: dict[str, Any] = showable(told)
+        return found
+
+
+def _fields(tree: ReplayTree, actor: str) -> dict[str, Any] | None:
+    """The whole context of an actor now; None where it has ended with the step."""
+    machine = dict(tree.root.walk()).get(actor)
+    return None if machine is None else thaw(dict(machine.interpreter.context))
+
+
+class _NotKept(Exception):
+    """The way to a row is not kept."""

@@ -1,0 +1,199 @@
+"""What a tree of actors has done, as far as it is kept: filled in the program's thread, read in the server's.
+
+All that the program pays for is one append to a bounded list per event of its inspection stream. Everything else, from
+words to candidates of transitions, is worked out in the server's thread once a page asks for it.
+
+Rows count from 1. Once more than `kept` have come, the oldest are dropped; their numbers stay taken:
+
+    kept 3, rows 1 2 3 4 5:  first = 3, last = 5
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final, TypeAlias
+
+from rawko.chart.definition import Chart
+from rawko.interpreter.bindings import Bindings
+from rawko.runtime.inspection import InspectionEvent
+from rawko.runtime.journal import StepRecord
+
+KEPT: Final = 20_000
+"""Rows that are kept of one tree."""
+MAX_ACTORS: Final = 500
+"""Actors of one tree that get a drawing and a place in the tree; of later ones the rows alone are shown."""
+MAX_CHECKPOINTS: Final = 12
+_ROWS: Final = frozenset({"step", "undelivered", "crashed", "stopped", "done"})
+_ENDS: Final = frozenset({"crashed", "stopped", "done"})
+
+Row: TypeAlias = tuple[InspectionEvent, bool]
+"""An event, and whether it is the first of its actor."""
+
+
+@dataclass(slots=True)
+class Known:
+    """One actor that took part.
+
+    Attributes:
+        place: Its number in the order in which actors began.
+        chart: None where it had ended before the inspector came.
+        opening: The event that introduced it.
+        end: "done", "crashed" or "stopped"; "" while it runs.
+        configuration: Its active states after the latest row.
+    """
+
+    path: str
+    place: int
+    chart: Chart | None
+    opening: InspectionEvent
+    end: str = ""
+    configuration: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """How the root machine was begun, so that its steps can be taken once more."""
+
+    chart: Chart
+    bindings: Bindings
+    input: Mapping[str, Any]
+    snapshot: Mapping[str, Any] | None = None
+
+
+@dataclass(slots=True)
+class Recording:
+    """The rows of one tree.
+
+    Args:
+        id: Names the tree in addresses of pages.
+        chart_of: The chart of the running actor with a path; None where none runs.
+
+    Attributes:
+        last: Number of the latest row; 0 before the first.
+        is_whole: The first row is the first thing that the tree did.
+        is_done: The root has ended.
+        changes: Grows with everything that happens, also with what is no row.
+    """
+
+    id: str
+    origin: Origin
+    chart_of: Callable[[str], Chart | None]
+    kept: int = KEPT
+    last: int = 0
+    is_whole: bool = True
+    is_done: bool = False
+    changes: int = 0
+    actors: dict[str, Known] = field(default_factory=dict)
+    _rows: deque[Row] = field(default_factory=deque)
+    _coming: set[str] = field(default_factory=set)
+    _checkpoints: deque[tuple[int, Mapping[str, Any]]] = field(default_factory=deque)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def hear(self, event: InspectionEvent) -> None:
+        """Take in an event of the inspection stream."""
+        kind = event["type"]
+        if kind in _ROWS:
+            begins = event["actor"] in self._coming
+            if begins:
+                self._coming.discard(event["actor"])
+            with self._lock:
+                self.last += 1
+                self._rows.append((event, begins))
+                if len(self._rows) > self.kept:
+                    self._rows.popleft()
+            known = self.actors.get(event["actor"])
+            if known is not None:
+                if kind == "step":
+                    known.configuration = event["configuration"]
+                elif kind in _ENDS:
+                    known.end = kind
+            if kind in _ENDS and event["actor"] == "root":
+                self.is_done = True
+        elif kind == "actor":
+            self._introduce(event)
+        self.changes += 1
+
+    def _introduce(self, event: InspectionEvent) -> None:
+        path = event["actor"]
+        before = self.actors.get(path)
+        if before is None and len(self.actors) >= MAX_ACTORS:
+            return
+        chart = self.chart_of(path)
+        if chart is not None and chart.hash != event["chart_hash"]:
+            chart = None  # of an earlier actor with this path
+        place = len(self.actors) if before is None else before.place
+        chart = chart or (before.chart if before is not None and _is_of(before, event) else None)
+        self.actors[path] = Known(path, place, chart, event, "", tuple(event["configuration"]))
+        self._coming.add(path)
+
+    # ------------------------------------------------------------ reading
+
+    @property
+    def first(self) -> int:
+        """Number of the oldest row that is kept; one more than `last` where none is."""
+        return self.last - len(self._rows) + 1
+
+    def rows(self, after: int, most: int) -> tuple[int, Sequence[Row]]:
+        """Rows with a number > `after`, oldest first, and the number of the first of them."""
+        with self._lock:
+            first = max(after + 1, self.first)
+            start = first - self.first
+            return first, list(islice(self._rows, start, start + most))
+
+    def row(self, number: int) -> InspectionEvent | None:
+        """One row; None where it is not kept, or has not come."""
+        with self._lock:
+            place = number - self.first
+            return self._rows[place][0] if 0 <= place < len(self._rows) else None
+
+    def record(self, number: int, event: InspectionEvent) -> StepRecord:
+        """A step as a journal row."""
+        return StepRecord(
+            run=self.id,
+            seq=number,
+            epoch=0,
+            actor=event["actor"],
+            time=event["time"],
+            event=event["event"],
+            receipt=event["receipt"],
+            updates=tuple(event["updates"]),
+            effects=tuple(event["effects"]),
+            configuration=tuple(event["configuration"]),
+        )
+
+    # ------------------------------------------------------------ whole states
+
+    def keep(self, number: int, snapshot: Mapping[str, Any]) -> None:
+        """Keep the whole tree as it stood after a row, so that later rows can be taken once more from there."""
+        with self._lock:
+            self._checkpoints.append((number, snapshot))
+            while len(self._checkpoints) > MAX_CHECKPOINTS or (
+                len(self._checkpoints) > 1 and self._checkpoints[1][0] < self.first
+            ):
+                self._checkpoints.popleft()
+
+    def checkpoint_at(self, number: int) -> tuple[int, Mapping[str, Any] | None] | None:
+        """The latest whole state at or before a row, with its row; (0, None) is the start, None: there is none."""
+        with self._lock:
+            for at, snapshot in reversed(self._checkpoints):
+                if at <= number:
+                    return (at, snapshot) if at + 1 >= self.first else None
+            return (0, self.origin.snapshot) if self.is_whole and self.first == 1 else None
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether no later row could be taken once more."""
+        return self.checkpoint_at(self.last) is None
+
+    @property
+    def since_checkpoint(self) -> int:
+        """Rows since the latest whole state."""
+        return self.last - (self._checkpoints[-1][0] if self._checkpoints else 0)
+
+
+def _is_of(known: Known, event: InspectionEvent) -> bool:
+    return known.chart is not None and known.chart.hash == event["chart_hash"]

@@ -1,0 +1,124 @@
+"""`serve`: the inspector of a program's own actors, in a thread of its own, for as long as the program wants it."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import errno
+import threading
+from types import TracebackType
+from typing import Final
+
+from rawko.extras import require
+
+require("web", "rawko.inspect")
+
+from rawko.config import ConfigError  # noqa: E402 - the extra is asked for first
+from rawko.inspect.app import make_app  # noqa: E402
+from rawko.inspect.recording import KEPT  # noqa: E402
+from rawko.inspect.routes import Parts  # noqa: E402
+from rawko.inspect.sources import Source, connect  # noqa: E402
+from rawko.inspect.trees import Trees  # noqa: E402
+from rawko.interpreter.running.interpreter import Interpreter  # noqa: E402
+from rawko.runtime.actor import Actor  # noqa: E402
+from rawko.web.feed import Feed  # noqa: E402
+from rawko.web.serving import HOST, Served  # noqa: E402
+
+STALE: Final = "This link belongs to an earlier start. The program has the link of this one: `inspector.link`."
+_CLOSE_S: Final = 10.0
+
+
+def serve(*shown: Actor | Interpreter, port: int = 0, allow_events: bool = False, kept: int = KEPT) -> Inspector:
+    """Show actors in a browser while they run.
+
+        async with Actor(chart, bindings) as actor:
+            with rawko.inspect.serve(actor) as inspector:
+                print(inspector.link)
+                await actor.run()
+
+    Args:
+        shown: Each with all actors below it; begun or not. An `Interpreter` is shown, and cannot be sent events.
+        port: Of 127.0.0.1; 0 takes a free one.
+        allow_events: Whether the page may send events to the actors. Without it the page can change nothing.
+        kept: Steps that are kept of each tree; older ones are dropped.
+
+    Raises:
+        MissingExtra: The extra "web" is not installed.
+        OSError: The port is taken, or may not be used.
+        TypeError: Something else than an actor or a machine is to be shown.
+        TimeoutError: An actor runs in another thread, whose event loop is blocked.
+        ValueError: `kept` is below 1, or the port is none.
+    """
+    if kept < 1:
+        raise ValueError(f"kept={kept}: at least one step is kept")
+    if not 0 <= port <= 65_535:
+        raise ValueError(f"port={port}: a port is a number from 0, which takes a free one, to 65535")
+    inspector = Inspector(port, allow_events, kept)
+    try:
+        for one in shown:
+            inspector.add(one)
+    except BaseException:
+        inspector.close()
+        raise
+    return inspector
+
+
+class Inspector:
+    """A running inspector; made by `serve`. It ends with `close`, with its `with` block, or with the program.
+
+    Attributes:
+        link: The address to open, with the secret of this start in its fragment.
+        port: Where it listens, on 127.0.0.1 alone.
+    """
+
+    def __init__(self, port: int, allow_events: bool, kept: int) -> None:
+        self._feed = feed = Feed()
+        self._trees = Trees(feed)
+        self._kept = kept
+        self._sources: list[Source] = []
+        parts = Parts(self._trees, feed, allow_events)
+        try:
+            self._served = Served(lambda: make_app(parts), port, STALE)
+        except ConfigError as error:
+            told = f"port {port} of {HOST} is taken, or may not be used; port=0 takes a free one"
+            raise OSError(errno.EADDRINUSE, told) from error
+        self.link, self.port = self._served.link, self._served.port
+        # Not in the program's loop: see docs/adr/0011. A daemon: it never keeps the program from ending.
+        self._thread = threading.Thread(target=self._run, name="rawko.inspect", daemon=True)
+        self._thread.start()
+        atexit.register(self.close)
+
+    def _run(self) -> None:
+        asyncio.run(self._served.serve())
+
+    def add(self, shown: Actor | Interpreter) -> None:
+        """Show one more.
+
+        Raises:
+            TypeError, TimeoutError: As `serve`.
+        """
+        source = connect(shown, f"a{len(self._sources) + 1}", self._kept)
+        self._sources.append(source)
+        self._trees.add(source)
+
+    def close(self) -> None:
+        """End the server; the actors go on, unobserved. A second call does nothing."""
+        atexit.unregister(self.close)
+        for source in self._sources:
+            source.leave()
+        self._sources = []
+        self._served.stop()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(_CLOSE_S)
+        self._served.close()
+
+    def __enter__(self) -> Inspector:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<rawko.inspect.Inspector on {HOST}:{self.port}>"  # without the secret: it would be in logs

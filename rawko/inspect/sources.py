@@ -1,0 +1,145 @@
+"""Connects a recording with what it records: an `Actor` with all below it, or a bare `Interpreter`."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar, cast
+
+from rawko.chart.definition import Chart
+from rawko.inspect.recording import KEPT, Origin, Recording
+from rawko.interpreter.data.steps import Step
+from rawko.interpreter.data.values import thaw
+from rawko.interpreter.running.interpreter import Interpreter
+from rawko.runtime.actor import Actor
+from rawko.runtime.inspection import InspectionEvent
+from rawko.runtime.journal import record_of
+
+PATIENCE_S: Final = 10.0
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One tree that is shown.
+
+    Attributes:
+        actor: Its root; None of a bare interpreter, which nothing can be sent to from another thread.
+        leave: Ends the recording.
+    """
+
+    recording: Recording
+    name: str
+    actor: Actor | None
+    leave: Callable[[], None]
+
+
+def connect(shown: Actor | Interpreter, id: str, kept: int = KEPT) -> Source:
+    """Record what an actor or a machine does from now on, and what its stream still has of before.
+
+    Raises:
+        TypeError: It is neither.
+        TimeoutError: The actor runs in another thread, whose event loop is blocked.
+    """
+    if isinstance(shown, Actor):
+        return _actor(shown, id, kept)
+    if isinstance(shown, Interpreter):
+        return _machine(shown, id, kept)
+    raise TypeError(f"an Actor or an Interpreter is shown, not {type(shown).__name__}")
+
+
+def _actor(actor: Actor, id: str, kept: int) -> Source:
+    session, interpreter = actor.session, actor.interpreter
+    stream = session.stream
+
+    def chart_of(path: str) -> Chart | None:
+        found = session.actors.get(path)
+        return None if found is None else found.interpreter.chart
+
+    origin = Origin(interpreter.chart, interpreter.bindings, thaw(interpreter.input), actor.started_from)
+    recording = Recording(id, origin, chart_of, kept)
+
+    def join() -> Callable[[], None]:
+        before = stream.since(stream.oldest - 1)
+        recording.is_whole = not stream.latest or (bool(before) and before[0]["seq"] == 1)
+        for path, member in list(session.actors.items()):
+            if not before and path == member.path and member.interpreter.is_started:
+                recording.hear(_introduced(path, member.interpreter))
+        for event in before:
+            recording.hear(event)
+        return stream.subscribe(recording.hear)
+
+    return Source(recording, interpreter.chart.name, actor, _between_steps(actor, join))
+
+
+def _between_steps(actor: Actor, act: Callable[[], T]) -> T:
+    """Do something while the actor does not step: in its loop, where that runs in another thread.
+
+    Raises:
+        TimeoutError: That loop is blocked.
+    """
+    loop = actor.loop
+    if loop is None or not loop.is_running() or asyncio._get_running_loop() is loop:
+        return act()
+
+    async def acting() -> T:
+        return act()
+
+    try:
+        return asyncio.run_coroutine_threadsafe(acting(), loop).result(PATIENCE_S)
+    except concurrent.futures.TimeoutError as error:
+        raise TimeoutError(f"the event loop of {actor!r} does not answer within {PATIENCE_S:g} s") from error
+
+
+def _machine(machine: Interpreter, id: str, kept: int) -> Source:
+    origin = Origin(machine.chart, machine.bindings, thaw(machine.input))
+    recording = Recording(id, origin, lambda path: machine.chart if path == "root" else None, kept)
+    recording.is_whole = not machine.is_started
+    recording.hear(_introduced("root", machine))
+    if machine.is_started:
+        recording.keep(0, {**machine.snapshot(), "children": {}})
+
+    def hear(step: Step) -> None:
+        recording.hear(_told(step))
+        if machine.final:
+            recording.hear({"type": "done", "actor": "root", "time": step.time, "output": thaw(machine.output)})
+
+    return Source(recording, machine.chart.name, None, machine.subscribe(hear))
+
+
+def _introduced(path: str, machine: Interpreter) -> InspectionEvent:
+    return {
+        "type": "actor",
+        "actor": path,
+        "time": machine.clock.time,
+        "chart": machine.chart.name,
+        "chart_hash": machine.chart.hash,
+        "configuration": tuple(machine.configuration),
+        "context": thaw(dict(machine.context)),
+    }
+
+
+def _told(step: Step) -> InspectionEvent:
+    """A step of a bare machine, as the inspection stream of an actor tells it."""
+    record = record_of(step, run="", seq=0, epoch=0, actor="root")
+    return {
+        "type": "step",
+        "actor": "root",
+        "time": step.time,
+        "row": None,
+        "event": record.event,
+        "receipt": record.receipt,
+        "configuration": record.configuration,
+        "transitions": [(t.source, t.target, t.event) for t in step.transitions],
+        "indexes": [index for micro in step.steps for index in micro.indexes],
+        "updates": record.updates,
+        "effects": record.effects,
+    }
+
+
+def actor_at(source: Source, path: str) -> Actor | None:
+    """The running actor with a path."""
+    found = None if source.actor is None else source.actor.session.actors.get(path)
+    return cast("Actor | None", found) if found is not None and found.path == path else None

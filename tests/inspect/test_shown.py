@@ -1,0 +1,235 @@
+"""What the inspector shows of a program's actors: steps, choices, contexts, children, whatever their history."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import Any
+
+import pytest
+
+import rawko.inspect
+from rawko import Actor, Bindings, Interpreter, assign, parse_chart
+from rawko.interpreter.clocks import SimulatedClock
+from rawko.runtime.session import Session
+from tests.inspect.conftest import TURNSTILE, Asking, turnstile, turnstile_bindings
+
+NUMBER, LANE, WORDS, DETAIL = 0, 2, 5, 6
+
+
+async def test_a_tree_is_shown_with_every_step_and_why_it_went_so() -> None:
+    async with turnstile() as actor:
+        with rawko.inspect.serve(actor) as inspector:
+            asking = Asking(inspector)
+            await actor.settle()
+            await actor.request("COIN", cents=20)
+            await actor.request("COIN", cents=60)
+            (run,) = (await asking.ask("/api/runs"))["runs"]
+            assert (run["task"], run["outcome"], run["is_at_work"]) == ("turnstile", "running", True)
+            told = await asking.ask("/api/runs/a1/steps")
+            assert [(row[LANE], row[WORDS], row[DETAIL]) for row in told["rows"]] == [
+                ("turnstile", "start", ""),
+                ("receipt", "start", ""),
+                ("turnstile", 'COIN {"cents": 20}', "denied by guard"),
+                ("turnstile", 'COIN {"cents": 60}', "→ open"),
+                ("receipt", "stopped", ""),
+            ]
+            denied = await asking.ask("/api/runs/a1/steps/3")
+            (candidate,) = denied["choices"][0]["candidates"]
+            assert (candidate["verdict"], candidate["guard"]) == ("guard", "is_enough")
+            assert (candidate["values"], candidate["reads"]) == ({"is_enough": False}, {"price": 50})
+            taken = await asking.ask("/api/runs/a1/steps/4")
+            assert taken["choices"][0]["candidates"][0]["verdict"] == "taken"
+            assert taken["context"] == [{"field": "visitors", "before": 0, "after": 1}]
+            assert taken["fields"] == {"visitors": 1, "price": 50}
+            assert [effect["type"] for effect in taken["effects"]] == ["stop"]
+            path = await asking.ask("/api/runs/a1/path")
+            assert [(one["path"], one["end"], one["configuration"][-1]) for one in path["charts"]] == [
+                ("root", "", "open"),
+                ("root/receipt", "stopped", "printing"),
+            ]
+            assert path["moves"][3] == [4, "root", 0, [0], ["turnstile", "open"], 0]
+            for place in (0, 1):
+                svg = await asking.ask(f"/api/runs/a1/charts/{place}")
+                assert svg.startswith(b"<svg")
+
+
+@pytest.mark.parametrize("kept", [None, 0], ids=["with its history", "from now on"])
+async def test_an_actor_that_began_earlier_is_shown(kept: int | None) -> None:
+    session = Session() if kept is None else Session(kept=kept)
+    async with turnstile(session=session) as actor:
+        await actor.request("COIN", cents=60)
+        with rawko.inspect.serve(actor) as inspector:
+            asking = Asking(inspector)
+            shown = await asking.ask("/api/runs/a1/steps")
+            assert bool(shown["rows"]) == (kept is None), "what the stream still had"
+            number = shown["count"] + 1
+            recording = inspector._sources[0].recording
+            while recording.is_blind and kept == 0:  # the first whole state is taken soon after the beginning
+                await asyncio.sleep(0.01)
+                actor.send("UNKNOWN")
+                number = recording.last + 1
+            await actor.request("PUSH")
+            told = await asking.until("/api/runs/a1/steps", lambda told: any(r[WORDS] == "PUSH" for r in told["rows"]))
+            number = next(row[NUMBER] for row in told["rows"] if row[WORDS] == "PUSH")
+            step = await asking.ask(f"/api/runs/a1/steps/{number}")
+            assert step["problem"] == ""
+            assert (step["before"][-1], step["after"][-1]) == ("open", "locked")
+            assert step["fields"]["visitors"] == 1
+
+
+async def test_an_actor_that_goes_on_from_a_snapshot_is_shown() -> None:
+    async with turnstile() as first:
+        await first.request("COIN", cents=60)
+        snapshot = first.snapshot()
+    actor = turnstile(snapshot=snapshot)
+    with rawko.inspect.serve(actor) as inspector:  # before it begins
+        asking = Asking(inspector)
+        assert (await asking.ask("/api/runs/a1/steps"))["rows"] == []
+        async with actor:
+            await actor.request("PUSH")
+            told = await asking.until("/api/runs/a1/steps", lambda told: told["rows"])
+            number = next(row[NUMBER] for row in told["rows"] if row[WORDS] == "PUSH")
+            step = await asking.ask(f"/api/runs/a1/steps/{number}")
+            assert (step["problem"], step["before"][-1], step["after"][-1]) == ("", "open", "locked")
+            assert step["fields"] == {"visitors": 1, "price": 50}
+
+
+async def test_the_end_of_an_actor_stays_on_the_page() -> None:
+    with rawko.inspect.serve() as inspector:
+        asking = Asking(inspector)
+        assert (await asking.ask("/api/runs"))["runs"] == []
+        actor = turnstile()
+        inspector.add(actor)
+        async with actor:
+            await actor.request("COIN", cents=60)
+            actor.send("CLOSE")
+            await actor.run()
+        runs = (await asking.ask("/api/runs"))["runs"]
+        assert [(run["outcome"], run["is_at_work"]) for run in runs] == [("success", False)]
+        rows = (await asking.ask("/api/runs/a1/steps"))["rows"]
+        assert rows[-1][WORDS] == "done"
+        assert (await asking.ask(f"/api/runs/a1/steps/{rows[-1][NUMBER]}"))["cause"] == "done"
+        status, told = await asyncio.to_thread(asking.raw, "/api/runs/a1/can")
+        assert (status, told["message"]) == (422, "the actor does not run now")
+
+
+async def test_a_crash_is_shown_with_its_error() -> None:
+    chart = parse_chart(TRIVIAL)
+    bindings = Bindings()
+    bindings.add("action", "work", lambda context, event: 1 / 0)
+    actor = Actor(chart, bindings, input={"n": 0})
+    with rawko.inspect.serve(actor) as inspector:
+        async with actor:
+            actor.send("GO")
+            with pytest.raises(rawko.runtime.ActorCrashed):
+                await actor.run()
+        asking = Asking(inspector)
+        assert (await asking.ask("/api/runs"))["runs"][0]["outcome"] == "failure"
+        row = (await asking.ask("/api/runs/a1/steps"))["rows"][-1]
+        assert row[WORDS] == "crashed"
+        assert "division by zero" in row[DETAIL]
+
+
+async def test_two_actors_are_shown_beside_each_other() -> None:
+    async with turnstile() as one, turnstile() as two:
+        with rawko.inspect.serve(one, two) as inspector:
+            await one.request("COIN", cents=60)
+            asking = Asking(inspector)
+            assert [run["run"] for run in (await asking.ask("/api/runs"))["runs"]] == ["a1", "a2"]
+            words = [[row[WORDS] for row in (await asking.ask(f"/api/runs/{id}/steps"))["rows"]] for id in ("a1", "a2")]
+            assert any("COIN" in text for text in words[0])
+            assert not any("COIN" in text for text in words[1])
+
+
+def test_a_bare_machine_of_a_program_without_a_loop_is_shown() -> None:
+    machine = Interpreter(TURNSTILE, turnstile_bindings(), input={"visitors": 0, "price": 50})
+    with rawko.inspect.serve(machine) as inspector:
+        machine.send("COIN", cents=60)
+        machine.send("CLOSE")
+        asking = Asking(inspector)
+        rows = asking.get("/api/runs/a1/steps")["rows"]
+        assert [row[WORDS] for row in rows] == ["start", 'COIN {"cents": 60}', "CLOSE", "done"]
+        assert asking.get("/api/runs/a1/steps/2")["fields"] == {"visitors": 1, "price": 50}
+        status, told = asking.raw("/api/runs/a1/can")
+        assert status == 422
+        assert "its own thread's alone" in told["message"]
+
+
+async def test_of_a_long_story_the_latest_steps_are_kept_and_can_all_be_explained() -> None:
+    chart = parse_chart(TRIVIAL)
+    bindings = Bindings()
+    bindings.add("action", "work", lambda context, event: assign(n=context.n + 1))
+    async with Actor(chart, bindings, input={"n": 0}, session=Session(kept=0)) as actor:
+        with rawko.inspect.serve(actor, kept=3_000) as inspector:
+            asking = Asking(inspector)
+            recording = inspector._sources[0].recording
+            for _ in range(9):
+                for _ in range(1_000):
+                    actor.send("GO")
+                await actor.until_idle()
+                while recording.since_checkpoint >= 2_000:  # noqa: ASYNC110 - of another thread
+                    await asyncio.sleep(0.01)
+            assert (recording.first, recording.last) == (6_002, 9_001)
+            told = await asking.ask("/api/runs/a1/steps?after=0")
+            assert (told["first"], told["count"], len(told["rows"])) == (6_001, 9_001, 3_000)
+            for number in (9_001, 9_000, 8_900, 9_001):
+                step = await asking.ask(f"/api/runs/a1/steps/{number}")
+                assert (step["problem"], step["context"][0]["after"]) == ("", number - 1)
+            status, gone = await asyncio.to_thread(asking.raw, "/api/runs/a1/steps/6001")
+            assert (status, gone["message"]) == (404, "there is no step 6001: 6002 to 9001 are kept")
+
+
+async def test_what_is_no_json_is_shown_as_its_repr() -> None:
+    class Odd:
+        def __repr__(self) -> str:
+            raise ValueError("no")
+
+    from rawko.inspect.showing import showable
+
+    cycle: dict[str, Any] = {}
+    cycle["self"] = cycle
+    given = {"nan": math.nan, "big": 2**60, "odd": Odd(), 3: {"b", "a"}, "cycle": cycle, "text": "x" * 30_000}
+    told = showable(given)
+    assert (told["nan"], told["big"], told["3"]) == ("nan", str(2**60), ["a", "b"])
+    assert told["odd"] == "<Odd whose repr raises ValueError>"
+    assert told["text"]["…cut"] == 30_000
+    assert "deeper than can be shown" in str(told["cycle"])
+
+
+async def test_functions_that_are_not_pure_are_found_out_and_the_row_still_told() -> None:
+    calls: list[int] = []
+
+    def work(context: Any, event: Any) -> Any:
+        calls.append(1)
+        return assign(n=len(calls))
+
+    bindings = Bindings()
+    bindings.add("action", "work", work)
+    async with Actor(parse_chart(TRIVIAL), bindings, input={"n": 0}) as actor:
+        with rawko.inspect.serve(actor) as inspector:
+            await actor.request("GO")
+            step = await Asking(inspector).ask("/api/runs/a1/steps/2")
+            assert "have changed since" in step["problem"]
+            assert step["context"] == [{"field": "n", "before": None, "after": 1}]
+
+
+TRIVIAL = """
+statechart:
+  name: trivial
+  root state:
+    name: trivial
+    initial: here
+    states:
+      - {name: here, transitions: [{event: GO, action: work}]}
+"""
+
+
+async def test_a_clock_that_stands_still_moves_no_row() -> None:
+    async with turnstile(clock=SimulatedClock()) as actor:
+        with rawko.inspect.serve(actor) as inspector:
+            await actor.request("COIN", cents=60)
+            await actor.advance(10)
+            rows = (await Asking(inspector).ask("/api/runs/a1/steps"))["rows"]
+            assert {row[1] for row in rows} == {0.0, 10.0}
+            assert [row[WORDS] for row in rows if row[1] and row[LANE] == "turnstile"] == ["after 10s"]
