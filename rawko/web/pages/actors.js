@@ -91,6 +91,8 @@ export class ActorScreen extends RunScreen {
     super.build();
     this.chart.outline.before(this.tree);
     this.chart.hasTree = true;
+    this.chart.heats = ["visits", "time"];
+    for (const made of [...this.phone.children]) if (["files", "more"].includes(made.dataset.id)) made.remove();
   }
 
   async loadPath() {

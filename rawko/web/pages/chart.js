@@ -168,7 +168,7 @@ export class RunChart {
     }
     const at = this.chosen ?? this.model.chartAt(cursor);
     if (!this.hasTree) fill(this.tabs, choice("Machine", charts.map((chart, n) => [n, chart.name]), at, (n) => this.pick(n)));
-    fill(this.heatBox, h("span", { class: "muted" }, "heat"), choice("Heat", HEATS, this.heat, (heat) => ((this.heat = heat), this.paint())));
+    fill(this.heatBox, h("span", { class: "muted" }, "heat"), choice("Heat", HEATS.filter(([id]) => this.heats?.includes(id) ?? true), this.heat, (heat) => ((this.heat = heat), this.paint())));
     const standing = this.model.standing(at, cursor);
     fill(this.outline, standing.active.slice(1).map((state, n, all) => [n ? h("span", { class: "muted" }, "›") : null, h("span", { class: n === all.length - 1 ? "chip active" : "chip" }, state)]));
     if (charts[at].states > 1200) {

@@ -42,7 +42,7 @@ async function route() {
   screen?.close();
   screen = showsActors ? (a ? new ActorScreen(a, Number(b) || 0, c) : new ActorsScreen()) : name === "charts" ? (a ? new ChartScreen(a) : new ChartsScreen()) : name === "compare" ? new CompareScreen(a, b) : a ? new RunScreen(a, Number(b) || 0, c) : new RunsScreen();
   for (const made of document.querySelectorAll(".top nav a")) made.setAttribute("aria-current", String(made.getAttribute("href") === "#/" + (name === "compare" ? "runs" : name)));
-  fill(place, a ? `${name} / ${a}${name === "compare" && b ? " / " + b : ""}` : "");
+  fill(place, a && !showsActors ? `${name} / ${a}${name === "compare" && b ? " / " + b : ""}` : "");
   const own = screen;
   try {
     const opening = own.open();
