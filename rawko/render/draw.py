@@ -53,7 +53,7 @@ class Options:
         direction: Where transitions lead, on the whole.
         theme: For SVG and PNG.
         style: Where transitions are written: in the box of their state (`rows`), or on their lines. `auto`: `lines`
-            for charts up to `SMALL`, else `rows`. SVG and PNG.
+            for charts up to `SMALL` without regions, else `rows`. SVG and PNG.
         detail: What is written of a transition. None: all on lines; in rows its guard too, and in those of more
             than `LARGE` states only its event. Not for Mermaid.
         focus: Draw this state and those that a transition joins to it.
@@ -153,7 +153,8 @@ def _picture(chart: Chart, options: Options) -> Scene | RowDrawing:
     diagram = _diagram(chart, options)
     states = sum(box.kind != "initial" for box in diagram.boxes)
     transitions = sum(len(arrow.entries) for arrow in diagram.arrows)
-    is_small = states <= SMALL[0] and transitions <= SMALL[1]
+    has_regions = any(box.is_region for box in diagram.boxes)
+    is_small = states <= SMALL[0] and transitions <= SMALL[1] and not has_regions
     if options.style == "lines" or (options.style == "auto" and is_small):
         return draw_scene(chart, options)
     if _is_huge(chart, diagram, options) and options.style == "auto":

@@ -48,6 +48,7 @@ class _Extraction:
     configuration: frozenset[str]
     taken: frozenset[int]
     rows: dict[str, list[Entry]] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
     arrows: dict[tuple[str, str, str, bool], Arrow] = field(default_factory=dict)
 
     @property
@@ -112,7 +113,7 @@ class _Extraction:
         return f"s{self.chart[state].order}"
 
     def _notes(self, state: State) -> Iterator[Entry]:
-        """Rows for what a state does by itself: entry, exit, what runs in it, its timers."""
+        """Rows for what a state does by itself: entry, exit, invocations, timers without a drawn transition."""
         for word, actions in (("entry", state.on_entry), ("exit", state.on_exit)):
             if actions:
                 yield Entry(word, actions=short_actions(actions), tooltip=f"{word} / {actions_text(actions)}")
@@ -121,6 +122,8 @@ class _Extraction:
             text = f"invoke {cut_line(invoke.id, EVENT_CHARS)}{limit}"
             yield Entry(text, tooltip=f"invoke {invoke.id}: {invoke.src}{limit}")
         for timer in state.after:
+            if timer.event in self.told:
+                continue  # its transition is drawn, and says so
             text = f"after {delay_text(timer.delay)}"
             yield Entry(cut_line(text, EVENT_CHARS), tooltip=text)
 
@@ -133,17 +136,22 @@ class _Extraction:
         entry = self._entry(transition)
         if not transition.targets:
             if source == transition.source:
-                self.rows.setdefault(source, []).append(entry)
+                self._add_row(source, entry, transition)
             return
         for place, target in enumerate(transition.targets):
             drawn = self.view.shown[target]
             if drawn is None or (drawn == source and (target, transition.source) != (source, source)):
                 continue  # it happens inside a box that is drawn closed
             if drawn == source and source in self._leafless:
-                self.rows.setdefault(source, []).append(_itself(entry))
+                self._add_row(source, _itself(entry), transition)
                 continue
+            self.told.update(transition.events)
             number = f"t{transition.index}" + (f"-{place}" if place else "")
             self._add(number, source, drawn, entry, is_error=_is_error(transition))
+
+    def _add_row(self, state: str, entry: Entry, transition: Transition) -> None:
+        self.told.update(transition.events)
+        self.rows.setdefault(state, []).append(entry)
 
     def _add(
         self,

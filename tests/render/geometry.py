@@ -168,11 +168,18 @@ def _ends(scene: Scene) -> Iterator[str]:
             yield f"line {placed.arrow.id} does not begin at {placed.arrow.source}"
         if not _is_on_border(parts[-1][-1], rects[placed.arrow.target]):
             yield f"line {placed.arrow.id} does not end at {placed.arrow.target}"
-        if label is not None and not (_is_on(parts[0][-1], label) and _is_on(parts[1][0], label)):
+        if label is not None and not _meets(parts, label):
             yield f"line {placed.arrow.id} does not meet its label"
         for part in parts:
             if len(part) < 2 or any(x1 != x2 and y1 != y2 for (x1, y1), (x2, y2) in pairwise(part)):
                 yield f"line {placed.arrow.id} is oblique or empty"
+
+
+def _meets(parts: Sequence[Sequence[Point]], label: Rect) -> bool:
+    """Whether a line is interrupted by its label; one back to its own box passes along it in one piece."""
+    if len(parts) == 1:
+        return any(_is_on(one, label) and _is_on(other, label) for one, other in pairwise(parts[0]))
+    return _is_on(parts[0][-1], label) and _is_on(parts[1][0], label)
 
 
 def _tracks(scene: Scene) -> Iterator[str]:

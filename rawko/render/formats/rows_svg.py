@@ -160,11 +160,15 @@ class _Writer:
         if self._drawing.note:
             yield _text(PlacedRun(Run(self._drawing.note, "kind"), 16, y), 0, 0, is_taken=False)
             return
-        texts = ["bold: follow the line", "pill: go to the state of that name"]
+        goals = [cell.goal.arrow.id in self._drawing.drawn for face, _ in self._drawing.faces for cell in face.cells]
+        texts = ["bold: follow the line"] if any(goals) else []
+        if not all(goals):
+            texts.append("pill: go to the state of that name")
         if any(line.arrow.is_error for line in self._drawing.lines):
             texts.append("dashed: on an error")
         run = Run("  ·  ".join(texts), "kind")
-        yield _text(PlacedRun(run, 16, y), 0, 0, is_taken=False)
+        if texts:
+            yield _text(PlacedRun(run, 16, y), 0, 0, is_taken=False)
 
 
 def _card_classes(face: Face) -> str:

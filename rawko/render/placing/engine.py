@@ -15,6 +15,7 @@ from rawko.render.errors import LayoutError, TangledError
 from rawko.render.placing.balance import ROOMY, Choice, spread
 from rawko.render.placing.layout import Direction, Layout, Link, Node, Point, Rect, Route
 from rawko.render.placing.order import Tree, backward_links
+from rawko.render.placing.regions import regions_in_order
 from rawko.render.placing.repair import repaired
 from rawko.render.placing.tidy import meeting_circle, tidied
 
@@ -235,7 +236,8 @@ class _Request:
                 parts[-1] = meeting_circle(parts[-1], circles[link.target], at_end=True)
             routes[link.id] = Route(tuple(parts), rects.get(("label", link.id)))
         heads = {name: rect for (kind, name), rect in rects.items() if kind == "head"}
-        return repaired(Layout(boxes, heads, routes), self._nodes, self._around())
+        layout = regions_in_order(Layout(boxes, heads, routes), self._nodes, self._links, self._direction)
+        return repaired(layout, self._nodes, self._around())
 
     def _around(self) -> dict[str, frozenset[str]]:
         """The boxes that each link may cross.

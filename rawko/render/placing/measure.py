@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 
 # Advance of the characters 32 to 126 in hundredths of the font size.
@@ -24,6 +25,8 @@ _WIDTHS = tuple(
     {chr(32 + place): int(width) for place, width in enumerate(table.split())} for table in (_REGULAR, _BOLD)
 )
 _BREAKS = re.compile(r"[^\s(,]*[(,]?\s*")
+_NAME_BREAKS = re.compile(r"[^_./-]*[_./-]*\s*")
+_ANYWHERE = re.compile(r".[\u0300-\u036f\u200d\ufe0f]*\s*", re.DOTALL)
 _WORDS = re.compile(r"\S+\s*")
 _ELLIPSIS_LIKE = frozenset("…—→←↺∥")
 
@@ -67,8 +70,9 @@ def fitting(text: str, size: float, width: float, *, bold: bool = False) -> str:
 def wrapped(text: str, size: float, width: float, *, lines: int) -> list[str]:
     """The text in at most so many lines of at most that width; the last one is cut.
 
-    Lines break at spaces; a word that is wider than a line, as `has_agent(name=event.mode)` may be, also behind its
-    opening brackets and commas.
+    Lines break at spaces. A word that is wider than a line, as `has_agent(name=event.mode)` may be, breaks behind its
+    opening brackets and commas; if that is not enough behind `_`, `.`, `/` and `-`; and else anywhere, as scripts
+    without spaces do.
     """
     pieces = [piece for word in _WORDS.findall(text.strip()) for piece in _pieces(word, size, width)]
     found: list[str] = []
@@ -84,11 +88,13 @@ def wrapped(text: str, size: float, width: float, *, lines: int) -> list[str]:
 
 
 def longest_piece(text: str, size: float) -> float:
-    """The width that `wrapped` needs at least to cut nothing out of the text, in pixels."""
+    """The width that `wrapped` needs at least to break no name apart, in pixels."""
     return max((text_width(piece.strip(), size) for piece in _BREAKS.findall(text)), default=0.0)
 
 
-def _pieces(word: str, size: float, width: float) -> list[str]:
+def _pieces(word: str, size: float, width: float, breaks: Sequence[re.Pattern[str]] = ()) -> list[str]:
     if text_width(word.rstrip(), size) <= width:
         return [word]
-    return [piece for piece in _BREAKS.findall(word) if piece]
+    first, *others = breaks or (_BREAKS, _NAME_BREAKS, _ANYWHERE)
+    pieces = [piece for piece in first.findall(word) if piece]
+    return [part for piece in pieces for part in _pieces(piece, size, width, others)] if others else pieces

@@ -12,6 +12,7 @@ from rawko.render.graph import Arrow, Box, Diagram
 from rawko.render.placing.engine import CONTAINER_PADDING, lay_out
 from rawko.render.placing.layout import Direction, Layout, Link, Node, Point, Rect, Route
 from rawko.render.placing.texts import SPACE, Line, Run, block_size, label_lines, row_lines, title_lines
+from rawko.render.placing.tidy import closed
 
 Engine: TypeAlias = Callable[[Sequence[Node], Sequence[Link], Direction], Layout]
 
@@ -119,7 +120,8 @@ def _label_size(lines: Sequence[Line]) -> tuple[float, float] | None:
 def _placed_arrow(arrow: Arrow, route: Route, lines: Sequence[Line]) -> PlacedArrow:
     if route.label is None:
         return PlacedArrow(arrow, route)
-    return PlacedArrow(arrow, route, _text(lines, route.label, LABEL_PADDING))
+    text = _text(lines, route.label, LABEL_PADDING)
+    return PlacedArrow(arrow, closed(route) if arrow.source == arrow.target else route, text)
 
 
 class _Texts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rawko.render.placing.layout import Point, Rect
+from rawko.render.placing.layout import Point, Rect, Route
 
 SMALL = 3.0
 """A sideways step up to this length, in pixels, is taken out; ends slide so far along the border that they stand on."""
@@ -59,6 +59,23 @@ def _without_step(way: Sequence[Point], place: int) -> list[Point]:
             break
         moved[later] = (new, point[1]) if axis == 0 else (point[0], new)
     return moved
+
+
+def closed(route: Route) -> Route:
+    """A line back to its own box in one piece: it turns around on the side of its label instead of ending there.
+
+    Example: a line that runs down to a label at (40, 60) and another one up from (54, 60) become one line with a level
+    piece between the two points, and the label stands below it.
+    """
+    label = route.label
+    if label is None or len(route.parts) != 2:
+        return route
+    (x1, y1), (x2, y2) = route.parts[0][-1], route.parts[1][0]
+    is_level = y1 == y2 and x1 != x2 and min(abs(y1 - label.y), abs(y1 - label.bottom)) < 1
+    is_upright = x1 == x2 and y1 != y2 and min(abs(x1 - label.x), abs(x1 - label.right)) < 1
+    if not (is_level or is_upright):
+        return route
+    return Route((tuple(straightened((*route.parts[0], *route.parts[1]))),), label)
 
 
 def meeting_circle(part: Sequence[Point], circle: Rect, *, at_end: bool) -> tuple[Point, ...]:

@@ -98,8 +98,7 @@ def face_of(card: Card, content: Content, guard_width: float = GUARD_WIDTHS[0]) 
         y += 5
         if card.is_container:
             top = y
-            count = _inside(card, content)
-            text = "in each of these states" if count > 1 else "in this state"
+            text = _where(card, content)
             run = Run(text, "kind")
             face.runs.append((PlacedRun(run, PADDING, y + 13), None))
             y = _rows(face, y + 18, content.detail) + 3
@@ -116,8 +115,11 @@ def face_of(card: Card, content: Content, guard_width: float = GUARD_WIDTHS[0]) 
     return face
 
 
-def _inside(card: Card, content: Content) -> int:
-    return len(content.children.get(card.box.id, ()))
+def _where(card: Card, content: Content) -> str:
+    """Where the rows of a container hold."""
+    if card.box.kind == "parallel":
+        return "in every state of these regions"
+    return "in each of these states" if len(content.children.get(card.box.id, ())) > 1 else "in this state"
 
 
 def _head(card: Card) -> list[tuple[str, Style]]:

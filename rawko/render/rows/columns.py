@@ -196,7 +196,8 @@ def _highest_alone(group: Siblings) -> Iterator[Columns]:
     highest = max(group.names, key=lambda name: group.heights[name])
     others = tuple(name for name in group.names if name != highest)
     if highest not in group.finals:
-        yield (others, (highest,))
+        if highest not in group.starts:
+            yield (others, (highest,))
         yield ((highest,), others)
 
 

@@ -98,7 +98,7 @@ def content_of(diagram: Diagram, detail: Detail) -> Content:
     cards = {}
     for box in boxes:
         rows = tuple(_detailed(found.get(box.id, ()), detail))
-        notes = () if detail == "overview" else tuple(_notes(box))
+        notes = () if detail == "overview" else tuple(entry for entry in box.rows if entry.transition is None)
         many = len(sources.get(box.id, ())) if box.kind == "final" else 0
         is_shared = box.id == shared
         cards[box.id] = Card(
@@ -124,13 +124,6 @@ def _shared_root(diagram: Diagram) -> str | None:
     outer = [box for box in diagram.children[None] if box.kind != "initial"]
     is_around = len(outer) == 1 and outer[0].id in diagram.children and outer[0].kind == "compound"
     return outer[0].id if is_around else None
-
-
-def _notes(box: Box) -> Iterator[Entry]:
-    """Rows of a box that are no transitions; a timer's transition names its delay already."""
-    for entry in box.rows:
-        if entry.transition is None and not entry.event.startswith("after "):
-            yield entry
 
 
 def _rows(diagram: Diagram) -> dict[str, list[Row]]:
