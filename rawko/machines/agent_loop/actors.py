@@ -19,6 +19,7 @@ from rawko.interpreter.data.values import thaw
 from rawko.machines.agent_loop.control import control_specs
 from rawko.machines.agent_loop.conversation.sent import SentConversation
 from rawko.machines.agent_loop.output_relay import OutputRelay
+from rawko.machines.agent_loop.text_relay import TextRelay
 from rawko.machines.prompts import Prompts
 from rawko.runtime.actor_kinds import ActorFailed, Done, Scope
 from rawko.runtime.ports import (
@@ -151,18 +152,30 @@ async def _stream_agent(
     request = model_request(ports, input, conversation)
     earlier = frozenset(conversation.call_ids)
     done: TurnDone | None = None
+    failed: ProviderError | None = None
+    relay = TextRelay(scope)
     try:
         async with _closing(ports.provider.stream(request)) as stream:
             async for item in stream:
                 match item:
                     case TextDelta(text):
-                        yield Event("TEXT_DELTA", text=text)
+                        if ready := relay.take(text):
+                            yield Event("TEXT_DELTA", text=ready)
                     case ThinkingDelta(text):
+                        if ready := relay.rest():
+                            yield Event("TEXT_DELTA", text=ready)
                         scope.emit("THINKING_DELTA", agent=input["agent"], text=text)
                     case TurnDone():
                         done = item
     except ProviderError as error:
-        raise ActorFailed(_provider_failure(input["agent"], error)) from error
+        failed = error
+    finally:
+        rest = relay.rest()
+        relay.close()
+    if rest:
+        yield Event("TEXT_DELTA", text=rest)
+    if failed is not None:
+        raise ActorFailed(_provider_failure(input["agent"], failed)) from failed
     if done is None:
         message = "the model's answer has no end"
         raise ActorFailed(ErrorContext(message=message, category="provider_error", code="malformed"))

@@ -24,8 +24,9 @@ from rawko.providers.scripted import ScriptedProvider
 from rawko.runtime import Actor, ActorFailed, ChildMachine, child_machine
 from rawko.runtime.ports import Answer, ModelRequest, Question, StreamEvent, TextDelta, TurnDone
 from rawko.vocabulary.agent import AgentConfig, ToolAccess
-from rawko.vocabulary.messages import unpaired_calls
+from rawko.vocabulary.messages import Message, unpaired_calls
 from rawko.vocabulary.plan import PlanPatch, merge_plan
+from rawko.vocabulary.usage import Usage
 from tests.machines.opened_ports import opened_ports
 
 CHART = load_chart(find_chart("agent_loop"))
@@ -345,6 +346,48 @@ class Cut:
 
     async def aclose(self) -> None:
         return None
+
+
+@dataclass
+class Flood:
+    """A model that sends many pieces of text at once, then nothing until all of them have been seen."""
+
+    pieces: int
+    are_seen: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+        for number in range(self.pieces):
+            yield TextDelta(f"{number} ")
+        await self.are_seen.wait()
+        yield TextDelta("end")
+        call = {"type": "tool_use", "id": "c1", "name": "complete", "input": {"summary": "ok"}}
+        yield TurnDone(Message(role="assistant", content=(call,)), "tool_use", Usage(), "m")
+
+    async def create(self, request: ModelRequest) -> TurnDone:
+        raise AssertionError("an agent streams")
+
+    async def aclose(self) -> None:
+        return None
+
+
+async def test_pieces_of_text_that_arrive_together_are_few_events_and_none_waits_for_the_next(bench: Open) -> None:
+    """The model is silent after its text until that has been shown: what is held back must go on by itself."""
+    place = await bench(reply(COMPLETE))
+    model = Flood(500)
+    place.ports = replace(place.ports, provider=model)
+    whole, texts = "".join(f"{number} " for number in range(500)), []
+
+    def hear(event: str, data: Any) -> None:
+        if event == "TEXT_DELTA":
+            texts.append(data["text"])
+            if "".join(texts) == whole:
+                model.are_seen.set()
+
+    async with place.running() as actor:
+        actor.on_emit(hear)
+        await asyncio.wait_for(actor.run(), 30)
+    assert "".join(texts) == whole + "end"
+    assert len(texts) < 10
 
 
 async def test_a_stream_without_an_end_is_a_failure_that_may_be_tried_again(bench: Open) -> None:
