@@ -26,10 +26,11 @@ def main() -> None:
     collect_seldom()
     with loading():
         from rawko.cli.commands import app
+        from rawko.cli.commands.called import called
 
     try:
         try:
-            app(prog_name="rawko")
+            called(app, sys.argv[1:])(prog_name="rawko")
         finally:
             sys.stdout.flush()  # here, where a refusal can be told; at the interpreter's exit it could not
     except MissingExtra as error:
