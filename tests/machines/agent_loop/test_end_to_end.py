@@ -353,6 +353,7 @@ class Flood:
     """A model that sends many pieces of text at once, then nothing until all of them have been seen."""
 
     pieces: int
+    name = "flood"
     are_seen: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
