@@ -1,15 +1,23 @@
-"""The drawings of the shipped machines, for the documentation: `python -m rawko.render.docs [FOLDER]`."""
+"""The drawings and tables of the shipped machines, for the documentation: `python -m rawko.render.docs [FOLDER]`.
+
+A page `<machine>.md` beside the drawings may hold the tables of its chart between two comments, `START` and `END`.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rawko.chart import find_chart, load_chart, shipped_charts
 from rawko.render.draw import Options, draw
+from rawko.render.formats.table import to_tables
 
 FOLDER = Path("docs/machines")
+START = "<!-- tables: made by python -m rawko.render.docs -->"
+END = "<!-- end of tables -->"
+_BETWEEN = re.compile(f"{re.escape(START)}.*?{re.escape(END)}", re.DOTALL)
 
 
 def drawings() -> Iterator[tuple[str, str]]:
@@ -20,12 +28,24 @@ def drawings() -> Iterator[tuple[str, str]]:
         yield f"{stem}.svg", svg
 
 
+def with_tables(page: str, stem: str) -> str:
+    """A page with the tables of its machine between the two comments, folded; a page without them unchanged."""
+    tables = to_tables(load_chart(find_chart(stem)))
+    summary = "<summary>Every state and transition, with guards, actions and descriptions</summary>"
+    folded = f'{START}\n<details markdown="1">\n{summary}\n\n{tables}\n</details>\n{END}'
+    return _BETWEEN.sub(lambda _: folded, page)
+
+
 def main(arguments: Sequence[str]) -> int:
-    """Write the drawings into a folder, `docs/machines` of the current one by default."""
+    """Write the drawings and tables into a folder, `docs/machines` of the current one by default."""
     folder = Path(arguments[0]) if arguments else FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for name, svg in drawings():
         (folder / name).write_text(svg, encoding="utf-8")
+    for stem in shipped_charts():
+        page = folder / f"{stem}.md"
+        if page.is_file():
+            page.write_text(with_tables(page.read_text(encoding="utf-8"), stem), encoding="utf-8")
     return 0
 
 

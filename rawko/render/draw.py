@@ -2,6 +2,7 @@
 
 .svg  drawing, colours as CSS variables     .png  the same as a picture (extra `rawko[png]`)
 .mmd  Mermaid    .dot  Graphviz    .puml  PlantUML: texts that other programs lay out
+.md   a page: Mermaid, and every state and transition in tables
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from rawko.render.formats.plantuml import to_plantuml
 from rawko.render.formats.png import to_png
 from rawko.render.formats.rows_svg import to_rows_svg
 from rawko.render.formats.svg import to_svg
+from rawko.render.formats.table import to_markdown
 from rawko.render.formats.themes import Theme
 from rawko.render.graph import Diagram
 from rawko.render.outline import few_lines, no_lines, pack
@@ -222,10 +224,15 @@ def _mermaid(chart: Chart, options: Options) -> str:
     )
 
 
+def _page(chart: Chart, options: Options) -> str:
+    return to_markdown(chart, direction=options.direction, focus=options.focus, depth=options.depth)
+
+
 _WRITERS: Mapping[str, Callable[[Chart, Options], str | bytes]] = {
     ".svg": _svg,
     ".png": _png,
     ".mmd": _mermaid,
+    ".md": _page,
     ".dot": lambda chart, options: to_dot(_detailed(chart, options), direction=options.direction),
     ".puml": lambda chart, options: to_plantuml(_detailed(chart, options), direction=options.direction),
 }

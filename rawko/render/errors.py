@@ -54,7 +54,7 @@ class TooLargeError(RenderError):
         way = f"--depth {depth} draws it down to that level" if depth else "no --depth makes it small enough"
         super().__init__(
             f"a drawing of {states} states {why}; {way}, and --focus STATE draws one state with its neighbours "
-            "(.mmd, .dot and .puml have no limit)"
+            "(.mmd, .md, .dot and .puml have no limit)"
         )
         self.states, self.depth = states, depth
 

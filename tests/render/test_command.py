@@ -23,7 +23,8 @@ def test_as_a_process(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("suffix", "start"), [(".svg", "<svg "), (".mmd", "---\n"), (".dot", "digraph "), (".puml", "@start")]
+    ("suffix", "start"),
+    [(".svg", "<svg "), (".mmd", "---\n"), (".dot", "digraph "), (".puml", "@start"), (".md", "# nested")],
 )
 def test_the_ending_names_the_format(tmp_path: Path, suffix: str, start: str) -> None:
     out = tmp_path / f"chart{suffix}"

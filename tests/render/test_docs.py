@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rawko.chart import shipped_charts
-from rawko.render.docs import drawings, main
+from rawko.render.docs import END, START, drawings, main, with_tables
 
 FOLDER = Path(__file__).parents[2] / "docs" / "machines"
 
@@ -23,6 +23,17 @@ def test_every_page_shows_its_drawing(page: Path) -> None:
     assert f"({page.stem}.svg)" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("page", sorted(FOLDER.glob("*.md")), ids=lambda page: page.stem)
+def test_every_page_holds_the_tables_of_its_chart(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert START in text and END in text
+    assert with_tables(text, page.stem) == text, "run `python -m rawko.render.docs`"
+
+
 def test_all_are_written(tmp_path: Path) -> None:
+    page = tmp_path / "orchestrator.md"
+    page.write_text(f"# Mine\n{START}\nold\n{END}\nafter\n", encoding="utf-8")
     assert main([str(tmp_path)]) == 0
     assert {path.stem for path in tmp_path.iterdir()} == set(shipped_charts())
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("# Mine\n") and text.endswith("\nafter\n") and "`selecting`" in text and "old" not in text

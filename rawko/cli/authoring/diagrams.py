@@ -74,7 +74,11 @@ def diagram_command(path: Path, output: Path | None, drawing: Drawing, *, truste
             return complain(f"--{name} {value!r} is not known; accepted: {', '.join(accepted)}")
     if drawing.run is not None and drawing.configuration:
         return complain("--run says which states are active; give it or --configuration, not both")
-    if (drawing.agents or drawing.expand) and suffix == ".mmd":
+    if suffix == ".md" and (drawing.run is not None or drawing.configuration):
+        return complain(
+            "a page of tables marks no states; --run and --configuration are for .svg, .png, .mmd, .dot and .puml"
+        )
+    if (drawing.agents or drawing.expand) and suffix in (".mmd", ".md"):
         return complain("Mermaid text holds one chart; --agents and --expand are for .svg, .png, .dot and .puml")
     try:
         chart = load_chart(chart_file(path), trusted=trusted)

@@ -99,7 +99,7 @@ def diagram(
     trust_code: TrustCode = False,
     bindings: BindingsOption = None,
 ) -> None:
-    """Draw a chart; the file's ending says how: .svg, .png, .mmd (Mermaid), .dot (Graphviz), .puml (PlantUML)."""
+    """Draw a chart; the file's ending says how: .svg, .png, .mmd (Mermaid), .md (a page with tables), .dot, .puml."""
     from rawko.cli.authoring.diagrams import Drawing, diagram_command
 
     run = None if run is None else named_step(run, "travel")
