@@ -16,7 +16,8 @@ from rawko.app.following.watching import TAIL, News, Watched
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.views.steps import StepView
 from rawko.config import ConfigError, Settings
-from rawko.tui.decisions.deciding import Deciding, Host
+from rawko.tui.decisions.asking import Host
+from rawko.tui.decisions.deciding import Deciding
 from rawko.tui.drawing import outline
 from rawko.tui.drawing.steps import Step
 from rawko.tui.feeding import Feed

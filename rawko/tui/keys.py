@@ -24,7 +24,7 @@ DECISIONS: Final = {
     "c": ("resume", "continue a run that was interrupted or set back"),
     "r": ("rewind", "rewind the run to the step under the cursor"),
     "f": ("fork", "fork a separate run from that step"),
-    "p": ("pin", "pin that step: show it as a scenario of a contract"),
+    "p": ("pin", "pin that step: show it as a scenario of a contract, and write it into a file"),
 }
 HELP: Final = (
     ("1 … 6", "machine, steps, conversation, files, plan, cost"),

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
 from textual.pilot import Pilot
 
+from rawko.app import Run
 from rawko.app.inspection.acting import Actor
+from rawko.cli.watching.hosting import RunHost
 from rawko.config import Flags, Settings, load_settings
 from rawko.tui.app import WatchApp
+from rawko.tui.drawing.cells import plain
+from rawko.tui.widgets.lines import Lines
 from tests.cli.shell import Shell
 
 
@@ -34,7 +38,7 @@ class Viewed:
 
     async def until(self, text: str) -> str:
         """Wait until the screen shows a text; the screen."""
-        for _ in range(400):
+        for _ in range(1_200):
             if text in (screen := self.screen):
                 return screen
             await self._pilot.pause(0.1)
@@ -42,7 +46,7 @@ class Viewed:
 
     async def until_gone(self, text: str) -> str:
         """Wait until the screen does not show a text any more; the screen."""
-        for _ in range(400):
+        for _ in range(1_200):
             if text not in (screen := self.screen):
                 return screen
             await self._pilot.pause(0.1)
@@ -54,6 +58,12 @@ class Viewed:
     async def type(self, text: str) -> None:
         """Press a key for each character, as typed."""
         await self._pilot.press(*("space" if char == " " else char for char in text))
+
+    @property
+    def chosen(self) -> str:
+        """The line under the cursor of the dialog that is open."""
+        told = self.app.screen.query_one("#told", Lines)
+        return plain([told.current or ()])
 
     async def resize(self, width: int, height: int) -> None:
         await self._pilot.resize_terminal(width, height)
@@ -67,13 +77,31 @@ class Viewed:
 
 
 @asynccontextmanager
+async def hosted(
+    shell: Shell, task: str, *replies: Mapping[str, Any], agent: str | None = None
+) -> AsyncIterator[Viewed]:
+    """A run of this process with its view, as `rawko run --tui`; cancelled at the end."""
+    flags = Flags({"scenario": str(shell.scenario(*replies)), "assume_yes": True})
+    run = Run(load_settings(shell.folder, flags, shell.environ()), task, agent=agent)
+    host = RunHost(run, "ada")
+    here = settings_of(shell)
+    app = WatchApp(run.id, here, Actor(here, "ada"), host)
+    async with app.run_test(size=(120, 36)) as pilot:
+        yield Viewed(app, pilot)
+        assert app.failure is None, app.failure
+        host.cancel()
+        await host.wait()
+    host.report()
+
+
+@asynccontextmanager
 async def viewed(shell: Shell, run: str, size: tuple[int, int] = (120, 36)) -> AsyncIterator[Viewed]:
     """The view of a run, once it has read all steps."""
     settings = settings_of(shell)
     app = WatchApp(run, settings, Actor(settings, "ada"))
     async with app.run_test(size=size) as pilot:
         found = Viewed(app, pilot)
-        for _ in range(400):
+        for _ in range(1_200):
             if app.watched is not None and app.feed.all and not app.watched.is_catching_up and not app.reading:
                 break
             await pilot.pause(0.1)

@@ -22,6 +22,7 @@ from rawko.app.records.record import RunRecord, read_record
 from rawko.app.run.inbox import Letter, is_at_work, leave, reply_to
 from rawko.app.time_travel.recorded_run import open_past
 from rawko.config import ConfigError, Settings
+from rawko.processes.detached import Detached
 from rawko.processes.keys import environment
 from rawko.vocabulary.documents import accepted
 
@@ -31,7 +32,6 @@ OVERRIDES: Final = ("force", "skip", "retry", "tell")
 MAX_TEXT_CHARS: Final = 10_000
 _PATIENCE_S: Final = 20.0
 _POLL_S: Final = 0.05
-_SAID_CHARS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,6 @@ class Actor:
     def __init__(self, settings: Settings, who: str | None = None) -> None:
         self._settings = settings
         self._who = who or _user()
-        self._started: set[asyncio.Task[Any]] = set()
 
     async def answer(self, run: str, kind: str, text: str, asked: int | None, now: int | None) -> Done:
         """Answer the question of a run.
@@ -114,7 +113,7 @@ class Actor:
         record = read_record(run, self._settings)
         if is_at_work(record.settings, run):
             raise ConfigError(f"run {run!r} is at work already")
-        return await self._start(record, ("resume", "--headless", "--", run), "goes on in a process of its own")
+        return await self._start(record, ("resume", "--", run), "goes on in a process of its own")
 
     async def override(self, run: str, kind: str, text: str) -> Done:
         """Send one of the events that a person may send: force, skip, retry, tell.
@@ -186,6 +185,22 @@ class Actor:
         async with open_past(run, self._settings) as past:
             return (await pin(past, await past.step(str(step)))).text()
 
+    async def pin_into(self, run: str, step: int, file: str) -> Done:
+        """Write a step as a scenario into a `.feature` file, beside its chart; in a process of its own, as `rawko pin`.
+
+        Args:
+            file: Relative to the folder of the runs, or absolute.
+
+        Raises:
+            ConfigError: It cannot be told as one, or not be written; no file was changed.
+        """
+        with self._begin(("pin", f"--output={file}", "--", f"{run}@{step}")) as process:
+            await process.ended()
+            complained = process.complained.removeprefix("rawko: ")
+            if process.code:
+                raise ConfigError(complained or "the step was not pinned")
+            return Done("; ".join(text for text in (f"pinned: {process.printed}", complained) if text))
+
     def _open(self, run: str) -> RunRecord:
         record = read_record(run, self._settings)
         if record.outcome in ENDED and not is_parked(record) and not is_at_work(record.settings, run):
@@ -198,27 +213,20 @@ class Actor:
         Raises:
             ConfigError: The command refused; its message.
         """
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-m", "rawko", *words),
-            cwd=self._settings.workspace,
-            env=_environ(self._settings),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,
-        )
-        ending = asyncio.create_task(_ended(process))
-        self._started.add(ending)
-        ending.add_done_callback(self._started.discard)
-        while not ending.done() and not is_at_work(record.settings, record.run):
-            await asyncio.wait({ending}, timeout=_POLL_S)
-        if not ending.done():
-            return Done(taken)
-        code, said = ending.result()
-        if code == 2:
-            raise ConfigError(said.removeprefix("rawko: ").strip() or "the command was refused")
+        with self._begin(words) as process:
+            while not is_at_work(record.settings, record.run):
+                if await process.ended(_POLL_S):
+                    break
+            if process.code == 2:
+                raise ConfigError(process.complained.removeprefix("rawko: ") or "the command was refused")
         return Done(taken)
+
+    def _begin(self, words: Sequence[str]) -> Detached:
+        settings = self._settings
+        try:
+            return Detached((sys.executable, "-m", "rawko", *words), settings.workspace, _environ(settings))
+        except OSError as error:
+            raise ConfigError(f"no process can be started in {settings.workspace}: {error.strerror}") from error
 
 
 async def _reply(letter: Letter) -> Reply | None:
@@ -227,15 +235,6 @@ async def _reply(letter: Letter) -> Reply | None:
     while (reply := reply_to(letter)) is None and time.monotonic() < until:  # noqa: ASYNC110 - a file is awaited
         await asyncio.sleep(_POLL_S)
     return reply
-
-
-async def _ended(process: asyncio.subprocess.Process) -> tuple[int, str]:
-    """The exit code, and the end of what it said; reading on keeps the process from waiting at a full pipe."""
-    said = b""
-    assert process.stderr is not None
-    while piece := await process.stderr.read(65_536):
-        said = (said + piece)[-_SAID_CHARS:]
-    return await process.wait(), said.decode("utf-8", "replace")
 
 
 def _environ(settings: Settings) -> Mapping[str, str]:

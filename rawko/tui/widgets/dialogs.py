@@ -35,8 +35,8 @@ class Dialog(ModalScreen[Answer]):
     Dialog .title { height: auto; color: #e6e9ef; text-style: bold; }
     Dialog .keys { height: auto; color: #f0a04b; }
     Dialog .note { height: auto; color: #ff7b85; }
-    Dialog Lines { height: auto; max-height: 60vh; min-height: 1; background: #161b22; }
-    Dialog Input { height: 1; border: none; background: #0b0e13; padding: 0; }
+    Dialog Lines { height: auto; min-height: 1; background: #161b22; }
+    Dialog Input, Dialog Input:focus { height: 1; border: none; background: #0b0e13; padding: 0; }
     Dialog.-narrow > Vertical { width: 100%; border: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False)]
@@ -67,7 +67,7 @@ class Dialog(ModalScreen[Answer]):
         told.append(self._lines)
         told.go_to(0)
         told.display = bool(self._lines)
-        told.styles.height = max(min(len(self._lines), max(self.app.size.height - 8, 1)), 1)
+        told.styles.height = max(min(len(self._lines), self.app.size.height * 9 // 10 - 8), 1)
         self.focus_first()
 
     def focus_first(self) -> None:
@@ -141,15 +141,24 @@ class Ask(Dialog):
     """A line of text: the answer to a question, a message, the task of a fork."""
 
     def __init__(
-        self, title: str, lines: Sequence[CellLine], *, kind: str, number: int | None = None, may_be_empty: bool = False
+        self,
+        title: str,
+        lines: Sequence[CellLine],
+        *,
+        kind: str,
+        number: int | None = None,
+        may_be_empty: bool = False,
+        given: str = "",
+        verb: str = "sends",
     ) -> None:
-        super().__init__(title, lines, "Enter sends · Escape leaves it")
+        super().__init__(title, lines, f"Enter {verb} · Escape leaves it")
         self._kind = kind
+        self._given = given
         self._may_be_empty = may_be_empty
         self.number = number
 
     def fields(self) -> ComposeResult:
-        yield Input(id="text")
+        yield Input(self._given, id="text", select_on_focus=False)
 
     def focus_first(self) -> None:
         self.query_one("#text", Input).focus()

@@ -1,0 +1,69 @@
+"""Answers to the question that a run waits with. A decision is for the question that was on the screen alone."""
+
+from __future__ import annotations
+
+from rawko.app.views.machines import Asked
+from rawko.app.views.proposal import Proposal, proposal_of
+from rawko.config import ConfigError
+from rawko.tui.decisions.asking import Desk
+from rawko.tui.drawing.cells import CellLine, diff_style, wrapped
+from rawko.tui.widgets.dialogs import Answer, Approval, Ask
+from rawko.vocabulary.visible import exact, exact_line, visible, visible_line
+
+
+async def answer(desk: Desk) -> None:
+    asked = _asked(desk)
+    if asked.kind == "approval":
+        told = await desk.ask(Approval(*_proposal(desk, asked), asked.number))
+    else:
+        title = f"{visible_line(asked.agent) or 'The agent'} {'has paused' if asked.kind == 'pause' else 'asks'}"
+        told = await desk.ask(Ask(title, desk.told(visible(asked.text)), kind="answer", number=asked.number))
+    await _send(desk, told, asked)
+
+
+async def deny(desk: Desk) -> None:
+    asked = _asked(desk)
+    if asked.kind != "approval":
+        raise ConfigError("the question wants an answer in words: a")
+    title, lines = _proposal(desk, asked)
+    title = f"Deny {title}: why? (may stay empty)"
+    told = await desk.ask(Ask(title, lines, kind="deny", number=asked.number, may_be_empty=True))
+    await _send(desk, told, asked)
+
+
+def _asked(desk: Desk) -> Asked:
+    """The question that a person can answer here.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    asked = desk.watched.asked
+    if asked is None:
+        raise ConfigError("the run asks nothing now")
+    if asked.kind == "budget":
+        raise ConfigError("the budget is used up; go on with: rawko resume RUN --max-cost USD")
+    return asked
+
+
+def _proposal(desk: Desk, asked: Asked) -> tuple[str, list[CellLine]]:
+    if asked.call is None:
+        return f"{exact_line(asked.agent)} asks", desk.told(exact(asked.text))
+    proposal = proposal_of(asked.call, desk.watched.record.settings.workspace)
+    who = exact_line(asked.agent) or "the agent"
+    return f"{who}: {exact_line(proposal.title)}", _proposal_lines(proposal, desk.width)
+
+
+def _proposal_lines(proposal: Proposal, width: int) -> list[CellLine]:
+    return [
+        ((piece, diff_style(source) if proposal.is_diff else "code"),)
+        for source in proposal.lines
+        for piece in wrapped(exact_line(source.replace("\t", "    ")), width)
+    ]
+
+
+async def _send(desk: Desk, told: Answer, asked: Asked) -> None:
+    if told is None:
+        return
+    now = desk.watched.asked
+    kind, text = told
+    desk.said(await desk.act.answer(desk.run, kind, text, asked.number, None if now is None else now.number))
