@@ -29,7 +29,7 @@ NEEDS: Final[dict[Extra, tuple[str, ...]]] = {
     "png": ("resvg_py",),
     "postgres": ("psycopg",),
     "tui": ("textual",),
-    "web": ("starlette", "uvicorn"),
+    "web": ("starlette", "uvicorn", "websockets"),
 }
 """Modules by extra, as they are imported."""
 

@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from rawko import __version__
 from rawko.inspect.routes import Parts, tree_routes
+from rawko.inspect.streaming import push, stately_route
 from rawko.web.answers import Json
 from rawko.web.app import serve_page, stream_route
 from rawko.web.pages import packed
@@ -23,13 +24,18 @@ from rawko.web.pages import packed
 ROOT_TAG = b'<html lang="en"'
 
 
-def make_app(parts: Parts) -> Starlette:
-    """The inspector of some trees of actors."""
+def make_app(parts: Parts, bridge: str | None = None) -> Starlette:
+    """The inspector of some trees of actors.
+
+    Args:
+        bridge: Address of a WebSocket that gets the stream in Stately's wire format.
+    """
     trees, feed = parts.trees, parts.feed
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(work) for work in (trees.watch(), trees.keep_states())]
+        works = [trees.watch(), trees.keep_states(), *([] if bridge is None else [push(trees, feed, bridge)])]
+        tasks = [asyncio.create_task(work) for work in works]
         try:
             yield
         finally:
@@ -51,6 +57,7 @@ def make_app(parts: Parts) -> Starlette:
         Route("/pages/{name}", serve_page, methods=["GET"]),
         Route("/api/about", about, methods=["GET"]),
         stream_route(feed),
+        stately_route(trees, feed),
         *tree_routes(parts),
     ]
     app = Starlette(

@@ -149,6 +149,7 @@ async def _there(source: Source, work: Coroutine[Any, Any, T], more_s: float = 0
     except TimeoutError as error:
         raise ConfigError(f"the program does not answer within {patience_s:g} s: its event loop is blocked") from error
     except asyncio.CancelledError:
-        if future.cancelled():  # the program's loop was ended meanwhile
-            raise ConfigError("the program has ended") from None
-        raise
+        asking = asyncio.current_task()
+        if asking is not None and asking.cancelling():  # the inspector is closed
+            raise
+        raise ConfigError("the program has ended") from None

@@ -26,12 +26,14 @@ KEPT: Final = 20_000
 """Rows that are kept of one tree."""
 MAX_ACTORS: Final = 500
 """Actors of one tree that get a drawing and a place in the tree; of later ones the rows alone are shown."""
+CHECKPOINT_EVERY: Final = 2_000
+"""Rows between two whole states, at least: a look at a row takes the steps since the latest once more."""
 MAX_CHECKPOINTS: Final = 12
 _ROWS: Final = frozenset({"step", "undelivered", "crashed", "stopped", "done"})
 _ENDS: Final = frozenset({"crashed", "stopped", "done"})
 
-Row: TypeAlias = tuple[InspectionEvent, bool]
-"""An event, and whether it is the first of its actor."""
+Row: TypeAlias = tuple[InspectionEvent, InspectionEvent | None]
+"""An event; and of an actor's first one the event that introduced the actor."""
 
 
 @dataclass(slots=True)
@@ -76,6 +78,7 @@ class Recording:
         last: Number of the latest row; 0 before the first.
         is_whole: The first row is the first thing that the tree did.
         is_done: The root has ended.
+        standing: What introduced the actors that ran already, where nothing is known of before.
         changes: Grows with everything that happens, also with what is no row.
     """
 
@@ -88,8 +91,9 @@ class Recording:
     is_done: bool = False
     changes: int = 0
     actors: dict[str, Known] = field(default_factory=dict)
+    standing: dict[str, InspectionEvent] = field(default_factory=dict)
     _rows: deque[Row] = field(default_factory=deque)
-    _coming: set[str] = field(default_factory=set)
+    _coming: dict[str, InspectionEvent] = field(default_factory=dict)
     _checkpoints: deque[tuple[int, Mapping[str, Any]]] = field(default_factory=deque)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -97,12 +101,10 @@ class Recording:
         """Take in an event of the inspection stream."""
         kind = event["type"]
         if kind in _ROWS:
-            begins = event["actor"] in self._coming
-            if begins:
-                self._coming.discard(event["actor"])
+            opening = self._coming.pop(event["actor"], None) if self._coming else None
             with self._lock:
                 self.last += 1
-                self._rows.append((event, begins))
+                self._rows.append((event, opening))
                 if len(self._rows) > self.kept:
                     self._rows.popleft()
             known = self.actors.get(event["actor"])
@@ -117,6 +119,13 @@ class Recording:
             self._introduce(event)
         self.changes += 1
 
+    def stands(self, event: InspectionEvent) -> None:
+        """Take in an actor that runs already, and of whose beginning nothing is known."""
+        self.hear(event)
+        self._coming.pop(event["actor"], None)
+        if event["actor"] in self.actors:
+            self.standing[event["actor"]] = event
+
     def _introduce(self, event: InspectionEvent) -> None:
         path = event["actor"]
         before = self.actors.get(path)
@@ -128,7 +137,7 @@ class Recording:
         place = len(self.actors) if before is None else before.place
         chart = chart or (before.chart if before is not None and _is_of(before, event) else None)
         self.actors[path] = Known(path, place, chart, event, "", tuple(event["configuration"]))
-        self._coming.add(path)
+        self._coming[path] = event
 
     # ------------------------------------------------------------ reading
 

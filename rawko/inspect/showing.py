@@ -14,10 +14,11 @@ _REPR_CHARS: Final = 500
 
 def showable(value: Any) -> Any:
     """A value that JSON can carry: what is no JSON becomes its `repr`, what is long is cut and says so."""
-    return shown(_plain(value, MAX_DEPTH))
+    return shown(plain(value))
 
 
-def _plain(value: Any, depth: int) -> Any:
+def plain(value: Any, depth: int = MAX_DEPTH) -> Any:
+    """A value that JSON can carry, uncut."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int):
@@ -27,11 +28,11 @@ def _plain(value: Any, depth: int) -> Any:
     if depth == 0:
         return "… (deeper than can be shown)"
     if isinstance(value, Mapping):
-        return {key if isinstance(key, str) else _repr(key): _plain(part, depth - 1) for key, part in value.items()}
+        return {key if isinstance(key, str) else _repr(key): plain(part, depth - 1) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(part, depth - 1) for part in value]
+        return [plain(part, depth - 1) for part in value]
     if isinstance(value, Set):
-        return [_plain(part, depth - 1) for part in sorted(value, key=_repr)]
+        return [plain(part, depth - 1) for part in sorted(value, key=_repr)]
     return _repr(value)
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeVar, cast
 
 from rawko.chart.definition import Chart
-from rawko.inspect.recording import KEPT, Origin, Recording
+from rawko.inspect.recording import CHECKPOINT_EVERY, KEPT, Origin, Recording
 from rawko.interpreter.data.steps import Step
 from rawko.interpreter.data.values import thaw
+from rawko.interpreter.errors import InterpreterError
 from rawko.interpreter.running.interpreter import Interpreter
 from rawko.runtime.actor import Actor
 from rawko.runtime.inspection import InspectionEvent
@@ -66,7 +68,7 @@ def _actor(actor: Actor, id: str, kept: int) -> Source:
         recording.is_whole = not stream.latest or (bool(before) and before[0]["seq"] == 1)
         for path, member in list(session.actors.items()):
             if not before and path == member.path and member.interpreter.is_started:
-                recording.hear(_introduced(path, member.interpreter))
+                recording.stands(_introduced(path, member.interpreter))
         for event in before:
             recording.hear(event)
         return stream.subscribe(recording.hear)
@@ -97,14 +99,19 @@ def _machine(machine: Interpreter, id: str, kept: int) -> Source:
     origin = Origin(machine.chart, machine.bindings, thaw(machine.input))
     recording = Recording(id, origin, lambda path: machine.chart if path == "root" else None, kept)
     recording.is_whole = not machine.is_started
-    recording.hear(_introduced("root", machine))
     if machine.is_started:
+        recording.stands(_introduced("root", machine))
         recording.keep(0, {**machine.snapshot(), "children": {}})
+    else:
+        recording.hear(_introduced("root", machine))
 
     def hear(step: Step) -> None:
         recording.hear(_told(step))
         if machine.final:
             recording.hear({"type": "done", "actor": "root", "time": step.time, "output": thaw(machine.output)})
+        elif recording.since_checkpoint >= CHECKPOINT_EVERY:  # only its own thread may take one
+            with suppress(InterpreterError):  # a trusted context that is no JSON
+                recording.keep(recording.last, {**machine.snapshot(), "children": {}})
 
     return Source(recording, machine.chart.name, None, machine.subscribe(hear))
 

@@ -11,15 +11,13 @@ from typing import Any, Final
 from rawko.config import ConfigError
 from rawko.inspect.details import Details
 from rawko.inspect.reaching import whole_state
-from rawko.inspect.recording import Known
+from rawko.inspect.recording import CHECKPOINT_EVERY, Known
 from rawko.inspect.rows import lane_of, row_of
 from rawko.inspect.sources import Source
 from rawko.web.feed import Feed
 
 QUICK_S: Final = 0.04
 SLOW_S: Final = 0.2
-CHECKPOINT_EVERY: Final = 2_000
-"""Rows between two whole states, at least: a look at a row takes the steps since the latest once more."""
 RETRY_S: Final = 2.0
 MOST_AT_ONCE: Final = 500
 """Rows in one message; a page that is further behind asks for them in pages."""
@@ -61,13 +59,13 @@ class Tree:
         recording = self.source.recording
         first, events = recording.rows(after, most)
         found: list[list[Any]] = []
-        for number, (event, begins) in enumerate(events, first):
+        for number, (event, opening) in enumerate(events, first):
             known = recording.actors.get(event["actor"])
             if event["type"] != "step" or known is None:
                 found.append([number, event["actor"], None, [], [], 0])
                 continue
             states = list(event["configuration"])
-            found.append([number, known.path, known.place, event["indexes"], states, int(begins)])
+            found.append([number, known.path, known.place, event["indexes"], states, int(opening is not None)])
         return found
 
     def actors(self) -> list[dict[str, Any]]:

@@ -105,34 +105,3 @@ class InspectionStream:
         self._is_closed = True
         for waker in self._wakers:
             waker.set()
-
-
-def to_stately(event: InspectionEvent) -> dict[str, Any] | None:
-    """The event in the wire format of Stately's inspector, or None where it has no counterpart."""
-    base = {"rootId": "root", "sessionId": event["actor"], "createdAt": str(int(event["time"] * 1000))}
-    match event["type"]:
-        case "actor":
-            snapshot = {"status": "active", "context": event["context"], "value": event["configuration"]}
-            return {
-                "type": "@xstate.actor",
-                "name": event["actor"],
-                "parentId": event["actor"].rpartition("/")[0] or None,
-                "definition": event["chart"],
-                "snapshot": snapshot,
-                **base,
-            }
-        case "step":
-            name = (event["event"] or {"name": "xstate.init"})["name"]
-            data = (event["event"] or {"data": {}})["data"]
-            snapshot = {"status": "active", "value": list(event["configuration"])}
-            return {"type": "@xstate.snapshot", "event": {**data, "type": name}, "snapshot": snapshot, **base}
-        case "done":
-            snapshot = {"status": "done", "output": event["output"]}
-            return {"type": "@xstate.snapshot", "event": {"type": "xstate.done"}, "snapshot": snapshot, **base}
-        case "crashed":
-            snapshot = {"status": "error", "error": event["error"]}
-            return {"type": "@xstate.snapshot", "event": {"type": "xstate.error"}, "snapshot": snapshot, **base}
-        case "emit":
-            return {"type": "@xstate.event", "event": {**event["data"], "type": event["event"]}, **base}
-        case _:
-            return None

@@ -15,7 +15,7 @@ from contextlib import suppress
 from hmac import compare_digest
 from typing import Final
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -80,18 +80,22 @@ class Guard:
             return 403, "origin", f"a page of {origin!r} may not ask this server"
         if headers.get("sec-fetch-site", "same-origin") in ("cross-site", "same-site") and self._is_data(scope):
             return 403, "origin", "a page of another site may not ask this server"
-        if scope["type"] == "websocket" and origin is None:
-            return 403, "origin", "a WebSocket is opened by a page of this server"
-        if self._is_data(scope) and scope["type"] == "http":
-            given = headers.get(HEADER, "").encode()
-            if not compare_digest(given, self._secret):
-                return 401, "stale-secret", self._stale
+        is_asked = self._is_data(scope) or scope["type"] == "websocket"
+        if is_asked and not compare_digest(_secret_of(scope, headers).encode(), self._secret):
+            return 401, "stale-secret", self._stale
         return None
 
     @staticmethod
     def _is_data(scope: Scope) -> bool:
         path: str = scope["path"]
         return path.startswith(API)
+
+
+def _secret_of(scope: Scope, headers: Headers) -> str:
+    """The secret that a request brings: in a header; of a WebSocket, which can have none, in the address."""
+    if scope["type"] == "websocket":
+        return QueryParams(scope["query_string"]).get("secret", "")
+    return headers.get(HEADER, "")
 
 
 def _with_headers(send: Send) -> Send:

@@ -7,7 +7,7 @@ import secrets
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from typing import Final, Literal
 
 import uvicorn
 from starlette.applications import Starlette
@@ -18,6 +18,8 @@ from rawko.web.guard import STALE, Guard
 HOST: Final = "127.0.0.1"
 PORT: Final = 7341
 """The port that is asked for without `--port`; where it is taken, the system chooses one."""
+_MAX_MESSAGE: Final = 65_536
+"""Bytes of a WebSocket's message from a client; nothing is asked that way."""
 _GRACE_S: Final = 5
 """Seconds that open streams get when the server stops."""
 
@@ -29,14 +31,22 @@ class Served:
         make: Makes what is served, within the loop that serves it.
         port: As for `bound`.
         stale: What a page with the secret of an earlier start shows.
+        websockets: Which of uvicorn's implementations answers WebSockets.
 
     Attributes:
         port: Where it listens.
         link: The address with the secret of this start in its fragment, which browsers do not send.
     """
 
-    def __init__(self, make: Callable[[], Starlette], port: int | None, stale: str = STALE) -> None:
+    def __init__(
+        self,
+        make: Callable[[], Starlette],
+        port: int | None,
+        stale: str = STALE,
+        websockets: Literal["none", "websockets-sansio"] = "none",
+    ) -> None:
         self._make = make
+        self._websockets = websockets
         self._stale = stale
         self._socket = bound(port)
         self.port: int = self._socket.getsockname()[1]
@@ -60,7 +70,8 @@ class Served:
             server_header=False,
             date_header=False,
             lifespan="on",
-            ws="none",
+            ws=self._websockets,
+            ws_max_size=_MAX_MESSAGE,
             timeout_graceful_shutdown=_GRACE_S,
             timeout_keep_alive=75,
         )

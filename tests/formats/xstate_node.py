@@ -64,19 +64,23 @@ def xstate_node() -> Iterator[XStateNode]:
             run.stdin.close()
 
 
-def installed_xstate(*, timeout_s: float = 60) -> Path:
-    """The folder whose `node_modules` hold XState.
+def installed_xstate(*packages: str, cache: Path = CACHE, holds: str = "xstate", timeout_s: float = 60) -> Path:
+    """The folder whose `node_modules` hold XState, and other packages that go with it.
+
+    Args:
+        packages: The others, as npm names them with their versions; then with a `cache` of their own.
+        holds: A package that shows that all are there.
 
     Raises:
         NoXState: No npm, or the registry is not reached.
     """
-    if (CACHE / "node_modules" / "xstate" / "package.json").is_file():
-        return CACHE
+    if (cache / "node_modules" / holds / "package.json").is_file():
+        return cache
     npm = shutil.which("npm")
     if npm is None:
         raise NoXState("npm is not installed")
-    CACHE.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=CACHE.parent) as work:
+    cache.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=cache.parent) as work:
         (Path(work) / "package.json").write_text('{"private": true}', encoding="utf-8")
         command = [
             npm,
@@ -87,6 +91,7 @@ def installed_xstate(*, timeout_s: float = 60) -> Path:
             "--ignore-scripts",
             "--fetch-retries=1",
             XSTATE,
+            *packages,
         ]
         try:
             done = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=timeout_s, check=False)
@@ -94,5 +99,5 @@ def installed_xstate(*, timeout_s: float = 60) -> Path:
             raise NoXState(f"npm install {XSTATE} took more than {timeout_s:g} s") from None
         if done.returncode:
             raise NoXState(f"npm install {XSTATE} failed: {done.stderr.strip()[-200:]}")
-        shutil.copytree(work, CACHE, dirs_exist_ok=True)
-    return CACHE
+        shutil.copytree(work, cache, dirs_exist_ok=True)
+    return cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import subprocess
 import sys
 import textwrap
@@ -12,8 +13,10 @@ import time
 from pathlib import Path
 
 import pytest
+from websockets.asyncio.client import connect
 
 import rawko.inspect
+from rawko.runtime.session import Session
 from tests.inspect.conftest import Asking, turnstile
 
 
@@ -91,6 +94,23 @@ async def test_a_program_that_is_blocked_is_reported_and_not_waited_for(monkeypa
             assert found[0][0] == 422
             assert "blocked" in found[0][1]["message"]
             assert asking.get("/api/runs/a1/steps")["rows"], "what has happened is shown all the same"
+
+
+async def test_the_program_s_log_stays_its_own(caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing of the server is in it: above all no address with the secret."""
+    caplog.set_level("DEBUG")
+    async with turnstile(session=Session(kept=0)) as actor:
+        await actor.settle()
+        began = time.monotonic()
+        with rawko.inspect.serve(actor) as inspector:
+            async with connect(inspector.stately, proxy=None) as socket:
+                await socket.recv()
+        assert time.monotonic() - began < 8, "a server that asks the program's loop ends with it blocked"
+    secret = inspector.link.partition("secret=")[2]
+    mine = [one for one in caplog.records if not one.name.startswith(("websockets.client", "asyncio"))]
+    assert [one.getMessage() for one in mine if one.name.startswith("uvicorn") or secret in one.getMessage()] == []
+    logging.getLogger("uvicorn.error").info("of another server")
+    assert "of another server" in caplog.text
 
 
 async def test_closing_ends_the_server_and_lets_the_actor_go_on() -> None:

@@ -1,4 +1,4 @@
-"""The inspection stream: numbered, from any number on, in Stately's words too; observers change nothing."""
+"""The inspection stream: numbered, from any number on; observers change nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rawko.chart import parse_chart
 from rawko.interpreter import Bindings
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.runtime import Actor, ChildMachine, child_machine
-from rawko.runtime.inspection import InspectionStream, to_stately
+from rawko.runtime.inspection import InspectionStream
 from rawko.runtime.session import Session
 
 KID = parse_chart("""
@@ -131,35 +131,6 @@ async def test_an_observer_can_leave() -> None:
         end()
     await actor.run()
     assert heard == []
-
-
-async def test_the_stream_in_the_words_of_stately_s_inspector() -> None:
-    actor = family(log=lambda *line: None)
-    told: list[Any] = []
-    actor.inspect(told.append)
-    await actor.run()
-    wire = [(event["type"], to_stately(event)) for event in told]
-    assert [(kind, None if w is None else w["type"]) for kind, w in wire] == [
-        ("actor", "@xstate.actor"),
-        ("step", "@xstate.snapshot"),
-        ("actor", "@xstate.actor"),
-        ("step", "@xstate.snapshot"),
-        ("emit", "@xstate.event"),
-        ("log", None),
-        ("done", "@xstate.snapshot"),
-        ("step", "@xstate.snapshot"),
-        ("done", "@xstate.snapshot"),
-    ]
-    kid = wire[2][1]
-    assert kid is not None
-    assert (kid["sessionId"], kid["parentId"]) == ("root/kid", "root")
-    emitted = wire[4][1]
-    assert emitted is not None
-    assert emitted["event"] == {"type": "HELLO", "n": 1}
-    end = wire[8][1]
-    assert end is not None
-    assert end["snapshot"]["status"] == "done"
-    json.dumps([w for _, w in wire])
 
 
 async def test_a_session_may_remember_nothing() -> None:
