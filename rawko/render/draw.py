@@ -29,6 +29,7 @@ from rawko.render.outline import few_lines, no_lines, pack
 from rawko.render.placing.layout import Direction
 from rawko.render.placing.scene import Scene, compose
 from rawko.render.rows.drawing import RowDrawing, compose_rows
+from rawko.render.rows.places import READABLE
 
 MAX_PARTS = 1600
 """States and arrows that are laid out at most: above it the answer takes long, and the drawing cannot be read."""
@@ -55,7 +56,7 @@ class Options:
         direction: Where transitions lead, on the whole.
         theme: For SVG and PNG.
         style: Where transitions are written: in the box of their state (`rows`), or on their lines. `auto`: `lines`
-            for charts up to `SMALL` without regions, else `rows`. SVG and PNG.
+            for charts up to `SMALL` without regions whose drawing is not wider than a page, else `rows`. SVG and PNG.
         detail: What is written of a transition. None: all on lines; in rows its guard too, and in those of more
             than `LARGE` states only its event. Not for Mermaid.
         focus: Draw this state and those that a transition joins to it.
@@ -155,10 +156,15 @@ def _picture(chart: Chart, options: Options) -> Scene | RowDrawing:
     diagram = _diagram(chart, options)
     states = sum(box.kind != "initial" for box in diagram.boxes)
     transitions = sum(len(arrow.entries) for arrow in diagram.arrows)
+    transitions += sum(entry.transition is not None for box in diagram.boxes for entry in box.rows)
     has_regions = any(box.is_region for box in diagram.boxes)
     is_small = states <= SMALL[0] and transitions <= SMALL[1] and not has_regions
-    if options.style == "lines" or (options.style == "auto" and is_small):
+    if options.style == "lines":
         return draw_scene(chart, options)
+    if options.style == "auto" and is_small:
+        scene = draw_scene(chart, options)
+        if scene.width <= READABLE:
+            return scene
     if _is_huge(chart, diagram, options) and options.style == "auto":
         return draw_scene(chart, options)
     return _rows(diagram, options)

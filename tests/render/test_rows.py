@@ -17,6 +17,8 @@ from rawko.render.detail import DETAILS, Detail
 from rawko.render.draw import DIRECTIONS, Options, draw, draw_rows
 from rawko.render.extract import extract
 from rawko.render.placing.layout import Direction, Rect
+from rawko.render.placing.measure import text_width
+from rawko.render.rows.cards import PILL
 from rawko.render.rows.drawing import RowDrawing, compose_rows
 from rawko.render.rows.lines import corners
 from rawko.render.rows.places import READABLE
@@ -32,9 +34,37 @@ def _chart(seed: int) -> Chart:
     return parse_chart(Maker(random.randrange).text())
 
 
+ODD = """
+statechart:
+  name: 注文処理
+  root state:
+    name: 根
+    initial: 待機中
+    transitions: [{event: 中止, target: 完了}]
+    on entry: 開く
+    states:
+      - name: 待機中
+        transitions:
+          - {event: 注文, guard: 在庫がある, target: 処理中}
+          - {event: 注文, target: الطلب مرفوض}
+      - name: 処理中
+        invoke: {src: 出荷, id: 出荷, on done: 完了, on error: الطلب مرفوض, timeout: 30s}
+      - name: الطلب مرفوض
+        transitions: [{event: إعادة, target: 待機中}, {event: שלום_עולם, target: <script>alert(1)</script>}]
+      - name: <script>alert(1)</script>
+        transitions: [{event: 👩, target: a_very_long_state_name_that_goes_on_and_on_and_never_ends_until_it_does}]
+      - name: a_very_long_state_name_that_goes_on_and_on_and_never_ends_until_it_does
+        transitions:
+          - event: AN_EVENT_WITH_A_NAME_THAT_IS_LONGER_THAN_ANYTHING_THAT_ONE_WOULD_EVER_WRITE_IN_A_CHART
+            guard: a_guard_that_is_as_long_as_the_event_and_longer_and_longer_and_longer_still_with_more
+            target: 完了
+      - {name: 完了, type: final}
+"""
+
+
 def _charts() -> list[Chart]:
     shipped = [load_chart(find_chart(stem)) for stem in shipped_charts()]
-    return [load_chart(NESTED), *shipped, *map(_chart, SEEDS)]
+    return [load_chart(NESTED), parse_chart(ODD), *shipped, *map(_chart, SEEDS)]
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +113,10 @@ def test_texts_stay_in_their_card(charts: list[Chart], direction: Direction) -> 
             for placed, _ in face.runs:
                 assert placed.x >= 0 and placed.x + placed.run.width <= rect.width + 0.5
                 assert 0 <= placed.y <= face.head <= rect.height + 0.5
+            for cell in face.cells:
+                wide = max(text_width(cell.text, 12) + 2 * PILL, text_width(cell.text, 12, bold=True))
+                assert cell.x >= 0 and cell.x + wide <= rect.width + 0.5
+                assert 0 <= cell.y <= face.head
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -215,6 +249,16 @@ def test_auto_writes_small_charts_on_lines_and_larger_ones_in_rows(nested: Chart
         ' class="rawko-chart rows"' in str(draw(nested, ".svg", Options(style=style))) for style in ("lines", "rows")
     ]
     assert both == [False, True]
+
+
+def test_auto_takes_rows_where_lines_would_not_fit_the_page() -> None:
+    states = [{"name": f"state_{n}", "transitions": [{"event": "NEXT", "target": f"state_{n + 1}"}]} for n in range(9)]
+    root = {"name": "r", "initial": "state_0", "states": [*states, {"name": "state_9"}]}
+    chart = parse_chart(json.dumps({"statechart": {"name": "chain", "root state": root}}))
+    for direction, is_rows in (("down", False), ("right", True)):
+        text = str(draw(chart, ".svg", Options(direction=direction)))  # type: ignore[arg-type]
+        assert (' class="rawko-chart rows"' in text) == is_rows
+        assert float(text.split('viewBox="0 0 ')[1].split()[0]) <= READABLE
 
 
 def test_a_large_chart_begins_as_an_overview_that_says_how_to_get_all() -> None:

@@ -31,6 +31,10 @@ _WORDS = re.compile(r"\S+\s*")
 _ELLIPSIS_LIKE = frozenset("…—→←↺∥")
 
 
+_SCRIPTS = (("\u0590", "\u05ff", 62), ("\u0600", "\u06ff", 55))
+"""Average advance of Hebrew and Arabic letters, in hundredths of the font size."""
+
+
 @lru_cache(maxsize=20_000)
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
     """Width in pixels, rounded up to a tenth."""
@@ -50,7 +54,7 @@ def _other_width(char: str, *, bold: bool) -> int:
     wide = unicodedata.east_asian_width(char)
     if wide in ("W", "F"):
         return 130 if unicodedata.category(char) == "So" else 100
-    return 75
+    return next((each for first, last, each in _SCRIPTS if first <= char <= last), 75) + 7 * bold
 
 
 def fitting(text: str, size: float, width: float, *, bold: bool = False) -> str:

@@ -14,7 +14,7 @@ PADDING = 12.0
 LINE = 16.5
 """Height of one line of a row."""
 
-EVENT_WIDTH = 170.0
+EVENT_WIDTH = 200.0
 GUARD_WIDTHS = (350.0, 260.0, 190.0, 130.0)
 """Widths that guards are wrapped to: a card may be wide and low, or narrow and high."""
 
@@ -131,7 +131,8 @@ def _head(card: Card) -> list[tuple[str, Style]]:
     elif box.kind in ("shallow history", "deep history"):
         found.append((box.kind, "kind"))
     for entry in card.notes:
-        found.append((f"{entry.event} / {entry.actions}" if entry.actions else entry.event, "kind"))
+        text = f"{entry.event} / {entry.actions}" if entry.actions else entry.event
+        found.append((f"{box.title}: {text}" if card.is_shared else text, "kind"))
     if card.sources:
         found.append((f"from {card.sources} states", "kind"))
     return found

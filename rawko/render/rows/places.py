@@ -28,6 +28,9 @@ LEGEND = 30.0
 STACKED = 150.0
 """What each further row of regions costs, in pixels of height; each further column, where transitions lead right."""
 
+SPREAD = 0.35
+"""How much wider than needed the columns of a container are made, to fill it."""
+
 EMPTY = 1.6
 EMPTY_WIDTH = 240.0
 """Cards so many times, and so many pixels, narrower than their column are not drawn as wide as it."""
@@ -93,7 +96,9 @@ class Places:
                 continue
             rect = Rect(MARGIN, MARGIN, self.size[0] - 2 * MARGIN, 0) if name is None else self.rects[name]
             x = rect.x
-            spare = rect.width - sum(inner[name]) - sum(wide[name, number] for number in range(len(columns) + 1))
+            whole = sum(inner[name])
+            spare = rect.width - whole - sum(wide[name, number] for number in range(len(columns) + 1))
+            spare = min(spare, whole * SPREAD)  # more would tear the columns apart
             for number, column in enumerate(columns):
                 self.gutters[name, number] = (x, wide[name, number])
                 x += wide[name, number]
