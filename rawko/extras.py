@@ -17,6 +17,7 @@ NEEDS: Final[dict[Extra, tuple[str, ...]]] = {
         "httpx2",
         "jinja2",
         "jsonschema",
+        "prompt_toolkit",
         "pygit2",
         "pyte",
         "sqlalchemy",

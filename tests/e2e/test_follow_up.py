@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -164,3 +165,57 @@ def test_a_run_that_is_not_there(typed: Typed, rawko: Shell, run: str, told: str
     refused = typed("run", "Next", "--continue", run, "--scenario", str(rawko.scenario(DONE)))
     assert refused.code == 2
     assert told in refused.err
+
+
+def rows_of(typed: Typed, run: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in typed("log", run, "--json").out.splitlines()]
+
+
+def step_of(typed: Typed, run: str, event: str) -> int:
+    """The number of the first step about an event."""
+    return int(next(row["seq"] for row in rows_of(typed, run) if row["event"] and row["event"]["name"] == event))
+
+
+def told_to(typed: Typed, run: str) -> dict[str, Any]:
+    """What a run was told of the one that it follows."""
+    found = [row["event"] for row in rows_of(typed, run) if row["event"] and row["event"]["name"] == "FOLLOW_UP"]
+    data: dict[str, Any] = found[0]["data"]
+    return data
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_run_that_was_set_back_is_followed_from_there(typed: Typed, rawko: Shell, alone: bool) -> None:
+    """The conversation and the files are those of the step, in the middle of an agent's work too."""
+    run = first(typed, rawko, alone=alone)
+    event = "done.invoke.capture_snapshot"
+    assert typed("rewind", f"{run}@{step_of(typed, run, event)}").code == 0
+    replies = [NEXT] if alone else [picks("developer"), NEXT, judges("COMPLETE", summary="Tested.")]
+    words = ("run", "Now test it", "--continue", run, "--json", "--scenario")
+    done = typed(*words, str(rawko.scenario(*replies, name="next.yaml")))
+    assert done.code == 0, done.text
+    told = json.dumps(told_to(typed, done.report["run"]))
+    assert "created a.txt" in told
+    assert "Written." not in told, "what came after the step is left out"
+    assert rawko.read("a.txt") == "one"
+
+
+def test_a_follow_up_that_was_set_back_to_its_beginning_leaves_the_conversation_before_it(
+    typed: Typed, rawko: Shell
+) -> None:
+    run = first(typed, rawko)
+    words = ("--json", "--scenario")
+    second = typed("run", "Now test it", "--continue", run, *words, str(rawko.scenario(NEXT, name="next.yaml")))
+    assert typed("rewind", f"{second.report['run']}@1").code == 0
+    third = says("developer", call("complete", summary="."), expect={"last_message": "Something else"})
+    words = ("run", "Something else", "--continue", second.report["run"], *words)
+    done = typed(*words, str(rawko.scenario(third, name="third.yaml")))
+    assert done.code == 0, done.text
+    told = json.dumps(told_to(typed, done.report["run"])["messages"])
+    assert "created a.txt" in told and "And tested." not in told
+
+
+def test_the_same_words_again_are_a_task_again(typed: Typed, rawko: Shell) -> None:
+    run = first(typed, rawko)
+    again = says("developer", call("complete", summary="."), expect={"last_message": "Write it"})
+    words = ("run", "Write it", "--continue", run, "--json", "--scenario")
+    assert typed(*words, str(rawko.scenario(again, name="next.yaml"))).code == 0

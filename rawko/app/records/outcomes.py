@@ -8,6 +8,8 @@ from rawko.app.records.record import RunRecord
 
 ENDED: Final = ("success", "failure", "limit", "cancelled")
 """Outcomes of runs that can be followed; a run that waits is answered or cancelled first."""
+REWOUND: Final = "rewound"
+"""Outcome of a run that was set back and has not gone on since."""
 
 
 def is_parked(record: RunRecord) -> bool:

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from rawko.app.records.journal import open_journal
-from rawko.app.records.outcomes import is_open
+from rawko.app.records.outcomes import REWOUND, is_open
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.recovery.reading import lost_by
 from rawko.app.recovery.setback import lost_note
 from rawko.app.run.assembly import Prepared
+from rawko.app.run.inbox import is_at_work
 from rawko.app.run.parts.project import templates_of
 from rawko.config import ConfigError, Settings
 from rawko.cutting import cut
@@ -26,6 +27,7 @@ from rawko.machines.agent_loop.conversation.shortening import sent_view
 from rawko.machines.prompts import PromptError, Prompts
 from rawko.runtime.errors import JournalError
 from rawko.runtime.ports import Workspace, WorkspaceError
+from rawko.runtime.replay.recorded import read_latest
 from rawko.runtime.replay.replay import ReplayError, replay
 from rawko.vocabulary.snapshot import ChangedFiles, FileChange, Snapshot
 from rawko.workspace.repository.archive import Archive
@@ -68,6 +70,11 @@ class Legacy:
     def summary(self) -> str:
         return str((self.record.report or {}).get("summary") or "")
 
+    @property
+    def outcome(self) -> str:
+        """How the run ended, as an agent is told it."""
+        return "being set back to an earlier step" if self.record.outcome == REWOUND else self.record.outcome
+
     def told_to_arbiter(self, task: str, changes: ChangedFiles | None = None) -> dict[str, Any]:
         """The payload for the orchestrator; the same task keeps its plan and history.
 
@@ -79,7 +86,7 @@ class Legacy:
             "task": task,
             "run": self.record.run,
             "earlier_task": self.record.task,
-            "outcome": self.record.outcome,
+            "outcome": self.outcome,
             "summary": self.summary,
             "agent": self.agent,
             "messages": [{"agent": self.agent, "iteration": 0, "message": message} for message in self.messages],
@@ -98,10 +105,11 @@ class Legacy:
             changes: Files that others have changed since.
         """
         is_same_task, is_same_agent = task == self.record.task, agent == self.agent
-        earlier = {"task": self.record.task, "outcome": self.record.outcome, "summary": self.summary}
+        is_raised = is_same_task and is_same_agent and self.record.outcome == "limit"
+        earlier = {"task": self.record.task, "outcome": self.outcome, "summary": self.summary}
         content = _prompts(settings).render(
             "follow_up",
-            task=None if is_same_task and is_same_agent else task,
+            task=None if is_raised else task,
             earlier=None if is_same_agent else earlier,
             changes=None if changes is None else changes.to_json(),
         )
@@ -114,13 +122,13 @@ class Legacy:
 
 
 def check_followed(settings: Settings, run: str) -> RunRecord:
-    """The record of a run that is to be followed.
+    """The record of a run that is to be followed: one that has ended, or that was set back to a step.
 
     Raises:
-        ConfigError: There is none, or it has not ended.
+        ConfigError: There is none, it has not ended, or it has gone on from the step that it was set back to.
     """
     record = read_record(run, settings)
-    if not is_open(record):
+    if not is_open(record) or (record.outcome == REWOUND and not is_at_work(record.settings, run)):
         return record
     if record.outcome == "limit":
         raise ConfigError(f"run {run!r} has only used up its budget; go on with: rawko resume {run} --max-cost ...")
@@ -191,7 +199,7 @@ def _told(changes: Sequence[FileChange]) -> ChangedFiles:
 
 
 async def legacy_of(followed: RecordedRun, record: RunRecord) -> Legacy:
-    """What a run leaves behind, from its journal.
+    """What a run leaves behind, from its journal; of one that was set back, what there was at that step.
 
     Raises:
         ConfigError: Its journal cannot be read, or holds nothing of it.
@@ -199,7 +207,16 @@ async def legacy_of(followed: RecordedRun, record: RunRecord) -> Legacy:
     snapshot = await last_snapshot(followed)
     if snapshot is None:
         raise ConfigError(f"run {followed.id!r} cannot be continued: its journal holds nothing of it")
-    return legacy_at(record, snapshot)
+    return legacy_at(record, snapshot, _agent_at_work(snapshot) if record.outcome == REWOUND else None)
+
+
+def _agent_at_work(snapshot: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The context of the agent that an orchestrator had at work; None where none was."""
+    for child in (snapshot.get("children") or {}).values():
+        if child["context"].get("messages") is not None:
+            found: Mapping[str, Any] = child["context"]
+            return found
+    return None
 
 
 def legacy_at(record: RunRecord, snapshot: Mapping[str, Any], at_work: Mapping[str, Any] | None = None) -> Legacy:
@@ -216,6 +233,26 @@ def legacy_at(record: RunRecord, snapshot: Mapping[str, Any], at_work: Mapping[s
     if at_work is None:
         return found
     return replace(_of_agent(record, at_work), agent=str(at_work.get("agent") or ""), history=found.history)
+
+
+async def position_left(run: str, settings: Settings) -> Mapping[str, Any] | None:
+    """How far a run has played the scenario or the cassette of these settings; None where it played another one.
+
+    Raises:
+        ConfigError: Its record or its journal cannot be read.
+    """
+    record = read_record(run, settings)
+    scripts = [(one.provider, one.scenario, one.cassette) for one in (record.settings, settings)]
+    if scripts[0] != scripts[1] or settings.provider == "anthropic":
+        return None
+    journal = open_journal(settings)
+    try:
+        notes = (await read_latest(journal, run, await journal.last_seq(run))).notes
+    except JournalError as error:
+        raise ConfigError(str(error)) from error
+    finally:
+        await journal.aclose()
+    return None if notes is None else notes["position"]
 
 
 async def last_snapshot(run: RecordedRun) -> dict[str, Any] | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rawko.app.following.channel import TextChannel
 from rawko.app.lookups.running import RunningLookups
 from rawko.app.overrides.override import Override, Reply, check_override
+from rawko.app.records.outcomes import REWOUND
 from rawko.app.records.record import has_record, runs_folder
 from rawko.app.records.record_changes import forget_record, write_record
 from rawko.app.records.run_names import new_id
@@ -72,6 +73,8 @@ class Run:
         is_cancel: Take the run up only to end it: no model is asked, no tool is run.
         log: Where the machine's log lines go.
         is_interactive: A conversation with one agent: when it is done, the user says what comes next.
+        is_of_session: One of several tasks that a person gives one after the other: a scenario or a cassette goes on
+            where the run that this one continues has left it.
         on_override: Told of every override that another process has left, and of what became of it.
     """
 
@@ -87,6 +90,7 @@ class Run:
     first_event: tuple[str, Mapping[str, Any]] | None = None
     is_cancel: bool = False
     is_interactive: bool = False
+    is_of_session: bool = False
     id: str = field(default_factory=new_id)
     _driver: Driver | None = None
     _cancelled_by: str | None = None
@@ -212,7 +216,7 @@ class Run:
             # A run that goes on is taken hold of before it is read: nobody adds to it any more.
             stores = await self._open_stores(stack) if self.is_resumed else None
             noted = None if stores is None or stores.recorded is None else stores.recorded.notes
-            provider = self._open_provider(noted["position"] if noted else None)
+            provider = self._open_provider(noted["position"] if noted else await self._position_before())
             parts.push_async_callback(self._close, provider.aclose, "provider")
             self._paces = rate_limits(self.settings, self._stopwatch, noted, self._tell_wait)
             bounds = bounds_of(self.settings, self._stopwatch)
@@ -251,7 +255,8 @@ class Run:
         """The report of a machine that has stopped; kept on disk, unless the run can go on from where it stands."""
         if self._channel is not None:
             self._channel.close()
-        self._notes += unused_replies(actor, provider, self.settings)
+        if not self.is_of_session:
+            self._notes += unused_replies(actor, provider, self.settings)
         problem = driver.halted or breakdown(actor.error)
         if problem is not None:  # what was committed stands: it can go on from there
             self._notes.append(how_to_go_on(self.settings, self.id))
@@ -284,6 +289,12 @@ class Run:
         (self.log or write_log)("info", f"[rawko] waiting {wait_s:.1f} s: {limit}", {})
         if self._driver is not None:
             self._driver.tell_wait({"what": what, "limit": limit, "wait_ms": round(wait_s * 1000)})
+
+    async def _position_before(self) -> Mapping[str, Any] | None:
+        """How far the scenario or the cassette was played in the session before this run; None: from its beginning."""
+        if not self.is_of_session or self.continues is None:
+            return None
+        return await continuing.position_left(self.continues, self.settings)
 
     def _open_provider(self, position: Mapping[str, Any] | None) -> Provider:
         if self.is_cancel:
@@ -407,7 +418,8 @@ class Run:
         return continuing.EVENT, legacy.told_to_agent(self.agent, self.task, self.settings, self._changes)
 
     async def _legacy_of(self, run: str) -> continuing.Legacy:
-        """What the run that this one continues leaves to it."""
+        """What the run that this one continues leaves to it; where it was set back to before its first word, the one
+        before it."""
         record = continuing.check_followed(self.settings, run)
         followed = Run(
             record.settings,
@@ -418,7 +430,10 @@ class Run:
             continues=record.continues,
             is_interactive=record.is_interactive,
         )
-        return await continuing.legacy_of(followed, record)
+        legacy = await continuing.legacy_of(followed, record)
+        if record.outcome == REWOUND and not legacy.messages and record.continues is not None:
+            return await self._legacy_of(record.continues)
+        return legacy
 
     # ------------------------------------------------------------ closing and reporting
 

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from rawko.app.records.addresses import Address
 from rawko.app.records.json_files import write_file
+from rawko.app.records.outcomes import REWOUND
 from rawko.app.records.record import RunRecord, list_records, read_record
 from rawko.app.records.record_changes import note_rewind, write_report
 from rawko.app.records.rewind_note import NOTE, Intent, is_pending
@@ -36,8 +37,6 @@ from rawko.tools.commands.leftovers import Leftovers
 from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.workspace.repository.archive import user_of
 
-REWOUND: Final = "rewound"
-"""Outcome of a run that was set back and has not gone on since."""
 _NOTHING_SPENT: Final[Mapping[str, Any]] = {"usage": {}, "asked_as": {}, "elapsed_ms": 0}
 """What the session notes of tokens and time; see `rawko.providers.metered`."""
 

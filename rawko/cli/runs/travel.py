@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from rawko.app.records.addresses import LAST, Address
+from rawko.app.records.outcomes import REWOUND
 from rawko.cli.exit_codes import KILLED
 from rawko.cli.interrupts import tidying
 from rawko.cli.output import Painter, complain, exact_line, nobody_reads, visible, visible_json, visible_line
@@ -188,8 +189,6 @@ def rewind_command(address: str, *, files_only: bool, as_json: bool, is_trusted:
 
 
 def _print_rewound(told: Rewound) -> None:
-    from rawko.app.time_travel.rewind import REWOUND
-
     paint = Painter(sys.stdout)
     where = f"to step {told.step}" if told.step else "to a snapshot"
     what = f"run {told.run} is back {where}" if told.state else f"the files of run {told.run} are back {where}"
