@@ -23,7 +23,7 @@ from rawko.cli.live.plain import LiveOutput
 from rawko.cli.logs import RunLog
 from rawko.cli.options.running import RunOptions
 from rawko.cli.output import complain, nobody_reads, uses_colour, visible_line
-from rawko.cli.overrides.terminal import Steering
+from rawko.cli.overrides.terminal import Ahead, Steering
 from rawko.cli.people import TerminalPeople, user
 from rawko.cli.settings import current_folder, settings_here
 from rawko.cli.summary import print_report
@@ -122,15 +122,9 @@ def execute(run: Run, *, as_json: bool, quiet: bool, people: People | None = Non
         return complain(f"run {run.id!r} is a conversation: it needs a terminal to talk on, and no --headless")
     if people is None and (is_headless or not has_person()):
         people = Headless(run.settings.headless, run.settings.default_answers)
-    try:
-        report = asyncio.run(_run(run, as_json=as_json, quiet=quiet, people=people))
-    except ConfigError as error:
-        return complain(str(error))
-    except KeyboardInterrupt:
-        print("rawko: killed", file=sys.stderr)
-        return KILLED
-    if report is None:
-        return KILLED
+    report = performed(run, as_json=as_json, quiet=quiet, people=people, headline=_headline(run))
+    if isinstance(report, int):
+        return report
     try:
         print_report(report, as_json=as_json)
     except BrokenPipeError:
@@ -138,14 +132,54 @@ def execute(run: Run, *, as_json: bool, quiet: bool, people: People | None = Non
     return report.exit_code
 
 
-async def _run(run: Run, *, as_json: bool, quiet: bool, people: People | None) -> Report | None:
+def performed(
+    run: Run,
+    *,
+    as_json: bool = False,
+    quiet: bool = False,
+    people: People | None = None,
+    headline: str | None = None,
+    observe: Callable[[InspectionEvent], None] | None = None,
+    ahead: Ahead | None = None,
+) -> Report | int:
+    """Run it with live output, questions and Ctrl-C; the report, or the exit code where there is none.
+
+    Args:
+        as_json: Standard output belongs to the report; the live output goes to standard error.
+        people: Who answers questions; the person at the terminal, if None.
+        headline: Printed as the machine starts.
+        observe: Called with every event, too.
+        ahead: Gets what the person types for the time after the run.
+    """
+    try:
+        report = asyncio.run(
+            _run(run, as_json=as_json, quiet=quiet, people=people, headline=headline, observe=observe, ahead=ahead)
+        )
+    except ConfigError as error:
+        return complain(str(error))
+    except KeyboardInterrupt:
+        print("rawko: killed", file=sys.stderr)
+        return KILLED
+    return KILLED if report is None else report
+
+
+async def _run(
+    run: Run,
+    *,
+    as_json: bool,
+    quiet: bool,
+    people: People | None,
+    headline: str | None,
+    observe: Callable[[InspectionEvent], None] | None,
+    ahead: Ahead | None,
+) -> Report | None:
     settings = run.settings
     run.check()
     stream = sys.stderr if as_json else sys.stdout
-    live, screen = _live_output(run, stream, quiet=quiet)
+    live, screen = _live_output(run, stream, headline, quiet=quiet)
     show = _Show(run)
     is_drawn = screen is not None and people is None
-    steering = Steering(run, live.end_line, is_drawn=is_drawn)
+    steering = Steering(run, live.end_line, is_drawn=is_drawn, ahead=ahead)
     if screen is not None:
         screen.typed = steering.typed
     run.on_override = steering.tell
@@ -154,7 +188,7 @@ async def _run(run: Run, *, as_json: bool, quiet: bool, people: People | None) -
     else:
         drawn = nullcontext if screen is None else screen.paused
         run.people = TerminalPeople(live.end_line, lambda: _together(steering.paused(), drawn()), settings.workspace)
-    run.observe = _Observer(None if quiet else lambda event: show(live, event))
+    run.observe = _Observer(None if quiet else lambda event: show(live, event), observe)
     with ExitStack() as stack:
         stack.enter_context(loading())
         if people is None:
@@ -184,12 +218,17 @@ async def _run(run: Run, *, as_json: bool, quiet: bool, people: People | None) -
             show(live.end_line)
 
 
-def _live_output(run: Run, stream: TextIO, *, quiet: bool) -> tuple[LiveOutput, LiveScreen | None]:
+def _headline(run: Run) -> str:
+    return visible_line(f"run {run.id} in {run.settings.workspace} ({_asked(run)})")
+
+
+def _live_output(
+    run: Run, stream: TextIO, headline: str | None, *, quiet: bool
+) -> tuple[LiveOutput, LiveScreen | None]:
     """Lines that move, where the stream is a terminal that shows them; else plain ones, and no screen.
 
     What draws loads only where it draws: Markdown alone is a tenth of what a run loads until its first request.
     """
-    headline = visible_line(f"run {run.id} in {run.settings.workspace} ({_asked(run)})")
     if quiet or not uses_colour(stream):
         return LiveOutput(stream, run.usage, headline), None
     from rawko.cli.live.screen import LiveScreen
@@ -225,16 +264,16 @@ def _asked(run: Run) -> str:
 class _Observer:
     """Hears what happens. With the first event all that a run needs is loaded, and is left alone from then on."""
 
-    def __init__(self, show: Callable[[InspectionEvent], None] | None) -> None:
-        self._show = show
+    def __init__(self, *listeners: Callable[[InspectionEvent], None] | None) -> None:
+        self._listeners = tuple(one for one in listeners if one is not None)
         self._has_begun = False
 
     def __call__(self, event: InspectionEvent) -> None:
         if not self._has_begun:
             self._has_begun = True
             leave_loaded_alone()
-        if self._show is not None:
-            self._show(event)
+        for listen in self._listeners:
+            listen(event)
 
 
 class _Show:

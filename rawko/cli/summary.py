@@ -12,7 +12,7 @@ from rawko.cli.output import Painter, exact, visible, visible_json, visible_line
 
 MAX_FILES = 100
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
-_VERDICTS = {
+VERDICTS = {
     "success": ("Task completed", "green"),
     "failure": ("Task failed", "red"),
     "limit": ("Limit reached", "yellow"),
@@ -20,7 +20,7 @@ _VERDICTS = {
     "needs_person": ("A person is needed", "yellow"),
     "interrupted": ("Interrupted", "yellow"),
 }
-_REMEDIES = {
+REMEDIES = {
     "authentication": "Check ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN).",
     "not_found": "Check the model's name (--model, RAWKO_MODEL, `model` in .rawko/config.yaml) and ANTHROPIC_BASE_URL.",
     "permission": "The key may not use this model; check --model and the key.",
@@ -50,7 +50,7 @@ def print_report(report: Report, *, as_json: bool) -> None:
 def _print_summary(report: Report, stream: TextIO) -> None:
     """What was said first, then what is to be seen at a glance, which is the last thing on the screen."""
     paint = Painter(stream)
-    verdict, colour = ("Not started", "red") if report.is_bad_input else _VERDICTS[report.outcome]
+    verdict, colour = ("Not started", "red") if report.is_bad_input else VERDICTS[report.outcome]
     where = f" in state {report.state}" if report.outcome in ("needs_person", "failure", "interrupted") else ""
     print(file=stream)
     if report.summary:
@@ -99,7 +99,7 @@ def _next(report: Report) -> list[str]:
     """What a person may do next, one line each."""
     run = report.run
     if report.is_bad_input:
-        return [_REMEDIES.get(str((report.error or {}).get("code")), "")]
+        return [REMEDIES.get(str((report.error or {}).get("code")), "")]
     look = [f"rawko log {run}", *([f"rawko diff {run} --files"] if report.files_changed else [])]
     match report.outcome:
         case "needs_person":

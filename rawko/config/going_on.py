@@ -11,6 +11,14 @@ from rawko.config.settings import Settings
 from rawko.trust.errors import ConfigError
 
 
+def with_model(settings: Settings, model: str | None) -> Settings:
+    """The settings with another model, which every agent and the arbiter ask; None changes nothing."""
+    if model is None:
+        return settings
+    agents = {name: config.model_copy(update={"model": None}) for name, config in settings.agents.items()}
+    return replace(settings, model=model, agents=agents)
+
+
 def changed_by(settings: Settings, flags: Flags) -> Settings:
     """The settings with what the command line says over them.
 

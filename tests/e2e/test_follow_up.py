@@ -207,8 +207,8 @@ def test_a_follow_up_that_was_set_back_to_its_beginning_leaves_the_conversation_
     second = typed("run", "Now test it", "--continue", run, *words, str(rawko.scenario(NEXT, name="next.yaml")))
     assert typed("rewind", f"{second.report['run']}@1").code == 0
     third = says("developer", call("complete", summary="."), expect={"last_message": "Something else"})
-    words = ("run", "Something else", "--continue", second.report["run"], *words)
-    done = typed(*words, str(rawko.scenario(third, name="third.yaml")))
+    following = ("run", "Something else", "--continue", second.report["run"], *words)
+    done = typed(*following, str(rawko.scenario(third, name="third.yaml")))
     assert done.code == 0, done.text
     told = json.dumps(told_to(typed, done.report["run"])["messages"])
     assert "created a.txt" in told and "And tested." not in told

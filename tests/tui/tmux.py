@@ -59,6 +59,15 @@ class Tmux:
         """Type any line and Enter."""
         self._type(line)
 
+    def type(self, text: str) -> None:
+        """Type a text, without Enter."""
+        self._tmux("send-keys", "-l", text)
+
+    def paste(self, file: Path) -> None:
+        """Paste a file's text, marked as a paste where the program wants that."""
+        self._tmux("load-buffer", str(file))
+        self._tmux("paste-buffer", "-p")
+
     def press(self, *keys: str) -> None:
         """Press keys, by tmux's names: `a`, `Enter`, `Escape`, `C-c`."""
         self._tmux("send-keys", *keys)

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 from rawko.app.records.journal import open_journal
 from rawko.app.records.outcomes import REWOUND, is_open
-from rawko.app.records.record import RunRecord, read_record
+from rawko.app.records.record import RunRecord, has_record, read_record
 from rawko.app.recovery.reading import lost_by
 from rawko.app.recovery.setback import lost_note
 from rawko.app.run.assembly import Prepared
@@ -26,8 +26,8 @@ from rawko.machines.agent_loop.context import View
 from rawko.machines.agent_loop.conversation.shortening import sent_view
 from rawko.machines.prompts import PromptError, Prompts
 from rawko.runtime.errors import JournalError
+from rawko.runtime.journal import Journal
 from rawko.runtime.ports import Workspace, WorkspaceError
-from rawko.runtime.replay.recorded import read_latest
 from rawko.runtime.replay.replay import ReplayError, replay
 from rawko.vocabulary.snapshot import ChangedFiles, FileChange, Snapshot
 from rawko.workspace.repository.archive import Archive
@@ -36,6 +36,8 @@ EVENT: Final = "FOLLOW_UP"
 MAX_TOLD_CHANGES: Final = 50
 """Paths that an agent is told by name."""
 MAX_PATH_CHARS: Final = 200
+_PAGE: Final = 64
+"""Rows that are read at once, from the end backwards."""
 
 
 class RecordedRun(Protocol):
@@ -236,7 +238,8 @@ def legacy_at(record: RunRecord, snapshot: Mapping[str, Any], at_work: Mapping[s
 
 
 async def position_left(run: str, settings: Settings) -> Mapping[str, Any] | None:
-    """How far a run has played the scenario or the cassette of these settings; None where it played another one.
+    """How far a run, or one that it follows, has played the scenario or the cassette of these settings; None where it
+    played another one, or none of it.
 
     Raises:
         ConfigError: Its record or its journal cannot be read.
@@ -247,12 +250,29 @@ async def position_left(run: str, settings: Settings) -> Mapping[str, Any] | Non
         return None
     journal = open_journal(settings)
     try:
-        notes = (await read_latest(journal, run, await journal.last_seq(run))).notes
+        found = await _position_in(journal, run)
     except JournalError as error:
         raise ConfigError(str(error)) from error
     finally:
         await journal.aclose()
-    return None if notes is None else notes["position"]
+    before = record.continues
+    if found is not None or before is None or not has_record(settings, before):
+        return found
+    return await position_left(before, settings)
+
+
+async def _position_in(journal: Journal, run: str) -> Mapping[str, Any] | None:
+    """The latest position that a run has noted; a run that was taken up only to be cancelled notes none at its end."""
+    until = await journal.last_seq(run)
+    while until > 0:
+        after = max(until - _PAGE, 0)
+        for row in reversed(await journal.rows(run, after, until)):
+            position = (row.notes or {}).get("position")
+            if position is not None:
+                found: Mapping[str, Any] = position
+                return found
+        until = after
+    return None
 
 
 async def last_snapshot(run: RecordedRun) -> dict[str, Any] | None:

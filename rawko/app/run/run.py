@@ -73,8 +73,9 @@ class Run:
         is_cancel: Take the run up only to end it: no model is asked, no tool is run.
         log: Where the machine's log lines go.
         is_interactive: A conversation with one agent: when it is done, the user says what comes next.
-        is_of_session: One of several tasks that a person gives one after the other: a scenario or a cassette goes on
-            where the run that this one continues has left it.
+        is_of_session: One of several tasks that a person gives one after the other; what a scenario or a cassette still
+            holds at its end is for the next ones.
+        plays_after: The run of the same session after which the scenario or the cassette goes on; None: it begins.
         on_override: Told of every override that another process has left, and of what became of it.
     """
 
@@ -91,6 +92,7 @@ class Run:
     is_cancel: bool = False
     is_interactive: bool = False
     is_of_session: bool = False
+    plays_after: str | None = None
     id: str = field(default_factory=new_id)
     _driver: Driver | None = None
     _cancelled_by: str | None = None
@@ -292,9 +294,7 @@ class Run:
 
     async def _position_before(self) -> Mapping[str, Any] | None:
         """How far the scenario or the cassette was played in the session before this run; None: from its beginning."""
-        if not self.is_of_session or self.continues is None:
-            return None
-        return await continuing.position_left(self.continues, self.settings)
+        return None if self.plays_after is None else await continuing.position_left(self.plays_after, self.settings)
 
     def _open_provider(self, position: Mapping[str, Any] | None) -> Provider:
         if self.is_cancel:

@@ -26,7 +26,7 @@ from rawko.app.time_travel.conversation import agent_at_work
 from rawko.app.time_travel.recorded_run import Past, open_past
 from rawko.app.time_travel.rewind import notes_after, question_of
 from rawko.app.time_travel.unfinished import finish_rewind
-from rawko.config import ConfigError, Settings, share_state
+from rawko.config import ConfigError, Settings, share_state, with_model
 from rawko.interpreter.data.events import Event
 from rawko.interpreter.running.interpreter import Interpreter
 from rawko.interpreter.running.replay import ReplayClock
@@ -150,11 +150,7 @@ def _agent(record: RunRecord, changes: Changes) -> str | None:
 
 def _settings(settings: Settings, changes: Changes) -> Settings:
     """The original's; what it records is its own, and a model that is asked for is asked by everybody."""
-    settings = replace(settings, record=None)
-    if changes.model is None:
-        return settings
-    agents = {name: config.model_copy(update={"model": None}) for name, config in settings.agents.items()}
-    return replace(settings, model=changes.model, agents=agents)
+    return with_model(replace(settings, record=None), changes.model)
 
 
 def _plan(record: RunRecord, made: Run, tree: ReplayTree, changes: Changes) -> _Plan:

@@ -299,6 +299,24 @@ def run_of(record: RunRecord, settings: Settings | None = None) -> Run:
     )
 
 
+def run_to_cancel(record: RunRecord, who: str) -> Run:
+    """The recorded run, to be taken up only to end it: its leftover commands are ended, its files captured."""
+    from rawko.app.run.run import Run
+
+    run = Run(
+        record.settings,
+        record.task,
+        agent=record.agent,
+        id=record.run,
+        is_resumed=True,
+        is_cancel=True,
+        continues=record.continues,
+        is_interactive=record.is_interactive,
+    )
+    run.cancel(who=who)
+    return run
+
+
 @asynccontextmanager
 async def open_past(run: str, current: Settings, *, workspace: Path | None = None) -> AsyncIterator[Past]:
     """Open a run of the current folder to look at it.

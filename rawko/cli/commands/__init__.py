@@ -56,6 +56,7 @@ def _of_agents(command: Callable[..., None]) -> Callable[..., None]:
 
 _BEFORE_RUNS: Final[tuple[Callable[..., None], ...]] = (
     working.run,
+    working.chat,
     working.resume,
     working.cancel,
     working.answer,

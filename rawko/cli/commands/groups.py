@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
         "rawko check statecharts/",
     ),
     "run": ('rawko run "Write fizzbuzz" --yes', 'rawko run "Now its tests" --continue last'),
+    "chat": ("rawko", 'rawko chat "Explain the parser" --agent planner', "rawko --continue"),
     "resume": ("rawko resume", "rawko resume 7f2c --max-cost 5"),
     "answer": ('rawko answer "Four spaces."', 'rawko answer 7f2c "Four spaces."'),
     "approve": ("rawko approve", "rawko approve --scope tool"),
@@ -52,8 +54,26 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
 """What is typed; "" is rawko itself."""
 
 
+SESSION: Final = "chat"
+"""The command that `rawko` alone stands for, on a terminal."""
+
+
 class GroupedHelp(TyperGroup):
-    """The commands of rawko, listed in groups."""
+    """The commands of rawko, listed in groups; without a command, on a terminal, a session."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take `rawko` alone and `rawko --continue` for `rawko chat`, where a person is there to talk."""
+        if not ctx.resilient_parsing and self._is_session(ctx, args):
+            args = [SESSION, *args]
+        parsed: list[str] = super().parse_args(ctx, args)
+        return parsed
+
+    def _is_session(self, ctx: Any, args: Sequence[str]) -> bool:
+        if not args:
+            return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+        command = self.get_command(ctx, SESSION)
+        names = {name for one in getattr(command, "params", ()) for name in (*one.opts, *one.secondary_opts)}
+        return args[0].startswith("-") and args[0].partition("=")[0] in names
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write one list for each group."""

@@ -7,6 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from rawko.cli.options.chatting import ChatOptions
 from rawko.cli.options.common import AskingRun, ReportAsJson, RunId, Trust
 from rawko.cli.options.expanding import expanded
 from rawko.cli.options.naming import named, run_and_text
@@ -28,6 +29,17 @@ def run(options: RunOptions) -> None:
     if options.again is not None:
         options = options._replace(again=named(options.again, "travel"))
     raise typer.Exit(run_command(options))
+
+
+@expanded
+def chat(options: ChatOptions) -> None:
+    """Talk with an agent in the current folder: task after task, each with the conversation so far.
+
+    `rawko` alone does the same, and `rawko --continue`.
+    """
+    from rawko.cli.session.opening import chat_command
+
+    raise typer.Exit(chat_command(options))
 
 
 @expanded

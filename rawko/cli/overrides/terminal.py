@@ -6,14 +6,27 @@ import asyncio
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field
 
 from rawko.app import Run
 from rawko.app.overrides.override import Override, Reply
 from rawko.cli.output import Painter, visible
 from rawko.cli.overrides.outcome_text import told
-from rawko.cli.overrides.typed import TypedError, TypedLines, parse
+from rawko.cli.overrides.typed import TypedError, TypedLines, is_override, parse
 from rawko.cli.people import user
 from rawko.config import ConfigError
+
+
+@dataclass(slots=True)
+class Ahead:
+    """What a person types while a run works that is no override: it is for the time after the run.
+
+    Attributes:
+        rest: What was typed of the line that has not been entered.
+    """
+
+    lines: list[str] = field(default_factory=list)
+    rest: str = ""
 
 
 class Steering:
@@ -22,9 +35,13 @@ class Steering:
     Args:
         before: Called before a line is printed, so that live output can end its own.
         is_drawn: What is typed is drawn by the live output.
+        ahead: Gets the lines that are no overrides; without it they are refused.
     """
 
-    def __init__(self, run: Run, before: Callable[[], None], *, is_drawn: bool = False) -> None:
+    def __init__(
+        self, run: Run, before: Callable[[], None], *, is_drawn: bool = False, ahead: Ahead | None = None
+    ) -> None:
+        self._ahead = ahead
         self._run = run
         self._before = before
         self._is_drawn = is_drawn
@@ -37,6 +54,8 @@ class Steering:
 
     def __exit__(self, *error: object) -> None:
         if self._lines is not None:
+            if self._ahead is not None:
+                self._ahead.rest += self._lines.typed
             self._lines.stop()
         for task in self._asked:
             task.cancel()
@@ -54,6 +73,10 @@ class Steering:
         self._print(f"{override.who}: {told(override, reply)}")
 
     def _take(self, line: str) -> None:
+        if self._ahead is not None and not is_override(line):
+            self._ahead.lines.append(line.strip())
+            self._print(f"after this task: {line.strip()}")
+            return
         task = asyncio.ensure_future(self._give(line))
         self._asked.add(task)
         task.add_done_callback(self._asked.discard)

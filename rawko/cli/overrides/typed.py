@@ -30,6 +30,12 @@ class TypedError(ValueError):
     """A line that is no override; the message says what would be accepted."""
 
 
+def is_override(line: str) -> bool:
+    """Whether a typed line steers the run, as far as its first word says."""
+    word = line.split(maxsplit=1)[:1]
+    return bool(word) and word[0].startswith("/") and word[0][1:] in EVENTS
+
+
 def parse(line: str) -> tuple[str, str]:
     """The kind and the text of a typed override.
 

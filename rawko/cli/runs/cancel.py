@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 
-from rawko.app import Report, Run
+from rawko.app import Report
 from rawko.app.exploration.record import is_exploration
 from rawko.app.records.outcomes import ENDED, is_parked
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.run.inbox import is_at_work, leave
+from rawko.app.time_travel.recorded_run import run_to_cancel
 from rawko.cli.explore.cancel import cancel_exploration
 from rawko.cli.output import complain, visible_json, visible_line
 from rawko.cli.people import user
@@ -41,18 +42,7 @@ def cancel_command(run: str, *, as_json: bool, is_trusted: bool = False) -> int:
 
 def _cancel_here(record: RunRecord, *, as_json: bool) -> int:
     """Take the run up, only to end it: its leftover commands are ended, its files captured, its journal closed."""
-    going = Run(
-        record.settings,
-        record.task,
-        agent=record.agent,
-        id=record.run,
-        is_resumed=True,
-        is_cancel=True,
-        continues=record.continues,
-        is_interactive=record.is_interactive,
-    )
-    going.cancel(who=user())
-    report: Report = asyncio.run(going.execute())
+    report: Report = asyncio.run(run_to_cancel(record, user()).execute())
     print_report(report, as_json=as_json)
     return 0 if report.outcome == "cancelled" else report.exit_code or 1
 

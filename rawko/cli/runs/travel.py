@@ -172,8 +172,12 @@ def _field_lines(change: FieldChange) -> Iterator[str]:
 # ---------------------------------------------------------------- rewind, fork, branch, replay
 
 
-def rewind_command(address: str, *, files_only: bool, as_json: bool, is_trusted: bool = False) -> int:
-    """Set a run back."""
+def rewind_command(address: str, *, files_only: bool, as_json: bool, is_trusted: bool = False, how_on: str = "") -> int:
+    """Set a run back.
+
+    Args:
+        how_on: What is said of how to go on from there; the command that does it, if "".
+    """
 
     from rawko.app.time_travel.rewind import rewind
 
@@ -185,10 +189,13 @@ def rewind_command(address: str, *, files_only: bool, as_json: bool, is_trusted:
         await tell_lost(place.run, current)
         return await rewind(place, current, files_only=files_only)
 
-    return _code(_carry_out(do, _print_rewound, as_json=as_json, judge=person(is_granted=is_trusted)))
+    def tell(told: Rewound) -> None:
+        _print_rewound(told, how_on or f"go on from here with: rawko resume {told.run}")
+
+    return _code(_carry_out(do, tell, as_json=as_json, judge=person(is_granted=is_trusted)))
 
 
-def _print_rewound(told: Rewound) -> None:
+def _print_rewound(told: Rewound, how_on: str) -> None:
     paint = Painter(sys.stdout)
     where = f"to step {told.step}" if told.step else "to a snapshot"
     what = f"run {told.run} is back {where}" if told.state else f"the files of run {told.run} are back {where}"
@@ -204,7 +211,7 @@ def _print_rewound(told: Rewound) -> None:
     if told.state:
         print(visible_line(f"what came after it is kept: rawko rewind {told.run}@{told.came_from} brings it back"))
         if told.outcome == REWOUND:
-            print(visible_line(f"go on from here with: rawko resume {told.run}"))
+            print(visible_line(how_on))
 
 
 def fork_command(

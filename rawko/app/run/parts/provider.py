@@ -67,13 +67,7 @@ def _open_provider(
 
         return play(settings, position)
 
-    environ = _sign_in(settings)
-    found = endpoint_from_env(environ)
-    if found is None:
-        raise ConfigError(NO_MODEL)
-    _check_address(environ.get("ANTHROPIC_BASE_URL") or found.base_url)
-    for name in _KEYS:
-        _check_key(name, environ.get(name, ""))
+    found = _endpoint(settings)
     from rawko.providers.anthropic_api import AnthropicProvider
 
     return AnthropicProvider(
@@ -86,6 +80,30 @@ def _open_provider(
         ),
         wrap=wrap,
     )
+
+
+def check_provider(settings: Settings) -> None:
+    """Make sure that there is a model to ask, without asking it.
+
+    Raises:
+        ConfigError: No key and no endpoint, a key or an address that cannot be one, an unusable scenario.
+    """
+    if settings.provider == "anthropic":
+        _endpoint(settings)
+    elif settings.provider == "scripted":
+        _scripted(settings, None)
+
+
+def _endpoint(settings: Settings) -> Endpoint:
+    """Where the model is asked, and with which key."""
+    environ = _sign_in(settings)
+    found = endpoint_from_env(environ)
+    if found is None:
+        raise ConfigError(NO_MODEL)
+    _check_address(environ.get("ANTHROPIC_BASE_URL") or found.base_url)
+    for name in _KEYS:
+        _check_key(name, environ.get(name, ""))
+    return found
 
 
 _KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")

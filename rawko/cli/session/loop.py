@@ -1,0 +1,49 @@
+"""The loop of a session: inputs one after the other, tasks and commands, until the person leaves."""
+
+from __future__ import annotations
+
+from rawko.app.secrecy.session_secrets import masker_of
+from rawko.cli.overrides.terminal import Ahead
+from rawko.cli.session.commands import COMMANDS, arguments_of, is_command, obey
+from rawko.cli.session.history import FILE_NAME
+from rawko.cli.session.prompt import InputLine
+from rawko.cli.session.session import Session
+
+
+def talk(session: Session, first: str | None = None) -> int:
+    """Take inputs until the person leaves; the exit code.
+
+    Args:
+        first: A task that was given on the command line.
+    """
+    settings = session.conversation.settings
+    line = InputLine(
+        settings.state_dir / FILE_NAME,
+        masker_of(settings).text,
+        session.below,
+        {name: command.told for name, command in COMMANDS.items()},
+        arguments_of(session),
+        session.files,
+    )
+    text = first
+    while not session.is_over:
+        if text is None:
+            text = _next(session.ahead, line)
+        if text is None:
+            break
+        with session.stoppable():
+            if is_command(text):
+                obey(session, text)
+            else:
+                session.work_on(text)
+        print()
+        text = None
+    return session.code
+
+
+def _next(ahead: Ahead, line: InputLine) -> str | None:
+    """What was entered while a task was at work, one after the other; then the next input; None to leave."""
+    if ahead.lines:
+        return ahead.lines.pop(0)
+    begun, ahead.rest = ahead.rest, ""
+    return line.read(begun)

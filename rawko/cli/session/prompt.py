@@ -1,0 +1,158 @@
+"""The input line: several lines, history, completion, a toolbar. prompt_toolkit draws it.
+
+Enter gives the input; Esc-Enter and Ctrl-J begin a new line, and a paste of many lines is one input. Ctrl-C clears the
+line, and twice on an empty one it leaves, as Ctrl-D does.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.styles import Style
+
+from rawko.cli.session.completing import InputCompleter, Words, is_completed
+from rawko.cli.session.history import InputHistory
+from rawko.cli.session.toolbar import LEAVING
+
+PROMPT = "> "
+MENU_ROWS = 6
+MAX_LINE_BYTES = 65_536
+_STYLE = Style.from_dict(
+    {
+        "prompt": "bold ansiblue",
+        "bottom-toolbar": "noreverse ansibrightblack",
+        "completion-menu.completion.current": "reverse",
+    }
+)
+
+
+class InputLine:
+    """Asks for inputs, one after the other.
+
+    Args:
+        history: The file of earlier inputs.
+        mask: Takes keys out of what is kept there.
+        below: The toolbar for a number of columns.
+        files: Gives the paths of the folder.
+    """
+
+    def __init__(
+        self,
+        history: Path,
+        mask: Callable[[str], str],
+        below: Callable[[int], str],
+        commands: Words,
+        arguments: Mapping[str, Callable[[], Iterable[str]]],
+        files: Callable[[], Awaitable[Sequence[str]]],
+    ) -> None:
+        self._below = below
+        self._is_leaving = False
+        self._completer = InputCompleter(commands, arguments, files)
+        self._session: PromptSession[str | None] = PromptSession(
+            [("class:prompt", PROMPT)],
+            multiline=True,
+            history=InputHistory(history, mask),
+            completer=self._completer,
+            complete_while_typing=Condition(_completes),
+            reserve_space_for_menu=MENU_ROWS,
+            bottom_toolbar=self._toolbar,
+            prompt_continuation=" " * len(PROMPT),
+            key_bindings=self._keys(),
+            style=_STYLE,
+            enable_open_in_editor=False,
+        )
+        self._session.default_buffer.on_text_changed += self._stay
+
+    def read(self, begun: str = "") -> str | None:
+        """The next input that holds something; None to leave.
+
+        Args:
+            begun: What the person has typed of it already.
+        """
+        self._completer.forget_files()
+        if ahead := _typed_ahead():
+            self._session.history.append_string(begun + ahead)
+            return begun + ahead
+        while True:
+            self._is_leaving = False
+            try:
+                text = self._session.prompt(default=begun)
+            except KeyboardInterrupt:  # a signal, not the key
+                continue
+            except EOFError:
+                return None
+            if text is None or text.strip():
+                return text
+
+    def _toolbar(self) -> StyleAndTextTuples:
+        columns = get_app().output.get_size().columns
+        text = LEAVING if self._is_leaving else self._below(columns)
+        return [("", text[: max(columns - 1, 0)])]
+
+    def _stay(self, _: object) -> None:
+        self._is_leaving = False
+
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+
+        @keys.add("enter")
+        def give(event: KeyPressEvent) -> None:
+            buffer = event.current_buffer
+            if _is_choosing(buffer):
+                buffer.complete_state = None  # the chosen file stays, and the text can go on
+            elif buffer.text.strip():
+                buffer.validate_and_handle()
+
+        @keys.add("escape", "enter")
+        @keys.add("c-j")
+        def begin_line(event: KeyPressEvent) -> None:
+            event.current_buffer.newline(copy_margin=False)
+
+        @keys.add("c-c")
+        def clear_or_leave(event: KeyPressEvent) -> None:
+            if event.current_buffer.text:
+                event.current_buffer.reset()
+            elif self._is_leaving:
+                event.app.exit(result=None)
+            else:
+                self._is_leaving = True
+
+        return keys
+
+
+def _typed_ahead() -> str:
+    """A line that was typed and entered before the input line was drawn, and is shown by the terminal; "" for none.
+
+    The terminal gives such a line a line feed at its end, which the input line would take for Ctrl-J.
+    """
+    try:
+        while select.select([sys.stdin], [], [], 0)[0]:
+            line = os.read(sys.stdin.fileno(), MAX_LINE_BYTES)
+            if text := line.decode(errors="replace").strip():
+                return text
+            if not line:
+                break
+    except (OSError, ValueError):  # the terminal has gone away, which the input line finds out
+        pass
+    return ""
+
+
+def _is_choosing(buffer: Buffer) -> bool:
+    """Whether one of several files is chosen in the menu just now."""
+    state = buffer.complete_state
+    is_chosen = state is not None and state.current_completion is not None and len(state.completions) > 1
+    return is_chosen and not buffer.text.startswith("/")
+
+
+def _completes() -> bool:
+    return is_completed(get_app().current_buffer.document.text_before_cursor)

@@ -1,0 +1,45 @@
+"""The line below the input: who works, with which model, what was used, and how full the model's window is.
+
+    developer · claude-sonnet-5 · 12k/1.4k tokens · $0.0312 · context 9%
+
+Where the terminal is narrow, parts are left out, the least important first.
+"""
+
+from __future__ import annotations
+
+from rawko.app.conversations.spending import Spending
+from rawko.cli.amounts import in_and_out, money
+from rawko.cli.live.status import narrowed
+from rawko.cli.live.wrapping import cells
+from rawko.vocabulary.visible import visible_line
+
+LEAVING = "press Ctrl-C again to leave"
+ARBITER = "arbiter"
+"""How the toolbar and `/agent` call that no agent works alone."""
+
+
+def toolbar(agent: str | None, model: str, spending: Spending, context: float | None, columns: int) -> str:
+    """The line, at most `columns - 1` cells wide.
+
+    Args:
+        context: The part of the model's window that is used; None where it is not known.
+    """
+    usage = spending.usage
+    amounts = in_and_out(usage.total_tokens - usage.output_tokens, usage.output_tokens)
+    parts = [
+        (0, visible_line(agent or ARBITER)),
+        (1, visible_line(model)),
+        (3, f"{amounts} tokens" if amounts else ""),
+        (4, money(spending.cost_usd) if spending.cost_usd else ""),
+        (2, "" if context is None else f"context {context:.0%}"),
+        (5, "/help"),
+    ]
+    kept = [(rank, text) for rank, text in parts if text]
+    room = columns - 1
+    while len(kept) > 1 and cells(_joined(kept)) > room:
+        kept.remove(max(kept))
+    return narrowed(_joined(kept), room, cells)
+
+
+def _joined(parts: list[tuple[int, str]]) -> str:
+    return " · ".join(text for _, text in parts)
