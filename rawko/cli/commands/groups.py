@@ -23,12 +23,13 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
 EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "": (
         'rawko run "Add a --version option"',
+        "rawko chat                    # a conversation in this folder; on a terminal `rawko` alone, too",
         "rawko log                     # what happened in the latest run",
         "rawko rewind @-1              # one step back, with the files",
         "rawko check statecharts/",
     ),
     "run": ('rawko run "Write fizzbuzz" --yes', 'rawko run "Now its tests" --continue last'),
-    "chat": ("rawko", 'rawko chat "Explain the parser" --agent planner', "rawko --continue"),
+    "chat": ('rawko chat "Explain the parser" --agent planner', "rawko chat --continue"),
     "resume": ("rawko resume", "rawko resume 7f2c --max-cost 5"),
     "answer": ('rawko answer "Four spaces."', 'rawko answer 7f2c "Four spaces."'),
     "approve": ("rawko approve", "rawko approve --scope tool"),
