@@ -61,9 +61,11 @@ site: ## the documentation as pages with search and API reference, in build/site
 	$(BIN)/zensical build --strict
 	@echo 'read it: $(BIN)/python -m http.server -b 127.0.0.1 -d build/site'
 
-docs: setup ## draw the shipped machines into docs/machines, and write the tables that are made of code
+docs: setup ## draw machines, terminal view and inspector (with chromium) into docs/, and write the tables that are made of code
 	$(BIN)/python -m rawko.config.docs
 	$(BIN)/python -m rawko.render.docs
+	$(BIN)/python -m tests.tui.picture
+	$(BIN)/python -m tests.web.pictures
 
 format: setup ## format and fix what ruff can
 	$(BIN)/ruff check --fix .

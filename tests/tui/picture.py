@@ -1,4 +1,7 @@
-"""The picture of the terminal view in docs/watch.md: `python -m tests.tui.picture` runs a task and draws it."""
+"""The picture of the terminal view in docs/watch.md: `python -m tests.tui.picture` runs a task and draws it.
+
+Part of `make docs`. Times of steps differ from drawing to drawing, so no test compares the picture.
+"""
 
 from __future__ import annotations
 
