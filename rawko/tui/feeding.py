@@ -10,12 +10,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from rawko.app.following.reading import Output
 from rawko.app.following.watching import News, Watched
 from rawko.app.time_travel.explain import Explanation
 from rawko.app.views.conversation import Entry
 from rawko.app.views.plan import PlanStep
 from rawko.app.views.steps import StepKind, StepView
 from rawko.app.views.totals import Spent, Totals
+from rawko.app.views.words import output_lines
+from rawko.tui.drawing.cells import CellLine, block, wrapped
 from rawko.tui.drawing.conversation import draw_entry
 from rawko.tui.drawing.plan_and_cost import SpentRow, draw_plan, draw_spent
 from rawko.tui.drawing.steps import Step, draw_step
@@ -29,6 +32,7 @@ LIVE_CHARS: Final = 2_000
 _HIDDEN: Final = (StepKind.PLUMBING, StepKind.SNAPSHOT)
 _ENDS_OF_TEXT: Final = frozenset({StepKind.MODEL, StepKind.ERROR, StepKind.TRAVEL, StepKind.END})
 """Kinds of steps after which text that has arrived is in a row, or void."""
+_ENDS_OF_OUTPUT: Final = frozenset({StepKind.TOOL, StepKind.COMMAND, *_ENDS_OF_TEXT})
 
 
 class Feed:
@@ -37,19 +41,20 @@ class Feed:
     Attributes:
         all: Every step, those that are hidden included.
         agent: Who works, by the latest steps.
-        live: The end of the text that arrives now.
+        live: The end of the text that arrives now; `output` is what the running command has written.
         shows_all: Steps that machines tell each other are shown, too.
         step: Number of the step that conversation, plan and cost are shown of; None: as of now.
     """
 
     def __init__(self) -> None:
         self.steps: Lines[Step] = Lines(draw_step, id="steps", empty="no steps yet")
-        self.talk: Lines[Entry] = Lines(draw_entry, id="talk", is_flat=False, empty="nothing was said yet")
+        self.talk: Lines[Entry] = Lines(self._draw_entry, id="talk", is_flat=False, empty="nothing was said yet")
         self.plan: Lines[PlanStep] = Lines(draw_plan, id="plan", follows=False, empty="no plan")
         self.used: Lines[SpentRow] = Lines(draw_spent, id="used", follows=False, empty="nothing was used yet")
         self.all: list[Step] = []
         self.agent = ""
         self.live = ""
+        self.output: Output | None = None
         self.shows_all = False
         self.step: int | None = None
         self._watched: Watched | None = None
@@ -74,6 +79,7 @@ class Feed:
         if watched.plan != self._plan and self.step is None:
             self._plan = watched.plan
             self.plan.reset(list(watched.plan))
+        self._take_output(news, is_at_work=watched.is_at_work)
         self._take_pieces(news, is_at_work=watched.is_at_work)
 
     def take_whole(self, views: Sequence[StepView], watched: Watched) -> None:
@@ -200,6 +206,26 @@ class Feed:
         opened = {index + added for index in self.talk.opened}
         entries = [self._entries[number] for number in self._said[self._first :]]
         self.talk.reset(entries, cursor=added - 1, opened=opened)
+
+    def _draw_entry(self, entry: Entry, width: int, is_open: bool) -> Sequence[CellLine]:
+        lines, output = draw_entry(entry, width, is_open), self.output
+        if not is_open or output is None or output.call != entry.call_id or entry.result is not None:
+            return lines
+        told = (piece for one in output_lines(output.tail) for piece in wrapped(one, width - 2))
+        return [*lines, ((f"  {output.bytes:,} bytes so far", "dim"),), *block(told, "", indent=2)]
+
+    def _take_output(self, news: News, *, is_at_work: bool) -> None:
+        """The command's latest output, until a step says that it has ended."""
+        before = self.output
+        if news.output is not None:
+            self.output = news.output
+        ended = [view for view in news.steps if view.kind in _ENDS_OF_OUTPUT]
+        if self.output is not None and (not is_at_work or (ended and ended[-1].number > self.output.row)):
+            self.output = None
+        if self.output is not before and self.step is None:
+            for index in self.talk.opened:
+                if self.talk.items[index].result is None:
+                    self.talk.redraw(index)
 
     def _take_pieces(self, news: News, *, is_at_work: bool) -> None:
         spoken = [view.number for view in news.steps if view.kind in _ENDS_OF_TEXT]

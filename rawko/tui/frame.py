@@ -10,6 +10,7 @@ from textual.widgets import Static
 
 from rawko.app.following.watching import Watched
 from rawko.app.views.words import line as one_line
+from rawko.app.views.words import output_lines
 from rawko.tui.drawing import header
 from rawko.tui.drawing.cells import CellLine, style_of, wrapped
 from rawko.tui.feeding import Feed
@@ -55,7 +56,7 @@ class Frame:
         self._put("head", header.head_line(self._run, watched, feed.agent, seconds, since, reading, width))
         last = feed.all[-1].view.number if feed.all else 0
         self._put("tabs", header.tabs_line(view, width, is_narrow=width < self._narrow, step=feed.step, last=last))
-        live = list(wrapped(feed.live, width - 2))[-MAX_LIVE:] if feed.live.strip() and feed.step is None else []
+        live = _live(feed, width - 2)[-MAX_LIVE:] if feed.step is None else []
         self._put("live", *(((" ", ""), (line, "dim")) for line in live))
         self._put("asks", *header.question_lines(asked, width))
         text, style, until = self._note
@@ -75,3 +76,12 @@ class Frame:
                 text.append(piece, style_of(style))
         self.texts[name].display = bool(lines)
         self.texts[name].update(text)
+
+
+def _live(feed: Feed, width: int) -> list[str]:
+    """The end of the text that arrives, or of what the running command writes."""
+    if feed.live.strip():
+        return list(wrapped(feed.live, width))
+    if feed.output is None:
+        return []
+    return [piece for line in output_lines(feed.output.tail)[-MAX_LIVE:] for piece in wrapped(line, width)]

@@ -1,4 +1,6 @@
-"""The file through which a run passes pieces of text to its followers; written only while a follower holds a lock.
+"""The file through which a run passes pieces of text, and the latest output of a running command, to its followers.
+
+It is written only while a follower holds a lock.
 
 A follower holds a shared lock on `follow.lock`; the kernel releases it when the follower is killed. The run tests the
 lock while text arrives, at most five times a second, and appends pieces to `text.jsonl` while the lock is held, first
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from rawko.runtime.inspection import InspectionEvent
+from rawko.vocabulary.masking import Masker
 
 LOCK: Final = "follow.lock"
 TEXTS: Final = "text.jsonl"
@@ -32,10 +35,12 @@ class TextChannel:
 
     Args:
         folder: The run's folder.
+        masker: Takes the session's keys out of what commands print.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, masker: Masker | None = None) -> None:
         self._folder = folder
+        self._masker = masker or Masker({})
         self._file: TextIO | None = None
         self._row = 0
         self._said: dict[str, list[str]] = {}
@@ -49,6 +54,8 @@ class TextChannel:
             self._row = event["row"]
         elif event["type"] == "emit" and event["event"] == "TEXT_DELTA":
             self._take(event["actor"], event["data"])
+        elif event["type"] == "emit" and event["event"] == "TOOL_OUTPUT":
+            self._output(event["actor"], event["data"])
         elif event["type"] == "emit" and event["event"] in _NEW_TURN:
             self._said.pop(event["actor"], None)
 
@@ -61,17 +68,31 @@ class TextChannel:
     def _take(self, actor: str, data: Mapping[str, Any]) -> None:
         said = self._said.setdefault(actor, [])
         said.append(str(data["text"]))
+        was_followed = self._is_followed
+        if self._has_followers():
+            text = said[-1] if was_followed else "".join(said)[-MAX_TURN_CHARS:]
+            self._write({"row": self._row, "agent": str(data.get("agent") or ""), "actor": actor, "text": text})
+
+    def _output(self, actor: str, data: Mapping[str, Any]) -> None:
+        """Each event holds the end of all output so far: a follower that comes late needs no earlier one."""
+        if self._has_followers():
+            tail = self._masker.text(str(data["tail"]))
+            given = {"call": str(data["id"]), "output": tail, "bytes": int(data["bytes"])}
+            self._write({"row": self._row, "agent": str(data.get("agent") or ""), "actor": actor, **given})
+
+    def _has_followers(self) -> bool:
         if self._is_broken:
-            return
+            return False
         try:
-            was_followed = self._is_followed
             self._check_followers()
-            if self._is_followed:
-                text = said[-1] if was_followed else "".join(said)[-MAX_TURN_CHARS:]
-                self._write({"row": self._row, "agent": str(data.get("agent") or ""), "actor": actor, "text": text})
-        except OSError:  # a full disk must not end the run because of its followers
-            self._is_broken = True
-            self.close()
+        except OSError:
+            self._give_up()
+        return self._is_followed and not self._is_broken
+
+    def _give_up(self) -> None:
+        """A full disk must not end the run because of its followers."""
+        self._is_broken = True
+        self.close()
 
     def _check_followers(self) -> None:
         now = time.monotonic()
@@ -80,12 +101,15 @@ class TextChannel:
             self._is_followed = is_followed(self._folder)
 
     def _write(self, piece: Mapping[str, Any]) -> None:
-        if self._file is None or self._file.tell() > MAX_FILE_BYTES:
-            self.close()
-            self._file = _fresh(self._folder / TEXTS)
-        json.dump(piece, self._file)
-        self._file.write("\n")
-        self._file.flush()
+        try:
+            if self._file is None or self._file.tell() > MAX_FILE_BYTES:
+                self.close()
+                self._file = _fresh(self._folder / TEXTS)
+            json.dump(piece, self._file)
+            self._file.write("\n")
+            self._file.flush()
+        except OSError:
+            self._give_up()
 
 
 def is_followed(folder: Path) -> bool:

@@ -33,6 +33,16 @@ class Piece:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The end of what a running command has written so far, `bytes` in all."""
+
+    row: int
+    call: str
+    tail: str
+    bytes: int
+
+
 async def follow(record: RunRecord, after: int = 0) -> AsyncIterator[StepRecord | Piece]:
     """Rows after a number, and pieces of text as they arrive, each after the row that it followed.
 
@@ -49,6 +59,8 @@ async def follow(record: RunRecord, after: int = 0) -> AsyncIterator[StepRecord 
             while True:
                 is_last = not is_at_work(record.settings, run)
                 for piece in texts.read():
+                    if isinstance(piece, Output):
+                        continue
                     while after < piece.row and (found := await journal.rows(run, after, min(piece.row, after + PAGE))):
                         for row in found:
                             yield row
@@ -93,7 +105,7 @@ class Texts:
         if self._descriptor >= 0:
             os.lseek(self._descriptor, 0, os.SEEK_END)
 
-    def read(self) -> Iterator[Piece]:
+    def read(self) -> Iterator[Piece | Output]:
         """The pieces since the last call."""
         yield from self._pieces()
         while self._is_replaced():
@@ -123,7 +135,7 @@ class Texts:
         mine = os.fstat(self._descriptor)
         return (mine.st_ino, mine.st_dev) != (now.st_ino, now.st_dev)
 
-    def _pieces(self) -> Iterator[Piece]:
+    def _pieces(self) -> Iterator[Piece | Output]:
         while self._descriptor >= 0 and (data := os.read(self._descriptor, 65_536)):
             *lines, self._rest = (self._rest + data).split(b"\n")
             for line in lines:
@@ -131,9 +143,11 @@ class Texts:
                     yield piece
 
 
-def _piece(line: bytes) -> Piece | None:
+def _piece(line: bytes) -> Piece | Output | None:
     try:
         data = json.loads(line)
+        if "output" in data:
+            return Output(int(data["row"]), str(data["call"]), str(data["output"]), int(data["bytes"]))
         return Piece(int(data["row"]), str(data["agent"]), str(data["text"]))
     except (ValueError, KeyError, TypeError):
         return None

@@ -14,7 +14,7 @@ from typing import Final
 
 from rawko.app.following.channel import TEXTS
 from rawko.app.following.moments import Moments
-from rawko.app.following.reading import Piece, Texts, following
+from rawko.app.following.reading import Output, Piece, Texts, following
 from rawko.app.records.journal import open_journal
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.records.rows import Line
@@ -45,7 +45,7 @@ class News:
 
     Attributes:
         steps: At most a page; `is_more`: there are more already.
-        pieces: Of the model's text, which no row holds yet.
+        pieces: Of the model's text, which no row holds yet; `output` is the latest one of a running command.
         is_rewound: A rewind is among the steps: what earlier views say of being left behind is outdated.
     """
 
@@ -53,6 +53,7 @@ class News:
     pieces: Sequence[Piece]
     is_more: bool
     is_rewound: bool
+    output: Output | None = None
 
 
 class Watched:
@@ -141,7 +142,9 @@ class Watched:
             return News((), (), False, False)
         assert self._texts is not None, "entered"
         self.is_at_work = is_at_work(self.record.settings, self.record.run)
-        pieces = list(self._texts.read())
+        read = list(self._texts.read())
+        pieces = [one for one in read if isinstance(one, Piece)]
+        output = next((one for one in reversed(read) if isinstance(one, Output)), None)
         try:
             steps = await self.reader.page(self.reader.last + LOOK)
         except ConfigError as error:
@@ -154,7 +157,7 @@ class Watched:
             self.line = Line(self._rewinds)
         self._judge()
         self.is_catching_up = len(steps) >= LOOK
-        return News(steps, pieces, self.is_catching_up, bool(rewound))
+        return News(steps, pieces, self.is_catching_up, bool(rewound), output)
 
     def _row(self, row: StepRecord) -> None:
         jump = jump_of(row)

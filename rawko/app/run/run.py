@@ -34,6 +34,7 @@ from rawko.app.run.requirements import charts_of, check_task, read_only_tools, t
 from rawko.app.run.stores import Stores, open_stores
 from rawko.app.run.taking_up import take_up
 from rawko.app.run.workspace_report import Witness
+from rawko.app.secrecy.session_secrets import masker_of
 from rawko.app.time_travel.user_git import head_of
 from rawko.config import ConfigError, Settings
 from rawko.machines import agent_loop
@@ -338,7 +339,7 @@ class Run:
         session.stream.subscribe(see_row)
         session.stream.subscribe(driver.see)
         driver.number_of = partial(question_number, stores.journal, self.id)
-        self._channel = TextChannel(runs_folder(self.settings.state_dir) / self.id)
+        self._channel = TextChannel(runs_folder(self.settings.state_dir) / self.id, masker_of(self.settings))
         session.stream.subscribe(self._channel)
         if self.observe is not None:
             session.stream.subscribe(self.observe)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from rawko.cutting import cut
-from rawko.vocabulary.visible import visible_line
+from rawko.vocabulary.visible import visible, visible_line
 
 WORDS_CHARS: Final = 300
 """The most characters of a line; a face cuts it further to its own width."""
@@ -16,6 +16,7 @@ _SHOWN_INPUTS: Final = (
     *("command", "file_path", "path", "pattern", "query", "url", "summary", "question", "reason", "name"),
 )
 """The input of a tool that says most, the first that is given."""
+_CONTROL: Final = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])")
 _SPACE: Final = re.compile("[ \t\n\r]+")
 _READ_CHARS: Final = 4 * WORDS_CHARS
 """Characters of a text that are looked at for its line: a result may have megabytes."""
@@ -98,3 +99,9 @@ def at(data: Any, *path: str) -> Any:
             return None
         data = data.get(key)
     return data
+
+
+def output_lines(tail: str) -> list[str]:
+    """The lines of a command's output as a terminal would leave them: without styles, the last state of each line."""
+    lines = (line.rstrip("\r").rpartition("\r")[2] for line in _CONTROL.sub("", tail).split("\n"))
+    return [visible(line).replace("\t", "    ") for line in lines if line.strip()]

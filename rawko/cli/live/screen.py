@@ -9,13 +9,13 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, TextIO
 
 from rawko.app.following.activity import Activity, Doing, after
+from rawko.app.views.words import output_lines
 from rawko.cli.live.footer import Footer, terminal_size
 from rawko.cli.live.markdown import Blocks, rendered
 from rawko.cli.live.plain import LiveOutput
@@ -29,7 +29,6 @@ PERIOD_S: Final = 0.125
 OUTPUT_LINES: Final = 5
 THINKING_LINES: Final = 3
 KEPT_THINKING_LINES: Final = 6
-_CONTROL: Final = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])")
 _DIM, _CYAN, _PLAIN = "\x1b[2m", "\x1b[36m", "\x1b[0m"
 
 
@@ -114,7 +113,7 @@ class LiveScreen(LiveOutput):
         if activity.doing is Doing.MODEL and self._thinking:
             lines += [f"{_DIM}{line}{_PLAIN}" for line in self._thinking_lines(columns)[-THINKING_LINES:]]
         if activity.doing is Doing.TOOL and activity.output:
-            shown = _output_lines(activity.output)
+            shown = output_lines(activity.output)
             lines += [
                 f"{_DIM}{narrowed(f'    │ {line}', columns - 1, cells)}{_PLAIN}" for line in shown[-OUTPUT_LINES:]
             ]
@@ -197,9 +196,3 @@ class LiveScreen(LiveOutput):
             more = len(lines) - KEPT_THINKING_LINES
             kept = lines[:KEPT_THINKING_LINES] + ([f"    … {more} more lines of thinking"] if more > 0 else [])
             print("\n".join(f"{_DIM}{line}{_PLAIN}" for line in kept), file=self._stream, flush=True)
-
-
-def _output_lines(tail: str) -> list[str]:
-    """The lines of a command's output as a terminal would leave them: without styles, the last state of each line."""
-    lines = (line.rstrip("\r").rpartition("\r")[2] for line in _CONTROL.sub("", tail).split("\n"))
-    return [visible(line).replace("\t", "    ") for line in lines if line.strip()]
