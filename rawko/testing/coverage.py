@@ -111,7 +111,8 @@ class Coverage:
         return [pair for pair in pairs if not self.guards[pair]]
 
     def to_json(self) -> dict[str, Any]:
-        """Numbers and names, for reports."""
+        """Numbers and names, for reports. `visits` counts each state, each transition (by its index in the chart), and
+        of each guard how often it was true and false."""
         return {
             "chart": self.chart.name,
             "file": self.chart.file,
@@ -123,6 +124,11 @@ class Coverage:
                 {"position": str(t.position), "transition": transition_text(t)} for t in self.missing_transitions
             ],
             "missing_guards": [{"guard": name, "outcome": outcome} for name, outcome in self.missing_guards],
+            "visits": {
+                "states": {state.name: self.states[state.name] for state in self._countable},
+                "transitions": [self.transitions[t.index] for t in self.chart.transitions],
+                "guards": {n: [self.guards[n, True], self.guards[n, False]] for n in self._guard_names},
+            },
         }
 
 

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from rawko.app.inspection.charts import chart_svg, list_charts, read_chart, stamp_of
+from rawko.app.inspection.covering import coverage_of
 from rawko.app.inspection.simulating import simulate
 from rawko.config import ConfigError, Settings
 from rawko.web.answers import Json, json_body, problem
@@ -22,7 +23,7 @@ _PATIENCE_S = 20.0
 
 def chart_routes(settings: Settings, feed: Feed) -> list[Route]:
     """The addresses under /api/charts."""
-    folder = settings.workspace
+    folder, running = settings.workspace, asyncio.Lock()
 
     async def charts(request: Request) -> Any:
         return {"charts": await asyncio.to_thread(list_charts, folder)}
@@ -53,13 +54,19 @@ def chart_routes(settings: Settings, feed: Feed) -> list[Route]:
             raise ConfigError("steps is no list of objects")
         return await asyncio.to_thread(simulate, folder, str(given.get("path", "")), steps)
 
+    async def covered(request: Request) -> Any:
+        given = await json_body(request)
+        async with running:  # one contract at a time: each is a process
+            return await coverage_of(settings, str(given.get("path", "")))
+
     table: dict[str, Callable[[Request], Awaitable[Any]]] = {
         "/api/charts": charts,
         "/api/chart": chart,
         "/api/chart.svg": picture,
     }
     routes = [Route(path, _asking(ask), methods=["GET"]) for path, ask in table.items()]
-    return [*routes, Route("/api/simulate", _asking(simulated), methods=["POST"])]
+    posted = {"/api/simulate": simulated, "/api/coverage": covered}
+    return [*routes, *(Route(path, _asking(act), methods=["POST"]) for path, act in posted.items())]
 
 
 def _asking(ask: Callable[[Request], Awaitable[Any]]) -> Callable[[Request], Awaitable[Response]]:

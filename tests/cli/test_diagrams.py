@@ -83,3 +83,48 @@ def test_agents_are_told_and_their_charts_drawn(rawko: Shell, typed: Typed) -> N
     assert none.code == 2 and "runs no agents" in none.err
     text = typed("diagram", "orchestrator", "--expand")
     assert text.code == 2 and "Mermaid text holds one chart" in text.err
+
+
+DOOR = """
+statechart:
+  name: door
+  root state:
+    name: door
+    initial: closed
+    states:
+      - {name: closed, transitions: [{event: OPEN, target: opened}]}
+      - {name: opened, transitions: [{event: BREAK, target: broken}]}
+      - {name: broken, type: final}
+"""
+OPENS = """Feature: door
+  Scenario: It opens
+    Given state "closed" is active
+    When I send event OPEN
+    Then state "opened" is active
+"""
+
+
+def test_what_a_contract_visits_is_highlighted(rawko: Shell, typed: Typed) -> None:
+    (rawko.folder / "door.yaml").write_text(DOOR, encoding="utf-8")
+    (rawko.folder / "door.feature").write_text(OPENS, encoding="utf-8")
+    drawn = typed("diagram", "door.yaml", "--coverage", "-o", "door.svg")
+    assert drawn.code == 0, drawn.err
+    svg = rawko.read("door.svg")
+    assert states_with(svg, "active") == {"closed", "opened"}
+    assert taken(svg) == {0}
+    assert "door.yaml:10:9: state 'broken' was never active" in drawn.err
+    for words, said in [
+        (("--configuration", "closed"), "--coverage says what is highlighted"),
+        (("-o", "door.md"), "a page of tables marks no states"),
+    ]:
+        refused = typed("diagram", "door.yaml", "--coverage", *words)
+        assert (refused.code, said in refused.err) == (2, True), refused.err
+    (rawko.folder / "door.feature").write_text(OPENS.replace('"opened"', '"broken"'), encoding="utf-8")
+    failing = typed("diagram", "door.yaml", "--coverage", "-o", "failing.svg")
+    assert failing.code == 2
+    assert "1 of its scenarios fail (rawko test door.yaml)" in failing.err
+    assert not (rawko.folder / "failing.svg").exists()
+    (rawko.folder / "door.feature").unlink()
+    alone = typed("diagram", "door.yaml", "--coverage")
+    assert alone.code == 2
+    assert "it has no contract" in alone.err

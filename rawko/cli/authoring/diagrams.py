@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
 
 from rawko.chart import Chart, ChartError, find_chart, load_chart, shipped_charts
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_file
-from rawko.cli.output import BAD_INPUT, complain, visible_line, write_out
+from rawko.cli.output import BAD_INPUT, complain, visible, visible_line, write_out
 
 if TYPE_CHECKING:
     from rawko.config import Settings
@@ -37,6 +37,7 @@ class Drawing:
         bindings: The module that agents' own charts are stepped through with.
         style: Where transitions are written.
         detail: How much of them.
+        coverage: Highlight what the chart's contract visits.
     """
 
     theme: str = "light"
@@ -50,6 +51,7 @@ class Drawing:
     bindings: str | None = None
     style: str = "auto"
     detail: str | None = None
+    coverage: bool = False
 
 
 def diagram_command(path: Path, output: Path | None, drawing: Drawing, *, trusted: bool) -> int:
@@ -74,6 +76,10 @@ def diagram_command(path: Path, output: Path | None, drawing: Drawing, *, truste
             return complain(f"--{name} {value!r} is not known; accepted: {', '.join(accepted)}")
     if drawing.run is not None and drawing.configuration:
         return complain("--run says which states are active; give it or --configuration, not both")
+    if drawing.coverage and (drawing.run is not None or drawing.configuration):
+        return complain("--coverage says what is highlighted; give it or --run or --configuration, not both")
+    if suffix == ".md" and drawing.coverage:
+        return complain("a page of tables marks no states; --coverage is for .svg, .png, .mmd, .dot and .puml")
     if suffix == ".md" and (drawing.run is not None or drawing.configuration):
         return complain(
             "a page of tables marks no states; --run and --configuration are for .svg, .png, .mmd, .dot and .puml"
@@ -83,6 +89,8 @@ def diagram_command(path: Path, output: Path | None, drawing: Drawing, *, truste
     try:
         chart = load_chart(chart_file(path), trusted=trusted)
         options = _options(chart, drawing)
+        if drawing.coverage:
+            options = _covered(chart_file(path), options, drawing.bindings)
         drawn = draw(chart, suffix, options)
         if suffix == ".png":
             _warn_of_fonts(str(draw(chart, ".svg", options)))
@@ -139,6 +147,30 @@ def _options(chart: Chart, drawing: Drawing) -> Options:
         taken=taken,
         children=_children(chart, drawing) if drawing.agents or drawing.expand else {},
     )
+
+
+def _covered(path: Path, options: Options, bindings: str | None) -> Options:
+    """The options with the states and transitions that the contract beside a chart visits; tells the rest in words.
+
+    Raises:
+        ConfigError: The contract cannot be run, or one of its scenarios fails.
+    """
+    from rawko.cli.authoring.contracts import trusted_results
+    from rawko.config import ConfigError
+    from rawko.testing.coverage import coverage_table
+    from rawko.testing.errors import ContractsUnavailable
+
+    try:
+        result = trusted_results([path], bindings)
+    except ContractsUnavailable as error:
+        raise ConfigError(str(error)) from error
+    if result.errors or result.failed or not result.coverage:
+        said = "; ".join(result.errors) or f"{result.failed} of its scenarios fail"
+        raise ConfigError(f"the coverage of {path} cannot be drawn: {said} (rawko test {path})")
+    (found,) = result.coverage
+    print(visible(coverage_table([found])), file=sys.stderr)
+    states = tuple(name for name, count in found.states.items() if count)
+    return replace(options, configuration=states, taken=frozenset(t for t, count in found.transitions.items() if count))
 
 
 def _with_parents(chart: Chart, states: tuple[str, ...]) -> tuple[str, ...]:

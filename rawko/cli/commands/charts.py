@@ -94,6 +94,9 @@ def diagram(
         Optional[str],  # noqa: UP045
         typer.Option(metavar="RUN[@K]", help="Highlight where a run stands, and the way that it took."),
     ] = None,
+    coverage: Annotated[
+        bool, typer.Option("--coverage", help="Run the chart's contract, and highlight what it visits.")
+    ] = False,
     agents: Annotated[bool, typer.Option("--agents", help="Tell the agents' names where they are run.")] = False,
     expand: Annotated[bool, typer.Option("--expand", help="Draw the agents' charts where they are run.")] = False,
     trust_code: TrustCode = False,
@@ -104,7 +107,18 @@ def diagram(
 
     run = None if run is None else named_step(run, "travel")
     drawing = Drawing(
-        theme, direction, focus, depth, tuple(configuration or ()), run, agents, expand, bindings, style, detail
+        theme,
+        direction,
+        focus,
+        depth,
+        tuple(configuration or ()),
+        run,
+        agents,
+        expand,
+        bindings,
+        style,
+        detail,
+        coverage,
     )
     raise typer.Exit(diagram_command(chart, output, drawing, trusted=trust_code))
 

@@ -3,6 +3,7 @@
 import { h, fill } from "./dom.js";
 import { get, drawing } from "./api.js";
 import { Drawing } from "./chart.js";
+import { CoveragePanel } from "./coverage.js";
 import { use } from "./keys.js";
 import { go } from "./place.js";
 import { SimulatePanel } from "./simulate.js";
@@ -36,10 +37,11 @@ export class ChartScreen {
     this.problems = h("footer", { class: "problems" });
     this.drawing = new Drawing((state) => this.toLine(this.chart.states[state]), (index) => this.toLine(this.chart.transitions[index]));
     this.simulation = new SimulatePanel(this.path, this.drawing);
-    fill(this.node, this.head, h("div", { class: "chart-columns" }, h("section", { class: "panel" }, h("header", null, h("b", { class: "code" }, this.path), (this.saved = h("span", { class: "chip" }, "as saved"))), this.source, this.problems), h("section", { class: "panel" }, this.drawing.node), this.simulation.node));
+    this.coverage = new CoveragePanel(this.path, this.drawing, this.source, (line) => this.toLine(line));
+    fill(this.node, this.head, h("div", { class: "chart-columns" }, h("section", { class: "panel" }, h("header", null, h("b", { class: "code" }, this.path), (this.saved = h("span", { class: "chip" }, "as saved"))), this.source, this.problems), h("section", { class: "panel" }, h("header", null, this.coverage.opener), this.drawing.node, this.coverage.node), this.simulation.node));
     await this.load();
     this.watch();
-    use([[["F8"], "next problem", () => this.nextProblem()], [["Z"], "fit", () => this.drawing.fit()], ...this.simulation.keys(), [["Esc"], "back", () => go("/charts")]]);
+    use([[["F8"], "next problem", () => this.nextProblem()], [["Z"], "fit", () => this.drawing.fit()], [["C"], "coverage", () => this.coverage.toggle()], ...this.simulation.keys(), [["Esc"], "back", () => go("/charts")]]);
   }
 
   close() {
@@ -70,7 +72,8 @@ export class ChartScreen {
     this.stamp = found.stamp;
     const errors = found.problems.filter((one) => one.severity === "error").length;
     const isReadable = Object.keys(found.states).length > 0;
-    if (isReadable) this.chart = found;
+    if (isReadable) this.chart = this.coverage.lines = found;
+    this.coverage.outdated();
     fill(this.head, h("h1", null, this.chart?.name ?? this.path), isReadable ? h("span", { class: "muted" }, `${Object.keys(found.states).length} states · ${Object.keys(found.transitions).length} transitions`) : h("span", { class: "bad" }, "cannot be read as it is; the picture is of the last version that could"), h("span", { class: errors ? "bad" : "good" }, found.problems.length ? `${errors} errors, ${found.problems.length - errors} warnings` : "no findings"));
     const at = new Map(found.problems.map((one) => [one.line, one]));
     fill(this.source, found.source.split("\n").map((line, n) => h("div", { class: at.has(n + 1) ? `line ${at.get(n + 1).severity}` : "line", data: { line: n + 1 } }, h("span", { class: "number" }, n + 1), h("span", { class: "code" }, coloured(line)))));
