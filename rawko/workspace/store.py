@@ -89,6 +89,7 @@ class SnapshotStore:
             self._checker = Checker(root, self._looker.reader)
             self._pending = PendingRestore(state_dir / f"{run}.restore")
             self._mirror: Mirror | None = None
+            self._compared: diff.Known = {}
             self._is_doubtful = True
             self._is_open = True
             self._weighed_at: int | None = None
@@ -273,7 +274,7 @@ class SnapshotStore:
 
     def changes(self, before: str, after: str) -> tuple[FileChange, ...]:
         """Paths that differ between two trees (or snapshots' commits), sorted by path. See `diff.changes`."""
-        return diff.changes(self._repository, self._objects, before, after)
+        return diff.changes(self._repository, self._objects, before, after, self._compared)
 
     def diff(self, before: str, after: str, paths: Collection[str] | None = None) -> bytes:
         """Unified diff between two trees (or snapshots' commits), of some paths or of all. See `diff.unified`."""

@@ -116,6 +116,26 @@ def test_a_small_difference_reads_so(place: Place) -> None:
     )
 
 
+def test_comparing_the_next_tree_reads_only_what_was_not_compared_before(place: Place) -> None:
+    """A run compares its first tree with each new one; the files that it changed long ago cost nothing."""
+    store = place.open()
+    first = store.capture().tree
+    place.write("a", b"1\n")
+    place.write("b", b"1\n2\n")
+    store.changes(first, store.capture().tree)
+    place.write("b", b"1\n2\n3\n")
+    second = store.capture().tree
+    one = place.git("hash-object", "--stdin", given=b"1\n").decode().strip()
+    (place.repository / "objects" / one[:2] / one[2:]).unlink()
+    assert store.changes(first, second) == (
+        FileChange(path="a", kind="added", added_lines=1),
+        FileChange(path="b", kind="added", added_lines=3),
+    )
+    store.changes(second, second)
+    with pytest.raises(WorkspaceError, match="cannot be compared"):
+        store.changes(first, second)
+
+
 def test_equal_trees_do_not_differ(place: Place) -> None:
     place.write("file")
     store = place.open()

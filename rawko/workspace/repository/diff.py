@@ -3,39 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import Literal
 
 import pygit2
-from pygit2.enums import DeltaStatus, DiffOption
+from pygit2.enums import DiffOption
 
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange
 from rawko.workspace.capture.mirror import File
-from rawko.workspace.names import to_text
+from rawko.workspace.names import Parts, to_text
 from rawko.workspace.repository.objects import MODE_FOLDER, MODE_LINK, Objects
 from rawko.workspace.restore.plan import Step
 
-_KINDS: dict[DeltaStatus, Literal["added", "deleted"]] = {DeltaStatus.ADDED: "added", DeltaStatus.DELETED: "deleted"}
+Known = dict[Step, FileChange]
+"""How some paths changed. The next comparison of nearly the same trees reads only the contents of other paths."""
 
 
-def changes(repository: pygit2.Repository, objects: Objects, before: str, after: str) -> tuple[FileChange, ...]:
+def changes(
+    repository: pygit2.Repository, objects: Objects, before: str, after: str, known: Known | None = None
+) -> tuple[FileChange, ...]:
     """Paths that differ, sorted by path, with the lines that a unified diff adds and removes.
 
     A path that changes its type (a file that becomes a link) is one modification.
 
+    Args:
+        known: Of the comparison before; afterwards it is that of this one.
+
     Raises:
-        WorkspaceError: A tree is not in the store.
+        WorkspaceError: A tree is not in the store, or a file that was not compared before cannot be read.
     """
-    found: dict[str, FileChange] = {}
-    for patch in _patches(repository, objects, before, after):
-        change = _change(patch)
-        other = found.get(change.path)
-        found[change.path] = change if other is None else _join(other, change)
-    return tuple(found[path] for path in sorted(found))
+    old, new = _tree(repository, objects, before), _tree(repository, objects, after)
+    compared = {} if known is None else known
+    try:
+        steps = _steps(objects, (), bytes(old.id.raw), bytes(new.id.raw))
+        found = {step: compared.get(step) or _change_of(repository, objects, step) for step in steps}
+    except (pygit2.GitError, KeyError) as error:
+        raise WorkspaceError(f"trees {before} and {after} cannot be compared: {error}") from error
+    if known is not None:
+        known.clear()
+        known.update(found)
+    return tuple(sorted(found.values(), key=lambda change: change.path))
+
+
+def _steps(objects: Objects, above: Parts, old: bytes | None, new: bytes | None) -> Iterator[Step]:
+    """The files and links in which two trees differ; a folder in place of a file is both."""
+    before, after = ({} if tree is None else _entries(objects, tree) for tree in (old, new))
+    for name in before.keys() | after.keys():
+        one, other = before.get(name), after.get(name)
+        if one == other:
+            continue
+        parts = (*above, name)
+        folders = [None if entry is None or entry[0] != MODE_FOLDER else entry[1] for entry in (one, other)]
+        if any(folders):
+            yield from _steps(objects, parts, *folders)
+        files = [None if entry is None or entry[0] == MODE_FOLDER else File(*entry) for entry in (one, other)]
+        if any(files):
+            yield Step(parts, *files)
 
 
 def changes_of(repository: pygit2.Repository, objects: Objects, steps: Iterable[Step]) -> tuple[FileChange, ...]:
-    """What `changes` says of the trees before and after these steps, at the cost of the steps alone.
+    """What `changes` says of the trees before and after these steps, without reading trees.
 
     Raises:
         WorkspaceError: The contents of a file are not in the store.
@@ -140,18 +166,6 @@ def _tree(repository: pygit2.Repository, objects: Objects, name: str) -> pygit2.
 def _path(patch: pygit2.Patch) -> str:
     delta = patch.delta
     return to_text(delta.new_file.raw_path or delta.old_file.raw_path)
-
-
-def _change(patch: pygit2.Patch) -> FileChange:
-    delta = patch.delta
-    _, added, removed = patch.line_stats
-    return FileChange(
-        path=_path(patch),
-        kind=_KINDS.get(delta.status, "modified"),
-        added_lines=added,
-        removed_lines=removed,
-        is_binary=bool(delta.is_binary),
-    )
 
 
 def _change_of(repository: pygit2.Repository, objects: Objects, step: Step) -> FileChange:
