@@ -23,9 +23,17 @@ class InputCheck:
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._schema = dict(schema)
         self._validator: Any = None
+        self._valid = ""
 
     def problems(self, value: Any) -> list[str]:
-        """One sentence per problem, the first few; empty for a valid input."""
+        """One sentence per problem, the first few; empty for a valid input.
+
+        A call is checked before the gate and again before it runs, so the input that was valid last is remembered; as
+        text, because `True == 1`.
+        """
+        text = repr(value)
+        if text == self._valid:
+            return []
         if self._validator is None:
             from jsonschema import Draft202012Validator
             from referencing import Registry
@@ -35,6 +43,8 @@ class InputCheck:
         errors = sorted(
             self._validator.iter_errors(value), key=lambda error: (list(map(str, error.path)), error.message)
         )
+        if not errors:
+            self._valid = text
         sentences = [sentence for error in errors for sentence in _sentences(error)]
         more = len(sentences) - _MAX_PROBLEMS
         return sentences[:_MAX_PROBLEMS] + ([f"and {more} more"] if more > 0 else [])

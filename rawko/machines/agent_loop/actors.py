@@ -118,7 +118,24 @@ def model_request(
     """
     config = _config(ports, input["agent"])
     can_update_plan = bool(input["can_update_plan"])
-    system = ports.prompts.render(
+    conversation = conversation or SentConversation()
+    if can_update_plan not in conversation.system:
+        conversation.system[can_update_plan] = _system(ports, config, can_update_plan)
+    control = control_specs(can_update_plan=can_update_plan)
+    taken = {spec.name for spec in control}
+    tools = [spec for spec in ports.toolbox.specs(config.name) if spec.name not in taken]
+    return ModelRequest(
+        purpose=f"agent:{config.name}",
+        model=config.model or ports.model,
+        system=conversation.system[can_update_plan],
+        messages=conversation.take(input["messages"]),
+        tools=(*tools, *control),
+        max_tokens=ports.max_tokens,
+    )
+
+
+def _system(ports: AgentLoopPorts, config: AgentConfig, can_update_plan: bool) -> str:
+    return ports.prompts.render(
         "system",
         agent={
             "name": config.name,
@@ -127,17 +144,6 @@ def model_request(
         },
         can_update_plan=can_update_plan,
         project_instructions=ports.project_instructions,
-    )
-    control = control_specs(can_update_plan=can_update_plan)
-    taken = {spec.name for spec in control}
-    tools = [spec for spec in ports.toolbox.specs(config.name) if spec.name not in taken]
-    return ModelRequest(
-        purpose=f"agent:{config.name}",
-        model=config.model or ports.model,
-        system=system,
-        messages=(conversation or SentConversation()).take(input["messages"]),
-        tools=(*tools, *control),
-        max_tokens=ports.max_tokens,
     )
 
 

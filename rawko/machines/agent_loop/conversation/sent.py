@@ -23,10 +23,12 @@ class SentConversation:
 
     Attributes:
         call_ids: Ids of the tool calls in it.
+        system: The system prompt, without and with the tool that updates the plan; rendered once.
     """
 
     def __init__(self) -> None:
         self.call_ids: set[str] = set()
+        self.system: dict[bool, str] = {}
         self._source: list[WireMessage] = []
         self._sent: list[Message] = []
         self._ends: list[int] = []  # of each sent message: how many of the source it and all before it hold
