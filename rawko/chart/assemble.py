@@ -12,6 +12,7 @@ from rawko.chart.definition import (
     Action,
     After,
     And,
+    BlockAction,
     Chart,
     CodeAction,
     CodeGuard,
@@ -27,10 +28,10 @@ from rawko.chart.definition import (
     StateKind,
     Transition,
     TransitionOrigin,
-    flat,
 )
+from rawko.chart.quick import quick
 from rawko.chart.reading.reader import Reader
-from rawko.chart.reading.states import ChartDraft, StateDraft
+from rawko.chart.reading.states import MARKED, ChartDraft, StateDraft
 from rawko.chart.reading.transitions import EntryDraft, InvokeDraft, TimerDraft, TransitionDraft
 
 
@@ -46,7 +47,6 @@ def assemble(draft: ChartDraft, reader: Reader) -> Chart:
             root=root.name,
             states=MappingProxyType(assembler.states),
             transitions=tuple(assembler.transitions),
-            hash="",
             description=given.get("description", ""),
             version=given.get("version", ""),
             context=given.get("context"),
@@ -63,8 +63,8 @@ def assemble(draft: ChartDraft, reader: Reader) -> Chart:
 
 
 def sealed(chart: Chart) -> Chart:
-    """The same chart with its hash and `has_code` set."""
-    return replace(chart, hash=chart_hash(chart), has_code=_has_code(chart))
+    """The same chart with its hash, worked out when it is first asked for, and `has_code`."""
+    return replace(chart, hash_of=chart_hash, has_code=_has_code(chart))
 
 
 def _chart_marks(draft: ChartDraft) -> dict[Mark, Position]:
@@ -72,6 +72,8 @@ def _chart_marks(draft: ChartDraft) -> dict[Mark, Position]:
 
 
 NO_ENTRY = EntryDraft()
+_make_state = quick(State)
+_make_transition = quick(Transition)
 
 
 class _Assembler:
@@ -96,7 +98,7 @@ class _Assembler:
         given = draft.values
         initial: EntryDraft = given.get("initial", NO_ENTRY)
         memory: EntryDraft = given.get("memory", NO_ENTRY)
-        self.states[draft.name] = State(
+        self.states[draft.name] = _make_state(
             name=draft.name,
             order=len(self.states),
             kind=_kind(draft),
@@ -118,7 +120,7 @@ class _Assembler:
             meta=given.get("meta", {}),
             position=draft.position,
         )
-        for key in ("initial", "memory", "name", "on done", "output"):
+        for key in MARKED:
             if key in draft.keys:
                 self.marks[(key, draft.name)] = draft.keys[key]
         for child in draft.children:
@@ -185,7 +187,7 @@ class _Assembler:
             for place, position in enumerate(draft.target_positions):
                 self.marks[("target", index, place)] = position
             self.transitions.append(
-                Transition(
+                _make_transition(
                     index=index,
                     source=state,
                     events=draft.events if events is None else events,
@@ -220,10 +222,13 @@ def _has_code(chart: Chart) -> bool:
 
 def _state_has_code(state: State) -> bool:
     return (
-        _is_code(*state.on_entry, *state.on_exit, *state.initial_actions, *state.memory_actions)
+        _is_code(state.on_entry)
+        or _is_code(state.on_exit)
+        or _is_code(state.initial_actions)
+        or _is_code(state.memory_actions)
         or _contract_has_code(state.contract)
         or any(map(_transition_has_code, state.transitions))
-        or any(isinstance(invoke.input, CodeValue) or _is_code(*invoke.finalize) for invoke in state.invoke)
+        or any(isinstance(invoke.input, CodeValue) or _is_code(invoke.finalize) for invoke in state.invoke)
         or isinstance(state.output, CodeValue)
     )
 
@@ -232,17 +237,23 @@ def _transition_has_code(transition: Transition) -> bool:
     guard = transition.guard
     return (
         (guard is not None and _guard_has_code(guard))
-        or _is_code(*transition.actions)
+        or _is_code(transition.actions)
         or _contract_has_code(transition.contract)
     )
 
 
-def _is_code(*actions: Action) -> bool:
-    return any(isinstance(action, CodeAction) for action in flat(actions))
+def _is_code(actions: tuple[Action, ...]) -> bool:
+    for action in actions:
+        kind = type(action)
+        if kind is CodeAction or (isinstance(action, BlockAction) and _is_code(action.actions)):
+            return True
+    return False
 
 
 def _contract_has_code(contract: Contract) -> bool:
-    return any(map(_guard_has_code, (*contract.before, *contract.after, *contract.always)))
+    return contract is not NO_CONTRACT and any(
+        map(_guard_has_code, (*contract.before, *contract.after, *contract.always))
+    )
 
 
 def _guard_has_code(guard: Guard) -> bool:

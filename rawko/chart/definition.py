@@ -5,7 +5,7 @@ It contains only data and look-ups. `parse` reads YAML, `lint` finds defects, `r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
@@ -391,6 +391,11 @@ Mark: TypeAlias = tuple[str | int, ...]
 ("target", transition index, place), ("src", invoke id), ("chart", key)."""
 
 
+def _unhashed(chart: Chart) -> str:
+    """The hash of a chart that is not `sealed`."""
+    return ""
+
+
 @dataclass(frozen=True, eq=False)
 class Chart:
     """A whole chart: immutable, can be shared between threads and interpreters, hashable by identity.
@@ -405,7 +410,7 @@ class Chart:
         selection: "inner": an ancestor's transition fires only if no descendant's does; "scxml": an ancestor's
             transition may fire for each active leaf below which no transition fires.
         data_model: The names that the chart's Python code may use: "" sismic's, "python" SCXML's (`In`, `_event`, ...).
-        hash: SHA-256 in hex over the meaning of the chart; positions, descriptions and comments do not count.
+        hash_of: Works the hash out, when it is first asked for.
         has_code: Some guard, action, contract or preamble is Python code.
         marks: Positions of parts that are plain names here; empty if the chart has no source text.
     """
@@ -414,7 +419,6 @@ class Chart:
     root: str
     states: Mapping[str, State]
     transitions: tuple[Transition, ...]
-    hash: str
     description: str = ""
     version: str = ""
     context: str | None = None
@@ -427,6 +431,7 @@ class Chart:
     file: str = "<chart>"
     position: Position = NOWHERE
     marks: Mapping[Mark, Position] = field(default_factory=dict, repr=False)
+    hash_of: Callable[[Chart], str] = field(default=_unhashed, repr=False)
 
     def __getitem__(self, state: str) -> State:
         return self.states[state]
@@ -436,6 +441,11 @@ class Chart:
 
     def __iter__(self) -> Iterator[State]:
         return iter(self.states.values())
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 in hex over the meaning of the chart; positions, descriptions and comments do not count."""
+        return self.hash_of(self)
 
     @cached_property
     def depths(self) -> Mapping[str, int]:

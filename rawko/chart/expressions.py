@@ -40,6 +40,7 @@ from rawko.chart.definition import (
     is_field,
 )
 from rawko.chart.errors import shown
+from rawko.chart.quick import quick
 from rawko.chart.short_calls import short_call
 
 MAX_NESTING = 24
@@ -60,6 +61,9 @@ _TOKEN = re.compile(
 )
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", "'": "'", '"': '"'}
+
+_make_guard = quick(GuardCall)
+_make_call = quick(CallAction)
 
 T = TypeVar("T")
 Locate = Callable[[int], Position]
@@ -88,10 +92,10 @@ def parse_guard(text: str, locate: Locate) -> Guard:
         ExpressionError: The text is not a guard expression.
     """
     if _is_plain_name(text):
-        return GuardCall(text, (), locate(0))
+        return _make_guard(text, (), locate(0))
     short = short_call(text)
     if short is not None and _is_plain_name(short[0]):
-        return GuardCall(*short, locate(text.index(short[0])))
+        return _make_guard(*short, locate(text.index(short[0])))
     parser = _Parser(text, locate)
     return parser.whole(parser.guard)
 
@@ -103,10 +107,10 @@ def parse_call(text: str, locate: Locate) -> CallAction:
         ExpressionError: The text is not a call.
     """
     if _is_plain_name(text):
-        return CallAction(text, (), locate(0))
+        return _make_call(text, (), locate(0))
     short = short_call(text)
     if short is not None and _is_plain_name(short[0]):
-        return CallAction(*short, locate(text.index(short[0])))
+        return _make_call(*short, locate(text.index(short[0])))
     parser = _Parser(text, locate)
     return parser.whole(parser.action)
 

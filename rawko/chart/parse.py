@@ -34,15 +34,21 @@ def parse_chart(text: str, *, file: str = "<chart>", trusted: bool = False) -> C
         ChartDefinitionError: It does not define a chart; `diagnostics` holds every defect.
     """
     with _uncollected(text):
-        document = compose(text, file)
-        reader = Reader(document, READERS, is_trusted=trusted)
-        chart = _read(document, reader)
-        defects = list(reader.diagnostics)
-        if chart is not None and not reader.is_partial:
-            defects += legality(chart)
+        chart, defects = _parsed(text, file, trusted)
     if chart is None or defects:
         raise ChartDefinitionError(sorted(defects))
     return chart
+
+
+def _parsed(text: str, file: str, trusted: bool) -> tuple[Chart | None, list[Diagnostic]]:
+    """The chart and its defects. Nodes and drafts are freed on return, before the collector could visit them."""
+    document = compose(text, file)
+    reader = Reader(document, READERS, is_trusted=trusted)
+    chart = _read(document, reader)
+    defects = list(reader.diagnostics)
+    if chart is not None and not reader.is_partial:
+        defects += legality(chart)
+    return chart, defects
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from rawko.chart.definition import Argument, Arguments, LiteralArgument, Reference, is_field
+from rawko.chart.quick import quick
 
 MAX_LENGTH = 500
 
@@ -21,6 +22,7 @@ _ARGUMENT = rf"{_NAME}\ *=\ *{_VALUE}"
 _CALL = re.compile(rf"\ *({_NAME})\(\ *({_ARGUMENT}(?:\ *,\ *{_ARGUMENT})*)\ *\)\ *")
 _PAIR = re.compile(rf"({_NAME})\ *=\ *({_VALUE})")
 _ROOTS: Final[Mapping[str, Literal["event", "context"]]] = {"event": "event", "context": "context"}
+_make_literal = quick(LiteralArgument)
 _WORDS: Final = {"true": True, "false": False, "null": None}
 
 
@@ -42,12 +44,12 @@ def short_call(text: str) -> tuple[str, Arguments] | None:
 def _argument(text: str) -> Argument | None:
     first = text[0]
     if first in "'\"":
-        return LiteralArgument(text[1:-1])
+        return _make_literal(text[1:-1])
     if first in "-0123456789":
-        return LiteralArgument(int(text))
+        return _make_literal(int(text))
     root, *path = text.split(".")
     if root in _ROOTS:
         if not all(map(is_field, path)):
             return None
         return Reference(_ROOTS[root], tuple(path))
-    return LiteralArgument(_WORDS[root]) if root in _WORDS and not path else None
+    return _make_literal(_WORDS[root]) if root in _WORDS and not path else None

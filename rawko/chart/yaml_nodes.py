@@ -32,6 +32,8 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000
 _LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
 _CORE = "tag:yaml.org,2002:"
+_COLLECTION_TAGS = {yaml.MappingStartEvent: _CORE + "map", yaml.SequenceStartEvent: _CORE + "seq"}
+_ENDS = frozenset((yaml.MappingEndEvent, yaml.SequenceEndEvent))
 _SCALAR_TAGS = frozenset(_CORE + name for name in ("str", "int", "float", "bool", "null"))
 
 # YAML 1.2.2, 10.3.2 "Tag resolution" (core schema).
@@ -237,14 +239,10 @@ class _Composer:
     def __init__(self, text: str, file: str) -> None:
         self._text = text
         self._file = file
-        self._stack: list[SequenceNode | MappingNode] = []
-        self._anchor_of: list[str | None] = []
-        self._keys: list[ScalarNode | None] = []
         self._merges: dict[int, list[tuple[ScalarNode, Node]]] = {}
         self._anchors: dict[str, Node | None] = {}
         self._root: Node | None = None
         self._documents = 0
-        self._count = 0
         self._diagnostics: list[Diagnostic] = []
 
     def document(self) -> Document:
@@ -262,114 +260,121 @@ class _Composer:
             loader.dispose()
 
     def _read(self, events: Iterator[Any]) -> None:
+        """Build the tree. One loop with local names, since it runs about twenty times per state of a chart.
+
+        Each event opens a collection, or completes a node, which the end of the loop puts into the collection that is
+        open. In a mapping the nodes are keys and values in turn: `key` is the one that waits for its value. Example,
+        for `a: [b]`: mapping opened; scalar `a` becomes `key`; sequence opened, `key` kept on the stack; scalar `b`
+        appended; sequence complete: it is the value of `a`; mapping complete: it is the root.
+        """
+        stack: list[tuple[SequenceNode | MappingNode | None, ScalarNode | None, int, str | None]] = []
+        parent: SequenceNode | MappingNode | None = None
+        items: list[Node] | None = None
+        entries: dict[str, tuple[ScalarNode, Node]] | None = None
+        key: ScalarNode | None = None
+        anchor: str | None = None
+        opened = count = 0
+        node: Node
+        scalar, mapping = yaml.ScalarEvent, yaml.MappingStartEvent
         for event in events:
             kind = type(event)
-            if kind is yaml.ScalarEvent:
-                self._scalar(event)
-            elif kind is yaml.MappingStartEvent:
+            if kind is scalar:
                 mark = event.start_mark
-                self._open(MappingNode({}, mark.line + 1, mark.column + 1), event, "map")
-            elif kind is yaml.SequenceStartEvent:
+                tag = event.tag
+                node = ScalarNode(event.value, event.style or None, tag, mark.line + 1, mark.column + 1)
+                if tag is not None:
+                    self._check_tag(node, event)
+                if event.anchor is not None:
+                    self._anchors[event.anchor] = node
+                count += 1
+            elif kind in _COLLECTION_TAGS:
+                self._check_opened(event, len(stack), entries is not None and key is None)
+                count += 1
+                if count > MAX_NODES:
+                    raise self._too_large(event)
+                stack.append((parent, key, opened, anchor))
+                opened, anchor, key = count, event.anchor, None
                 mark = event.start_mark
-                self._open(SequenceNode([], mark.line + 1, mark.column + 1), event, "seq")
-            elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
-                self._close()
+                if kind is mapping:
+                    entries, items = {}, None
+                    parent = MappingNode(entries, mark.line + 1, mark.column + 1)
+                else:
+                    entries, items = None, []
+                    parent = SequenceNode(items, mark.line + 1, mark.column + 1)
+                continue
+            elif kind in _ENDS:
+                assert parent is not None
+                node = parent
+                node.size = count - opened + 1
+                if self._merges and isinstance(node, MappingNode):
+                    self._merge(node)
+                if anchor is not None:
+                    self._anchors[anchor] = node
+                parent, key, opened, anchor = stack.pop()
+                entries = parent.entries if isinstance(parent, MappingNode) else None
+                items = parent.items if isinstance(parent, SequenceNode) else None
             elif kind is yaml.AliasEvent:
-                self._alias(event)
-            elif kind is yaml.DocumentStartEvent:
-                self._start_document(event)
+                node = self._named(event)
+                count += 1 if isinstance(node, ScalarNode) else node.size
+            else:
+                if kind is yaml.DocumentStartEvent:
+                    self._start_document(event)
+                continue
+            if count > MAX_NODES:
+                raise self._too_large(event)
+            if entries is not None:
+                if key is None:
+                    if not isinstance(node, ScalarNode):
+                        raise self._complex_key(event)
+                    key = node
+                    continue
+                name = key.text
+                if name in entries or name == "<<":
+                    assert isinstance(parent, MappingNode)
+                    self._add_unusual(parent, key, node)
+                else:
+                    entries[name] = (key, node)
+                key = None
+            elif items is not None:
+                items.append(node)
+            else:
+                self._root = node
 
     def _start_document(self, event: Any) -> None:
         self._documents += 1
         if self._documents > 1:
             raise self._refused("multiple-documents", event, "a second YAML document; accepted: one in a file")
 
-    def _scalar(self, event: Any) -> None:
-        tag: str | None = event.tag
-        style = event.style or None
-        if tag == "!":
-            tag, style = None, style or "'"
-        elif tag is not None and tag not in _SCALAR_TAGS:
+    def _check_tag(self, node: ScalarNode, event: Any) -> None:
+        """Refuse tags that are no core ones. `!` alone means: this is text."""
+        if node.tag == "!":
+            node.tag, node.style = None, node.style or "'"
+        elif node.tag not in _SCALAR_TAGS:
             raise self._bad_tag(event)
-        mark = event.start_mark
-        node = ScalarNode(event.value, style, tag, mark.line + 1, mark.column + 1)
-        if event.anchor is not None:
-            self._anchors[event.anchor] = node
-        key = self._keys[-1] if self._keys else None
-        if key is None or key.text == "<<":
-            self._add(node, 1, event)
-            return
-        # The value of a key, as half of all scalars are: `_add` and `_add_to_mapping` inlined, for speed.
-        parent = self._stack[-1]
-        assert isinstance(parent, MappingNode)
-        self._count += 1
-        if self._count > MAX_NODES or key.text in parent.entries:
-            self._count -= 1
-            self._add(node, 1, event)
-            return
-        parent.size += 1
-        self._keys[-1] = None
-        parent.entries[key.text] = (key, node)
 
-    def _open(self, node: SequenceNode | MappingNode, event: Any, core: str) -> None:
-        if event.tag not in (None, "!", _CORE + core):
+    def _check_opened(self, event: Any, depth: int, is_key: bool) -> None:
+        """Refuse a collection that may not be here, and reserve its anchor, which must not occur inside it."""
+        tag = event.tag
+        if tag is not None and tag != "!" and tag != _COLLECTION_TAGS[type(event)]:
             raise self._bad_tag(event)
-        if len(self._stack) >= MAX_DEPTH:
+        if depth >= MAX_DEPTH:
             raise self._refused("too-deep", event, f"nested deeper than {MAX_DEPTH} levels")
-        if self._stack and self._expects_key(self._stack[-1]):
+        if is_key:
             raise self._complex_key(event)
         if event.anchor is not None:
             self._anchors[event.anchor] = None
-        self._grow(1, event)
-        self._stack.append(node)
-        self._anchor_of.append(event.anchor)
-        self._keys.append(None)
 
-    def _close(self) -> None:
-        node = self._stack.pop()
-        anchor = self._anchor_of.pop()
-        self._keys.pop()
-        if isinstance(node, MappingNode):
-            self._merge(node)
-        if anchor is not None:
-            self._anchors[anchor] = node
-        self._add(node, node.size, None)
-
-    def _alias(self, event: Any) -> None:
+    def _named(self, event: Any) -> Node:
+        """The node that an alias names."""
         if event.anchor not in self._anchors:
             raise self._refused("yaml-alias", event, f"alias *{shown(event.anchor)[1:-1]} names no anchor above it")
         node = self._anchors[event.anchor]
         if node is None:
             raise self._refused("yaml-alias", event, f"alias *{shown(event.anchor)[1:-1]} contains itself")
-        self._add(node, 1 if isinstance(node, ScalarNode) else node.size, event)
+        return node
 
-    def _add(self, node: Node, size: int, event: Any) -> None:
-        """Put a finished node into the open collection. `event` is None for a collection, which was counted before."""
-        if event is not None:
-            self._grow(size, event)
-        if not self._stack:
-            self._root = node
-            return
-        parent = self._stack[-1]
-        parent.size += size
-        if isinstance(parent, SequenceNode):
-            parent.items.append(node)
-        else:
-            self._add_to_mapping(parent, node, event)
-
-    def _grow(self, size: int, event: Any) -> None:
-        self._count += size
-        if self._count > MAX_NODES:
-            raise self._refused("too-large", event, f"more than {MAX_NODES} values, aliases expanded")
-
-    def _add_to_mapping(self, parent: MappingNode, node: Node, event: Any) -> None:
-        key = self._keys[-1]
-        if key is None:
-            if not isinstance(node, ScalarNode):
-                raise self._complex_key(event)
-            self._keys[-1] = node
-            return
-        self._keys[-1] = None
+    def _add_unusual(self, parent: MappingNode, key: ScalarNode, node: Node) -> None:
+        """Put a value into a mapping whose key is `<<`, or occurs twice."""
         if key.text == "<<" and key.is_plain:
             self._merges.setdefault(id(parent), []).append((key, node))
         elif key.text in parent.entries:
@@ -377,8 +382,8 @@ class _Composer:
         else:
             parent.entries[key.text] = (key, node)
 
-    def _expects_key(self, parent: SequenceNode | MappingNode) -> bool:
-        return isinstance(parent, MappingNode) and self._keys[-1] is None
+    def _too_large(self, event: Any) -> ChartSyntaxError:
+        return self._refused("too-large", event, f"more than {MAX_NODES} values, aliases expanded")
 
     def _duplicate(self, key: ScalarNode, first: ScalarNode) -> None:
         message = f"key {shown(key.text)} occurs twice in one mapping; first in line {first.line}"

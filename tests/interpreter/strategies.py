@@ -134,7 +134,7 @@ def charts(draw: st.DrawFn) -> Chart:
             after=after,
             output={"final": name} if draft.kind == "final" else None,
         )
-    chart = Chart(name="random", root="s0", states=MappingProxyType(made), transitions=tuple(transitions), hash="")
+    chart = Chart(name="random", root="s0", states=MappingProxyType(made), transitions=tuple(transitions))
     return sealed(chart)
 
 

@@ -67,7 +67,6 @@ def from_statechart(statechart: Statechart, *, sibling_order: SiblingOrder | Non
             root=statechart.root,
             states=MappingProxyType(copier.states),
             transitions=tuple(copier.transitions),
-            hash="",
             description=statechart.description or "",
             preamble=statechart.preamble or "",
             file=copier.position.file,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, pairwise
 
-from rawko.chart.definition import Chart, InState, Mark, Position, State, Transition
+from rawko.chart.definition import Chart, GuardCall, InState, Mark, Position, State, Transition
 from rawko.chart.errors import Diagnostic, hint, listed
 from rawko.chart.lint import walk
 from rawko.chart.lint.rules import finding
@@ -44,10 +44,13 @@ def _root(chart: Chart) -> Iterator[Diagnostic]:
 
 
 def _targets(chart: Chart) -> Iterator[Diagnostic]:
+    states = chart.states
     for transition in chart.transitions:
-        unknown = list(_unknown_targets(chart, transition))
-        yield from unknown
-        if not unknown and len(transition.targets) > 1:
+        targets = transition.targets
+        unknown = any(target not in states for target in targets) if len(targets) != 1 else targets[0] not in states
+        if unknown:
+            yield from _unknown_targets(chart, transition)
+        elif len(targets) > 1:
             marks = [_target_mark(chart, transition, place) for place in range(len(transition.targets))]
             yield from _together(chart, transition.targets, marks)
 
@@ -104,6 +107,8 @@ def _clash(chart: Chart, target: str, taken: dict[str, tuple[str, str]], targets
 
 def _initials(chart: Chart) -> Iterator[Diagnostic]:
     for state in chart:
+        if not state.initial:
+            continue
         position = _mark(chart, ("initial", state.name), state.position)
         for name in state.initial:
             if name not in chart:
@@ -159,7 +164,8 @@ def _memories(chart: Chart) -> Iterator[Diagnostic]:
             if problem:
                 code = "invalid-memory" if name in chart else "unknown-state"
                 yield finding(code, position, f"memory {name!r} of {state.name!r} {problem}")
-        yield from _entered_together(chart, state.memory, _mark(chart, ("memory", state.name), state.position))
+        if state.memory:
+            yield from _entered_together(chart, state.memory, _mark(chart, ("memory", state.name), state.position))
 
 
 def _memory_problem(chart: Chart, state: State, name: str) -> str:
@@ -180,11 +186,15 @@ def _siblings(chart: Chart, state: State) -> list[str]:
 
 
 def _state_tests(chart: Chart) -> Iterator[Diagnostic]:
-    for used in walk.guards(chart):
-        guard = used.guard
-        if isinstance(guard, InState) and guard.state not in chart:
-            message = f"in_state names {guard.state!r}, which does not exist{hint(guard.state, chart.states, 'states')}"
-            yield finding("unknown-state", guard.position, message)
+    for guard in walk.conditions(chart):
+        if type(guard) is GuardCall:  # most are, and name no state
+            continue
+        for leaf in walk.leaves(guard):
+            if isinstance(leaf, InState) and leaf.state not in chart:
+                end = hint(leaf.state, chart.states, "states")
+                yield finding(
+                    "unknown-state", leaf.position, f"in_state names {leaf.state!r}, which does not exist{end}"
+                )
 
 
 def _done(chart: Chart) -> Iterator[Diagnostic]:

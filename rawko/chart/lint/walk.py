@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rawko.chart.definition import (
+    NO_CONTRACT,
     Action,
     And,
     Chart,
@@ -45,6 +46,18 @@ def guards(chart: Chart) -> Iterator[Used]:
         yield from _contract(state.contract, f"the contract of state {state.name!r}")
         for transition in state.transitions:
             yield from transition_guards(transition)
+
+
+def conditions(chart: Chart) -> Iterator[Guard]:
+    """Every whole guard expression of a chart, of transitions and of contracts, in document order."""
+    for state in chart:
+        if state.contract is not NO_CONTRACT:
+            yield from _all(state.contract)
+        for transition in state.transitions:
+            if transition.guard is not None:
+                yield transition.guard
+            if transition.contract is not NO_CONTRACT:
+                yield from _all(transition.contract)
 
 
 def transition_guards(transition: Transition) -> Iterator[Used]:
@@ -93,6 +106,10 @@ def owner(state: State) -> str:
     return f"{state.kind} state {state.name!r}"
 
 
+def _all(contract: Contract) -> tuple[Guard, ...]:
+    return (*contract.before, *contract.after, *contract.always)
+
+
 def _contract(contract: Contract, where: str) -> Iterator[Used]:
-    for guard in (*contract.before, *contract.after, *contract.always):
+    for guard in _all(contract):
         yield from (Used(leaf, where) for leaf in leaves(guard))

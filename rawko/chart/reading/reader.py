@@ -11,7 +11,10 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 from rawko.chart.definition import Position
 from rawko.chart.errors import ChartDefinitionError, Diagnostic, a, hint, listed, shown
 from rawko.chart.grammar import FOREIGN, Element, Key, Type
+from rawko.chart.quick import quick
 from rawko.chart.yaml_nodes import Document, MappingNode, Node, NotJsonError, ScalarNode, SequenceNode, scalar_value
+
+_position = quick(Position)
 
 MAX_DIAGNOSTICS = 100
 """The most defects to report: enough to repair a chart, and a bound on the search for similar names."""
@@ -31,6 +34,7 @@ class Reader:
         is_trusted: Texts in place of guards and actions are Python code, as in sismic.
         is_partial: A state was left out, so references to states cannot be checked.
         diagnostics: The defects found so far.
+        plain_names: Texts of plain scalars that were read as names without defect: most names occur several times.
     """
 
     def __init__(self, document: Document, types: Mapping[Type, ValueReader], *, is_trusted: bool) -> None:
@@ -38,12 +42,15 @@ class Reader:
         self.is_trusted = is_trusted
         self.is_partial = False
         self.diagnostics: list[Diagnostic] = list(document.diagnostics)
+        self.plain_names: set[str] = set()
+        self._file = document.file
         self._types = types
+        self._readers: dict[str, dict[str, ValueReader]] = {}
 
     # ------------------------------------------------------------ places and defects
 
     def position(self, node: Node) -> Position:
-        return Position(self.document.file, node.line, node.column)
+        return _position(self._file, node.line, node.column)
 
     def locate(self, node: ScalarNode) -> Callable[[int], Position]:
         """A function from an offset in a scalar's text to its position in the source.
@@ -55,7 +62,7 @@ class Reader:
         def place(offset: int) -> Position:
             shift = node.style in ("'", '"')
             if offset == 0 and node.style not in ("|", ">"):
-                return Position(self.document.file, node.line, node.column + shift)
+                return _position(self._file, node.line, node.column + shift)
             line, start = node.line, node.column - 1 + shift
             text = node.text
             if node.style == "|":
@@ -119,20 +126,17 @@ class Reader:
 
     def element(self, node: MappingNode, element: Element) -> dict[str, Any]:
         """The values of an element by key, in the order written; unreadable ones are reported and left out."""
+        readers = self._readers.get(element.name) or self._readers_of(element)
         values: dict[str, Any] = {}
         for name, (key, value) in node.entries.items():
-            row = element.keys.get(name)
-            if row is None:
+            read = readers.get(name)
+            if read is None:
                 self._unknown_key(key, element)
                 continue
             try:
-                values[name] = self._types[row.type](self, value)
+                values[name] = read(self, value)
             except Unreadable:
                 continue
-        self._check_required(node, element)
-        return values
-
-    def _check_required(self, node: MappingNode, element: Element) -> None:
         for row in element.required:
             if row.name not in node.entries:
                 self.report("missing-key", node, _missing(row, element))
@@ -140,6 +144,13 @@ class Reader:
             found = f"{len(node.entries)} keys: {listed(node.entries)}" if node.entries else "none"
             message = f"one {element.name} has exactly one key, found {found}; write a list with one key per item"
             self.report("conflicting-keys", node, message)
+        return values
+
+    def _readers_of(self, element: Element) -> dict[str, ValueReader]:
+        """The reader of each key of an element; looked up once per reading, since the hash of an Enum is slow."""
+        readers = {name: self._types[row.type] for name, row in element.keys.items()}
+        self._readers[element.name] = readers
+        return readers
 
     def _unknown_key(self, key: ScalarNode, element: Element) -> None:
         name = key.text

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from rawko.chart.definition import Position
 from rawko.chart.grammar import LEAVING, REFUSED, STATE, STATECHART
 from rawko.chart.reading.reader import Reader, Unreadable
 from rawko.chart.yaml_nodes import MappingNode, Node, SequenceNode
+
+MARKED: Final[tuple[str, ...]] = ("initial", "memory", "name", "on done", "output")
+"""Keys of a state whose value is a plain name, or has no position of its own, in the chart."""
 
 
 @dataclass(slots=True)
@@ -17,7 +20,7 @@ class StateDraft:
 
     Attributes:
         values: By key, in the order written.
-        keys: Position of each key's value.
+        keys: Position of the value of each key that `assemble` marks (`MARKED`).
     """
 
     position: Position
@@ -42,7 +45,8 @@ class ChartDraft:
 def statechart(reader: Reader, node: Node) -> ChartDraft:
     mapping = reader.mapping(node, "a mapping with 'name' and 'root state'")
     given = reader.element(mapping, STATECHART)
-    return ChartDraft(reader.position(mapping), given, _keys(reader, mapping))
+    keys = {name: reader.position(value) for name, (_, value) in mapping.entries.items()}
+    return ChartDraft(reader.position(mapping), given, keys)
 
 
 def states(reader: Reader, node: Node) -> list[StateDraft]:
@@ -62,8 +66,8 @@ def state(reader: Reader, node: Node) -> StateDraft:
     _check_kind(reader, mapping, given)
     if "name" not in given:
         raise Unreadable
-    name_position = reader.position(mapping.entries["name"][1])
-    return StateDraft(reader.position(mapping), given["name"], name_position, given, _keys(reader, mapping))
+    keys = {key: reader.position(mapping.entries[key][1]) for key in MARKED if key in mapping.entries}
+    return StateDraft(reader.position(mapping), given["name"], keys["name"], given, keys)
 
 
 def _check_kind(reader: Reader, mapping: MappingNode, given: dict[str, Any]) -> None:
@@ -98,7 +102,3 @@ def _check_refused(reader: Reader, mapping: MappingNode, kind: str) -> None:
             reader.report("final-with-transitions", node, message)
         else:
             reader.report("conflicting-keys", node, f"a {kind} state has no {key!r}")
-
-
-def _keys(reader: Reader, mapping: MappingNode) -> dict[str, Position]:
-    return {name: reader.position(value) for name, (_, value) in mapping.entries.items()}

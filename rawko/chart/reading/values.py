@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from rawko.chart.definition import CodeValue, DeclaredEvent, Delay, FixedDelay, Json, NamedDelay, Position
 from rawko.chart.errors import hint, shown
@@ -33,10 +33,17 @@ _DELAY_FORMS = "150ms, 2s, 10m, 1h or the name of a bound delay"
 
 def name(reader: Reader, node: Node) -> str:
     """A name; an integer becomes its digits, as in sismic."""
+    if is_known_name(node, reader):
+        return node.text
     scalar = reader.scalar(node, "a name")
     if scalar.is_plain and type(reader.value(scalar)) not in (str, int):
         reader.wrong_type(scalar, "a name")
     return checked_name(reader, scalar, scalar.text)
+
+
+def is_known_name(node: Node, reader: Reader) -> TypeGuard[ScalarNode]:
+    """Whether the same plain text was read as a name before: then it needs no second check."""
+    return type(node) is ScalarNode and node.text in reader.plain_names and node.style is None and node.tag is None
 
 
 def checked_name(reader: Reader, node: Node, text: str) -> str:
@@ -48,6 +55,8 @@ def checked_name(reader: Reader, node: Node, text: str) -> str:
         reader.fail("invalid-name", node, f"a name of {len(text)} characters is too long; at most {MAX_NAME}")
     if _UNPRINTABLE.search(text):
         reader.fail("invalid-name", node, f"name {shown(text)} holds a control character")
+    if isinstance(node, ScalarNode) and node.is_plain:
+        reader.plain_names.add(text)
     return text
 
 
@@ -164,12 +173,14 @@ def events(reader: Reader, node: Node) -> tuple[str, ...]:
 
 def _descriptor(reader: Reader, node: Node) -> str:
     found = _event_text(reader, node)
-    if found != "*" and "*" in found.removesuffix(".*"):
+    if "*" in found and found != "*" and "*" in found.removesuffix(".*"):
         reader.fail("invalid-event", node, f"{shown(found)} has a wildcard in the middle; accepted: 'a', 'a.*', '*'")
     return found
 
 
 def _event_text(reader: Reader, node: Node) -> str:
+    if is_known_name(node, reader):
+        return node.text
     scalar = reader.scalar(node, "the name of an event")
     if scalar.is_plain and type(reader.value(scalar)) not in (str, int):
         reader.wrong_type(scalar, "the name of an event")

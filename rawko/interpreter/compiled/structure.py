@@ -41,7 +41,6 @@ class Structure:
     def __init__(self, chart: Chart) -> None:
         self.chart = replace(chart)  # another object: structures must not keep their own keys alive
         self.name = chart.name
-        self.hash = chart.hash
         self.states: tuple[State, ...] = tuple(chart.states.values())
         self.transitions: tuple[Transition, ...] = chart.transitions
         self.index: dict[str, int] = {state.name: number for number, state in enumerate(self.states)}
@@ -71,6 +70,11 @@ class Structure:
         self.has_history = any(state.is_history for state in self.states)
         self.is_history = tuple(state.is_history for state in self.states)
         self._insides: dict[int, frozenset[int]] = {-2: frozenset(), -1: frozenset()}
+
+    @property
+    def hash(self) -> str:
+        """The hash of the chart; it is worked out for the first snapshot, not for a machine that takes none."""
+        return self.chart.hash
 
     def _ancestors(self) -> tuple[tuple[int, ...], ...]:
         found: list[tuple[int, ...]] = []

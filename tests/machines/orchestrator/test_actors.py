@@ -286,7 +286,7 @@ def test_a_resumed_run_gets_the_continuation_prompt(context: MakeContext, event:
 def test_the_machine_is_the_one_that_the_agents_file_names(context: MakeContext, event: MakeEvent) -> None:
     """C-09."""
     asked: list[str] = []
-    chart, bindings = Chart("c", "r", {}, (), "h"), Bindings()
+    chart, bindings = Chart("c", "r", {}, ()), Bindings()
 
     def machine(name: str) -> tuple[Chart, Bindings]:
         asked.append(name)
