@@ -122,7 +122,11 @@ def execute(run: Run, *, as_json: bool, quiet: bool, people: People | None = Non
         return complain(f"run {run.id!r} is a conversation: it needs a terminal to talk on, and no --headless")
     if people is None and (is_headless or not has_person()):
         people = Headless(run.settings.headless, run.settings.default_answers)
-    report = performed(run, as_json=as_json, quiet=quiet, people=people, headline=_headline(run))
+    try:
+        report = performed(run, as_json=as_json, quiet=quiet, people=people, headline=_headline(run))
+    except KeyboardInterrupt:
+        print("rawko: killed", file=sys.stderr)
+        return KILLED
     if isinstance(report, int):
         return report
     try:
@@ -150,6 +154,9 @@ def performed(
         headline: Printed as the machine starts.
         observe: Called with every event, too.
         ahead: Gets what the person types for the time after the run.
+
+    Raises:
+        KeyboardInterrupt: It was interrupted before its machine could be cancelled.
     """
     try:
         report = asyncio.run(
@@ -157,9 +164,6 @@ def performed(
         )
     except ConfigError as error:
         return complain(str(error))
-    except KeyboardInterrupt:
-        print("rawko: killed", file=sys.stderr)
-        return KILLED
     return KILLED if report is None else report
 
 

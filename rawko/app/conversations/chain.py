@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from rawko.app.records.outcomes import REWOUND, is_open
+from rawko.app.records.outcomes import FORKED, REWOUND, is_open
 from rawko.app.records.record import RunRecord, has_record, read_record, run_names
 from rawko.app.run.inbox import is_at_work
 from rawko.app.run.resume import prepare
 from rawko.app.run.run import Run
 from rawko.app.time_travel.recorded_run import run_of, run_to_cancel
-from rawko.app.views.summary import RunView, read_run
+from rawko.app.views.summary import RunView, read_views
 from rawko.config import ConfigError, Flags, Settings
 
 
@@ -30,7 +30,9 @@ class Standing(StrEnum):
     WAITS = "waits"
     """It asks a person, or its budget is used up."""
     INTERRUPTED = "interrupted"
-    """It was killed, or has not begun to go on: it can go on."""
+    """It was killed: it can go on."""
+    FORKED = "forked"
+    """It is a fork that has not gone on yet."""
     AT_WORK = "at_work"
     """Another process has it."""
 
@@ -43,6 +45,8 @@ def standing_of(record: RunRecord) -> Standing:
         return Standing.REWOUND
     if not is_open(record):
         return Standing.ENDED
+    if record.outcome == FORKED:
+        return Standing.FORKED
     waits = record.outcome in ("needs_person", "limit")
     return Standing.WAITS if waits else Standing.INTERRUPTED
 
@@ -82,7 +86,7 @@ async def views_of(run: str, current: Settings) -> list[RunView]:
     Raises:
         ConfigError: There is no such run, or its record cannot be read.
     """
-    return [await read_run(record.run, current) for record in chain(run, current)]
+    return await read_views(chain(run, current), current)
 
 
 def continued_flags(record: RunRecord, flags: Flags) -> Flags:

@@ -8,6 +8,8 @@ from rawko.app.records.record import RunRecord
 
 ENDED: Final = ("success", "failure", "limit", "cancelled")
 """Outcomes of runs that can be followed; a run that waits is answered or cancelled first."""
+FORKED: Final = "forked"
+"""Outcome of a fork that has not gone on yet."""
 REWOUND: Final = "rewound"
 """Outcome of a run that was set back and has not gone on since."""
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rawko.app.records.addresses import Address
+from rawko.app.records.outcomes import FORKED
 from rawko.app.records.record import Parent, RunRecord
 from rawko.app.records.record_changes import forget_record, write_first_event, write_record, write_report
 from rawko.app.run import follow_up as continuing
@@ -39,8 +40,6 @@ from rawko.vocabulary.documents import accepted
 from rawko.vocabulary.snapshot import Snapshot
 
 FORCE: Final = "FORCE_AGENT"
-FORKED: Final = "forked"
-"""Outcome of a fork that has not gone on yet."""
 
 
 @dataclass(frozen=True, slots=True)

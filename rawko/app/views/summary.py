@@ -168,6 +168,11 @@ async def read_runs(current: Settings, damaged: list[str] | None = None) -> list
     return await _read(records, current, records)
 
 
+async def read_views(records: Sequence[RunRecord], current: Settings) -> list[RunView]:
+    """The runs of some records, in their order; of forks only those among them are named."""
+    return await _read(records, current, records)
+
+
 def needs_first(runs: Sequence[RunView]) -> list[RunView]:
     """What needs a person first, then what is at work, then the others; the latest first in each."""
     latest = sorted(runs, key=lambda one: one.id, reverse=True)

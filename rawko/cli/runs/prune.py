@@ -8,10 +8,9 @@ import sys
 from dataclasses import asdict
 from typing import Final
 
-from rawko.app.records.outcomes import ENDED, REWOUND
+from rawko.app.records.outcomes import ENDED, FORKED, REWOUND
 from rawko.app.records.record import list_records
 from rawko.app.recovery.reading import DAMAGED, problems
-from rawko.app.time_travel.fork import FORKED
 from rawko.app.time_travel.prune import Choice, Plan, Pruning, is_unfinished, plan_prune, prune
 from rawko.cli.options.pruning import PruneOptions
 from rawko.cli.output import complain, visible_json, visible_line

@@ -29,6 +29,12 @@ _SHOWN_TASKS = 3
 _SHOWN_LINES = 6
 _NO_TERMINAL = 'a session needs a terminal; without one: rawko run "TASK", then rawko run "TASK" --continue last'
 
+_GOES_ON = {
+    Standing.WAITS: "the latest task waits for you",
+    Standing.INTERRUPTED: "the latest task was interrupted and goes on now; Ctrl-C stops it",
+    Standing.FORKED: "the fork goes on now; Ctrl-C stops it",
+}
+
 
 def chat_command(options: ChatOptions) -> int:
     """Talk until the person leaves; returns the exit code."""
@@ -42,8 +48,8 @@ def chat_command(options: ChatOptions) -> int:
         signal.signal(number, _end)
     standing = session.conversation.standing()
     first = options.task or None
-    if options.continues and standing in (Standing.WAITS, Standing.INTERRUPTED):
-        session.say("the latest task was interrupted and goes on now; Ctrl-C stops it")
+    if options.continues and standing in _GOES_ON:
+        session.say(_GOES_ON[standing])
         with session.stoppable():
             session.go_on()
     code = session.code if session.is_over else talk(session, first)

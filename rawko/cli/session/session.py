@@ -31,6 +31,7 @@ MAX_SAID_CHARS = 100_000
 _CANNOT_FOLLOW = {
     Standing.AT_WORK: "the latest task is at work in another process; watch it with: rawko watch {run}",
     Standing.WAITS: "the latest task waits for an answer or a larger budget: /resume goes on with it, /cancel ends it",
+    Standing.FORKED: "the fork has not gone on yet: /resume goes on with it, /cancel ends it",
     Standing.INTERRUPTED: "the latest task was interrupted: /resume goes on with it, /cancel ends it",
 }
 
@@ -102,8 +103,10 @@ class Session:
 
     def _perform(self, run: Run) -> None:
         self._said = ""
-        ended = performed(run, observe=self._observe, ahead=self.ahead)
-        self.conversation = self.conversation.after(run.id)
+        try:
+            ended = performed(run, observe=self._observe, ahead=self.ahead)
+        finally:
+            self.conversation = self.conversation.after(run.id)
         if isinstance(ended, Report):
             self.spending = self.spending.with_report(ended)
             print_ending(ended, self._said)

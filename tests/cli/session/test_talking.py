@@ -76,17 +76,6 @@ def test_tasks_follow_each_other_and_can_be_looked_at_and_taken_back(
     assert "what was it" not in shown, "the conversation is the one that was rewound"
 
 
-def test_a_follow_up_hears_what_was_said_before(opened: Opened, rawko: Shell, typed: Typed) -> None:
-    session = opened(done("It is 7.", "remember 7"), done("Seven.", "which number"))
-    session.shell("remember 7")
-    session.wait_for("It is 7.")
-    session.shell("which number")
-    session.wait_for("Seven.")
-    rows = [json.loads(line) for line in typed("log", "--json").out.splitlines()]
-    told = next(row["event"]["data"] for row in rows if row["event"] and row["event"]["name"] == "FOLLOW_UP")
-    assert "remember 7" in json.dumps(told["messages"])
-
-
 def test_under_the_arbiter_and_with_another_agent(rawko: Shell, opened: Opened) -> None:
     session = opened(
         picks("developer"),
@@ -137,6 +126,9 @@ def test_what_is_typed_while_a_task_works_is_for_after_it(opened: Opened, rawko:
     session.wait_for("Two.")
     session.wait_for("\n> and th\n")
     assert [run["task"] for run in runs(typed)] == ["do one", "do two"]
+    rows = [json.loads(line) for line in typed("log", "--json").out.splitlines()]
+    told = next(row["event"]["data"] for row in rows if row["event"] and row["event"]["name"] == "FOLLOW_UP")
+    assert "do one" in json.dumps(told["messages"]), "a follow-up has the conversation before it"
 
 
 def test_a_session_that_is_killed_goes_on_where_it_was(opened: Opened, rawko: Shell, typed: Typed) -> None:
@@ -206,7 +198,7 @@ def test_names_of_files_are_completed_and_hide_nothing(opened: Opened, rawko: Sh
     rawko.write("winter\x1b[2Jnight.txt", "")
     rawko.write("windy.log", "")
     rawko.write(".gitignore", "*.log\n")
-    session = opened(done("Seen.", "look at @src/window.py"))
+    session = opened(done("Seen.", "look at @src/window.py\nand\nsay"))
     session.type("look at @win")
     shown = session.wait_for("src/window.py")
     assert '"winter\\u001b[2Jnight.txt"' in shown
@@ -215,21 +207,14 @@ def test_names_of_files_are_completed_and_hide_nothing(opened: Opened, rawko: Sh
     session.wait_until_gone("winter")
     session.press("Tab")
     session.wait_for("> look at @src/window.py")
+    session.press("BSpace", "C-j")
+    session.type("and")
+    session.press("Escape", "Enter")
+    session.type("say")
     session.press("Enter")
     session.wait_for("Seen.")
-
-
-def test_lines_of_one_input(opened: Opened, typed: Typed) -> None:
-    session = opened(done("Three.", "a\nb\nc"))
-    session.type("a")
-    session.press("C-j")
-    session.type("b")
-    session.press("Escape", "Enter")
-    session.type("c")
-    session.press("Enter")
-    session.wait_for("Three.")
     [run] = runs(typed)
-    assert run["task"] == "a\nb\nc"
+    assert run["task"] == "look at @src/window.py\nand\nsay", "Ctrl-J and Esc-Enter begin a line"
 
 
 def test_rawko_alone_is_a_session_on_a_terminal_and_help_elsewhere(rawko: Shell) -> None:
