@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST_ARGS ?= -n auto --dist worksteal
 
-.PHONY: site help setup lint types imports unit test-fast test requirements-mutants mutants demo bench conformance docs format clean
+.PHONY: site help setup compiled lint types imports unit test-fast test requirements-mutants mutants demo bench conformance docs format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -28,12 +28,17 @@ types: setup ## mypy --strict
 imports: setup ## import-linter: floors and sans-IO
 	$(BIN)/lint-imports
 
-unit: setup ## the tests alone
-	$(BIN)/pytest $(PYTEST_ARGS)
+# The tests start rawko hundreds of times, and each of their processes rewrites assertions: compiled once, both are
+# read from files, also where the environment asks Python to write none.
+compiled: setup
+	@$(BIN)/python -m compileall -q rawko
+
+unit: compiled ## the tests alone
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest $(PYTEST_ARGS)
 
 FAST := chart vocabulary interpreter runtime machines patterns journal workspace app providers processes terminal
-test-fast: setup ## the quick tests of the rooms below the command line, for the inner loop: about half a minute
-	$(BIN)/pytest -q -m "not slow" $(PYTEST_ARGS) $(FAST:%=tests/%) statecharts
+test-fast: compiled ## the quick tests of the rooms below the command line, for the inner loop: about half a minute
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -m "not slow" $(PYTEST_ARGS) $(FAST:%=tests/%) statecharts
 
 test: lint types imports unit ## everything that must pass before a commit lands
 
