@@ -35,7 +35,6 @@ def make_app(settings: Settings) -> Starlette:
     feed = Feed()
     library = Library(settings)
     watch = Watch(library, feed)
-    library.on_rows = watch.publish
     parts = Parts(settings, library, feed, Actor(settings))
 
     @asynccontextmanager

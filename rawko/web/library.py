@@ -1,11 +1,18 @@
-"""The runs of a folder as pages ask for them: steps read once and kept, each further look reads what is new alone."""
+"""The runs of a folder as pages ask for them: the part that a screen shows first, the whole behind it, piece by piece.
+
+    run of 1,000 steps, last 200 asked   read from the checkpoint before step 801: rows 801 to 1,000
+    then after=0, after=2000, ...        read from the first step on, once, and kept
+    each new row                         read by a reader that stands at the end, for all pages
+
+Between two pieces other requests are answered: no look at a long run holds up another one.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -13,30 +20,53 @@ from rawko.app.inspection.path import PathReader
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.time_travel.recorded_run import open_past
 from rawko.app.views.reading import StepReader, open_steps
-from rawko.app.views.steps import StepView
+from rawko.chart.definition import Chart
 from rawko.config import Settings
 from rawko.web.rows import LEFT, row_of
 
-OnRows = Callable[[str, Sequence[list[Any]]], None]
 MAX_OPEN: Final = 24
 """Runs whose steps are kept in memory; the one that was asked for longest ago is closed first."""
-PAGE: Final = 20_000
+PAGE: Final = 5_000
 """Steps in one answer."""
-PATH_PAGE: Final = 2_000
+PATH_PAGE: Final = 1_000
 """Steps whose transitions are found for one question: a long run is stepped through piece by piece."""
+FAR: Final = 1_000
+"""Steps behind from which a page asks for what it has missed, instead of getting it as news."""
+PIECE: Final = 100
+"""Rows that are read before other requests get their turn: about 15 ms."""
 
 
 @dataclass(slots=True)
 class Shelf:
-    """One run that is open."""
+    """One run that is open.
+
+    Attributes:
+        rows: From the first step on, as far as they have been read.
+        news: Stands at the run's end as pages know it; None until somebody watches the run.
+        told: Number of the latest step when a page asked first.
+        path: From the first step on; `near`: of a part that was asked for by itself.
+    """
 
     record: RunRecord
     reader: StepReader
     stack: AsyncExitStack
     rows: list[list[Any]] = field(default_factory=list)
-    is_read: bool = False
+    news: StepReader | None = None
+    told: int | None = None
     path: PathReader = field(default_factory=PathReader)
+    near: PathReader | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    path_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    news_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Some steps of a run: those after number `first`; `count` is the number of the latest there is."""
+
+    count: int
+    first: int
+    rows: Sequence[list[Any]]
 
 
 class Library:
@@ -44,21 +74,118 @@ class Library:
 
     Args:
         settings: Of the folder.
-        on_rows: Called with a run and the rows that it has got since it was opened, as soon as anybody has read them.
     """
 
-    def __init__(self, settings: Settings, on_rows: OnRows = lambda run, rows: None) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.on_rows = on_rows
         self._open: OrderedDict[str, Shelf] = OrderedDict()
         self._opening = asyncio.Lock()
 
-    async def shelf(self, run: str) -> Shelf:
-        """A run, with all its steps read.
+    # ------------------------------------------------------------ steps
+
+    async def steps(self, run: str, after: int, most: int = PAGE) -> Window:
+        """Steps after a number, read from the first on, as far as they have not been read before.
 
         Raises:
             ConfigError: There is no such run, or its journal cannot be read.
         """
+        async with self._shelf(run) as shelf:
+            async with shelf.lock:
+                await _read(shelf, after + most)
+                rows = shelf.rows[after : after + most]
+            return await _window(shelf, after, rows)
+
+    async def part(self, run: str, most: int, after: int | None = None) -> Window:
+        """Steps after a number, by themselves: from the checkpoint nearest to them. The latest without a number.
+
+        Raises:
+            ConfigError: There is no such run, or its journal cannot be read.
+        """
+        async with self._shelf(run) as shelf:
+            count = await shelf.reader.latest()
+            after = max(count - most, 0) if after is None else min(after, max(count - most, 0))
+            until = min(after + most, count)
+            if shelf.reader.last >= until:
+                return await _window(shelf, after, shelf.rows[after:until])
+            rows: list[list[Any]] = []
+            async with open_steps(shelf.record, after) as reader:
+                while found := await reader.page(min(reader.last + PIECE, until)):
+                    _add(rows, [row_of(view) for view in found], after)
+            return await _window(shelf, after, rows)
+
+    async def whole(self, run: str) -> Sequence[list[Any]]:
+        """All steps of a run.
+
+        Raises:
+            ConfigError: There is no such run, or its journal cannot be read.
+        """
+        async with self._shelf(run) as shelf, shelf.lock:
+            await _read(shelf, None)
+            return list(shelf.rows)
+
+    async def news(self, run: str) -> Sequence[list[Any]]:
+        """Steps that the run has got since the last call; with the first one, since a page has asked for its steps.
+
+        Raises:
+            ConfigError: There is no such run, or its journal cannot be read.
+        """
+        async with self._shelf(run) as shelf, shelf.news_lock:
+            if shelf.news is None:
+                latest = await shelf.reader.latest()
+                after = latest if shelf.told is None else shelf.told
+                if latest - after > FAR:  # one step that does not follow: a page then asks for those between
+                    after = latest - 1
+                shelf.news = await shelf.stack.enter_async_context(open_steps(shelf.record, after))
+            new: list[list[Any]] = []
+            while found := await shelf.news.page(shelf.news.last + PIECE):
+                new += [row_of(view) for view in found]
+            return new
+
+    async def position(self, run: str) -> int:
+        """Number of the latest step that pages have got from `news`."""
+        async with self._shelf(run) as shelf:
+            return 0 if shelf.news is None else shelf.news.last
+
+    # ------------------------------------------------------------ paths
+
+    async def path(self, run: str, after: int) -> PathReader:
+        """The transitions of a run's steps from the first on, read somewhat further than `after`.
+
+        Raises:
+            ConfigError: The run cannot be read.
+        """
+        async with self._shelf(run) as shelf, shelf.path_lock, open_past(run, self.settings) as past:
+            await shelf.path.read(past, max(after + PATH_PAGE - shelf.path.last, 0))
+            return shelf.path
+
+    async def near_path(self, run: str, most: int, after: int | None = None) -> PathReader:
+        """The transitions of some steps alone, as `part` finds them.
+
+        Raises:
+            ConfigError: The run cannot be read.
+        """
+        async with self._shelf(run) as shelf, open_past(run, self.settings) as past:
+            after = max(past.last - most, 0) if after is None else min(after, past.last)
+            if shelf.path.last >= min(after + most, past.last):
+                return shelf.path
+            found = shelf.near = await PathReader.beginning(past, after)
+            await found.read(past, most)
+            return found
+
+    async def chart(self, run: str, name: str) -> Chart | None:
+        """A chart of a run's machines by the name of its root.
+
+        Raises:
+            ConfigError: The run cannot be read.
+        """
+        async with self._shelf(run) as shelf:
+            near = None if shelf.near is None else shelf.near.chart_named(name)
+        return near or (await self.path(run, 0)).chart_named(name)
+
+    # ------------------------------------------------------------ opening and closing
+
+    @asynccontextmanager
+    async def _shelf(self, run: str) -> AsyncIterator[Shelf]:
         record = read_record(run, self.settings)
         async with self._opening:
             shelf = self._open.get(run)
@@ -66,57 +193,17 @@ class Library:
                 stack = AsyncExitStack()
                 shelf = Shelf(record, await stack.enter_async_context(open_steps(record)), stack)
                 self._open[run] = shelf
-                while len(self._open) > MAX_OPEN:
-                    _, oldest = self._open.popitem(last=False)
-                    await oldest.stack.aclose()
             self._open.move_to_end(run)
-        await self.refresh(shelf)
-        return shelf
-
-    async def refresh(self, shelf: Shelf) -> Sequence[list[Any]]:
-        """Read the steps that are new; returns them.
-
-        Raises:
-            ConfigError: The journal cannot be read.
-        """
-        async with shelf.lock:
-            known = len(shelf.rows)
-            while found := await shelf.reader.page():
-                shelf.rows += [row_of(view) for view in found]
-                for view in found:
-                    if view.leaves_behind is not None:
-                        _leave_behind(shelf.rows, *view.leaves_behind)
-            new = shelf.rows[known:]
-            if new and shelf.is_read:
-                self.on_rows(shelf.record.run, new)
-            shelf.is_read = True
-            return new
-
-    async def path(self, run: str) -> PathReader:
-        """The transitions of a run's steps.
-
-        Raises:
-            ConfigError: The run cannot be read.
-        """
-        shelf = await self.shelf(run)
-        async with shelf.lock, open_past(run, self.settings) as past:
-            await shelf.path.read(past, PATH_PAGE)
-        return shelf.path
-
-    async def views(self, run: str) -> list[StepView]:
-        """All steps of a run as views.
-
-        Raises:
-            ConfigError: There is no such run, or its journal cannot be read.
-        """
-        async with open_steps(read_record(run, self.settings)) as reader:
-            return [view async for view in reader.steps()]
+            oldest = next(iter(self._open)) if len(self._open) > MAX_OPEN else None
+        if oldest is not None:
+            await self.forget(oldest)
+        yield shelf
 
     async def forget(self, run: str) -> None:
         """Close a run: it is gone, or was set back."""
         shelf = self._open.pop(run, None)
         if shelf is not None:
-            async with shelf.lock:
+            async with shelf.lock, shelf.news_lock:
                 await shelf.stack.aclose()
 
     async def close(self) -> None:
@@ -125,6 +212,29 @@ class Library:
             await self.forget(run)
 
 
+async def _read(shelf: Shelf, until: int | None) -> None:
+    reader = shelf.reader
+    while until is None or reader.last < until:
+        found = await reader.page(reader.last + PIECE)
+        if not found:
+            return
+        _add(shelf.rows, [row_of(view) for view in found], 0)
+        for view in found:
+            if view.leaves_behind is not None:
+                _leave_behind(shelf.rows, *view.leaves_behind)
+
+
+def _add(rows: list[list[Any]], found: Sequence[list[Any]], after: int) -> None:
+    rows += [row for row in found if row[0] > after]
+
+
 def _leave_behind(rows: list[list[Any]], first: int, last: int) -> None:
     for row in rows[max(first - 1, 0) : last]:
         row[LEFT] = 1
+
+
+async def _window(shelf: Shelf, first: int, rows: Sequence[list[Any]]) -> Window:
+    count = max(await shelf.reader.latest(), rows[-1][0] if rows else 0)
+    if shelf.told is None:
+        shelf.told = count
+    return Window(count, first, rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from rawko.app.inspection.aligning import Done
 from rawko.app.views.steps import StepView
 
 LEFT: Final = 14
@@ -34,3 +35,8 @@ def row_of(view: StepView) -> list[Any]:
         None if view.leaves_behind is None else list(view.leaves_behind),
         view.of_step,
     ]
+
+
+def done_of(row: list[Any]) -> Done:
+    """What two runs are compared by, of a row."""
+    return Done(row[0], row[2], row[4], row[5], bool(row[8]), bool(row[LEFT]))

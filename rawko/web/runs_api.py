@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from starlette.requests import Request
@@ -22,7 +23,8 @@ from rawko.config import ConfigError, Settings
 from rawko.web.answers import Json, json_body, problem
 from rawko.web.cutting import shown
 from rawko.web.feed import Feed
-from rawko.web.library import PAGE, Library
+from rawko.web.library import PAGE, PATH_PAGE, Library
+from rawko.web.rows import done_of
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -88,24 +90,27 @@ async def _run(parts: Parts, request: Request) -> Any:
 
 
 async def _steps(parts: Parts, request: Request) -> Any:
-    """Steps after a number (`after`), up to `PAGE`; or the latest ones (`last`)."""
-    shelf = await parts.library.shelf(request.path_params["run"])
-    rows = shelf.rows
-    after, last = _number(request, "after"), _number(request, "last")
-    first = max(len(rows) - last, 0) if last else after
-    return {"count": len(rows), "first": first, "rows": rows[first : first + PAGE]}
+    """Steps after a number (`after`), up to `PAGE`; with `most`, so many alone; with `last`, so many of the latest."""
+    run, after = request.path_params["run"], _number(request, "after")
+    last, most = min(_number(request, "last"), PAGE), min(_number(request, "most"), PAGE)
+    if last or most:
+        found = await parts.library.part(run, last or most, None if last else after)
+    else:
+        found = await parts.library.steps(run, after)
+    return {"count": found.count, "first": found.first, "rows": found.rows}
 
 
 async def _path(parts: Parts, request: Request) -> Any:
-    path = await parts.library.path(request.path_params["run"])
+    run, after = request.path_params["run"], _number(request, "after")
+    most = min(_number(request, "most"), PATH_PAGE)
+    path = await (parts.library.near_path(run, most, after) if most else parts.library.path(run, after))
     charts = [{"name": chart.name, "states": len(chart.states)} for chart in path.charts]
-    moves = [move.to_json() for move in path.since(_number(request, "after"))]
+    moves = [move.to_json() for move in islice(path.since(after), most or PATH_PAGE)]
     return {"charts": charts, "problem": path.problem, "moves": moves}
 
 
 async def _chart(parts: Parts, request: Request) -> Response:
-    path = await parts.library.path(request.path_params["run"])
-    chart = path.chart_named(request.path_params["name"])
+    chart = await parts.library.chart(request.path_params["run"], request.path_params["name"])
     if chart is None:
         return problem(404, "refused", f"the run has no chart {request.path_params['name']!r}")
     svg = await asyncio.to_thread(draw_chart, chart, request.query_params.get("detail", "auto"))
@@ -145,11 +150,11 @@ async def _can(parts: Parts, request: Request) -> Any:
 
 async def _compare(parts: Parts, request: Request) -> Any:
     one, two = (request.query_params.get(side, "") for side in "ab")
-    left, right = await parts.library.views(one), await parts.library.views(two)
+    left, right = await parts.library.whole(one), await parts.library.whole(two)
     return {
         "a": (await read_run(one, parts.settings)).to_json(),
         "b": (await read_run(two, parts.settings)).to_json(),
-        "pairs": align(left, right),
+        "pairs": await asyncio.to_thread(align, [done_of(row) for row in left], [done_of(row) for row in right]),
     }
 
 

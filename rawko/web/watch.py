@@ -7,10 +7,9 @@ Only while a page listens. A run at work is asked for new rows 25 times a second
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rawko.app.following.reading import Piece, follow
 from rawko.app.records.record import read_record, runs_folder
@@ -90,15 +89,13 @@ class Watch:
         return found
 
     async def _steps(self, run: str) -> None:
-        """Read the steps that a run has got since; the library hands them to `publish`."""
+        """Publish the steps that a run has got since; its summary follows where a person or the end is concerned."""
         with suppress(ConfigError):  # the run is gone or damaged: its summary says so
-            await self._library.shelf(run)
-
-    def publish(self, run: str, rows: Sequence[list[Any]]) -> None:
-        """Publish new steps; the run's summary follows at the next look where a person or the end is concerned."""
-        self._feed.publish("steps", run=run, rows=rows)
-        if any(row[4] in _CHANGING for row in rows):
-            self._is_stale.add(run)
+            rows = await self._library.news(run)
+            if rows:
+                self._feed.publish("steps", run=run, rows=rows)
+            if any(row[4] in _CHANGING for row in rows):
+                self._is_stale.add(run)
 
     async def _summary(self, run: str) -> None:
         try:
@@ -112,8 +109,8 @@ class Watch:
         """Publish pieces of the model's text until the run ends."""
         with suppress(ConfigError):
             record = read_record(run, self._library.settings)
-            shelf = await self._library.shelf(run)
-            async for found in follow(record, shelf.reader.last):
+            await self._steps(run)
+            async for found in follow(record, await self._library.position(run)):
                 if isinstance(found, Piece):
                     self._feed.publish("text", run=run, row=found.row, agent=found.agent, text=found.text)
             # it ended: the next look publishes its last steps and its report

@@ -7,33 +7,44 @@ B: write a.txt | bash pytest | complete
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final
-
-from rawko.app.views.steps import StepView
 
 MAX_STEPS: Final = 4_000
 """Of each run that are aligned: the alignment takes time that grows with the product."""
 
 
-def align(left: Sequence[StepView], right: Sequence[StepView]) -> list[list[int | None]]:
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What is compared of a step: its number is not. `is_left`: a rewind left it behind."""
+
+    number: int
+    agent: str
+    kind: str
+    words: str
+    is_error: bool
+    is_left: bool
+
+
+def align(left: Sequence[Done], right: Sequence[Done]) -> list[list[int | None]]:
     """Numbers of the steps side by side; None where only the other run has one. Plumbing is left out."""
     one, two = _logical(left), _logical(right)
-    matcher = SequenceMatcher(None, [_key(view) for view in one], [_key(view) for view in two], autojunk=False)
+    matcher = SequenceMatcher(None, [_key(step) for step in one], [_key(step) for step in two], autojunk=False)
     pairs: list[list[int | None]] = []
     for kind, start, end, first, last in matcher.get_opcodes():
         if kind == "equal":
             pairs += [[a.number, b.number] for a, b in zip(one[start:end], two[first:last], strict=True)]
         else:
-            pairs += [[view.number, None] for view in one[start:end]]
-            pairs += [[None, view.number] for view in two[first:last]]
+            pairs += [[step.number, None] for step in one[start:end]]
+            pairs += [[None, step.number] for step in two[first:last]]
     return pairs
 
 
-def _logical(views: Sequence[StepView]) -> list[StepView]:
-    kept = [view for view in views if view.kind not in ("plumbing", "snapshot") and not view.is_left_behind]
+def _logical(steps: Sequence[Done]) -> list[Done]:
+    kept = [step for step in steps if step.kind not in ("plumbing", "snapshot") and not step.is_left]
     return kept[:MAX_STEPS]
 
 
-def _key(view: StepView) -> tuple[str, str, str, bool]:
-    return (view.agent, view.kind, view.words, view.is_error)
+def _key(step: Done) -> tuple[str, str, str, bool]:
+    return (step.agent, step.kind, step.words, step.is_error)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from rawko.app.time_travel.recorded_run import Past
 from rawko.chart.definition import Chart
@@ -18,6 +18,9 @@ from rawko.runtime.errors import JournalError
 from rawko.runtime.journal import StepRecord
 from rawko.runtime.replay.replay import ReplayError, ReplayTree
 from rawko.runtime.replay.rewind_records import jump_of
+
+PIECE: Final = 50
+"""Rows that are read at once: between two pieces others get their turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,23 @@ class PathReader:
         self.problem = ""
         self._tree: ReplayTree | None = None
         self._places: dict[str, int] = {}
-        self._last = 0
+        self._first = self._last = 0
+
+    @classmethod
+    async def beginning(cls, past: Past, after: int) -> PathReader:
+        """One that begins after a step, with the machines as the checkpoint nearest to it brings them back."""
+        made = cls()
+        made._first = made._last = after
+        try:
+            made._tree = await past.machines_at(after)
+        except ConfigError as error:
+            made.problem = str(error)
+        return made
+
+    @property
+    def last(self) -> int:
+        """Number of the latest step that was read."""
+        return self._last
 
     async def read(self, past: Past, most: int | None = None) -> None:
         """Read the steps that have been added since.
@@ -70,13 +89,14 @@ class PathReader:
         """
         if past.last < self._last:
             raise ConfigError(f"run {past.record.run!r} has fewer steps than before; open it again")
-        async for record in past.rows(self._last, None if most is None else min(self._last + most, past.last)):
+        until = None if most is None else min(self._last + most, past.last)
+        async for record in past.rows(self._last, until, page=PIECE):
             self.moves.append(self._move(past, record))
             self._last = record.seq
 
     def since(self, number: int) -> Iterator[Moved]:
         """The steps after a number."""
-        return (move for move in self.moves[max(number, 0) :] if move.number > number)
+        return (move for move in self.moves[max(number - self._first, 0) :] if move.number > number)
 
     def chart_named(self, name: str) -> Chart | None:
         return next((chart for chart in self.charts if chart.name == name), None)

@@ -74,6 +74,11 @@ class ActorActions extends Actions {
 }
 
 export class ActorScreen extends RunScreen {
+  // The program keeps the latest rows alone, in memory: they come at once.
+  part() {
+    return "";
+  }
+
   get tabList() {
     return ACTOR_TABS;
   }

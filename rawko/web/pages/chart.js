@@ -175,20 +175,21 @@ export class RunChart {
       this.asOutline(charts[at], standing);
       return;
     }
-    let drawn = this.drawings.get(at);
+    const id = charts[at].id ?? charts[at].name;
+    let drawn = this.drawings.get(id);
     if (!drawn) {
       drawn = new Drawing(this.onState);
-      this.drawings.set(at, drawn);
+      this.drawings.set(id, drawn);
       try {
-        drawn.put(await drawing(`runs/${this.model.view.run}/charts/${encodeURIComponent(charts[at].id ?? charts[at].name)}`));
+        drawn.put(await drawing(`runs/${this.model.view.run}/charts/${encodeURIComponent(id)}`));
       } catch (error) {
-        this.drawings.delete(at);
+        this.drawings.delete(id);
         fill(this.body, h("p", { class: "empty" }, error.message));
         return;
       }
     }
-    if (this.shown !== at || !this.body.contains(drawn.node)) {
-      this.shown = at;
+    if (this.shown !== id || !this.body.contains(drawn.node)) {
+      this.shown = id;
       fill(this.body, drawn.node);
       drawn.fit();
     }

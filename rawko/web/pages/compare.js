@@ -25,7 +25,11 @@ export class CompareScreen {
     this.pairs = found.pairs;
     this.models = await Promise.all([found.a, found.b].map(async (view) => {
       const model = new RunModel(view);
-      model.append((await get(`runs/${view.run}/steps`)).rows);
+      for (let count = 1; model.last < count; ) {
+        const part = await get(`runs/${view.run}/steps?after=${model.last}`);
+        model.append(part.rows);
+        count = part.rows.length ? part.count : 0;
+      }
       return model;
     }));
     this.paint();

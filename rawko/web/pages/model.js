@@ -26,6 +26,8 @@ export class RunModel {
     this.moves = [];
     this.charts = [];
     this.problem = "";
+    this.isPart = false;
+    this.hasWholePath = false;
     this.showsAll = false;
     this.showsLeft = false;
     this.shownRows = [];
@@ -51,8 +53,24 @@ export class RunModel {
     }
   }
 
-  skipMoves(to) {
-    while (this.moves.length < to) this.moves.push([this.moves.length + 1, "", null, [], [], 0]);
+  skipMoves(to, moves = this.moves) {
+    while (moves.length < to) moves.push([moves.length + 1, "", null, [], [], 0]);
+  }
+
+  takePath(moves, { charts, problem }, isWhole) {
+    if (charts.length) this.charts = charts;
+    if (moves !== this.moves && moves.length) {
+      this.moves = moves;
+      this.kept = null;
+    }
+    this.problem = problem;
+    this.hasWholePath = isWhole && moves === this.moves;
+  }
+
+  // All rows from the first on, in place of the part that was there.
+  begin(rows) {
+    Object.assign(this, { rows: [], shownRows: [], sums: [], lanes: [], files: new Map(), kept: null, isPart: false });
+    this.append(rows);
   }
 
   // Rows that follow the last one; returns false where some are missing between.

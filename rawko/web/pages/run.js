@@ -15,6 +15,7 @@ import { StepList, headings } from "./steps.js";
 import { Strip } from "./strip.js";
 import { remember, go } from "./place.js";
 
+const PART = 200;
 
 export class RunScreen {
   constructor(run, step, tab) {
@@ -26,7 +27,7 @@ export class RunScreen {
   }
 
   async open() {
-    const [{ view }, first] = await Promise.all([get(`runs/${this.run}`), get(`runs/${this.run}/steps`)]);
+    const [{ view }, first] = await Promise.all([get(`runs/${this.run}`), get(`runs/${this.run}/steps${this.part()}`)]);
     this.first = first;
     const model = (this.model = new RunModel(view));
     Object.assign(model, { cursor: 1, isFollowing: !this.wanted && view.is_at_work });
@@ -44,6 +45,12 @@ export class RunScreen {
 
   get tabList() {
     return TABS;
+  }
+
+  // What the first screen needs: the steps around the one of the address, else the latest ones. The others follow.
+  part() {
+    if (isOffline) return "";
+    return this.wanted ? `?after=${Math.max(this.wanted - PART / 2, 0)}&most=${PART}` : `?last=${PART}`;
   }
 
   makeActions(model) {
@@ -74,41 +81,96 @@ export class RunScreen {
     this.keys();
   }
 
+  // The steps of the first answer are shown at once; where they are a part, the part's path, then all steps, then all of
+  // the path come behind them.
   async load() {
-    const { model } = this;
-    const path = `runs/${this.run}/steps`;
-    let found = this.first ?? (await get(`${path}?after=${model.last}`));
-    this.first = null;
-    const isFirst = model.rows.length === 0;
-    model.skip(found.first);
-    model.append(found.rows);
-    if (isFirst) {
-      model.cursor = Math.min(this.wanted || this.opening(), model.last) || 1;
-      this.paintAll();
-      performance.mark("rawko-rows");
+    if (this.isLoading) return;
+    this.isLoading = true;
+    try {
+      const { first, model } = this;
+      this.first = null;
+      if (first) await this.show(first);
+      const { cursor } = model;
+      if (model.isPart) await this.loadRest(first !== null);
+      else await this.loadNewer(first);
+      while (this.hasMissed && !this.isClosed) await this.loadNewer();
+      if (model.isFollowing) this.moveTo(this.lastShown(), "follow");
+      else if (first && cursor !== model.cursor) this.moveTo(model.cursor, "open");
+    } finally {
+      this.isLoading = false;
     }
-    while (model.last < found.count) {
-      found = await get(`${path}?after=${model.last}`);
+    await this.loadPath();
+  }
+
+  async show(first) {
+    const { model } = this;
+    model.isPart = this.part() !== "" && first.rows.length < first.count;
+    model.skip(first.first);
+    model.append(first.rows);
+    model.cursor = Math.min(this.wanted || this.opening(), model.last) || 1;
+    this.paintAll();
+    performance.mark("rawko-rows");
+    if (model.isPart) await this.loadPath(`after=${first.first}&most=${first.rows.length}`);
+  }
+
+  async loadNewer(found) {
+    const { model } = this;
+    this.hasMissed = false;
+    while (!this.isClosed && (!found || model.last < found.count)) {
+      found = await get(`runs/${this.run}/steps?after=${model.last}`);
       model.skip(found.first);
       model.append(found.rows);
       this.strip.draw();
       this.list.paint();
+      if (!found.rows.length) return;
     }
-    if (model.isFollowing) this.moveTo(this.lastShown(), "follow");
-    else if (this.wanted || isFirst) this.moveTo(model.cursor, "open");
-    await this.loadPath();
   }
 
-  async loadPath() {
-    const found = await get(`runs/${this.run}/path?after=${this.model.moves.length}`).catch((error) => ({ problem: error.message, moves: [], charts: [] }));
-    if (found.charts.length) this.model.charts = found.charts;
-    this.model.problem = found.problem;
-    if (found.moves.length) this.model.skipMoves(found.moves[0][0] - 1);
-    for (const move of found.moves) if (move[0] === this.model.moves.length + 1) this.model.moves.push(move);
-    if (found.moves.length && this.model.moves.length < this.model.last && !this.isClosed) return this.loadPath();
+  // All steps from the first on; what is shown stays until they are there, and where it is on the screen after that.
+  async loadRest(isFirst) {
+    const { model } = this;
+    const atFirst = model.cursor;
+    const rows = [];
+    for (let count = 1; rows.length < count && !this.isClosed; ) {
+      const found = await get(`runs/${this.run}/steps?after=${rows.length}`);
+      if (!found.rows.length) break;
+      for (const row of found.rows) rows.push(row);
+      count = Math.max(found.count, model.last);
+    }
+    if (this.isClosed) return;
+    const shown = this.list.offset();
+    const cursor = model.cursor;
+    model.begin(rows);
+    if (isFirst && !this.wanted && cursor === atFirst) model.cursor = this.opening();
+    this.list.paint(true);
+    this.list.toOffset(shown);
+    this.paintListHead();
+    this.paintHeader();
+    this.strip.draw();
+  }
+
+  // The path from the first step on, or of a part. A part's is shown until the whole one is there.
+  async loadPath(part = "") {
+    const { model } = this;
+    if (this.isLoadingPath) return;
+    this.isLoadingPath = true;
+    const moves = model.hasWholePath ? model.moves : [];
+    try {
+      for (;;) {
+        const found = await get(`runs/${this.run}/path?${part || `after=${moves.length}`}`).catch((error) => ({ problem: error.message, moves: [], charts: [] }));
+        if (this.isClosed) return;
+        if (found.moves.length) model.skipMoves(found.moves[0][0] - 1, moves);
+        for (const move of found.moves) if (move[0] === moves.length + 1) moves.push(move);
+        if (part || !found.moves.length || moves.length >= model.last) {
+          model.takePath(moves, found, !part);
+          break;
+        }
+      }
+    } finally {
+      this.isLoadingPath = false;
+    }
     this.chart.paint();
-    performance.mark("rawko-path");
-    return null;
+    if (!part) performance.mark("rawko-path");
   }
 
   // Where a run opens: at the failing step of a failed one, at the question of one that waits, else at its end.
@@ -210,13 +272,14 @@ export class RunScreen {
     const { view } = model;
     const sum = model.sums[model.cursor - 1] ?? { tokens: 0, cost: null, added: 0, removed: 0, paths: 0 };
     const all = model.sums[model.sums.length - 1] ?? sum;
+    const upTo = (text) => (model.isPart ? "…" : text);
     const row = model.row(model.cursor);
     const end = model.row(model.last);
     const number = (label, now, whole) => h("div", { class: "figure" }, h("span", null, label), h("b", null, now), whole === null ? null : h("em", null, " / ", whole));
     fill(
       this.header,
       h("div", { class: "run-title" }, stateCell(view), h("div", null, h("h1", null, firstLine(view.task)), h("span", { class: "code muted" }, view.run), h("span", { class: "muted" }, ` · ${view.outcome}`, view.parent ? h("a", { href: `#/runs/${view.parent.run}/${view.parent.step}` }, ` · fork of ${view.parent.run}@${view.parent.step}`) : null))),
-      h("div", { class: "figures" }, number("step", model.cursor, model.last), number("time", clock(row?.[ROW.seconds]), clock(end?.[ROW.seconds])), number("tokens", exact(sum.tokens), exact(all.tokens)), number("cost", cost(sum.cost), cost(all.cost ?? view.cost_usd)), number("files", [sum.paths, h("i", { class: "plus" }, " +" + sum.added)], [all.paths, h("i", { class: "plus" }, " +" + all.added), h("i", { class: "minus" }, " −" + all.removed)])),
+      h("div", { class: "figures" }, number("step", model.cursor, model.last), number("time", clock(row?.[ROW.seconds]), clock(end?.[ROW.seconds])), number("tokens", upTo(exact(sum.tokens)), upTo(exact(all.tokens))), number("cost", upTo(cost(sum.cost)), cost((model.isPart ? null : all.cost) ?? view.cost_usd)), number("files", upTo([sum.paths, h("i", { class: "plus" }, " +" + sum.added)]), upTo([all.paths, h("i", { class: "plus" }, " +" + all.added), h("i", { class: "minus" }, " −" + all.removed)]))),
       isOffline ? null : h("div", { class: "buttons" }, stateOf(view) === "stopped" && view.outcome === "interrupted" ? button("Resume", "", () => this.actions.resume(), "primary") : null, button("Event", "E", () => this.actions.event()), button("Compare", "C", () => go("/compare/" + this.run)), view.is_at_work || view.needs ? button("Cancel", "X", () => this.actions.cancel(), "danger") : null),
     );
   }
@@ -255,7 +318,10 @@ export class RunScreen {
   take(rows) {
     const { model } = this;
     const before = model.shownRows.length;
-    if (!model.append(rows)) return void this.load();
+    if (!model.append(rows)) {
+      this.hasMissed = true;
+      return void this.load();
+    }
     performance.mark("rawko-news");
     this.newer += model.shownRows.length - before;
     if (rows.some((row) => row[ROW.leaves])) this.list.paint(true);

@@ -65,6 +65,16 @@ export class StepList {
     this.paint();
   }
 
+  // Where the cursor's row stands on the screen, in pixels below the top of the list; and to bring it there again.
+  offset() {
+    return this.model.place(this.model.cursor) * this.high - this.node.scrollTop;
+  }
+
+  toOffset(px) {
+    this.node.scrollTop = this.model.place(this.model.cursor) * this.high - px;
+    this.paint();
+  }
+
   toEnd() {
     this.node.scrollTop = this.model.shownRows.length * this.high;
     this.paint();
