@@ -7,7 +7,7 @@ others are arrows. Transitions between the same two boxes share one arrow (error
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rawko.chart.definition import Chart, State, Transition
 from rawko.cutting import cut_line
@@ -174,7 +174,9 @@ class _Extraction:
 
     def _entry(self, transition: Transition) -> Entry:
         whole = events_text(transition.events, self._timers)
-        event = events_text(transition.events, self._timers, own=_own_invocation(self.chart[transition.source]))
+        is_drawn = self.view.is_drawn(transition.source)
+        own = _own_invocation(self.chart[transition.source]) if is_drawn else ""
+        event = events_text(transition.events, self._timers, own=own)
         guard = "" if transition.guard is None else " ".join(guard_text(transition.guard).split())
         actions = short_actions(transition.actions) if transition.actions else ""
         if not (event or guard):
@@ -186,6 +188,7 @@ class _Extraction:
             transition=transition.index,
             is_taken=transition.index in self.taken,
             tooltip=_transition_tooltip(transition, whole or event, guard),
+            inner="" if is_drawn else transition.source,
         )
 
     # ------------------------------------------------------------ defaults
@@ -215,9 +218,7 @@ class _Extraction:
 
 
 def _itself(entry: Entry) -> Entry:
-    return Entry(
-        f"↺ {entry.event}".rstrip(), entry.guard, entry.actions, entry.transition, entry.is_taken, entry.tooltip
-    )
+    return replace(entry, event=f"↺ {entry.event}".rstrip())
 
 
 def _own_invocation(state: State) -> str:

@@ -24,6 +24,7 @@ class Entry:
         guard: The guard without brackets, or "".
         actions: The actions, cut to a count where they are many, or "".
         tooltip: All of it, uncut.
+        inner: The state that the transition leaves, where a box around it stands for it; else "".
     """
 
     event: str = ""
@@ -32,6 +33,7 @@ class Entry:
     transition: int | None = None
     is_taken: bool = False
     tooltip: str = ""
+    inner: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,6 +238,30 @@ def test_results_of_the_only_invocation_need_no_name() -> None:
     assert next(entry.tooltip for arrow in extract(chart).arrows for entry in arrow.entries).endswith("done f")
 
 
+def test_transitions_of_closed_states_are_told_apart() -> None:
+    """Both `a` and `b` inside `c` take E, each without a guard: neither is what happens otherwise."""
+    chart = parse_chart(
+        "statechart: {name: s, root state: {name: r, initial: c, states: [{name: c, initial: a, states: ["
+        "{name: a, transitions: [{event: E, target: d}]}, {name: b, transitions: [{event: E, target: d}]},"
+        "{name: e, invoke: {src: x, id: x, on done: d}}]}, {name: d}]}}"
+    )
+    (face, *_) = [face for face, _ in draw_rows(chart, Options(depth=1)).faces]
+    texts = [placed.run.text for placed, row in face.runs if row is not None and placed.run.text != "→"]
+    assert texts == ["E", "E", "done x"]
+
+
+def test_no_empty_card_tells_what_holds_in_every_state(nested: Chart) -> None:
+    chart = load_chart(find_chart("agent_loop"))
+    for options in (Options(focus="asking_model", style="rows"), Options(detail="overview")):
+        for face, _ in draw_rows(chart, options).faces:
+            assert not face.card.is_shared or face.card.rows
+    back = parse_chart(
+        "statechart: {name: s, root state: {name: r, initial: a, states: [{name: a, transitions: "
+        "[{event: E, target: r}]}, {name: b, transitions: [{event: E, target: b}]}]}}"
+    )
+    assert [face.card.box.state for face, _ in draw_rows(back).faces] == ["r", "a", "b"]
+
+
 def test_auto_writes_small_charts_on_lines_and_larger_ones_in_rows(nested: Chart) -> None:
     small = parse_chart(
         "statechart: {name: s, root state: {name: r, initial: a, states: [{name: a, transitions: "

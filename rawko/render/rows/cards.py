@@ -141,8 +141,8 @@ def _head(card: Card) -> list[tuple[str, Style]]:
 def _rows(face: Face, y: float, detail: Detail) -> float:
     """Place the rows from `y` on; where they end."""
     rows = face.card.rows
-    events = [_event(row) for row in rows]
-    shown = ["" if place and events[place - 1] == event else event for place, event in enumerate(events)]
+    events = [(_event(row), row.entry.inner) for row in rows]
+    shown = ["" if place and events[place - 1] == event else event[0] for place, event in enumerate(events)]
     left = [wrapped(visible(text), 12, EVENT_WIDTH, lines=3) for text in shown]
     middle = [
         _condition(row, face.guard_width, is_first=bool(text) or detail == "overview")

@@ -85,24 +85,31 @@ class Content:
 def content_of(diagram: Diagram, detail: Detail) -> Content:
     """The cards of a diagram with so much detail."""
     shared = _shared_root(diagram)
+    rows = {name: tuple(_detailed(found, detail)) for name, found in _rows(diagram).items()}
+    notes = {box.id: _notes(box) if detail != "overview" else () for box in diagram.boxes}
+    targets = {arrow.target for arrow in diagram.arrows}
     boxes = [box for box in diagram.boxes if box.kind != "initial"]
+    if shared is not None and not (rows.get(shared) or notes[shared] or shared in targets):
+        boxes = [box for box in boxes if box.id != shared]  # it would be an empty card
     parents = {box.id: None if box.parent == shared else box.parent for box in boxes}
     children: dict[str | None, list[str]] = {None: []}
     for box in boxes:
         children.setdefault(parents[box.id], []).append(box.id)
-    found = _rows(diagram)
     sources: dict[str, set[str]] = {}
     for arrow in diagram.arrows:
         if arrow.kind == "transition" and arrow.source != arrow.target:
             sources.setdefault(arrow.target, set()).add(arrow.source)
     cards = {}
     for box in boxes:
-        rows = tuple(_detailed(found.get(box.id, ()), detail))
-        notes = () if detail == "overview" else tuple(entry for entry in box.rows if entry.transition is None)
         many = len(sources.get(box.id, ())) if box.kind == "final" else 0
         is_shared = box.id == shared
         cards[box.id] = Card(
-            box, notes, rows, box.id in children and not is_shared, is_shared, many if many >= MANY else 0
+            box,
+            notes[box.id],
+            rows.get(box.id, ()),
+            box.id in children and not is_shared,
+            is_shared,
+            many if many >= MANY else 0,
         )
     starts: dict[str | None, list[Arrow]] = {}
     for arrow in diagram.arrows:
@@ -124,6 +131,10 @@ def _shared_root(diagram: Diagram) -> str | None:
     outer = [box for box in diagram.children[None] if box.kind != "initial"]
     is_around = len(outer) == 1 and outer[0].id in diagram.children and outer[0].kind == "compound"
     return outer[0].id if is_around else None
+
+
+def _notes(box: Box) -> tuple[Entry, ...]:
+    return tuple(entry for entry in box.rows if entry.transition is None)
 
 
 def _rows(diagram: Diagram) -> dict[str, list[Row]]:
@@ -169,7 +180,7 @@ def _detailed(rows: list[Row] | tuple[()], detail: Detail) -> Iterator[Row]:
     for row in rows:
         if not row.goals and not row.is_again:
             continue
-        key = row.entry.event, tuple(goal.arrow.target for goal in row.goals), row.is_again
+        key = row.entry.event, row.entry.inner, tuple(goal.arrow.target for goal in row.goals), row.is_again
         bare = replace(row.entry, guard="", actions="")
         known = merged.get(key)
         if known is None:
