@@ -165,8 +165,7 @@ def _picture(chart: Chart, options: Options) -> Scene | RowDrawing:
         scene = draw_scene(chart, options)
         if scene.width <= READABLE:
             return scene
-    if _is_huge(chart, diagram, options) and options.style == "auto":
-        return draw_scene(chart, options)
+    _is_huge(chart, diagram, options)
     return _rows(diagram, options)
 
 

@@ -156,7 +156,8 @@ def _split(names: Sequence[str], heights: Mapping[str, float], count: int) -> Co
 def _beside(group: Siblings) -> Iterator[Columns]:
     """The main way in the middle, and the others to its right, or to both sides of it."""
     main = group.main
-    rest = [name for name in group.names if name not in set(main)]
+    on_way = set(main)
+    rest = [name for name in group.names if name not in on_way]
     if not rest:
         return
     yield _cleaned((main, tuple(sorted(rest, key=lambda name: name != group.shared))))
