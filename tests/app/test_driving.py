@@ -11,7 +11,7 @@ import pytest
 
 from rawko import Actor, Bindings, parse_chart
 from rawko.app.run.budget import Stopwatch
-from rawko.app.run.driving import Driver
+from rawko.app.run.driving.driver import Driver
 from rawko.config import Flags, load_settings
 from rawko.runtime.ports import Answer, Question
 

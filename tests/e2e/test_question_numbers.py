@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rawko.app.overrides.override import Reply
 from rawko.app.records.journal import open_journal
-from rawko.app.run.driving import QUESTION_CLOSED
+from rawko.app.run.driving.letters import QUESTION_CLOSED
 from rawko.app.run.inbox import leave, reply_to
 from rawko.app.run.questions import question_number
 from rawko.config import Flags, Settings, load_settings

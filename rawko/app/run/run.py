@@ -23,7 +23,8 @@ from rawko.app.recovery.last_tool import MarkingToolbox
 from rawko.app.run import follow_up as continuing
 from rawko.app.run.assembly import Parts, Prepared, assemble, model_of
 from rawko.app.run.budget import Stopwatch, UntimedPeople, bounds_of, default_price, pace_notes, rate_limits
-from rawko.app.run.driving import Driver, FirstWords, OverrideListener
+from rawko.app.run.driving.driver import Driver, FirstWords
+from rawko.app.run.driving.letters import OverrideListener
 from rawko.app.run.ending import breakdown, close_in_time, how_to_go_on, kept, unused_replies
 from rawko.app.run.parts.null_ports import NoWorkspace, StillProvider, StillToolbox, StillWorkspace
 from rawko.app.run.parts.provider import open_provider

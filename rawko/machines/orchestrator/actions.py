@@ -250,7 +250,6 @@ def log_cancellation(context: Record, event: Event) -> Updates:
 
 @bindings.action
 def cleanup_session(context: Record, event: Event) -> Updates:
-    """Ask whoever runs the machine to close the session, which is provider and tools; `rawko.app.run.driving` awaits
-    that,
-    with a deadline, before the run is reported done (S3-054, C-30)."""
+    """Emit the event on which the driver of the run (`rawko.app.run.driving`) closes the session, which is provider and
+    tools; it waits for that, with a deadline, before the run is reported done (S3-054, C-30)."""
     return emit("SESSION_CLEANUP", session_id=context.session_id)

@@ -1,0 +1,213 @@
+"""The driver of a run's machine: it gives the machine its task, and waits for its end or for what it has to wait for.
+
+Letters of other processes and questions to people have modules of their own. Parts are opened and closed by `run`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from rawko.app.overrides.override import ENDED, Override, Reply
+from rawko.app.overrides.steering import give
+from rawko.app.run.budget import Stopwatch
+from rawko.app.run.driving.asking import Asking
+from rawko.app.run.driving.letters import Letters, OverrideListener
+from rawko.config import Settings
+from rawko.runtime.actor import Actor
+from rawko.runtime.errors import ActorCrashed, ActorStopped
+from rawko.runtime.inspection import InspectionEvent
+from rawko.runtime.ports import People
+
+CLEANUP: Final = "SESSION_CLEANUP"
+"""What the orchestrator emits at its end: whoever runs it closes provider and tools."""
+RATE_WAIT: Final = "RATE_WAIT"
+"""What a machine is told while a call waits for the run's rate limit."""
+FirstWords = Callable[[], Awaitable[tuple[str, Mapping[str, Any]]]]
+"""Gives the event that a machine is told once it is idle."""
+
+
+@dataclass(slots=True)
+class Driver:
+    """Drives one machine, once.
+
+    Args:
+        run: Whose letters are read.
+        told_in: Field of the context that is not empty once the machine was told its task.
+        first_words: None where the machine has its task already.
+        is_resumed: It may be waiting for a person who was asked once, in vain.
+        is_interactive: Whenever the agent is done, the user is asked what comes next; the end of what is typed ends it.
+        on_cleanup: Closes the session when the machine asks for it; awaited before the run is reported done (C-30).
+        on_override: Told of overrides that others have left.
+        number_of: Gives the number of the open question of a machine, by its path, from the journal.
+
+    Attributes:
+        question: What a person is asked who is not there, or what of the budget is used up.
+        halted: Why the workspace cannot be recorded any more.
+    """
+
+    settings: Settings
+    run: str
+    people: People
+    watch: Stopwatch
+    told_in: str
+    first_words: FirstWords | None = None
+    is_resumed: bool = False
+    is_interactive: bool = False
+    on_cleanup: Callable[[], Awaitable[None]] | None = None
+    on_override: OverrideListener | None = None
+    number_of: Callable[[str], Awaitable[int | None]] | None = None
+    question: dict[str, Any] | None = None
+    halted: str | None = None
+    is_cancelled: bool = False
+    _canceller: str = ""
+    _actor: Actor | None = None
+    _must_wait: asyncio.Event = field(default_factory=asyncio.Event)
+    _cleanup: asyncio.Future[None] | None = None
+    _is_driven: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def active_states(self) -> frozenset[str]:
+        """Active states of the whole tree, for rules that name states."""
+        actor = self._actor
+        if actor is None:
+            return frozenset()
+        tree = [actor, *actor.session.actors.values()]
+        return frozenset(state for one in tree for state in one.configuration)
+
+    def contexts(self) -> list[Mapping[str, Any]]:
+        """The contexts of all machines, the root's first."""
+        actor = self._actor
+        return [] if actor is None else [one.context for one in (actor, *_below(actor))]
+
+    def see(self, event: InspectionEvent) -> None:
+        """Watches the inspection stream for a machine that has to wait."""
+        if event["type"] == "emit" and event["event"] in ("NEEDS_PERSON", "OUT_OF_BUDGET"):
+            self.question = dict(event["data"])
+            self._must_wait.set()
+        if event["type"] == "emit" and event["event"] == CLEANUP and event["actor"] == "root" and self.on_cleanup:
+            self._cleanup = asyncio.ensure_future(self.on_cleanup())
+
+    def halt(self, why: str) -> None:
+        """Stop where the machine stands: the workspace cannot be recorded any more."""
+        self.halted = self.halted or why
+        self._must_wait.set()
+
+    def cancel(self, who: str = "") -> None:
+        """Stop through the machine; before it has begun, as soon as it has."""
+        self.is_cancelled = True
+        self._canceller = who
+        if self._actor is not None and not self._actor.is_ended:
+            self._actor.send("CANCEL", who=who)
+
+    def tell_wait(self, wait: Mapping[str, Any]) -> None:
+        """Tell the machine that a call waits for the rate limit; a chart of the user's own need not take that."""
+        actor = self._actor
+        if actor is not None and not actor.is_ended and actor.interpreter.can(RATE_WAIT, **wait):
+            actor.put(RATE_WAIT, wait)
+
+    async def override(self, override: Override) -> Reply:
+        """Give the machine what a person asks of it, once it has its task; what became of that."""
+        await self._is_driven.wait()
+        assert self._actor is not None
+        try:
+            await self._actor.wait_for(self._has_task)
+        except (ActorStopped, ActorCrashed):
+            return Reply(ENDED)
+        return await give(self._actor, override)
+
+    def stop_turn(self, who: str = "") -> bool:
+        """Stop what an interactive agent does, so that the conversation goes on; False where it does nothing."""
+        actor = self._actor
+        if actor is None or actor.is_ended or self.is_cancelled or not actor.interpreter.can("STOP_TURN", who=who):
+            return False
+        actor.send("STOP_TURN", who=who)
+        return True
+
+    async def drive(self, actor: Actor) -> None:
+        """Run the machine until it ends, or until it has to wait."""
+        self._actor = actor
+        self._is_driven.set()
+        self.watch.start()
+        async with actor:
+            if self.is_cancelled:
+                actor.send("CANCEL", who=self._canceller)
+            ended = asyncio.create_task(actor.run())
+            waits = asyncio.create_task(self._must_wait.wait())
+            letters = Letters(
+                self.settings, self.run, self.cancel, self._has_task, self.on_override, number_of=self.number_of
+            )
+            asking = Asking(self.people, self.watch, self._leave_open)
+            steps = (
+                self._begin(actor),
+                self._ask_again(letters, asking, actor),
+                letters.read(actor),
+                self._converse(asking, actor),
+            )
+            helpers = [asyncio.create_task(step) for step in steps]
+            try:
+                await _first_of((ended, waits), helpers)
+                if not ended.done() and self.halted is None:
+                    await actor.settle()  # a parent is told after the observers that its agent waits
+            finally:
+                for task in (ended, waits, *helpers):
+                    task.cancel()
+                await asyncio.gather(ended, waits, *helpers, return_exceptions=True)
+                if self._cleanup is not None:
+                    await self._cleanup
+                if actor.interpreter.final:
+                    letters.refuse_overrides()
+
+    async def _begin(self, actor: Actor) -> None:
+        """Give the machine its task, unless it has it: a process may have crashed before the machine took it."""
+        if self.is_cancelled or self.first_words is None:
+            return
+        try:
+            await actor.wait_for(lambda a: a.matches("idle") or self._has_task(a))
+        except (ActorStopped, ActorCrashed):
+            return  # it ended before: whoever waits for its end is told
+        if not self._has_task(actor):
+            actor.put(*await self.first_words())
+
+    def _has_task(self, actor: Actor) -> bool:
+        """Whether the machine has been given its task, or has ended."""
+        return bool(actor.context.get(self.told_in)) or actor.is_ended
+
+    async def _ask_again(self, letters: Letters, asking: Asking, actor: Actor) -> None:
+        if self.is_resumed:
+            await letters.are_read.wait()  # an override may end the waiting
+            await asking.again(actor)
+
+    async def _converse(self, asking: Asking, actor: Actor) -> None:
+        if not self.is_interactive:
+            return
+        if self.first_words is not None:
+            try:
+                await actor.wait_for(self._has_task)
+            except (ActorStopped, ActorCrashed):
+                return  # it ended before
+        await asking.converse(actor)
+
+    def _leave_open(self, question: Mapping[str, Any]) -> None:
+        """Nothing here answers the question: the run waits with it."""
+        self.question = dict(question)
+        self._must_wait.set()
+
+
+def _below(actor: Actor) -> Iterator[Actor]:
+    for child in actor.children.values():
+        yield child
+        yield from _below(child)
+
+
+async def _first_of(ends: Iterable[asyncio.Future[Any]], helpers: Iterable[asyncio.Future[Any]]) -> None:
+    """Wait for one of the ends; a helper that fails before is not waited in vain for, but raised."""
+    waiting, helping = set(ends), set(helpers)
+    while True:
+        done, _ = await asyncio.wait(waiting | helping, return_when=asyncio.FIRST_COMPLETED)
+        if done & waiting:
+            return
+        for helper in done:
+            helper.result()
+        helping -= done

@@ -1,0 +1,88 @@
+"""What other processes ask of a running machine, through its inbox: answers to questions, overrides, a cancel."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from rawko.app.overrides.override import ENDED, Override, Reply
+from rawko.app.overrides.steering import give
+from rawko.app.run import inbox
+from rawko.config import Settings
+from rawko.interpreter.data.steps import Receipt
+from rawko.machines.agent_loop.people import answer_event
+from rawko.runtime.actor import Actor
+from rawko.runtime.actor_parts.members import Member
+
+OverrideListener = Callable[[Override, Reply], None]
+"""Called with every override that came from another process, and with what became of it."""
+QUESTION_CLOSED: Final = "another question is open"
+"""The receipt of an answer whose number is not that of the open question."""
+
+
+@dataclass(slots=True)
+class Letters:
+    """The letters of one run.
+
+    Args:
+        cancel: Cancels the run in the name of the one who asked for it.
+        has_task: Whether the machine has been told its task; overrides are read only then.
+        on_override: See `OverrideListener`.
+
+    Attributes:
+        number_of: Gives the number of the open question of a machine, by its path, from the journal.
+        are_read: Set once all that waited when the run began has been read.
+    """
+
+    settings: Settings
+    run: str
+    cancel: Callable[[str], None]
+    has_task: Callable[[Actor], bool]
+    on_override: OverrideListener | None = None
+    number_of: Callable[[str], Awaitable[int | None]] | None = None
+    are_read: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def read(self, actor: Actor) -> None:
+        """Read letters until this is cancelled."""
+        while True:
+            for letter in inbox.waiting(self.settings, self.run):
+                if letter.kind == "cancel":
+                    self.cancel(letter.who)
+                elif (override := letter.override) is None:
+                    await self._take_answer(actor, letter)
+                elif not self.has_task(actor):
+                    continue  # it waits until the machine has its task
+                else:
+                    letter.reply(reply := await give(actor, override))
+                    if self.on_override is not None:
+                        self.on_override(override, reply)
+                letter.burn()
+            self.are_read.set()
+            await asyncio.sleep(inbox.POLL_S)
+
+    def refuse_overrides(self) -> None:
+        """Answer the overrides that came too late: the machine is done."""
+        for letter in inbox.overrides_waiting(self.settings, self.run):
+            letter.reply(Reply(ENDED))
+            letter.burn()
+
+    async def _take_answer(self, actor: Actor, letter: inbox.Letter) -> None:
+        """Give the machine that waits the answer of another process; one to an earlier question is refused."""
+        is_taken = False
+        for machine in tuple(actor.session.actors.values()):
+            if letter.question is not None and not await self._asks(machine, letter.question):
+                continue
+            if "waiting" in machine.configuration and (question := machine.context.get("question")) is not None:
+                name, data = answer_event(question["kind"], letter.text, letter.who)
+                machine.put(name, data)
+                is_taken = True
+        if letter.question is not None:
+            letter.reply(Reply(Receipt.TAKEN.value if is_taken else QUESTION_CLOSED, tuple(actor.configuration)))
+
+    async def _asks(self, machine: Member, number: int) -> bool:
+        """Whether the machine's open question has that number."""
+        seen = machine.last_step
+        found = None if self.number_of is None else await self.number_of(machine.path)
+        return found == number and machine.last_step is seen
