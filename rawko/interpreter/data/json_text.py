@@ -7,6 +7,7 @@ the inside of records and vectors (`values.parsed_value`): no other code holds i
 from __future__ import annotations
 
 import json
+from gc import get_referents, is_tracked
 from itertools import chain
 from math import isfinite
 from typing import Any
@@ -52,13 +53,31 @@ def checked_parse(text: str | bytes) -> Any:
         value = _decode(text)
     except RecursionError:
         raise _too_deep() from None
-    if text.count("{") + text.count("[") > _LEVELS:  # with fewer brackets it cannot be too deep
-        _check_depth(value)
+    if text.count("{") + text.count("[") >= _LEVELS:  # with fewer brackets it cannot be too deep
+        _check_levels(value)
     return value
 
 
+def _check_levels(value: Any) -> None:
+    """Look at parsed data level by level: at its lists and mappings alone, since the collector tracks no other parts.
+
+    `{"a": [1, {"b": []}]}` is looked at as: the mapping; the list; the inner mapping; the empty list. Both loops run in
+    C. The collector may also leave out a mapping that holds only texts and numbers, which counts as one level: data
+    that comes within one level of the limit is looked at exactly.
+
+    Raises:
+        NotJsonError: There are too many levels.
+    """
+    level = [value]
+    for _ in range(_LEVELS - 2):
+        level = [*filter(is_tracked, get_referents(*level))]
+        if not level:
+            return
+    _check_depth(value)
+
+
 def _check_depth(value: Any) -> None:
-    """Look at parsed data level by level, with loops that run in C.
+    """Look at parsed data level by level, at every part of it.
 
     `{"a": [1, {"b": 2}]}` is looked at as: the mapping; the list; 1 and a mapping; 2.
 

@@ -71,7 +71,7 @@ class _Checked:
         self.structure = machine.program.structure
         if not isinstance(snapshot, Mapping):
             raise SnapshotError(f"found {type(snapshot).__name__}, accepted: a mapping as snapshot() returns")
-        missing = sorted(_KEYS - snapshot.keys())
+        missing = sorted(_KEYS.difference(snapshot))
         if snapshot.get("format") not in range(_OLDEST, FORMAT + 1):
             accepted = f"{_OLDEST} to {FORMAT}"
             raise SnapshotError(f"found {shown(snapshot.get('format'))}, accepted: {accepted}", field="format")
