@@ -8,46 +8,48 @@ eventless-before-external order (docs/semantics.md). The state of the machine is
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
-from math import ulp
 from typing import Any, Self, cast
 
 from sismic.clock import Clock, SimulatedClock, SynchronizedClock
 from sismic.interpreter import Interpreter as SismicInterpreter
 from sismic.model import Event as SismicEvent
-from sismic.model import InternalEvent as SismicInternalEvent
 from sismic.model import MetaEvent, Statechart
 
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.bounds.limits import MAX_MACROSTEPS, MAX_MICROSTEPS
 from rawko.interpreter.compiled.tables import NOT_KNOWN
-from rawko.interpreter.data.events import Event, InternalEvent, invocation_event, make_event
+from rawko.interpreter.data.events import Event, make_event
 from rawko.interpreter.data.invocation import Invocation
-from rawko.interpreter.data.receipt import Receipt
 from rawko.interpreter.data.steps import Step
-from rawko.interpreter.data.values import Record, exact_text, freeze_fields, freeze_own_fields
+from rawko.interpreter.data.values import Record, exact_text, freeze_own_fields
 from rawko.interpreter.errors import (
-    MacrostepLimitError,
-    NotJsonError,
     NotRunningError,
     SnapshotError,
     UntrustedCodeError,
     shown,
 )
+from rawko.interpreter.running.checkpoints import roll_back, take_checkpoint
+from rawko.interpreter.running.driving import (
+    advance,
+    execute,
+    executed_after,
+    is_at_rest,
+    may_go_on,
+    next_due,
+    run_to,
+)
 from rawko.interpreter.running.explain import Refusal, can, why_not
 from rawko.interpreter.running.instrumentation import BoundListener, Observation, PropertyListener
+from rawko.interpreter.running.queueing import payload, push_from_actor, queue_all
 from rawko.interpreter.running.restoring import release, restore_into
 from rawko.interpreter.running.snapshots import snapshot_text, take_snapshot
-from rawko.interpreter.stepping.event_queue import Timer
 from rawko.interpreter.stepping.execution import execute_next, execute_observed
 from rawko.interpreter.stepping.machine import Machine
 from rawko.interpreter.stepping.macrostep import macrostep, plain_macrostep
 
-NOT_KEPT = frozenset(("chart", "bindings", "program", "clock", "model", "context", "observer"))
-"""What a checkpoint leaves out: it does not change, or keeps itself."""
 NO_BINDINGS = Bindings()
 NO_SUBSCRIBERS: Mapping[object, Callable[[Step], Any]] = {}
 NO_DATA: Mapping[str, Any] = {}
@@ -344,9 +346,9 @@ class Interpreter(SismicInterpreter):
 
     def _with_following(self, event: Event, step: Step) -> Step:
         if step._steps[0].event is not event:  # a listener has put something before it
-            return self._run_to(event, [step])
-        if self._may_go_on():
-            step.following = self._executed_after(step)
+            return run_to(self._machine, self.execute_once, event, [step], self._max_macrosteps)
+        if may_go_on(self._machine):
+            step.following = executed_after(step, self.execute)
         return step
 
     def execute_once(self) -> Step | None:
@@ -375,18 +377,6 @@ class Interpreter(SismicInterpreter):
         if failure is not None:
             raise failure
 
-    def _executed_after(self, step: Step) -> tuple[Step, ...]:
-        """What else there is to do after a step; an error tells that it has happened, too."""
-        try:
-            return tuple(self.execute())
-        except MacrostepLimitError as error:
-            raise MacrostepLimitError(error.limit, (step, *error.steps)) from None
-
-    def _macrostep_limit(self) -> int:
-        """Macrosteps that a call may take: what waits now, be it much, is not the machine's own doing."""
-        agenda = self._machine.agenda
-        return self._max_macrosteps + len(agenda._queue or ()) + len(agenda._heap or ())
-
     def _send_queued(self, event: Event) -> Step:
         """Send an event to a machine that may have to start, or to do something else first."""
         machine = self._machine
@@ -396,45 +386,7 @@ class Interpreter(SismicInterpreter):
             before.append(self.start())
         if not machine.is_done:
             machine.push(event)
-        return self._run_to(event, before)
-
-    def _run_to(self, event: Event, before: list[Step]) -> Step:
-        """Run until nothing is due; the step of the event, which is queued, with what came before it."""
-        found: Step | None = None
-        following: list[Step] = []
-        limit = self._macrostep_limit()
-        while not self._machine.is_done and self._may_go_on():
-            if len(before) + len(following) >= limit:
-                raise MacrostepLimitError(self._max_macrosteps, [*before, *((found,) if found else ()), *following])
-            step = self.execute_once()
-            if step is None:
-                break
-            if found is not None:
-                following.append(step)
-            elif step._steps[0].event is event:
-                found = step
-            else:
-                before.append(step)
-        if found is None:  # the machine finished before the event's turn came
-            found = Step(self._machine.time, [], Receipt.DONE, node=self._machine.node)
-        if before:
-            found = _with_earlier(found, before)
-        found.following = tuple(following)
-        return found
-
-    def _may_go_on(self) -> bool:
-        """Whether something waits, or code must be asked that looks at the time."""
-        machine = self._machine
-        agenda, observer = machine.agenda, machine.observer
-        return bool(agenda._queue or agenda._heap or machine.internal) or (
-            observer is not None and not observer.is_listening_only
-        )
-
-    def _payload(self, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
-        """A payload as the machine keeps it: frozen JSON, but for trusted code, which takes any value."""
-        if not data or self._machine.holds_any_value:
-            return dict(data)
-        return freeze_fields(data, name)
+        return run_to(machine, self.execute_once, event, before, self._max_macrosteps)
 
     def queue(  # type: ignore[override]  # sismic's own, but for parameters that may have any name
         self, event_or_name: str | SismicEvent, /, *event_or_names: str | SismicEvent, **parameters: Any
@@ -450,37 +402,8 @@ class Interpreter(SismicInterpreter):
         if event_or_name.__class__ is str and not event_or_names and not parameters:
             self._machine.push(make_event(event_or_name, NO_DATA))
             return self
-        for item in (event_or_name, *event_or_names):
-            if isinstance(item, str):
-                item = exact_text(item, "event")
-                self._queue_delayed(item, self._payload(item, parameters), parameters.get("delay", 0))
-            else:
-                self._queue_event(item)
+        queue_all(self._machine, (event_or_name, *event_or_names), parameters)
         return self
-
-    def _queue_event(self, event: SismicEvent) -> None:
-        # Meta-events carry events and are queued by listeners, for property statecharts: no JSON, and theirs.
-        if not isinstance(event, SismicEvent):
-            raise NotJsonError("event", event, "a text, or an Event")
-        name = exact_text(event.name, "event")
-        data = event.data if isinstance(event, MetaEvent) else self._payload(name, event.data)
-        if isinstance(event, SismicInternalEvent):
-            self._machine.push_internal(make_event(name, data, InternalEvent))
-        elif isinstance(event, Event):
-            event.name = name
-            event.data = dict(data)
-            self._machine.push(event)
-        else:
-            self._queue_delayed(name, data, event.data.get("delay", 0))
-
-    def _queue_delayed(self, name: str, data: Mapping[str, Any], delay: Any) -> None:
-        if isinstance(delay, (int, float)) and delay > 0:
-            machine = self._machine
-            machine.seq += 1
-            due = machine.now + delay
-            machine.agenda.set(Timer(due, machine.seq, f"send.{machine.seq}", name, data, delay=delay))
-        else:
-            self._machine.push(make_event(name, data))
 
     def know_reachable(self, is_reachable: Callable[[str], bool]) -> None:
         """Tell code in SCXML's data model whom it can send to: what reaches no machine is an error at once."""
@@ -497,15 +420,7 @@ class Interpreter(SismicInterpreter):
         Raises:
             MacrostepLimitError: Without `max_steps`, where the machine goes on sending itself events.
         """
-        steps: list[Step] = []
-        limit = self._macrostep_limit()
-        while (step := self.execute_once()) is not None:
-            steps.append(step)
-            if 0 < max_steps == len(steps):
-                break
-            if len(steps) > limit and max_steps <= 0 and self._may_go_on():
-                raise MacrostepLimitError(self._max_macrosteps, steps)
-        return steps
+        return execute(self._machine, self.execute_once, self._max_macrosteps, max_steps)
 
     def advance(self, seconds: float) -> tuple[Step, ...]:
         """Move a simulated clock, stopping at everything that becomes due on the way.
@@ -520,42 +435,16 @@ class Interpreter(SismicInterpreter):
             raise TypeError(f"advance needs a SimulatedClock, found {type(clock).__name__}")
         if seconds < 0:
             raise ValueError(f"advance takes seconds >= 0, found {seconds!r}")
-        end = clock.time + seconds
-        steps: list[Step] = []
-        try:
-            steps += self.execute()
-            # 0.7 and 0.1 are a little less than 0.8: what is due by so little later is due.
-            while (due := self.next_due()) is not None and due <= end + 4 * ulp(end):
-                clock.time = max(due, clock.time)
-                steps += self.execute()
-            clock.time = max(end, clock.time)
-            steps += self.execute()
-        except MacrostepLimitError as error:
-            raise MacrostepLimitError(error.limit, (*steps, *error.steps)) from None
-        return tuple(steps)
+        return advance(clock, seconds, self.execute, self.next_due)
 
     def next_due(self) -> float | None:
         """When something will happen by itself, in seconds of the clock; None: never without an event."""
-        machine = self._machine
-        if machine.is_done:
-            return None
-        due = machine.agenda.next_due()
-        if machine.observer is not None:
-            timed = machine.observer.next_timed_guard()
-            if timed is not None and (due is None or timed < due):
-                return timed
-        return due
+        return next_due(self._machine)
 
     @property
     def is_at_rest(self) -> bool:
         """Whether nothing would come of a step now: nothing waits, no invariant or timed guard is asked."""
-        machine = self._machine
-        return (
-            not machine.is_done
-            and not machine.internal
-            and (machine.observer is None or not machine.observer.looks_when_idle)
-            and machine.agenda.peek(machine.now) is None
-        )
+        return is_at_rest(self._machine)
 
     # ------------------------------------------------------------ invocations
 
@@ -566,7 +455,9 @@ class Interpreter(SismicInterpreter):
             was_running: It came while the invocation was running, and is to be heard though it is over now.
         """
         name = f"done.invoke.{id}"
-        return self._from_actor(id, number, name, {"output": output}, is_end=True, was_running=was_running)
+        return push_from_actor(
+            self._machine, id, number, name, {"output": output}, is_end=True, was_running=was_running
+        )
 
     def fail_invocation(self, id: str, number: int, error: Any, *, was_running: bool = False) -> bool:
         """An actor has failed: queue `error.invoke.<id>` with `error`. False if that invocation is over.
@@ -574,32 +465,21 @@ class Interpreter(SismicInterpreter):
         With `errors: scxml` the event is SCXML's: `error.communication`.
         """
         name = "error.communication" if self._machine.program.bound.errors_are_events else f"error.invoke.{id}"
-        return self._from_actor(id, number, name, {"error": error}, is_end=True, was_running=was_running)
+        return push_from_actor(self._machine, id, number, name, {"error": error}, is_end=True, was_running=was_running)
 
     def deliver(self, id: str, number: int, event: str, data: Mapping[str, Any], *, was_running: bool = False) -> bool:
         """Queue an event from an actor (C-25). False if that invocation is over."""
-        return self._from_actor(id, number, event, data, is_end=False, was_running=was_running)
-
-    def _from_actor(
-        self, id: str, number: int, name: str, data: Mapping[str, Any], *, is_end: bool, was_running: bool
-    ) -> bool:
-        machine = self._machine
-        invocation = machine.invocations.get(id)
-        is_running = invocation is not None and invocation.number == number
-        if machine.is_done or not (is_running or was_running):
-            return False
-        machine.push(invocation_event(name, freeze_fields(data, name), id, number, is_end=is_end))
-        return True
+        return push_from_actor(self._machine, id, number, event, data, is_end=False, was_running=was_running)
 
     # ------------------------------------------------------------ asking
 
     def can(self, event: str, /, **data: Any) -> bool:
         """Whether an event would be taken now. Nothing is changed; a guard that raises counts as false."""
-        return can(self._machine, make_event(event, self._payload(event, data)))
+        return can(self._machine, make_event(event, payload(self._machine, event, data)))
 
     def why_not(self, event: str, /, **data: Any) -> tuple[Refusal, ...]:
         """Why an event would not be taken now: each candidate with the guards that denied it and what they read."""
-        return why_not(self._machine, make_event(event, self._payload(event, data)))
+        return why_not(self._machine, make_event(event, payload(self._machine, event, data)))
 
     # ------------------------------------------------------------ snapshots
 
@@ -647,14 +527,7 @@ class Interpreter(SismicInterpreter):
         Raises:
             InterpreterError: Called in mid-step.
         """
-        machine = self._machine
-        machine.require_idle()
-        kept = {name: getattr(machine, name) for name in Machine.__slots__ if name not in NOT_KEPT}
-        kept["fields"] = dict(machine.fields)
-        kept["agenda"] = machine.agenda.copy()
-        kept["internal"] = None if machine.internal is None else deque(machine.internal)
-        kept["marks"] = None if machine.observer is None else machine.observer.mark()
-        return kept
+        return take_checkpoint(self._machine)
 
     def roll_back_to(self, checkpoint: Mapping[str, Any]) -> None:
         """Be again as at the checkpoint.
@@ -662,18 +535,7 @@ class Interpreter(SismicInterpreter):
         Raises:
             InterpreterError: Called in mid-step.
         """
-        machine = self._machine
-        machine.require_idle()
-        kept = dict(checkpoint)
-        marks, fields = kept.pop("marks"), kept.pop("fields")
-        for name, value in kept.items():
-            setattr(machine, name, value)
-        machine.agenda = machine.agenda.copy()
-        machine.internal = None if machine.internal is None else deque(machine.internal)
-        machine.fields.clear()
-        machine.fields.update(fields)
-        if machine.observer is not None:
-            machine.observer.roll_back(marks)
+        roll_back(self._machine, checkpoint)
 
     # ------------------------------------------------------------ listeners
 
@@ -789,18 +651,6 @@ class Interpreter(SismicInterpreter):
 
     def __repr__(self) -> str:
         return f"Interpreter({self._machine.chart.name!r}, [{', '.join(self.configuration)}])"
-
-
-def _with_earlier(found: Step, before: list[Step]) -> Step:
-    """One step to return for what ran before it too: its updates and effects come first."""
-    return Step(
-        found.time,
-        [micro for step in (*before, found) for micro in step.steps],
-        found.receipt,
-        tuple(u for step in (*before, found) for u in step.updates),
-        tuple(e for step in (*before, found) for e in step.effects),
-        found._node,
-    )
 
 
 def _bound(name: str, value: Any) -> int:
