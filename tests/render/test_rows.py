@@ -296,6 +296,21 @@ def test_rows_are_placed_in_steps_that_grow_with_the_chart_alone() -> None:
     assert len(drawing.faces) == 1501 - 1
 
 
+def test_the_way_of_a_turn_can_be_followed_by_lines_in_the_agent_loop() -> None:
+    drawing = draw_rows(load_chart(find_chart("agent_loop")))
+    by_id = drawing.diagram.by_id
+    drawn = {(by_id[line.arrow.source].state, by_id[line.arrow.target].state) for line in drawing.lines}
+    turn = {
+        ("asking_again", "thinking"),
+        ("thinking", "deciding"),
+        ("judging", "executing_tool"),
+        ("checking_gate", "running_tool"),
+        ("running_tool", "capturing_snapshot"),
+        ("capturing_snapshot", "deciding"),
+    }
+    assert turn <= drawn
+
+
 def _ring(count: int) -> Chart:
     states = [
         {

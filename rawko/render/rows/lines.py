@@ -4,8 +4,8 @@ A line leaves its card at the height of its row, runs up or down a gutter, and e
 two cards that stand under each other it is one straight piece. Lines into one card share their track.
 
 The rule: no line between a card and what stands in it, over more than one border, over a column, or through a card;
-one line into each card where there is any (fewest borders, no error, shortest first); further ones where they are
-short, at most three into one card. A final state that four states or more lead to gets none.
+one line into each card where there is any (fewest borders, forward, no error, shortest first); further ones where they
+are short, at most three into one card. A final state that four states or more lead to gets none.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def choose_lines(places: Places) -> Lines:
     """Choose lines for placed cards whose heights are known."""
     found = Lines(places)
     ways = [way for way in _ways(places) if way is not None]
-    ways.sort(key=lambda way: (way.borders, way.arrow.is_error, way.length))
+    ways.sort(key=lambda way: (way.borders + way.is_back, way.arrow.is_error, way.length))
     for way in ways:
         if way.gutter is not None:
             found.tracks.expect(way.gutter, way.comes_from, way.rows(places.top[way.arrow.source]))
