@@ -191,6 +191,12 @@ def _understood(question: Question, line: str) -> str | None:
     return text if len(text.split()) > 1 else None
 
 
+def is_late_answer(line: str) -> bool:
+    """Whether a line that is typed while no question is open is an answer to one: a second `o`, say."""
+    word = line.strip().lower()
+    return word in _SCOPES or word in _SCOPES.values() or word in _VIEW
+
+
 def user() -> str:
     """Who sits at the terminal, for the journal."""
     return os.environ.get("USER") or os.environ.get("LOGNAME") or "user"

@@ -13,7 +13,7 @@ from rawko.app.overrides.override import Override, Reply
 from rawko.cli.output import Painter, visible
 from rawko.cli.overrides.outcome_text import told
 from rawko.cli.overrides.typed import TypedError, TypedLines, is_override, parse
-from rawko.cli.people import user
+from rawko.cli.people import is_late_answer, user
 from rawko.config import ConfigError
 
 
@@ -73,6 +73,9 @@ class Steering:
         self._print(f"{override.who}: {told(override, reply)}")
 
     def _take(self, line: str) -> None:
+        if self._ahead is not None and is_late_answer(line):
+            self._print(f"{line.strip()!r} answers no question: none is open")
+            return
         if self._ahead is not None and not is_override(line):
             self._ahead.lines.append(line.strip())
             self._print(f"after this task: {line.strip()}")

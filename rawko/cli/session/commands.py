@@ -15,6 +15,7 @@ from rawko.app.conversations.chain import chain, views_of
 from rawko.app.records.naming import name_address
 from rawko.cli.amounts import duration, in_and_out, money
 from rawko.cli.output import visible_line
+from rawko.cli.session.ending import print_wrapped
 from rawko.cli.session.session import Session
 from rawko.cli.session.toolbar import ARBITER
 from rawko.config import ConfigError
@@ -22,6 +23,9 @@ from rawko.vocabulary.documents import accepted
 
 _COMMAND: Final = re.compile(r"/([a-z]+)(?:[ \t]+(.*))?\s*", re.DOTALL)
 _PLACE: Final = re.compile(r"@?-?\d+|@?last|@[0-9a-f]{4,40}|[\w-]+@\S+")
+_KEYS: Final = """\
+  @ completes a file's name. Enter gives the input, Esc-Enter or Ctrl-J begins a new line.
+  Ctrl-C stops the work or clears the line, twice on an empty line it leaves, as Ctrl-D does."""
 _GO_ON_WORDS: Final = "what you say next goes on from there; /resume goes on with the task itself"
 
 
@@ -88,7 +92,7 @@ def _agent(session: Session, name: str) -> None:
 def _model(session: Session, name: str) -> None:
     if name:
         session.choose_model(name)
-    session.say(f"model: {session.model}")
+    session.say(f"model: {name or session.model}")
 
 
 # ---------------------------------------------------------------- looking
@@ -179,11 +183,8 @@ def _quit(session: Session, argument: str) -> None:
 
 def _help(session: Session, argument: str) -> None:
     for name, command in COMMANDS.items():
-        print(f"  {f'/{name} {command.takes}':<18} {command.told}")
-    print(
-        "  @ completes a file's name. Enter gives the input, Esc-Enter or Ctrl-J begins a new line.\n"
-        "  Ctrl-C stops the work or clears the line, twice on an empty line it leaves, as Ctrl-D does."
-    )
+        print_wrapped(f"  {f'/{name} {command.takes}':<20} {command.told}")
+    print_wrapped(_KEYS)
 
 
 COMMANDS: Final[Mapping[str, Command]] = {

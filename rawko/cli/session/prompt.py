@@ -20,6 +20,7 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.styles import Style
 
+from rawko.cli.people import is_late_answer
 from rawko.cli.session.completing import InputCompleter, Words, is_completed
 from rawko.cli.session.history import InputHistory
 from rawko.cli.session.toolbar import LEAVING
@@ -70,6 +71,7 @@ class InputLine:
             key_bindings=self._keys(),
             style=_STYLE,
             enable_open_in_editor=False,
+            enable_suspend=True,
         )
         self._session.default_buffer.on_text_changed += self._stay
 
@@ -138,7 +140,8 @@ def _typed_ahead() -> str:
     try:
         while select.select([sys.stdin], [], [], 0)[0]:
             line = os.read(sys.stdin.fileno(), MAX_LINE_BYTES)
-            if text := line.decode(errors="replace").strip():
+            text = line.decode(errors="replace").strip()
+            if text and not is_late_answer(text):
                 return text
             if not line:
                 break

@@ -120,6 +120,8 @@ def test_what_is_typed_while_a_task_works_is_for_after_it(opened: Opened, rawko:
     wait_until((rawko.folder.parent / "there").exists)
     session.shell("do two")
     session.wait_for("after this task: do two")
+    session.shell("o")
+    session.wait_for("'o' answers no question")
     session.type("and th")
     session.wait_for("> and th")
     (rawko.folder.parent / "go").touch()
