@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import select
 import sys
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -28,6 +29,8 @@ from rawko.cli.session.toolbar import LEAVING
 PROMPT = "> "
 MENU_ROWS = 6
 MAX_LINE_BYTES = 65_536
+SETTLING_S = 0.3
+"""So long after the input line was drawn a line feed is an Enter that was typed before, as the terminal gives it."""
 _STYLE = Style.from_dict(
     {
         "prompt": "bold ansiblue",
@@ -58,6 +61,7 @@ class InputLine:
     ) -> None:
         self._below = below
         self._is_leaving = False
+        self._since = 0.0
         self._completer = InputCompleter(commands, arguments, files)
         self._session: PromptSession[str | None] = PromptSession(
             [("class:prompt", PROMPT)],
@@ -82,11 +86,12 @@ class InputLine:
             begun: What the person has typed of it already.
         """
         self._completer.forget_files()
-        if ahead := _typed_ahead():
-            self._session.history.append_string(begun + ahead)
-            return begun + ahead
+        if ahead := typed_ahead(sys.stdin.fileno(), begun):
+            self._session.history.append_string(ahead)
+            return ahead
         while True:
             self._is_leaving = False
+            self._since = time.monotonic()
             try:
                 text = self._session.prompt(default=begun)
             except KeyboardInterrupt:  # a signal, not the key
@@ -118,7 +123,10 @@ class InputLine:
         @keys.add("escape", "enter")
         @keys.add("c-j")
         def begin_line(event: KeyPressEvent) -> None:
-            event.current_buffer.newline(copy_margin=False)
+            if time.monotonic() - self._since < SETTLING_S:
+                give(event)
+            else:
+                event.current_buffer.newline(copy_margin=False)
 
         @keys.add("c-c")
         def clear_or_leave(event: KeyPressEvent) -> None:
@@ -132,19 +140,21 @@ class InputLine:
         return keys
 
 
-def _typed_ahead() -> str:
+def typed_ahead(descriptor: int, begun: str = "") -> str:
     """A line that was typed and entered before the input line was drawn, and is shown by the terminal; "" for none.
 
     The terminal gives such a line a line feed at its end, which the input line would take for Ctrl-J.
+
+    Args:
+        descriptor: Of the terminal.
+        begun: What was typed of the line before that; an Enter alone gives it.
     """
     try:
-        while select.select([sys.stdin], [], [], 0)[0]:
-            line = os.read(sys.stdin.fileno(), MAX_LINE_BYTES)
-            text = line.decode(errors="replace").strip()
-            if text and not is_late_answer(text):
-                return text
-            if not line:
-                break
+        while select.select([descriptor], [], [], 0)[0]:
+            line = os.read(descriptor, MAX_LINE_BYTES)
+            text = (begun + line.decode(errors="replace")).strip()
+            if not line or (text and not is_late_answer(text)):
+                return text if line else ""
     except (OSError, ValueError):  # the terminal has gone away, which the input line finds out
         pass
     return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from rawko.cli.live.wrapping import cells
 from rawko.cli.session.commands import COMMANDS, is_command
 from rawko.cli.session.completing import InputCompleter, is_completed
 from rawko.cli.session.history import MAX_CHARS, MAX_INPUTS, InputHistory
+from rawko.cli.session.prompt import typed_ahead
 from rawko.cli.session.toolbar import toolbar
 from rawko.vocabulary.usage import Usage
 
@@ -131,3 +133,27 @@ def test_a_path_at_the_beginning_is_no_command(text: str, is_one: bool) -> None:
 def test_a_name_that_begins_so_comes_first() -> None:
     assert matching(("x/libsrc.py", "src/a.py", "lib/src.py"), "SRC", 9) == ("lib/src.py", "src/a.py", "x/libsrc.py")
     assert matching(("a", "b"), "", 1) == ("a",)
+
+
+# ---------------------------------------------------------------- typed before the input line was drawn
+
+
+@pytest.mark.parametrize(
+    ("begun", "keys", "given"),
+    [
+        ("", "fix it\n", "fix it"),
+        ("fix ", "it\n", "fix it"),
+        ("fix it", "\n", "fix it"),
+        ("", "\n", ""),
+        ("", "o\n", ""),
+        ("", "not entered", ""),
+    ],
+)
+def test_a_line_that_was_entered_before_is_an_input(begun: str, keys: str, given: str) -> None:
+    master, terminal = os.openpty()
+    try:
+        os.write(master, keys.encode())
+        assert typed_ahead(terminal, begun) == given
+    finally:
+        os.close(master)
+        os.close(terminal)
