@@ -92,7 +92,8 @@ class Recording:
     changes: int = 0
     actors: dict[str, Known] = field(default_factory=dict)
     standing: dict[str, InspectionEvent] = field(default_factory=dict)
-    _rows: deque[Row] = field(default_factory=deque)
+    _rows: deque[InspectionEvent] = field(default_factory=deque)
+    _openings: dict[int, InspectionEvent] = field(default_factory=dict)
     _coming: dict[str, InspectionEvent] = field(default_factory=dict)
     _checkpoints: deque[tuple[int, Mapping[str, Any]]] = field(default_factory=deque)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -101,12 +102,14 @@ class Recording:
         """Take in an event of the inspection stream."""
         kind = event["type"]
         if kind in _ROWS:
-            opening = self._coming.pop(event["actor"], None) if self._coming else None
             with self._lock:
                 self.last += 1
-                self._rows.append((event, opening))
+                self._rows.append(event)
+                if self._coming and event["actor"] in self._coming:
+                    self._openings[self.last] = self._coming.pop(event["actor"])
                 if len(self._rows) > self.kept:
                     self._rows.popleft()
+                    self._openings.pop(self.last - self.kept, None)
             known = self.actors.get(event["actor"])
             if known is not None:
                 if kind == "step":
@@ -151,13 +154,14 @@ class Recording:
         with self._lock:
             first = max(after + 1, self.first)
             start = first - self.first
-            return first, list(islice(self._rows, start, start + most))
+            found = list(islice(self._rows, start, start + most))
+            return first, [(event, self._openings.get(number)) for number, event in enumerate(found, first)]
 
     def row(self, number: int) -> InspectionEvent | None:
         """One row; None where it is not kept, or has not come."""
         with self._lock:
             place = number - self.first
-            return self._rows[place][0] if 0 <= place < len(self._rows) else None
+            return self._rows[place] if 0 <= place < len(self._rows) else None
 
     def record(self, number: int, event: InspectionEvent) -> StepRecord:
         """A step as a journal row."""

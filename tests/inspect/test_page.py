@@ -79,7 +79,7 @@ def test_the_page_follows_the_actor_and_sends_it_an_event(page: Page, program: P
     page.locator(".step", has_text='COIN {"cents": 60}').click()
     page.wait_for_selector(".candidate.taken")
     assert "is_enough" in page.locator(".candidate.taken").inner_text()
-    page.wait_for_function("performance.now() > 700")  # keys that decide wait until the page has settled
+    page.wait_for_function("() => performance.now() > 700")  # keys that decide wait until the page has settled
     page.keyboard.press("e")
     push = page.locator(".event-row", has_text="PUSH")
     push.get_by_text("Send").click()

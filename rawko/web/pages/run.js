@@ -123,6 +123,7 @@ export class RunScreen {
       this.strip.draw();
       this.list.paint();
       if (!found.rows.length) return;
+      if (model.isFollowing) this.moveTo(this.lastShown(), "follow");
     }
   }
 
