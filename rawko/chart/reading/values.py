@@ -141,6 +141,8 @@ def _bound_or_code(reader: Reader, node: ScalarNode) -> str | CodeValue:
 
 def targets(reader: Reader, node: Node) -> tuple[str, ...]:
     """One state, or several in a list."""
+    if is_known_name(node, reader):
+        return (node.text,)
     if isinstance(node, SequenceNode):
         if not node.items:
             reader.fail("wrong-type", node, "expected at least one target; leave the key out for none")
@@ -150,8 +152,9 @@ def targets(reader: Reader, node: Node) -> tuple[str, ...]:
 
 def target_positions(reader: Reader, node: Node) -> tuple[Position, ...]:
     """The position of each target."""
-    nodes = node.items if isinstance(node, SequenceNode) else [node]
-    return tuple(reader.position(item) for item in nodes)
+    if isinstance(node, SequenceNode):
+        return tuple(map(reader.position, node.items))
+    return (reader.position(node),)
 
 
 def event(reader: Reader, node: Node) -> str:
@@ -164,6 +167,8 @@ def event(reader: Reader, node: Node) -> str:
 
 def events(reader: Reader, node: Node) -> tuple[str, ...]:
     """Event descriptors: one, or a list."""
+    if is_known_name(node, reader) and "*" not in node.text:
+        return (node.text,)
     if not isinstance(node, SequenceNode):
         return (_descriptor(reader, node),)
     if not node.items:
