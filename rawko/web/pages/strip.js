@@ -33,7 +33,7 @@ export class Strip {
     this.draw();
   }
 
-  bars() {
+  barsOf() {
     const found = [];
     for (const row of this.model.rows) {
       if (QUIET.has(row[ROW.kind]) || (row[ROW.isLeft] && !this.model.showsLeft)) continue;
@@ -52,17 +52,46 @@ export class Strip {
     const height = head + lane * Math.max(lanes.length, 1) + 4;
     const width = Math.max(this.canvas.parentElement.clientWidth - (isNarrow ? 24 : LABEL + 12), 60);
     Object.assign(this.canvas.style, { width: width + "px", height: height + "px" });
-    this.canvas.width = width * ratio;
-    this.canvas.height = height * ratio;
-    this.drawLabels(lanes, isNarrow);
-    const bars = this.bars();
-    const scale = (this.scale = scaleOf(bars, width - 8, this.opened, ...(this.around ?? [])));
-    const pen = this.canvas.getContext("2d");
+    this.canvas.width = Math.max(Math.round(width * ratio), 1);
+    this.canvas.height = Math.max(Math.round(height * ratio), 1);
+    const pen = this.penOf(this.canvas, ratio);
+    const size = { ratio, isNarrow, lanes, lane, head, height, width };
+    const { model } = this;
+    const about = [ratio, width, height, model.last, model.isPart, model.showsLeft, this.around?.join(), [...this.opened].join(), this.colour("text"), lanes.join()].join("|");
+    if (about !== this.about) {
+      this.about = about;
+      this.bars = this.barsOf();
+      this.scale = scaleOf(this.bars, width - 8, this.opened, ...(this.around ?? []));
+      this.drawLabels(lanes, isNarrow);
+      this.pictures = [false, true].map((isAfter) => this.picture(size, isAfter));
+    }
+    // What came before the cursor, and what comes after it, are two pictures that are cut where the cursor stands.
+    const cut = (this.cursorAt(this.scale) + this.scale.least) * ratio;
+    const whole = { width: width * ratio, height: height * ratio };
+    pen.save();
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    if (cut > 0) pen.drawImage(this.pictures[0], 0, 0, cut, whole.height, 0, 0, cut, whole.height);
+    if (cut < whole.width) pen.drawImage(this.pictures[1], cut, 0, whole.width - cut, whole.height, cut, 0, whole.width - cut, whole.height);
+    pen.restore();
+    this.drawCursor(pen, this.scale, head, height, isNarrow);
+  }
+
+  penOf(canvas, ratio) {
+    const pen = canvas.getContext("2d");
     pen.scale(ratio, ratio);
     const style = getComputedStyle(document.documentElement);
-    this.colour = (name) => style.getPropertyValue("--" + name).trim();
+    const known = new Map();
+    this.colour = (name) => known.get(name) ?? known.set(name, style.getPropertyValue("--" + name).trim()).get(name);
     pen.font = "11px " + style.getPropertyValue("--font");
     pen.textBaseline = "middle";
+    return pen;
+  }
+
+  // All bars as they look before the cursor, or after it; drawn again only where the run or the panel has changed.
+  picture({ ratio, isNarrow, lanes, lane, head, height, width }, isAfter) {
+    const canvas = h("canvas", { width: Math.max(Math.round(width * ratio), 1), height: Math.max(Math.round(height * ratio), 1) });
+    const pen = this.penOf(canvas, ratio);
+    const { bars, scale } = this;
     if (!isNarrow) this.drawRuler(pen, scale, width);
     const dense = bars.length > 2000;
     const painted = new Map();
@@ -78,10 +107,10 @@ export class Strip {
         if ((painted.get(spot) ?? 0) >= weight) continue;
         painted.set(spot, weight);
       }
-      this.drawBar(pen, row, x, head + at * lane + lane * 0.14, wide, lane * 0.72, isNarrow || dense);
+      this.drawBar(pen, row, x, head + at * lane + lane * 0.14, wide, lane * 0.72, isNarrow || dense, isAfter);
     }
     this.drawGaps(pen, scale, head, height, isNarrow);
-    this.drawCursor(pen, scale, head, height, isNarrow);
+    return canvas;
   }
 
   drawLabels(lanes, isNarrow) {
@@ -113,9 +142,8 @@ export class Strip {
     }
   }
 
-  drawBar(pen, row, x, y, wide, high, isPlain) {
+  drawBar(pen, row, x, y, wide, high, isPlain, isAfter) {
     const kind = look(row);
-    const isAfter = row[ROW.number] > this.model.cursor;
     const fillOf = this.colour("bar-" + kind);
     const edge = this.colour("edge-" + kind);
     pen.beginPath();
@@ -174,10 +202,15 @@ export class Strip {
     return next[ROW.detail].includes("rate") ? "rate limit" : "idle";
   }
 
+  cursorAt(scale) {
+    const row = this.model.row(this.model.cursor);
+    return row ? Math.round(4 + scale.x(row[ROW.seconds])) : 0;
+  }
+
   drawCursor(pen, scale, head, height, isNarrow) {
     const row = this.model.row(this.model.cursor);
     if (!row) return;
-    const x = Math.round(4 + scale.x(row[ROW.seconds]));
+    const x = this.cursorAt(scale);
     pen.fillStyle = this.colour("accent");
     pen.fillRect(x - 1, isNarrow ? 4 : 22, 2, height);
     if (isNarrow) {
