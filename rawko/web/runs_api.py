@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
@@ -18,6 +19,7 @@ from rawko.app.inspection.drawing import draw_chart
 from rawko.app.inspection.moment import moment_of, step_detail, whole_text
 from rawko.app.inspection.trees import tree, tree_diff
 from rawko.app.time_travel.recorded_run import open_past
+from rawko.app.views.proposal import proposal_of
 from rawko.app.views.summary import needs_first, read_run, read_runs
 from rawko.config import ConfigError, Settings
 from rawko.web.answers import Json, json_body, problem
@@ -55,6 +57,7 @@ def run_routes(parts: Parts) -> list[Route]:
         f"{one}/tree/{{place}}": _tree,
         f"{one}/diff": _diff,
         f"{one}/can": _can,
+        f"{one}/proposal": _proposal,
     }
     routes = [Route(path, _asking(parts, ask), methods=["GET"]) for path, ask in table.items()]
     return [*routes, Route(f"{one}/{{action}}", _asking(parts, _act), methods=["POST"])]
@@ -146,6 +149,16 @@ async def _diff(parts: Parts, request: Request) -> Any:
 
 async def _can(parts: Parts, request: Request) -> Any:
     return {"events": await parts.actor.can(request.path_params["run"])}
+
+
+async def _proposal(parts: Parts, request: Request) -> Any:
+    """What the call that waits for a yes would do to the files as they are now; never cut."""
+    view = await read_run(request.path_params["run"], parts.settings)
+    needs = view.needs
+    if needs is None or needs.kind != "approval" or needs.call is None:
+        raise Outdated("the run waits for no approval")
+    made = await asyncio.to_thread(proposal_of, needs.call, Path(view.workspace))
+    return {"asked": needs.number, "title": made.title, "is_diff": made.is_diff, "lines": made.lines}
 
 
 async def _compare(parts: Parts, request: Request) -> Any:

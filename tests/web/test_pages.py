@@ -94,20 +94,23 @@ def test_hostile_texts_stay_texts(tab: Open, rawko: Shell) -> None:
 
 
 def test_an_approval_is_reviewed_and_given_by_a_key(tab: Open, rawko: Shell) -> None:
+    written = rawko.folder / "fizzbuzz.py"
+    written.write_text("# mine\n", encoding="utf-8")
     run = waiting_run(rawko)
     page = tab().open(f"/runs/{run}")
     page.wait_for_selector(".banner .button.primary")
     page.wait_for_timeout(700)
     page.keyboard.press("Enter")
     page.wait_for_selector(".review .diff .line.added")
+    assert page.locator(".review .diff .line.removed").inner_text().endswith("# mine")
     assert "exactly what will be written" in page.locator(".review").inner_text()
-    assert not (rawko.folder / "fizzbuzz.py").exists()
+    assert written.read_text(encoding="utf-8") == "# mine\n"
     page.keyboard.press("w")
     page.wait_for_selector("dialog[open]")
     page.locator("dialog button[value=yes]").click()
     page.wait_for_function("() => document.querySelector('.run-title .state')?.textContent.includes('success')")
     assert page.locator(".banner").is_hidden()
-    assert (rawko.folder / "fizzbuzz.py").is_file()
+    assert "def fizzbuzz" in written.read_text(encoding="utf-8")
 
 
 def test_a_key_decides_nothing_while_a_text_is_typed_or_the_page_has_just_come_to_front(

@@ -199,6 +199,36 @@ def test_an_approval_goes_on_with_the_run_in_a_process_of_its_own(serve: Serve, 
     assert (rawko.folder / "fizzbuzz.py").is_file()
 
 
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        (None, (False, "(a new file)")),
+        ("# mine\nx = 1\n", (True, "write fizzbuzz.py")),
+        (b"\xff\xfe", (False, "is replaced, and cannot be compared")),
+    ],
+)
+def test_a_call_that_waits_is_shown_against_the_file_on_disk(
+    serve: Serve, rawko: Shell, before: str | bytes | None, expected: tuple[bool, str]
+) -> None:
+    if before is not None:
+        (rawko.folder / "fizzbuzz.py").write_bytes(before if isinstance(before, bytes) else before.encode())
+    run, server = waiting_run(rawko), serve()
+    told = server.get(f"/api/runs/{run}/proposal")
+    assert told["asked"] == server.get(f"/api/runs/{run}")["view"]["needs"]["number"]
+    assert told["is_diff"] == expected[0]
+    assert expected[1] in told["title"]
+    if told["is_diff"]:
+        assert {"-# mine", "-x = 1", "+def fizzbuzz(n: int) -> str:"} <= set(told["lines"])
+    else:
+        assert told["lines"][0] == "def fizzbuzz(n: int) -> str:"
+
+
+def test_nothing_is_proposed_where_no_approval_is_waited_for(serve: Serve, rawko: Shell) -> None:
+    run, server = ended_run(rawko), serve()
+    status, _, body = server.ask(f"/api/runs/{run}/proposal")
+    assert (status, json.loads(body)["error"]) == (409, "outdated")
+
+
 def test_an_answer_to_another_question_decides_nothing(serve: Serve, rawko: Shell) -> None:
     run, server = waiting_run(rawko), serve()
     asked = server.get(f"/api/runs/{run}")["view"]["needs"]["number"]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rawko.app.views.words import at
+from rawko.vocabulary.visible import visible_line
 
 MAX_FILE_BYTES: Final = 2_000_000
 """Of a file that is compared; of a larger one the call's texts are shown as they are."""
@@ -55,7 +56,8 @@ def _of_file(name: str, path: str, given: Mapping[str, Any], workspace: Path) ->
         return Proposal(f"write {path} ({what})", tuple(after.split("\n")) if after else ())
     if before is None or after is None:
         return Proposal(f"edit {path} (the passage is not in the file as it is now)", _fields(given))
-    diff = unified_diff(_lines(before), _lines(after), f"a/{path}", f"b/{path}", lineterm="")
+    name_in_head = visible_line(path)  # a name with a line end would add lines of its own to the diff
+    diff = unified_diff(_lines(before), _lines(after), f"a/{name_in_head}", f"b/{name_in_head}", lineterm="")
     lines = tuple(piece for line in diff for piece in line.split("\n"))
     return Proposal(f"{name} {path}", lines or ("(nothing changes)",), is_diff=True)
 

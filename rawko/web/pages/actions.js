@@ -32,7 +32,7 @@ export class Actions {
       this.isMine = false;
       return;
     }
-    const made = needs.kind === "approval" ? proposedDiff(needs.call) : null;
+    const made = needs.kind === "approval" && needs.call?.name === "edit" ? proposedDiff(needs.call) : null;
     const since = this.model.row(needs.number)?.[ROW.seconds];
     const waited = since === undefined ? null : Date.now() / 1000 - (this.model.view.started + since);
     const call = needs.call ? h("b", { class: "code" }, callWords(needs.call)) : needs.text;

@@ -34,7 +34,17 @@ function nameOf(line) {
   return line.slice("diff --git ".length).split(" b/").pop();
 }
 
-export function showDiff(file, isSplit = false, note = "") {
+// The lines of a unified diff of one file, as the server gives them for a call that waits: two of its head, then hunks.
+export function diffOf(name, lines) {
+  const [file] = parseDiff(["diff --git ", ...lines.slice(2)].join("\n"));
+  return lines.length > 1 ? { ...file, name } : { name, notes: lines, hunks: [], added: 0, removed: 0 };
+}
+
+export function newFile(name, title, lines) {
+  return { name, notes: [title], hunks: [{ head: "@@ the whole content @@", old: 1, new: 1, lines: lines.map((line) => "+" + line) }], added: lines.length, removed: 0 };
+}
+
+export function showDiff(file, isSplit = false, note = "", rest = "more lines: rawko diff shows all") {
   const body = h("div", { class: isSplit ? "diff split" : "diff", tabindex: "0" });
   let left = MAX_LINES;
   for (const hunk of file.hunks) {
@@ -43,7 +53,7 @@ export function showDiff(file, isSplit = false, note = "") {
     for (const row of rows.slice(0, left)) body.append(row);
     left -= rows.length;
     if (left < 0) {
-      body.append(h("div", { class: "line head" }, `${-left} more lines: rawko diff shows all`));
+      body.append(h("div", { class: "line head" }, `${-left} ${rest.startsWith("more") ? "" : "lines are "}${rest}`));
       break;
     }
   }
@@ -95,16 +105,16 @@ function pair(old, left, leftKind, now, right, rightKind) {
   return h("div", { class: "line" }, h("span", { class: "half " + leftKind }, h("span", { class: "number" }, old), h("span", { class: "code" }, left)), h("span", { class: "half " + rightKind }, h("span", { class: "number" }, now), h("span", { class: "code" }, right)));
 }
 
-// What a call will write, before it is written: of `edit` the exact replacement, of `write` the whole content.
+// What a call of the conversation was given: of `edit` both texts, of `write` the whole content.
 export function proposedDiff(call) {
   const given = call?.input ?? {};
   const name = String(given.file_path ?? "");
   if (call?.name === "edit") return blockDiff(name, String(given.old_string ?? ""), String(given.new_string ?? ""));
-  if (call?.name === "write") return blockDiff(name, "", String(given.content ?? ""), "the whole new content; a file that is there is replaced");
+  if (call?.name === "write") return blockDiff(name, "", String(given.content ?? ""), "the whole content");
   return null;
 }
 
-function blockDiff(name, before, after, head = "exactly what will be written") {
+function blockDiff(name, before, after, head = "what is replaced by what") {
   const old = before ? before.replace(/\n$/, "").split("\n") : [];
   const now = after ? after.replace(/\n$/, "").split("\n") : [];
   let same = 0;

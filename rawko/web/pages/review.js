@@ -5,11 +5,12 @@ import { get } from "./api.js";
 import { ROW, look } from "./model.js";
 import { took } from "./format.js";
 import { facts, message, value } from "./detail.js";
-import { proposedDiff, showDiff } from "./diff.js";
+import { diffOf, newFile, showDiff } from "./diff.js";
 
 export function review(model, actions, close) {
   const { needs } = model.view;
-  const made = proposedDiff(needs.call);
+  const changesFile = ["write", "edit"].includes(needs.call?.name);
+  const made = h("div", { class: "proposal" }, changesFile ? h("p", { class: "empty" }, "reading the file as it is now…") : null);
   const command = needs.call?.input?.command;
   const reason = h("textarea", { rows: 2, placeholder: "Reason, sent to the agent as the result of its call…", "aria-label": "Reason" });
   const led = h("div", { class: "led" });
@@ -20,9 +21,9 @@ export function review(model, actions, close) {
     h(
       "div",
       { class: "review-left panel" },
-      made ? showDiff(made, false, "exactly what will be written; not written yet") : null,
+      made,
       command !== undefined ? [h("h3", null, "the whole command, run in"), h("div", { class: "code muted" }, model.view.workspace), h("pre", { class: "command", tabindex: "0" }, String(command))] : null,
-      h("details", { open: !made && command === undefined }, h("summary", null, "the call as it is"), value(needs.call ?? needs.text)),
+      h("details", { open: !changesFile && command === undefined }, h("summary", null, "the call as it is"), value(needs.call ?? needs.text)),
       h("h3", null, "what led here"),
       led,
     ),
@@ -44,9 +45,25 @@ export function review(model, actions, close) {
   );
   const before = model.shownRows.filter((n) => n < needs.number).slice(-4);
   fill(led, before.map((n) => model.row(n)).map((row) => h("div", { class: "led-row" }, h("span", { class: "number" }, row[0]), h("span", { class: "bar " + look(row) }, h("span", { class: "words" }, row[ROW.words]), h("span", { class: "more" }, row[ROW.detail])), h("span", { class: "muted" }, took(row[ROW.took])))));
+  if (changesFile) {
+    const path = String(needs.call.input?.file_path ?? "");
+    get(`runs/${model.view.run}/proposal`).then(
+      (found) => fill(made, found.asked === needs.number ? proposed(path, found, model.view.run) : h("p", { class: "warning" }, "Another call waits by now; go back to see it.")),
+      (error) => fill(made, h("p", { class: "warning" }, error.message)),
+    );
+  }
   get(`runs/${model.view.run}/moments/${needs.number}`).then((found) => {
     const last = [...found.conversation].reverse().find((said) => said.role === "assistant");
     if (last) led.append(message({ ...last, content: (Array.isArray(last.content) ? last.content : []).filter((one) => one.type === "text" || one.type === "thinking") }));
   }, () => {});
   return node;
+}
+
+// The change of the file on disk, the whole of a new file; where a passage is not in the file, the call's own texts.
+function proposed(path, { title, is_diff, lines }, run) {
+  const note = "exactly what will be written; not written yet";
+  const rest = `not shown here; all of it: rawko approve ${run}`;
+  if (is_diff) return showDiff(diffOf(path, lines), false, note, rest);
+  if (title.startsWith("write ")) return showDiff(newFile(path, title, lines), false, note, rest);
+  return [h("p", { class: "warning" }, title), h("pre", { tabindex: "0" }, lines.join("\n"))];
 }
