@@ -1,9 +1,9 @@
 """What held after each step of a run: the active states, who worked, the plan, and what was used by then.
 
 A viewer that goes back to a step asks for its moment. What did not change between two steps is held once. Totals are
-kept for every 1,000th step alone, and those of a step are worked out from the nearest ones before it:
+kept for every 250th step alone, and those of a step are worked out from the nearest ones before it:
 
-    kept after 1000, 2000, 3000        asked: 2345  ->  a copy of those after 2000, and 345 steps more
+    kept after 250, 500, 750        asked: 600  ->  a copy of those after 500, and 100 steps more
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rawko.app.views.plan import PlanStep
 from rawko.app.views.steps import StepView
 from rawko.app.views.totals import Totals
 
-KEPT_EVERY: Final = 1_000
+KEPT_EVERY: Final = 250
 """Steps between two totals that are kept."""
 
 

@@ -1,16 +1,11 @@
 """A list of items on the screen, each one line or more: only what is seen is drawn, however many there are.
 
-    items    a  b(open)  c          tops  0 1 4   (b has three lines)
-    Line 2 of the screen at scroll 0 is line 1 of b: bisect finds b in the tops.
-
-An update costs what is new: appended items get their tops, those before keep theirs. Unfolding one item and a change
-of the width place the items after it again.
+An update costs what is new. Unfolding an item costs what is open, in a list whose closed items have one line each.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, Final, Generic, TypeVar
 
 from textual import events
@@ -21,6 +16,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from rawko.tui.drawing.cells import BACKGROUND, CellLine, strip_of
+from rawko.tui.widgets.places import Places
 
 Item = TypeVar("Item")
 CURSOR: Final = "#2a3342"
@@ -89,8 +85,7 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
         self.items: list[Item] = []
         self.opened: set[int] = set()
         self.cursor = 0
-        self._tops: list[int] = []
-        self._height = 0
+        self._places = Places()
         self._width = 0
         self._drawn: dict[int, Sequence[CellLine]] = {}
 
@@ -122,8 +117,7 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
         """Replace one item."""
         self.items[index] = item
         self._drawn.pop(index, None)
-        following = self._tops[index + 1] if index + 1 < len(self.items) else self._height
-        if self._lines_of(index) != following - self._tops[index]:
+        if self._lines_of(index) != self._places.lines(index):
             self._place(index)
             if self.follows and self.cursor >= len(self.items) - 1:
                 self._show_end()
@@ -185,16 +179,15 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
 
     def _place(self, start: int) -> None:
         """Places of the items from one on."""
-        del self._tops[start:]
-        for index in list(self._drawn):
-            if index >= start:
-                del self._drawn[index]
-        top = self._tops[start - 1] + self._lines_of(start - 1) if start else 0
-        for index in range(start, len(self.items)):
-            self._tops.append(top)
-            top += self._lines_of(index)
-        self._height = top
-        self.virtual_size = Size(self._width, max(top, 1))
+        for index in [index for index in self._drawn if index >= start]:
+            del self._drawn[index]
+        count = len(self.items)
+        if self._is_flat:
+            higher: Iterable[int] = sorted(index for index in self.opened if start <= index < count)
+        else:
+            higher = range(start, count)
+        self._places.place(start, count, ((index, self._lines_of(index)) for index in higher))
+        self.virtual_size = Size(self._width, max(self._places.height, 1))
 
     def on_resize(self, event: events.Resize) -> None:
         width = self.scrollable_content_region.width
@@ -216,10 +209,10 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
         line = y + self.scroll_offset.y
         if not self.items:
             return strip_of(((self._empty if y == 0 else "", "dim"),), width)
-        if line >= self._height:
+        if line >= self._places.height:
             return strip_of((), width)
-        index = bisect_right(self._tops, line) - 1
-        lines, at = self._lines(index), line - self._tops[index]
+        index = self._places.at(line)
+        lines, at = self._lines(index), line - self._places.top(index)
         background = BACKGROUND
         if index == self.cursor:
             background = CURSOR if self.has_focus else CURSOR_WITHOUT_FOCUS
@@ -232,12 +225,12 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
         return max(self.scrollable_content_region.height, 1)
 
     def _show_end(self) -> None:
-        self.scroll_to(y=max(self._height - self._page, 0), animate=False, immediate=True, force=True)
+        self.scroll_to(y=max(self._places.height - self._page, 0), animate=False, immediate=True, force=True)
 
     def _show_cursor(self) -> None:
-        if not self._tops:
+        if not self.items:
             return
-        top = self._tops[self.cursor]
+        top = self._places.top(self.cursor)
         height = min(self._lines_of(self.cursor), self._page)
         self.scroll_to_region(Region(0, top, 1, height), animate=False, immediate=True, force=True)
 
@@ -248,7 +241,7 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
         if is_whole:
             self.go_to(self.cursor + by)
             return
-        top = self._tops[self.cursor]
+        top = self._places.top(self.cursor)
         bottom = top + self._lines_of(self.cursor)
         seen, page = self.scroll_offset.y, self._page
         if by > 0 and bottom > seen + page and top <= seen + page:
@@ -264,10 +257,10 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
     def action_page(self, by: int) -> None:
         if not self.items:
             return
-        target = self._tops[self.cursor] + by * self._page
+        target = self._places.top(self.cursor) + by * self._page
         if by < 0 and self.cursor == 0:
             self.post_message(self.AtTop(self))  # type: ignore[arg-type]
-        self.go_to(bisect_right(self._tops, max(target, 0)) - 1)
+        self.go_to(self._places.at(max(target, 0)))
 
     def action_first(self) -> None:
         if self.cursor == 0:
@@ -301,8 +294,8 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         line = event.y + self.scroll_offset.y
-        if self.items and line < self._height:
-            index = bisect_right(self._tops, line) - 1
+        if self.items and line < self._places.height:
+            index = self._places.at(line)
             if index == self.cursor:
                 self.action_unfold()
             else:
