@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Typed, rawko, typed
 from tests.cli.shell import Shell
+from tests.tui.screens import SCREENS, steady
 from tests.tui.tmux import Tmux, has_tmux
 
 __all__ = ["Typed", "rawko", "tmux", "typed"]
@@ -29,3 +31,16 @@ def tmux(rawko: Shell, tmp_path: Path) -> Iterator[Tmux]:
         pytest.skip("needs tmux")
     with Tmux(rawko, tmp_path / "tmux.sock") as found:
         yield found
+
+
+@pytest.fixture
+def same_screen() -> Callable[[str, str], None]:
+    """Compares a screen with the stored one of a name; `RAWKO_WRITE_SCREENS=1 pytest tests/tui` stores it anew."""
+
+    def compare(name: str, screen: str) -> None:
+        path, found = SCREENS / f"{name}.txt", steady(screen)
+        if os.environ.get("RAWKO_WRITE_SCREENS"):
+            path.write_text(found, encoding="utf-8")
+        assert found == path.read_text(encoding="utf-8"), f"{path.name}: RAWKO_WRITE_SCREENS=1 stores what is shown"
+
+    return compare

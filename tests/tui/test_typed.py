@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import psutil
 import pytest
@@ -106,41 +105,6 @@ def test_leaving_a_run_of_this_process_asks_first_and_cancels_it(rawko: Shell, t
     tmux.wait_for("Task cancelled")
     [found] = [json.loads(line) for line in typed("runs", "--json").out.splitlines()]
     assert found["outcome"] == "cancelled"
-
-
-def test_a_terminal_of_20_columns_and_one_that_changes_its_size(rawko: Shell, tmux: Tmux, typed: Typed) -> None:
-    rawko.write("a.py", "one\n")
-    done = typed(*ALONE, "--yes", "--scenario", str(rawko.scenario(EDIT, COMMAND, DONE)), "--json")
-    tmux.resize(20, 12)
-    tmux.rawko("watch", "--full", done.report["run"][-7:])
-    tmux.wait_for("edit a.py")
-    for key, told in (("1", "◉ done"), ("3", "I change it."), ("4", "a.py"), ("5", "no plan"), ("6", "whole run")):
-        tmux.press(key)
-        tmux.wait_for(told)
-    tmux.press("?")
-    tmux.wait_for("Keys")
-    tmux.press("Escape")
-    tmux.wait_until_gone("Escape closes")
-    tmux.resize(120, 30)
-    tmux.press("2")
-    for told in ("◉ done", "edit a.py", "Conversation"):  # all lists side by side
-        tmux.wait_for(told)
-    tmux.resize(40, 10)
-    tmux.wait_until_gone("◉ done")
-    tmux.press("q")
-    tmux.wait_for(": success; w")
-
-
-def test_a_run_that_is_removed_while_it_is_watched(rawko: Shell, tmux: Tmux, typed: Typed, tmp_path: Path) -> None:
-    done = typed(*ALONE, "--yes", "--scenario", str(rawko.scenario(DONE)), "--json")
-    tmux.rawko("watch", done.report["run"])
-    tmux.wait_for("success")
-    assert typed("runs", "prune", "--yes", "--keep", "0").code == 0
-    tmux.wait_for("removed")
-    tmux.press("r")
-    tmux.wait_for("there is no run")
-    tmux.press("q")
-    tmux.wait_for("removed; watch it again")
 
 
 @pytest.mark.parametrize("form", [[], ["--full"]], ids=["inline", "full"])

@@ -16,7 +16,7 @@ from typing import Final
 
 from rawko.chart.definition import After, Chart, State, Transition
 from rawko.render.words import event_text, guard_text, short_actions
-from rawko.tui.drawing.cells import CellLine, Span
+from rawko.tui.drawing.cells import CellLine, Span, fitted, width_of, wrapped
 from rawko.vocabulary.visible import visible_line
 
 MANY_STATES: Final = 80
@@ -146,9 +146,11 @@ def draw(
     if is_open:
         inner = _margin(row.depth + 1)
         timers = {timer.event: timer for timer in state.after}
-        lines += [_transition(one, inner, timers, is_lit=row.is_active) for one in state.transitions]
+        for one in state.transitions:
+            lines += _transition(one, inner, timers, width, is_lit=row.is_active)
         if state.description:
-            lines.append(((inner, "faint"), (visible_line(state.description.replace("\n", " ")), "dim")))
+            told = wrapped(visible_line(state.description.replace("\n", " ")), max(width - len(inner), 10))
+            lines += [((inner, "faint"), (line, "dim")) for line in told]
     return lines
 
 
@@ -156,13 +158,20 @@ def _margin(depth: int) -> str:
     return "│ " * depth
 
 
-def _transition(one: Transition, margin: str, timers: Mapping[str, After], *, is_lit: bool) -> CellLine:
+def _transition(
+    one: Transition, margin: str, timers: Mapping[str, After], width: int, *, is_lit: bool
+) -> Sequence[CellLine]:
+    """One line; where that is too narrow the actions are left out, then the target gets a line of its own."""
     events = " | ".join(visible_line(event_text(event, timers)) for event in one.events) or "always"
     spans: list[Span] = [(f"{margin}↳ ", "faint"), (events, "event" if is_lit else "dim")]
     if one.guard is not None:
         spans.append((f" [{visible_line(guard_text(one.guard))}]", "guard" if is_lit else "faint"))
-    if one.targets:
-        spans.append((f" → {', '.join(map(visible_line, one.targets))}", "" if is_lit else "dim"))
-    if one.actions:
-        spans.append((f"  / {visible_line(short_actions(one.actions))}", "faint"))
-    return tuple(spans)
+    target = f" → {', '.join(map(visible_line, one.targets))}" if one.targets else ""
+    actions = f"  / {visible_line(short_actions(one.actions))}" if one.actions else ""
+    room = width - sum(width_of(text) for text, _ in spans)
+    style = "" if is_lit else "dim"
+    if width_of(target + actions) <= room:
+        return [(*spans, (target, style), (actions, "faint"))]
+    if width_of(target) <= room:
+        return [(*spans, (target, style), (fitted(actions, room - width_of(target)), "faint"))]
+    return [tuple(spans), ((f"{margin} ", "faint"), (fitted(target, width - width_of(margin) - 1), style))]

@@ -87,6 +87,7 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
         self.cursor = 0
         self._places = Places()
         self._width = 0
+        self._is_outdated = False
         self._drawn: dict[int, Sequence[CellLine]] = {}
 
     # ------------------------------------------------------------ items
@@ -190,22 +191,27 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
         self.virtual_size = Size(self._width, max(self._places.height, 1))
 
     def on_resize(self, event: events.Resize) -> None:
+        self._fit()
+
+    def _fit(self) -> None:
+        """Place the items for the width that there is now; what was in sight stays there."""
         width = self.scrollable_content_region.width
-        if width != self._width:
-            self._width = width
+        if width != self._width or self._is_outdated:
+            self._width, self._is_outdated = width, False
             self._drawn.clear()
             self._place(0)
-        if self.follows and self.cursor >= len(self.items) - 1:
+        if self.follows and self.is_at_end:
             self._show_end()
         else:
             self._show_cursor()
+        self.refresh()
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
         if width != self._width:
-            self._width = width
+            self._width, self._is_outdated = width, True
             self._drawn.clear()
-            self.call_later(self.redraw)
+            self.call_later(self._fit)
         line = y + self.scroll_offset.y
         if not self.items:
             return strip_of(((self._empty if y == 0 else "", "dim"),), width)
