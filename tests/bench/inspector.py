@@ -22,7 +22,7 @@ from pathlib import Path
 from statistics import median
 
 import psutil
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, CDPSession, sync_playwright
 
 from rawko.web.pages import SCRIPT, STYLE, packed
 from tests.cli.shell import Shell
@@ -46,15 +46,32 @@ SCROLL = """async () => {
 }"""
 
 
+MOVE = """async () => {
+  const moved = [];
+  for (let n = 0; n < 40; n++) {
+    document.dispatchEvent(new KeyboardEvent('keydown', { key: 'k', bubbles: true }));
+    for (let wait = 0; wait < 2; wait++) await new Promise(requestAnimationFrame);
+    moved.push(location.hash);
+  }
+  return moved;
+}"""
+
+
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Milliseconds and bytes; `paint_cpu_ms` of browser and server, `frame_ms` of a scroll over all events."""
+    """Milliseconds and bytes; `paint_cpu_ms` of browser and server, `frame_ms` of a scroll over all events.
+
+    `frame_cpu_ms` and `move_cpu_ms` are CPU time of the page's own thread, per frame of the scroll and per step moved
+    by a key: other load on the machine adds nothing to them.
+    """
 
     paint_ms: float
     paint_cpu_ms: float
     pages_bytes: int
     frame_ms: float
     worst_frame_ms: float
+    frame_cpu_ms: float
+    move_cpu_ms: float
     hosts: int
 
 
@@ -115,12 +132,32 @@ def _measured(browser: Browser, server: Server, short: str, long: str) -> Figure
     page.get_by_role("button", name="all", exact=True).click()
     page.wait_for_function("() => performance.getEntriesByName('rawko-path').length > 0", timeout=240_000)
     page.wait_for_timeout(1_000)
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    begun = _thread_ms(session)
     frames = page.evaluate(SCROLL)[2:]
+    frame_cpu = (_thread_ms(session) - begun) / len(frames)
+    begun = _thread_ms(session)
+    moves = len(page.evaluate(MOVE))
+    move_cpu = (_thread_ms(session) - begun) / moves
     page.close()
     size = sum(len(packed(name) or b"") for name in ("index.html", SCRIPT, STYLE, "icon.svg"))
     return Figures(
-        median(paints[1:]), median(costs[1:]) * 1000, size, median(frames), max(frames), len(hosts - {server.host})
+        median(paints[1:]),
+        median(costs[1:]) * 1000,
+        size,
+        median(frames),
+        max(frames),
+        frame_cpu,
+        move_cpu,
+        len(hosts - {server.host}),
     )
+
+
+def _thread_ms(session: CDPSession) -> float:
+    """CPU milliseconds of the page's main thread so far."""
+    metrics = session.send("Performance.getMetrics")["metrics"]
+    return float(next(one["value"] for one in metrics if one["name"] == "TaskDuration")) * 1000
 
 
 def _cpu_s() -> float:
@@ -151,6 +188,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"first paint of {given.steps:,} steps   {found.paint_ms:.0f} ms, CPU {found.paint_cpu_ms:.0f} ms")
     print(f"all pages, compressed      {found.pages_bytes / 1000:.0f} kB")
     print(f"frames over {given.events:,} events  {found.frame_ms:.1f} ms, the longest {found.worst_frame_ms:.1f} ms")
+    print(
+        f"CPU of the page's thread   {found.frame_cpu_ms:.1f} ms per frame, {found.move_cpu_ms:.1f} ms per step moved"
+    )
     print(f"other hosts asked          {found.hosts}")
     print(f"({time.monotonic() - started:.0f} s)", file=sys.stderr)
     return 0
