@@ -33,7 +33,7 @@ def test_a_run_of_its_own_is_shown_approved_answered_and_ends_with_its_verdict(
     tmux.rawko("run", "Change", "--tui", "--scenario", str(scenario))
     screen = tmux.wait_for("wants to run: edit a.py")
     assert "what was here before" in screen, "inline: what the terminal showed stays"
-    assert "● awaiting_approval" in screen and "executing" in screen
+    assert "● awaiting_approval" in screen and "● waiting" in screen
     tmux.press("a")
     asked = tmux.wait_for("-one")
     assert "+two" in asked and "o once" in asked

@@ -172,6 +172,6 @@ def _transition(
     style = "" if is_lit else "dim"
     if width_of(target + actions) <= room:
         return [(*spans, (target, style), (actions, "faint"))]
-    if width_of(target) <= room:
+    if not target or width_of(target) <= room:
         return [(*spans, (target, style), (fitted(actions, room - width_of(target)), "faint"))]
     return [tuple(spans), ((f"{margin} ", "faint"), (fitted(target, width - width_of(margin) - 1), style))]
