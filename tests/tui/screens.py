@@ -14,9 +14,10 @@ _CHANCE: Final = (
     (re.compile(r"task-[0-9a-f]{8}"), "task-00000000"),
     (re.compile(r"\b[0-9a-f]{12,16}\b"), "0" * 12),
     (re.compile(r"\b(\d+\.\d+s|\d+:\d\d)\b *"), "T "),
+    (re.compile("[▁▂▃▄▅▆▇]"), " "),
     (re.compile(r"(?<=\S) {3,}(?=\S)"), "   "),
 )
-"""What differs from run to run: the marks of a prompt, the ids of snapshots, times and the gaps beside them."""
+"""What differs from run to run: marks of a prompt, ids of snapshots, times and gaps beside them, scroll bars."""
 
 
 def steady(screen: str) -> str:
