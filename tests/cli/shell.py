@@ -14,6 +14,8 @@ from typing import Any
 
 import psutil
 
+from tests.cli.warm import calling
+
 RAWKO = (sys.executable, "-m", "rawko")
 KILL_RAWKO = "kill -9 $(cut -d' ' -f4 /proc/$PPID/stat); sleep 60"
 """What a command of the `bash` tool does to kill the rawko that has begun it: its parent is a process in between."""
@@ -67,10 +69,11 @@ class Shell:
         timeout_s: float = 240,
     ) -> Ended:
         """Run a command to its end; nothing that it says is ever a traceback."""
+        environ = self.environ(env)
         done = subprocess.run(
-            [*RAWKO, *words],
+            [*calling(environ), *words],
             cwd=cwd or self.folder,
-            env=self.environ(env),
+            env=environ,
             input=None if stdin is None else stdin.encode(),
             stdin=subprocess.DEVNULL if stdin is None else None,
             capture_output=True,

@@ -1,0 +1,181 @@
+"""A warm `rawko`: a process that has loaded its modules and forks a child per command line, in a tenth of the time that
+a new Python takes. Folder, environment, words and the three streams are those of the caller; nothing else is shared.
+
+    caller ── subprocess ──> warm_caller.py ── words, folder, environment, streams ──> server ── fork ──> rawko
+                                        <────────────── how it ended ──────────────
+
+The caller has a process to wait for and to kill, as of any command. Started rawkos, those on a terminal, and those with
+an environment of their own are new processes, so that the loading of modules is tested, too.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+from rawko.cli import main
+
+CALLER: Final = Path(__file__).with_name("warm_caller.py")
+_CALLING: Final = (sys.executable, "-I", "-S", str(CALLER))
+_LOADED: Final = (
+    "anthropic",
+    "rawko.cli.run",
+    "rawko.cli.following.log",
+    "rawko.cli.runs.history",
+    "rawko.journal",
+    "rawko.machines.agent_loop",
+    "rawko.machines.orchestrator",
+    "sqlalchemy.dialects.sqlite.aiosqlite",
+)
+_PASSED_ON: Final = frozenset({"COLUMNS", "HOME", "LANG", "NO_COLOR", "PATH", "PYTHONDONTWRITEBYTECODE", "TERM"})
+"""Variables that Python and its modules do not read while they load."""
+_server: tuple[subprocess.Popen[bytes], str] | None = None
+
+
+def calling(environ: Mapping[str, str]) -> Sequence[str]:
+    """The words that stand before those of `rawko`: of the warm one where it makes no difference, else of a new one."""
+    is_same = all(name in _PASSED_ON or name.startswith("RAWKO_") for name in environ)
+    if not is_same or environ.get("LANG") != "C.UTF-8" or not hasattr(os, "pidfd_open"):
+        return (sys.executable, "-m", "rawko")
+    return (*_CALLING, _address(environ))
+
+
+def _address(environ: Mapping[str, str]) -> str:
+    """Where the server of this process listens; it is started at the first call."""
+    global _server
+    if _server is None:
+        address = str(Path(tempfile.mkdtemp(prefix="warm")) / "socket")
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "tests.cli.warm", address],
+            cwd=Path(__file__).parents[2],
+            env={"PATH": environ["PATH"], "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": "."},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,  # like those of the callers: Python's streams remember what they were opened on
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        _server = process, address
+        atexit.register(_stop)
+    return _server[1]
+
+
+def _stop() -> None:
+    assert _server is not None
+    process, address = _server
+    process.communicate()  # the end of its input is the end of the server
+    Path(address).unlink(missing_ok=True)
+    Path(address).parent.rmdir()
+
+
+# ---------------------------------------------------------------- the server
+
+
+def _serve(address: str) -> Sequence[str]:
+    """Fork a child for each caller until the input ends. Returns in a child, with the words of its command."""
+    calls: dict[int, tuple[socket.socket, int]] = {}  # by the descriptor of the child: its caller, its id
+    with selectors.DefaultSelector() as waiting, socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(address)
+        listening.listen(64)
+        waiting.register(listening, selectors.EVENT_READ)
+        waiting.register(0, selectors.EVENT_READ)
+        os.write(1, b"ready\n")
+        while True:
+            for key, _ in waiting.select():
+                if key.fileobj == 0:
+                    for _, child in calls.values():
+                        os.kill(child, signal.SIGKILL)
+                    os._exit(0)
+                elif key.fileobj is listening:
+                    caller, _ = listening.accept()
+                    order, streams = _received(caller)
+                    if (child := os.fork()) == 0:
+                        for other, _ in calls.values():
+                            other.close()
+                        for ended in calls:
+                            os.close(ended)
+                        caller.close()
+                        return _become(order, streams)
+                    for stream in streams:
+                        os.close(stream)
+                    ended = os.pidfd_open(child)
+                    calls[ended] = caller, child
+                    waiting.register(ended, selectors.EVENT_READ)
+                    waiting.register(caller, selectors.EVENT_READ)
+                elif isinstance(key.fileobj, int):
+                    caller, child = calls.pop(key.fileobj)
+                    waiting.unregister(key.fileobj)
+                    os.close(key.fileobj)
+                    _, status = os.waitpid(child, 0)
+                    if caller.fileno() >= 0:
+                        waiting.unregister(caller)
+                        caller.sendall(str(os.waitstatus_to_exitcode(status)).encode())
+                        caller.close()
+                else:  # the caller was killed, and its command with it
+                    ((caller, child),) = (call for call in calls.values() if call[0] is key.fileobj)
+                    os.kill(child, signal.SIGKILL)
+                    waiting.unregister(caller)
+                    caller.close()
+
+
+def _received(caller: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """Words, folder and environment, as JSON on one line; and the caller's standard streams."""
+    data, streams, _, _ = socket.recv_fds(caller, 65536, 3)
+    while not data.endswith(b"\n"):
+        data += caller.recv(65536)
+    order: dict[str, Any] = json.loads(data)
+    return order, streams
+
+
+def _become(order: dict[str, Any], streams: list[int]) -> Sequence[str]:
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.chdir(os.fsencode(order["folder"]))
+    os.environ.clear()
+    os.environ.update(order["environ"])
+    os.umask(order["umask"])
+    words: list[str] = order["words"]
+    return words
+
+
+def _carry_out() -> NoReturn:
+    """End as Python does, but leave the modules of the server where they are: freeing them takes half a second."""
+    code: object = 1
+    try:
+        main()
+        code = 0
+    except SystemExit as ended:
+        code = ended.code
+    except BaseException:  # noqa: BLE001 - told as Python tells it
+        sys.excepthook(*sys.exc_info())
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()
+    if isinstance(code, str):
+        print(code, file=sys.stderr)
+    with suppress(OSError):
+        sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else 0 if code is None else 1)
+
+
+if __name__ == "__main__":
+    for name in _LOADED:
+        import_module(name)
+    sys.argv = ["rawko", *_serve(sys.argv[1])]
+    _carry_out()
