@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from rawko.cli.session.prompt import SETTLING_S
 from tests.cli.session.conftest import Opened
 from tests.cli.shell import Ended, Shell, call, judges, picks, says
 from tests.cli.terminal import CTRL_D, Terminal
@@ -209,6 +210,7 @@ def test_names_of_files_are_completed_and_hide_nothing(opened: Opened, rawko: Sh
     session.wait_until_gone("winter")
     session.press("Tab")
     session.wait_for("> look at @src/window.py")
+    time.sleep(SETTLING_S)  # before that, a line feed is an Enter
     session.press("BSpace", "C-j")
     session.type("and")
     session.press("Escape", "Enter")
