@@ -12,11 +12,14 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from rawko.app.views.offered_rule import offered_rule
 from rawko.app.views.proposal import proposal_of
 from rawko.cli.output import Painter, exact, exact_line, visible, visible_line
 from rawko.cli.summary import diff_style
 from rawko.machines.agent_loop.error_contexts import SHOWN_LINES
 from rawko.runtime.ports import Answer, Question
+from rawko.trust.errors import ConfigError
+from rawko.trust.kept_rules import KeptRules
 
 _SCOPES = {"o": "once", "y": "once", "yes": "once", "t": "tool", "a": "always", "d": "deny", "n": "deny", "no": "deny"}
 _HEADINGS = {
@@ -30,8 +33,10 @@ _PROMPTS = {
     "pause": "What should it do now? > ",
     "message": "{agent} > ",
     "approval": "Allow it? [o]nce, this [t]ool from now on, [a]lways everything, [d]eny > ",
-    "cut": "Allow it? [v]iew the whole, [o]nce, this [t]ool from now on, [a]lways everything, [d]eny > ",
+    "rule": "Allow it? [o]nce, this [t]ool from now on, this [r]ule, [a]lways everything, [d]eny > ",
 }
+_VIEW_TOO = "Allow it? [v]iew the whole, "
+_RULE = frozenset({"r", "rule"})
 _VIEW = frozenset({"v", "view"})
 _AGAIN = {
     "clarify": "Please answer in words; Ctrl-D leaves the question open.",
@@ -71,10 +76,14 @@ class TerminalPeople:
                 return await self._answer(question)
 
     async def _answer(self, question: Question) -> Answer | None:
-        is_cut = self._print(question)
+        is_cut, rule = self._print(question), self._offered(question)
+        if rule:
+            print(f"  r keeps the rule for this folder: {rule}", file=sys.stderr)
         self._forget_what_was_typed()
         while True:
-            prompt = _PROMPTS["cut" if is_cut else question.kind].format(agent=visible(question.agent) or "you")
+            prompt = _PROMPTS["rule" if rule else question.kind].format(agent=visible(question.agent) or "you")
+            if is_cut:
+                prompt = prompt.replace("Allow it? ", _VIEW_TOO)
             print(prompt, end="", file=sys.stderr, flush=True)
             line = await self._whole_line() if question.kind == "message" else await self._line()
             if line is None:
@@ -83,10 +92,32 @@ class TerminalPeople:
             if is_cut and line.strip().lower() in _VIEW:
                 is_cut = self._print(question, is_whole=True)
                 continue
+            if rule and line.strip().lower() in _RULE:
+                if self._keep(rule):
+                    return Answer("once", who=user())
+                rule = ""
+                continue
             answer = _understood(question, line)
             if answer is not None:
                 return Answer(answer, who=user())
             print(_AGAIN[question.kind], file=sys.stderr)
+
+    def _offered(self, question: Question) -> str:
+        """The rule that the person may keep; "" where none is narrow and sure enough."""
+        if question.call is None or question.kind != "approval" or self._workspace is None:
+            return ""
+        return offered_rule(question.call.to_json(), self._workspace).rule
+
+    def _keep(self, rule: str) -> bool:
+        """Keep a rule in the user's own configuration; False, and why, where that is impossible."""
+        assert self._workspace is not None
+        try:
+            KeptRules(self._workspace).add(rule)
+        except ConfigError as error:
+            print(visible(str(error)), file=sys.stderr)
+            return False
+        print(f"kept: {rule} (`rawko rules` lists and removes what you have kept)", file=sys.stderr)
+        return True
 
     async def _whole_line(self) -> str | None:
         """As `_line`; a line that ends with a backslash goes on with the next one."""
@@ -194,7 +225,7 @@ def _understood(question: Question, line: str) -> str | None:
 def is_late_answer(line: str) -> bool:
     """Whether a line that is typed while no question is open is an answer to one: a second `o`, say."""
     word = line.strip().lower()
-    return word in _SCOPES or word in _SCOPES.values() or word in _VIEW
+    return word in _SCOPES or word in _SCOPES.values() or word in _VIEW or word in _RULE
 
 
 def user() -> str:

@@ -24,7 +24,7 @@ from rawko.tools.files.read import Read
 from rawko.tools.files.write import Write
 from rawko.tools.gate.approvals import Approvals
 from rawko.tools.gate.gate import Gate
-from rawko.tools.gate.rules import parse_rules
+from rawko.tools.gate.rules import Rule, parse_rules
 from rawko.tools.lookups.changes import Changes
 from rawko.tools.lookups.output import Output
 from rawko.tools.lookups.port import RunLookups
@@ -57,6 +57,7 @@ def build_toolbox(
     is_confined: bool = False,
     installation: Sequence[Path] | None = None,
     outputs: Path | None = None,
+    kept_rules: Callable[[], Sequence[Rule]] = tuple,
 ) -> Tools:
     """The standard tools (read, write, edit, glob, grep, bash) for one workspace.
 
@@ -79,6 +80,7 @@ def build_toolbox(
         lookups: The run's snapshots and texts; if given, there are the tools changes and output.
         is_confined: Run processes in a sandbox (`rawko.tools.sandbox`).
         installation: Paths that no confined command may write because rawko runs them; `own_installation()` if None.
+        kept_rules: Returns the rules that a person has kept for the workspace, as they are now.
 
     Raises:
         RuleError: A malformed rule.
@@ -121,6 +123,7 @@ def build_toolbox(
         ),
         assume_yes=assume_yes,
         approvals=memory,
+        kept=kept_rules,
         active_states=active_states,
         stand_ins=None
         if sandbox is None

@@ -214,6 +214,7 @@ async def test_a_note_of_a_rewind_that_the_run_has_left_behind_is_dropped(place:
         ("run@12345678", "12345678", False),
         ("run@abcdef1", "abcdef1", True),
         ("run@abc", "abc", False),
+        ("run@839377201786", "839377201786", True),
         ("run@" + "1" * 40, "1" * 40, True),
         (" run@3 ", "3", False),
     ],

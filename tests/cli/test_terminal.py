@@ -7,7 +7,7 @@ from typing import Any
 from tests.cli.shell import Shell, call, judges, picks, says
 from tests.cli.terminal import CTRL_C, CTRL_D, Terminal
 
-ASKS = "Allow it? [o]nce, this [t]ool from now on, [a]lways everything, [d]eny > "
+ASKS = "Allow it? [o]nce, this [t]ool from now on, "
 
 
 def write(name: str) -> dict[str, Any]:

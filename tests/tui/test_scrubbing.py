@@ -18,13 +18,13 @@ def left_half(screen: str) -> str:
 
 
 async def test_all_lists_show_the_step_under_the_cursor(demo: tuple[Shell, str]) -> None:
-    async with viewed(*demo, size=(150, 60)) as view:
+    async with viewed(*demo, size=(150, 120)) as view:
         machines = left_half(view.screen)
         assert "● ◉ complete" in machines and "capturing_snapshot" not in machines
         assert "as of step" not in view.screen, "the latest step is now"
         await view.go_to_step(FIRST_WRITE)
-        machines = left_half(view.screen)
-        assert "● capturing_snapshot" in machines and "● executing" in machines and "◉ complete" not in machines
+        machines = left_half(await view.until("● capturing_snapshot"))
+        assert "● capturing_snapshot" in machines and "● executing" in machines and "● ◉ complete" not in machines
         assert f"as of step {FIRST_WRITE} of {LAST}" in view.screen
 
         await view.press("3")

@@ -24,11 +24,11 @@ from rawko.workspace.repository.history import Link
 
 LAST: Final = "last"
 MIN_PREFIX: Final = 4
-"""Digits of a snapshot's id that name it, with a letter among them; a number alone is a step."""
+"""Digits of a snapshot's id that name it, with a letter among them; a number alone is a step, up to nine digits."""
 _SHOWN: Final = 8
 """Candidates that are listed where an id is not unique."""
 _PAGE: Final = 100
-_SNAPSHOT: Final = re.compile(rf"(?=[0-9]*[a-fA-F])[0-9a-fA-F]{{{MIN_PREFIX},40}}|[0-9a-fA-F]{{40}}")
+_SNAPSHOT: Final = re.compile(rf"(?=[0-9]*[a-fA-F])[0-9a-fA-F]{{{MIN_PREFIX},40}}|[0-9]{{10,40}}")
 _BACK: Final = re.compile(r"-[0-9]{1,9}")
 
 
@@ -61,7 +61,7 @@ class Address:
 
     @property
     def is_snapshot(self) -> bool:
-        """Whether the place is a snapshot's id: one with a letter, or all 40 digits."""
+        """Whether the place is a snapshot's id: one with a letter, or of more digits than a step has."""
         return self.place is not None and _SNAPSHOT.fullmatch(self.place) is not None
 
 

@@ -13,8 +13,10 @@ from typing import Any
 from rawko.app.records.journal import nothing_left
 from rawko.app.records.record import has_report
 from rawko.app.run.follow_up import RecordedRun, last_snapshot
+from rawko.interpreter.data.values import thaw
 from rawko.runtime.journal import Journal, StepRecord
 from rawko.runtime.replay.rewind_records import jump_of
+from rawko.vocabulary.messages import ToolCall
 
 WAITING = "waiting"
 OUT_OF_BUDGET = "out_of_budget"
@@ -23,11 +25,12 @@ OUT_OF_BUDGET = "out_of_budget"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An open question; `kind` as of `rawko.runtime.ports.Question`, or "budget"."""
+    """An open question; `kind` as of `rawko.runtime.ports.Question`, or "budget"; `call` that an approval is about."""
 
     kind: str
     text: str
     agent: str
+    call: ToolCall | None = None
 
 
 async def open_question(run: RecordedRun) -> Asked | None:
@@ -46,7 +49,9 @@ def _questions(snapshot: Mapping[str, Any]) -> Iterator[Asked]:
     context, configuration = snapshot["context"], snapshot["configuration"]
     question = context.get("question")
     if question is not None and not snapshot["done"] and {WAITING, OUT_OF_BUDGET} & set(configuration):
-        yield Asked(question["kind"], question["text"], str(context.get("agent") or ""))
+        pending = context.get("open_call")
+        call = None if pending is None else ToolCall.model_validate(thaw(pending["call"]))
+        yield Asked(question["kind"], question["text"], str(context.get("agent") or ""), call)
     elif OUT_OF_BUDGET in configuration:
         yield Asked("budget", "", "arbiter")
     for child in (snapshot.get("children") or {}).values():

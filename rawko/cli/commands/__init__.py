@@ -76,6 +76,7 @@ _OF_CHARTS: Final[tuple[Callable[..., None], ...]] = (
     *(
         working.init,
         working.trust,
+        working.rules,
         charts.check,
         charts.test,
         charts.simulate,

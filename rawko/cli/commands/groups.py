@@ -16,7 +16,7 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Look": ("runs", "log", "show", "diff", "watch", "serve", "report"),
     "Go back, and elsewhere": ("rewind", "fork", "branch", "replay", "pin"),
     "Charts": ("check", "test", "diagram", "simulate", "new", "export", "import", "schema"),
-    "Project": ("init", "trust"),
+    "Project": ("init", "trust", "rules"),
 }
 """Every command stands in one group; what stands in none is listed last."""
 
@@ -33,6 +33,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "resume": ("rawko resume", "rawko resume 7f2c --max-cost 5"),
     "answer": ('rawko answer "Four spaces."', 'rawko answer 7f2c "Four spaces."'),
     "approve": ("rawko approve", "rawko approve --scope tool"),
+    "rules": ("rawko rules", "rawko rules --remove 2"),
     "deny": ('rawko deny 7f2c "Not on a Friday."',),
     "tell": ('rawko tell "Leave the parser alone."',),
     "force": ("rawko force reviewer",),

@@ -86,7 +86,12 @@ def answer(
 
 def approve(
     run: AskingRun = "",
-    scope: Annotated[str, typer.Option(help="once, tool (this tool from now on) or always.")] = "once",
+    scope: Annotated[
+        str | None,
+        typer.Option(
+            help="once, tool (this tool from now on) or always; without it a terminal shows the call and asks."
+        ),
+    ] = None,
     question: ForQuestion = None,
     json: ReportAsJson = False,
     trust: Trust = False,
@@ -134,3 +139,16 @@ def trust(
     from rawko.cli.trust.command import trust_command
 
     raise typer.Exit(trust_command(folder, shows=show, revokes=revoke, as_json=json))
+
+
+def rules(
+    remove: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--remove", metavar="N", help="Remove a rule, by its number in the list or its text."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+) -> None:
+    """List the rules that you have kept for the current folder when a tool call asked."""
+    from rawko.cli.trust.rules import rules_command
+
+    raise typer.Exit(rules_command(remove=remove, as_json=json))

@@ -16,12 +16,12 @@ from rawko.app.time_travel.recorded_run import run_of
 from rawko.app.views.summary import read_run
 from rawko.cli.options.running import ResumeOptions
 from rawko.cli.output import complain, exact, visible, visible_line
-from rawko.cli.people import user
+from rawko.cli.people import TerminalPeople, user
 from rawko.cli.run import execute
 from rawko.cli.runs.notices import tell_finished
 from rawko.cli.settings import settings_here
 from rawko.cli.summary import how_to_answer
-from rawko.cli.trust.question import judge
+from rawko.cli.trust.question import has_person, judge
 from rawko.config import ConfigError, Settings, changed_by
 from rawko.runtime.ports import Answer, People, Question
 from rawko.vocabulary.documents import accepted
@@ -68,7 +68,7 @@ def resume_command(options: ResumeOptions) -> int:
 
 def answer_command(
     run: str,
-    text: str,
+    text: str | None,
     kinds: tuple[str, ...],
     *,
     as_json: bool,
@@ -80,16 +80,22 @@ def answer_command(
     If another process runs it, that process gets the answer.
 
     Args:
+        text: None: the person at the terminal sees the whole question, and answers it there.
         question: Number of the question that the answer is for; None: for the one that is open.
     """
-    if not text.strip():
+    if text is not None and not text.strip():
         return complain("the answer is empty")
     try:
         record = _prepared(run, settings_here(judge=judge(is_granted=is_trusted), has_powers=True))
         going = run_of(record)
-        problem = _why_not(record, asyncio.run(open_question(going)), kinds)
+        asked = asyncio.run(open_question(going))
+        problem = _why_not(record, asked, kinds)
         if problem is None and question is not None:
             problem = _why_another(record, question)
+        if problem is None and asked is not None and text is None:
+            text = _typed_answer(asked, record.settings.workspace)
+        if text is None:
+            return complain(problem or f"run {run!r} has got no answer, and waits for it")
         if problem is None and is_at_work(record.settings, run):
             leave(record.settings, run, "answer", who=user(), text=text, question=question)
             print(visible_line(f"told the process that has run {run} at work"))
@@ -102,6 +108,13 @@ def answer_command(
     return execute(going, as_json=as_json, quiet=False, people=_OneAnswer(text, policy))
 
 
+def _typed_answer(asked: Asked, workspace: Path) -> str | None:
+    """What the person at the terminal says of the question; None for nothing."""
+    people = TerminalPeople(workspace=workspace)
+    answer = asyncio.run(people.ask(Question("approval", asked.text, asked.agent, asked.call)))
+    return None if answer is None else answer.text
+
+
 def _why_another(record: RunRecord, question: int) -> str | None:
     """Why the open question is not the one with this number."""
     needs = asyncio.run(read_run(record.run, record.settings)).needs
@@ -112,10 +125,12 @@ def _why_another(record: RunRecord, question: int) -> str | None:
 
 
 def approve_command(
-    run: str, scope: str, *, as_json: bool, is_trusted: bool = False, question: int | None = None
+    run: str, scope: str | None, *, as_json: bool, is_trusted: bool = False, question: int | None = None
 ) -> int:
-    """Say yes to the call that a run asks about."""
-    if scope not in _SCOPES:
+    """Say yes to the call that a run asks about; without a scope, the person at the terminal sees it and decides."""
+    if scope is None and not has_person():
+        scope = "once"
+    if scope is not None and scope not in _SCOPES:
         return complain(f"--scope: {scope!r}{accepted(_SCOPES, found=scope)}")
     return answer_command(run, scope, APPROVAL, as_json=as_json, is_trusted=is_trusted, question=question)
 

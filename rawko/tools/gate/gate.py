@@ -2,7 +2,8 @@
 
 Order of decision: the agent's own list of tools; the rules (the first match decides; for a command line with several
 commands, the strictest result); the default: tools that only read are allowed, others ask. `--yes` and a person's
-approvals turn "ask" into "allow". Nothing turns "deny" into "allow".
+approvals, and the rules that a person has kept for the folder, turn "ask" into "allow". Nothing turns "deny" into
+"allow".
 
 Limit: a rule for bash prevents accidents, not attacks. The gate reads the command line (`rawko.tools.shell`), not the
 effect of the programs: a script, make or an interpreter can run anything. Where a command line cannot be read with
@@ -21,6 +22,7 @@ from rawko.runtime.ports import GateVerdict
 from rawko.tools.base import CommandSubject, PathSubject, Subject, Tool
 from rawko.tools.gate.approvals import Approvals
 from rawko.tools.gate.matching import HIDDEN_COMMAND, Fit, fit_command, fit_path
+from rawko.tools.gate.offering import fits
 from rawko.tools.gate.rules import Rule
 from rawko.tools.sandbox.stand_ins import StandIns
 from rawko.vocabulary.agent import ToolAccess
@@ -50,6 +52,7 @@ class Gate:
         agents: Every agent of the session and its tools; any other agent is denied.
         active_states: Returns the machine's active states, for rules that name states; None: such rules are an error.
         stand_ins: Returns what the sandbox mounts for rules about commands; None: commands run in no sandbox.
+        kept: Returns the rules that a person has kept when a call asked, as they are now; all of them allow.
 
     Raises:
         ValueError: A rule names states, but `active_states` is None.
@@ -64,6 +67,7 @@ class Gate:
         approvals: Approvals,
         active_states: Callable[[], Collection[str]] | None = None,
         stand_ins: Callable[[Sequence[Rule]], StandIns] | None = None,
+        kept: Callable[[], Sequence[Rule]] = tuple,
     ) -> None:
         stateful = next((rule for rule in rules if rule.states), None)
         if stateful is not None and active_states is None:
@@ -71,6 +75,7 @@ class Gate:
         self._agents, self._rules, self._assume_yes = dict(agents), tuple(rules), assume_yes
         self._approvals, self._active_states = approvals, active_states or (lambda: ())
         self._stand_ins = stand_ins or (lambda rules: StandIns())
+        self._kept = kept
 
     def refusal(self, agent: str, tool: str) -> GateVerdict | None:
         """Why the agent may not use the tool at all; None if it may."""
@@ -90,6 +95,8 @@ class Gate:
             return GateVerdict("allow", finding.rule, finding.reason)
         if finding.weight == "deny":
             return GateVerdict("deny", finding.rule, finding.reason)
+        if finding.weight == "ask" and (kept := self._kept_rule(tool, subject)) is not None:
+            return GateVerdict("allow", f"kept: {kept}", finding.reason)
         approval = self._approvals.covering(agent, call)
         if approval == "once" or (approval is not None and finding.weight == "ask"):
             return GateVerdict("allow", f"approved: {approval}", finding.reason)
@@ -98,6 +105,10 @@ class Gate:
         if finding.weight == "doubt":
             return GateVerdict("deny", finding.rule, finding.reason)
         return GateVerdict("allow", "--yes", finding.reason)
+
+    def _kept_rule(self, tool: Tool, subject: Subject) -> Rule | None:
+        """The rule that a person has kept for such calls."""
+        return next((rule for rule in self._kept() if rule.tool == tool.spec.name and fits(rule, subject)), None)
 
     def hidden(self, agent: str, tool: Tool) -> tuple[str, ...]:
         """Regular expressions of paths that the agent may not read; a search of many files leaves them out."""

@@ -13,6 +13,7 @@ from rawko.app.secrecy.session_secrets import masker_of
 from rawko.config import ConfigError, Settings
 from rawko.runtime.ports import Toolbox
 from rawko.tools.lookups.port import RunLookups
+from rawko.trust.kept_rules import KeptRules
 
 if TYPE_CHECKING:
     from rawko.tools.base import Tool
@@ -55,6 +56,7 @@ def open_toolbox(
             is_confined=settings.sandbox,
             extra_tools=_mcp_tools(settings),
             lookups=lookups or RunningLookups(tuple),
+            kept_rules=KeptRules(settings.workspace).current,
         )
     except McpError as error:
         raise ConfigError(f"{settings.workspace / '.rawko' / 'config.yaml'}: mcp: {error}") from error

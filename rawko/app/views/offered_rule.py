@@ -1,0 +1,28 @@
+"""The rule that a person is offered to keep when a tool call asks; see `rawko.tools.gate.offering`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rawko.tools.base import CommandSubject, Subject, ToolFailure
+from rawko.tools.files.paths import Folder
+from rawko.tools.gate.offering import Offer, offer
+
+_ON_FILES = frozenset({"edit", "read", "write"})
+
+
+def offered_rule(call: Mapping[str, Any], workspace: Path) -> Offer:
+    """The narrowest sensible rule for a call as the model has made it; why not, where there is none."""
+    name, given = str(call.get("name") or ""), call.get("input")
+    given = given if isinstance(given, Mapping) else {}
+    subject: Subject = None
+    if name == "bash":
+        subject = CommandSubject(str(given.get("command") or ""))
+    elif name in _ON_FILES:
+        try:
+            subject = Folder(workspace).subject(str(given.get("file_path") or ""))
+        except (ToolFailure, OSError):
+            return Offer(why_not="its path leads to no file of the workspace")
+    return offer(name, subject)

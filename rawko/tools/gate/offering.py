@@ -1,0 +1,121 @@
+"""The rule that a person may keep with one key when a call asks: as narrow as it can be read off the call.
+
+git status --short             allow bash(git status *)         of few commands that only read, with any options
+python3 -m pytest -q           allow bash(python3 -m pytest -q)     else the very command
+write to src/app/main.py       allow write(src/app/**)          the file's folder
+write to Makefile              allow write(./Makefile)          in the workspace's root and in hidden folders the file
+rm -rf build; ls               none: only one plain command is read for sure
+rm "a b"                       none: the rule would read as two words, and so would allow `rm a b`
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from rawko.tools.base import CommandSubject, PathSubject, Subject
+from rawko.tools.gate.matching import fit_command, fit_path
+from rawko.tools.gate.rules import Rule, RuleError, parse_rule
+from rawko.vocabulary.visible import exact_line
+
+MAX_CHARS: Final = 300
+"""Of a pattern: a rule is read before it is kept."""
+_ONLY_READS: Final = frozenset({("git", "status"), ("git", "ls-files"), ("git", "rev-parse")})
+"""Commands none of whose options writes a file or runs a program."""
+_WILD: Final = re.compile(r"[*?\s]")
+_PATH: Final = re.compile(r"[^*?\[\]{}!\\()#'\"]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A rule that would allow a call from now on; or why none is offered.
+
+    Attributes:
+        rule: Its text; "" where there is none.
+        why_not: For people; "" where there is a rule.
+    """
+
+    rule: str = ""
+    why_not: str = ""
+
+
+def offer(tool: str, subject: Subject) -> Offer:
+    """The narrowest sensible rule for a call of a tool."""
+    match subject:
+        case CommandSubject(command):
+            return _of_command(tool, command)
+        case PathSubject(names):
+            return _of_path(tool, names, subject)
+        case None:
+            return _checked(Rule("allow", tool))
+
+
+def fits(rule: Rule, subject: Subject) -> bool:
+    """Whether a kept rule allows a call of its tool."""
+    match subject:
+        case CommandSubject(command):
+            from rawko.tools.shell.single import single_command  # not at the top: most starts read no command line
+
+            single = single_command(command)
+            return single is not None and fit_command(rule, single) == "yes"
+        case PathSubject():
+            return fit_path(rule, subject) == "yes"
+        case None:
+            return rule.pattern is None
+
+
+def _of_command(tool: str, line: str) -> Offer:
+    from rawko.tools.shell.running import run_by
+    from rawko.tools.shell.single import single_command
+
+    command = single_command(line)
+    if command is None:
+        return Offer(why_not="the line is more than one plain command")
+    doubt = run_by(command).doubt
+    if doubt:
+        return Offer(why_not=f"what the command runs cannot be read for sure: {doubt}")
+    words = [word.text for word in command.words]
+    if any(not word or _WILD.search(word) for word in words):
+        return Offer(why_not="a rule cannot hold a word with a space, * or ?")
+    pattern = f"{words[0]} {words[1]} *" if tuple(words[:2]) in _ONLY_READS else command.text
+    found = _checked(Rule("allow", tool, pattern))
+    if found.rule and not fits(parse_rule(found.rule), CommandSubject(line)):
+        return Offer(why_not="no rule fits the command")
+    return found
+
+
+def _of_path(tool: str, names: tuple[str, ...], subject: PathSubject) -> Offer:
+    if len(names) != 1:
+        return Offer(why_not="the path leads through a link")
+    name = names[0]
+    if not _PATH.fullmatch(name):
+        return Offer(why_not="a rule cannot hold the characters of this path")
+    found = next(
+        (one for pattern in _path_patterns(name) if (one := _checked(Rule("allow", tool, pattern))).rule),
+        Offer(why_not="no rule fits the path"),
+    )
+    return found if not found.rule or fits(parse_rule(found.rule), subject) else Offer(why_not="no rule fits the path")
+
+
+def _path_patterns(name: str) -> Iterator[str]:
+    folder, _, _ = name.rpartition("/")
+    if not folder:
+        yield f"./{name}"  # a name alone would fit at any depth
+    elif any(part.startswith(".") for part in name.split("/")):
+        yield name  # hidden folders hold what programs obey
+    else:
+        yield f"{folder}/**"
+
+
+def _checked(rule: Rule) -> Offer:
+    """The rule, if its text says exactly this and hides nothing."""
+    text = str(rule)
+    try:
+        is_itself = parse_rule(text) == rule
+    except RuleError:
+        is_itself = False
+    if not is_itself or exact_line(text) != text or len(rule.pattern or "") > MAX_CHARS:
+        return Offer(why_not="a rule for it could not be read as it is meant")
+    return Offer(text)
