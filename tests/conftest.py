@@ -24,5 +24,5 @@ def _no_settings_of_a_person(tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One more than there are processors: many tests wait, for a process, a timer or a disk."""
-    return (os.cpu_count() or 1) + 1
+    """Two more than there are processors: many tests wait, for a process, a timer or a disk."""
+    return (os.cpu_count() or 1) + 2

@@ -40,7 +40,9 @@ _LOADED: Final = (
     "rawko.machines.orchestrator",
     "sqlalchemy.dialects.sqlite.aiosqlite",
 )
-_PASSED_ON: Final = frozenset({"COLUMNS", "HOME", "LANG", "NO_COLOR", "PATH", "PYTHONDONTWRITEBYTECODE", "TERM"})
+_PASSED_ON: Final = frozenset(
+    {"AGENT_DRIVER", "COLUMNS", "HOME", "LANG", "NO_COLOR", "PATH", "PYTHONDONTWRITEBYTECODE", "TERM", "USER"}
+)
 """Variables that Python and its modules do not read while they load."""
 _server: tuple[subprocess.Popen[bytes], str] | None = None
 

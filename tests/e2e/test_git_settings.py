@@ -13,6 +13,7 @@ from tests.cli.shell import Shell, call, says
     ("place", "content"), [(".gitconfig", "[core\nbroken"), (".config/git/config", "[a b]\nx"), (".gitconfig", None)]
 )
 def test_settings_that_cannot_be_read_stop_nothing(rawko: Shell, place: str, content: str | None) -> None:
+    rawko.is_warm = False  # libgit2 looks for settings when it is loaded
     me = ("-c", "user.name=me", "-c", "user.email=me@localhost")
     for words in (("init", "-q"), (*me, "commit", "-q", "--allow-empty", "-m", "first")):
         subprocess.run(["git", *words], cwd=rawko.folder, env=rawko.environ(), check=True)

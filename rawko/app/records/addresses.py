@@ -92,9 +92,10 @@ async def find_step(past: Steps, place: str | None) -> int:
         return await _end(past)
     if _BACK.fullmatch(place):
         return await _back(past, int(place[1:]))
-    if Address(run, place).is_snapshot:
+    is_number = place.isascii() and place.isdigit()
+    if Address(run, place).is_snapshot and (not is_number or _begins_a_snapshot(past, place)):
         return await _step_of(past, find_snapshot(past, place))
-    if not (place.isascii() and place.isdigit()):
+    if not is_number:
         raise ConfigError(
             f"{place!r} is no step of run {run!r}; accepted: 1 to {past.last} as `rawko log {run}` prints them, "
             f"'{LAST}', '-1' for the step before the last, or {MIN_PREFIX} or more characters of a snapshot's id"
@@ -107,6 +108,10 @@ async def find_step(past: Steps, place: str | None) -> int:
             f"nearest: {run}@{nearest}"
         )
     return number
+
+
+def _begins_a_snapshot(past: Steps, place: str) -> bool:
+    return any(one.commit.startswith(place) for one in past.snapshots())
 
 
 def find_snapshot(past: Steps, name: str) -> Snapshot:
