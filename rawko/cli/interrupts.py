@@ -91,6 +91,8 @@ class Interrupts:
         if number == signal.SIGINT and not self._count and self._stop_turn():
             self._tell("\nrawko: stopping the turn; press Ctrl-C again to cancel the run")
             return
+        if number == signal.SIGHUP and self._count:
+            return  # a terminal that goes away may say so more than once: nobody asks for more by that
         self._count += 1
         if self._count == 1:
             self._tell("\nrawko: cancelling; press Ctrl-C again to kill")

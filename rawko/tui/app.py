@@ -101,6 +101,7 @@ class WatchApp(App[None]):
         }
         self._deciding = Deciding(self, act)
         self._presses = 0
+        self._is_terminating = False
 
     # ------------------------------------------------------------ layout
 
@@ -317,7 +318,13 @@ class WatchApp(App[None]):
     # ------------------------------------------------------------ ends
 
     def _terminate(self) -> None:
-        """Another program ends this one, or the terminal has gone away: a run that works here is cancelled first."""
+        """Another program ends this one, or the terminal has gone away: a run that works here is cancelled first.
+
+        A terminal says it by a signal and by the end of its input: the second one asks for nothing more.
+        """
+        if self._is_terminating:
+            return
+        self._is_terminating = True
         self.run_worker(self._deciding.leave(is_asking=False), group="decide")
 
     def panic(self, *renderables: object) -> None:

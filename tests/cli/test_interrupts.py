@@ -102,11 +102,16 @@ def test_other_commands_just_end(rawko: Shell) -> None:
     assert (ended.code, ended.text) == (-signal.SIGINT, "")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_other_ends_cancel_as_well(rawko: Shell, number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    "numbers", [[signal.SIGTERM], [signal.SIGHUP], [signal.SIGTERM, signal.SIGHUP, signal.SIGHUP]], ids=str
+)
+def test_other_ends_cancel_as_well(rawko: Shell, numbers: list[signal.Signals]) -> None:
+    """A terminal that goes away may say so more than once, which kills nothing."""
     running = begun(rawko, [says("developer", call("bash", command=COMMAND))], "--agent", "developer")
     running.wait_until((rawko.folder / "begun.txt").exists)
-    os.kill(running.process.pid, number)
+    for number in numbers:
+        os.kill(running.process.pid, number)
+        time.sleep(0.02)
     ended = running.end()
     assert (ended.code, ended.report["outcome"]) == (130, "cancelled")
     assert rawko.processes_of("sleep 300.25") == []

@@ -99,6 +99,7 @@ async def test_a_program_that_is_blocked_is_reported_and_not_waited_for(monkeypa
 async def test_the_program_s_log_stays_its_own(caplog: pytest.LogCaptureFixture) -> None:
     """Nothing of the server is in it: above all no address with the secret."""
     caplog.set_level("DEBUG")
+    caplog.set_level("DEBUG", logger="uvicorn.error")  # another server of this process may have set it
     async with turnstile(session=Session(kept=0)) as actor:
         await actor.settle()
         began = time.monotonic()
