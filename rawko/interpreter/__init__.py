@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rawko.interpreter.data.effects import StopInvocation as StopInvocation
     from rawko.interpreter.data.events import Event as Event
     from rawko.interpreter.data.events import InternalEvent as InternalEvent
+    from rawko.interpreter.data.freezing import freeze as freeze
     from rawko.interpreter.data.steps import MicroStep as MicroStep
     from rawko.interpreter.data.steps import Receipt as Receipt
     from rawko.interpreter.data.steps import Step as Step
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from rawko.interpreter.data.updates import stop as stop
     from rawko.interpreter.data.values import Record as Record
     from rawko.interpreter.data.values import Vector as Vector
-    from rawko.interpreter.data.values import freeze as freeze
     from rawko.interpreter.data.values import thaw as thaw
     from rawko.interpreter.errors import ActionError as ActionError
     from rawko.interpreter.errors import BindingError as BindingError
@@ -129,12 +129,8 @@ __getattr__ = lazy_names(
             "spawn",
             "stop",
         ),
-        "rawko.interpreter.data.values": (
-            "Record",
-            "Vector",
-            "freeze",
-            "thaw",
-        ),
+        "rawko.interpreter.data.freezing": ("freeze",),
+        "rawko.interpreter.data.values": ("Record", "Vector", "thaw"),
         "rawko.interpreter.errors": (
             "ActionError",
             "BindingError",

@@ -16,8 +16,9 @@ from rawko.interpreter.bounds.limits import MAX_MICROSTEPS
 from rawko.interpreter.clocks import Clock, WallClock
 from rawko.interpreter.data.effects import StartInvocation
 from rawko.interpreter.data.events import make_event
+from rawko.interpreter.data.freezing import freeze
 from rawko.interpreter.data.steps import Step
-from rawko.interpreter.data.values import freeze, thaw
+from rawko.interpreter.data.values import thaw
 from rawko.interpreter.errors import SnapshotError
 from rawko.interpreter.running.interpreter import Interpreter
 from rawko.runtime.actor_kinds import ChildMachine

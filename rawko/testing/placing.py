@@ -13,7 +13,8 @@ from rawko.chart.definition import Chart, Invoke
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.clocks import Clock, SimulatedClock
 from rawko.interpreter.compiled.functions import compile_delay, compile_value
-from rawko.interpreter.data.values import freeze, thaw
+from rawko.interpreter.data.freezing import freeze
+from rawko.interpreter.data.values import thaw
 from rawko.interpreter.running.interpreter import Interpreter
 from rawko.interpreter.stepping.machine import init_event, model_of
 from rawko.testing.errors import ContractMistake

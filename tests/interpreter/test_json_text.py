@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from rawko.interpreter.data.freezing import MAX_DEPTH
 from rawko.interpreter.data.json_text import checked_parse
-from rawko.interpreter.data.values import MAX_DEPTH
 from rawko.interpreter.errors import NotJsonError
 
 AROUND = 15

@@ -20,7 +20,8 @@ from rawko.chart.errors import ChartError
 from rawko.interpreter import BindingError, Bindings, Event, Interpreter, assign
 from rawko.interpreter.compiled.contracts import compile_condition
 from rawko.interpreter.compiled.functions import bind_arguments, resolve
-from rawko.interpreter.data.values import Record, freeze, thaw
+from rawko.interpreter.data.freezing import freeze
+from rawko.interpreter.data.values import Record, thaw
 
 
 class Model(BaseModel):

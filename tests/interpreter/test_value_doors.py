@@ -41,7 +41,7 @@ from rawko.interpreter import (
     stop,
     thaw,
 )
-from rawko.interpreter.data.values import MAX_DEPTH
+from rawko.interpreter.data.freezing import MAX_DEPTH
 
 
 class Old(str, Enum):  # noqa: UP042 - its str() is "Old.A"

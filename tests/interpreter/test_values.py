@@ -29,7 +29,8 @@ from rawko.interpreter import (
     thaw,
 )
 from rawko.interpreter.data.context_model import checked, context_model
-from rawko.interpreter.data.values import MAX_DEPTH, checked_by, freeze_own_fields, was_checked_by
+from rawko.interpreter.data.freezing import MAX_DEPTH, freeze_own_fields
+from rawko.interpreter.data.values import checked_by, was_checked_by
 from tests.interpreter.tables import chart_of
 
 json_values = st.recursive(

@@ -20,7 +20,7 @@ from rawko.app.run.inbox import is_at_work
 from rawko.app.run.parts.project import templates_of
 from rawko.config import ConfigError, Settings
 from rawko.cutting import cut
-from rawko.interpreter.data.values import freeze
+from rawko.interpreter.data.freezing import freeze
 from rawko.machines.agent_loop.actors import PLACEHOLDERS
 from rawko.machines.agent_loop.context import View
 from rawko.machines.agent_loop.conversation.shortening import sent_view

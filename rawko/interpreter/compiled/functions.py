@@ -13,8 +13,9 @@ from typing import Any, TypeAlias, assert_never
 
 from rawko.chart import definition as d
 from rawko.interpreter.bindings import Bindings, signature_of
+from rawko.interpreter.data.freezing import freeze
 from rawko.interpreter.data.updates import Assign, Cancel, Emit, Log, Raise, Send, Update, Updates
-from rawko.interpreter.data.values import Record, freeze
+from rawko.interpreter.data.values import Record
 from rawko.interpreter.errors import BindingError
 
 GuardFunction: TypeAlias = Callable[[Record, Any], Any]

@@ -12,16 +12,18 @@ from types import UnionType
 from typing import Any, TypeAlias, Union, get_args, get_origin
 from weakref import WeakKeyDictionary
 
-from rawko.interpreter.data.values import (
+from rawko.interpreter.data.freezing import (
     MAX_DEPTH,
     TOO_LONG,
     TOO_LOW,
-    Record,
-    Vector,
-    checked_by,
     freeze,
     freeze_item,
     freeze_own_fields,
+)
+from rawko.interpreter.data.values import (
+    Record,
+    Vector,
+    checked_by,
     record_of,
     thaw,
     was_checked_by,

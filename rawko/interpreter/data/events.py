@@ -12,7 +12,8 @@ from typing import Any
 from sismic.model import Event as SismicEvent
 from sismic.model import InternalEvent as SismicInternalEvent
 
-from rawko.interpreter.data.values import Method, exact_text
+from rawko.interpreter.data.freezing import exact_text
+from rawko.interpreter.data.values import Method
 
 INIT = "rawko.init"
 """Name of the event that code sees while the machine enters its first configuration."""

@@ -12,7 +12,8 @@ from itertools import chain
 from math import isfinite
 from typing import Any
 
-from rawko.interpreter.data.values import MAX_DEPTH, Record, Vector, items_to_write
+from rawko.interpreter.data.freezing import MAX_DEPTH
+from rawko.interpreter.data.values import Record, Vector, items_to_write
 from rawko.interpreter.errors import NotJsonError
 
 _LEVELS = MAX_DEPTH + 16

@@ -1,18 +1,15 @@
 """JSON values inside the machine: frozen, shared, read by key or attribute; lists grow by append without copying.
 
-`freeze` is the one gate by which data enters a context (C-26): what is not JSON is refused there, and so is what JSON
-could not give back: numbers too long to be written, and nesting beyond MAX_DEPTH, also where it has grown step by step.
+Here are the two containers, `Record` and `Vector`, and what is made of them without a check: by other modules that know
+that a value is frozen already, and of parsed text. The gate for values of unknown origin is `freeze`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from math import isfinite
 from types import MethodType
-from typing import Any, Final, overload
-
-from rawko.interpreter.errors import NotJsonError
+from typing import Any, overload
 
 
 class Record(Mapping[str, Any]):
@@ -233,27 +230,12 @@ class Vector(Sequence[Any]):
         return self
 
 
-FROZEN = frozenset({str, bool, type(None), Record, Vector})
-"""Classes of values that `freeze` gives back as they are; whole numbers are, too, where they are not too long."""
 _FLAT = frozenset({str, int, bool, type(None), float})
-_SHALLOW = frozenset({str, bool, type(None)})
 DEEP: frozenset[Any] = frozenset({Record, Vector})
 """Classes of frozen values that hold others: they have a depth."""
-_TEXT = frozenset({str})
 _NESTING: frozenset[Any] = frozenset({dict, list})
 _UNREAD = -1
 """The depth of a vector of parsed text that nothing has read."""
-MAX_DEPTH = 200
-"""Levels of lists and mappings in a value that is accepted."""
-_KEPT = -16
-"""Where counting starts for what was accepted once, and now stands deeper in a snapshot or an event."""
-_MANY = 8
-"""Items above which it pays to look whether all of them are scalar before looking at each."""
-TOO_LONG: Final = 10**4300
-"""Whole numbers from here on (and below its negative) have more digits than Python and others read or write."""
-TOO_LOW: Final = -TOO_LONG
-"""That negative, worked out once: to negate so long a number takes longer than all else that is asked of a value."""
-_ACCEPTED = "None, bool, int, float, str, list or mapping"
 
 
 def depth_of(value: Any) -> int:
@@ -317,213 +299,6 @@ def parsed_value(value: Any) -> Any:
 def items_to_write(vector: Vector) -> list[Any]:
     """The items for an encoder: those of the parser, where nothing has read the vector since it was parsed."""
     return (vector._parsed if vector._depth == _UNREAD else vector._buffer)[: vector._length]
-
-
-class _NotJson(Exception):
-    """Something in a value is not JSON; the path to it is put together on the way out, as most values are."""
-
-    def __init__(self, found: object, accepted: str) -> None:
-        super().__init__(accepted)
-        self.path = ""
-        self.found = found
-        self.accepted = accepted
-
-
-def freeze(value: Any, where: str = "value", *, was_kept: bool = False) -> Any:
-    """A JSON value as frozen data; already frozen parts are shared, not copied.
-
-    Accepts None, bool, int of up to 4 300 digits, finite float, str, mappings with str keys, lists and tuples, at most
-    MAX_DEPTH levels of them, and objects with a `to_json()` method (all of the vocabulary). Members of enumerations and
-    other subclasses of str, int and float are kept as the plain text or number that they are, as in a file.
-
-    Args:
-        was_kept: It was accepted before, and stands a few levels deeper now.
-
-    Raises:
-        NotJsonError: Something in it is not JSON; says where and what.
-    """
-    kind = type(value)
-    if kind in FROZEN or (kind is int and TOO_LOW < value < TOO_LONG):
-        return value
-    try:
-        if kind is dict:
-            return record_of(_frozen_fields(value, _KEPT if was_kept else 0))
-        return _frozen(value, _KEPT if was_kept else 0)
-    except _NotJson as error:
-        raise NotJsonError(where + error.path, error.found, error.accepted) from error.__cause__
-    except RecursionError:
-        raise NotJsonError(where, ..., f"at most {MAX_DEPTH} levels of nesting, and room on the stack") from None
-
-
-def freeze_item(value: Any, where: str) -> Any:
-    """As `freeze`, for a value that will stand in a list: one level less is accepted.
-
-    Raises:
-        NotJsonError: As `freeze`.
-    """
-    kind = type(value)
-    if kind in _SHALLOW or (kind is int and TOO_LOW < value < TOO_LONG):
-        return value
-    try:
-        if kind is dict:
-            return record_of(_frozen_fields(value, 1))
-        return _part(value, 0) if kind in DEEP else _frozen(value, 1)
-    except _NotJson as error:
-        raise NotJsonError(where + error.path, error.found, error.accepted) from error.__cause__
-    except RecursionError:
-        raise NotJsonError(where, ..., f"at most {MAX_DEPTH} levels of nesting, and room on the stack") from None
-
-
-def freeze_fields(data: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """A payload's fields, frozen, in a dictionary of their own.
-
-    Raises:
-        NotJsonError: As `freeze`.
-    """
-    try:
-        return _frozen_fields(data, 0)
-    except _NotJson as error:
-        raise NotJsonError(where + error.path, error.found, error.accepted) from error.__cause__
-    except RecursionError:
-        raise NotJsonError(where, ..., f"at most {MAX_DEPTH} levels of nesting, and room on the stack") from None
-
-
-def freeze_own_fields(data: dict[str, Any], where: str) -> dict[str, Any]:
-    """As `freeze_fields`, for a dictionary that the caller gives away: its values are frozen in place, without a copy.
-
-    Raises:
-        NotJsonError: As `freeze`; then the dictionary is half done.
-    """
-    try:
-        for key, item in data.items():
-            if type(key) is not str:
-                return _frozen_fields(data, 0)
-            kind = type(item)
-            if kind in _SHALLOW or (kind is int and TOO_LOW < item < TOO_LONG):
-                continue
-            try:
-                if kind is dict:
-                    data[key] = record_of(_frozen_fields(item, 1))
-                else:
-                    data[key] = _part(item, 0) if kind in DEEP else _frozen(item, 1)
-            except _NotJson as error:
-                error.path = f".{key}{error.path}"
-                raise
-    except _NotJson as error:
-        raise NotJsonError(where + error.path, error.found, error.accepted) from error.__cause__
-    except RecursionError:
-        raise NotJsonError(where, ..., f"at most {MAX_DEPTH} levels of nesting, and room on the stack") from None
-    return data
-
-
-def exact_text(value: Any, what: str) -> str:
-    """A name as the plain text that it is: that of an enumeration's member is its value.
-
-    Raises:
-        NotJsonError: It is no text.
-    """
-    if isinstance(value, str):
-        return str.__str__(value)
-    raise NotJsonError(what, value, "a text")
-
-
-def _frozen(value: Any, depth: int) -> Any:
-    kind = type(value)
-    if kind is dict:
-        return record_of(_frozen_fields(value, depth))
-    if kind is list or kind is tuple:
-        return vector_of(_frozen_items(value, depth))
-    if kind is float:
-        if isfinite(value):
-            return value
-        raise _NotJson(value, "a finite number")
-    if kind is int:
-        if TOO_LOW < value < TOO_LONG:
-            return value
-        raise _NotJson(value, "a whole number of at most 4300 digits")
-    if kind in FROZEN:
-        return value
-    if isinstance(value, Mapping):
-        return Record(_frozen_fields(value, depth))
-    to_json = getattr(value, "to_json", None)
-    if callable(to_json) and not isinstance(value, type):
-        if depth > MAX_DEPTH:
-            raise _too_deep()
-        return _frozen(to_json(), depth + 1)
-    # Enums and other subclasses lose their class, as they would in a file, and whatever they say of themselves.
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, int):
-        return _frozen(int.__int__(value), depth)
-    if isinstance(value, float):
-        return _frozen(float.__float__(value), depth)
-    raise _NotJson(value, _ACCEPTED)
-
-
-def _too_deep() -> _NotJson:
-    return _NotJson(..., f"at most {MAX_DEPTH} levels of nesting")
-
-
-def _frozen_items(values: Sequence[Any], depth: int) -> list[Any]:
-    if depth >= MAX_DEPTH:
-        raise _too_deep()
-    if len(values) > _MANY and _SHALLOW.issuperset(map(type, values)):
-        return list(values)
-    items: list[Any] = []
-    try:
-        for item in values:
-            kind = type(item)
-            if kind in _SHALLOW or (kind is int and TOO_LOW < item < TOO_LONG):
-                items.append(item)
-            elif kind is dict:
-                items.append(record_of(_frozen_fields(item, depth + 1)))
-            else:
-                items.append(_part(item, depth) if kind in DEEP else _frozen(item, depth + 1))
-    except _NotJson as error:
-        error.path = f"[{len(items)}]{error.path}"
-        raise
-    return items
-
-
-def _frozen_fields(values: Mapping[str, Any], depth: int) -> dict[str, Any]:
-    if depth >= MAX_DEPTH:
-        raise _too_deep()
-    if len(values) > _MANY and _SHALLOW.issuperset(map(type, values.values())) and _TEXT.issuperset(map(type, values)):
-        return dict(values)
-    fields: dict[str, Any] = {}
-    for key, item in values.items():
-        if type(key) is not str:
-            key = _key(key, fields)
-        kind = type(item)
-        if kind in _SHALLOW or (kind is int and TOO_LOW < item < TOO_LONG):
-            fields[key] = item
-            continue
-        try:
-            if kind is list:
-                fields[key] = vector_of(_frozen_items(item, depth + 1))
-            else:
-                fields[key] = _part(item, depth) if kind in DEEP else _frozen(item, depth + 1)
-        except _NotJson as error:
-            error.path = f".{key}{error.path}"
-            raise
-    return fields
-
-
-def _part(item: Any, depth: int) -> Any:
-    """A record or vector that stands in a list or a mapping: it brings its own depth."""
-    if depth + 1 + depth_of(item) > MAX_DEPTH:
-        raise _too_deep()
-    return item
-
-
-def _key(key: Any, fields: Mapping[str, Any]) -> str:
-    """A key that is a subclass of str, as the plain text that it is."""
-    if not isinstance(key, str):
-        raise _NotJson(key, "string keys")
-    text = str.__str__(key)
-    if text in fields:
-        raise _NotJson(key, "keys that differ")
-    return text
 
 
 def thaw(value: Any) -> Any:

@@ -19,7 +19,8 @@ from rawko.interpreter.compiled.functions import CompiledAction
 from rawko.interpreter.compiled.tables import Block, Operation, Plan, Rows, Where
 from rawko.interpreter.data.events import Event, InternalEvent
 from rawko.interpreter.data.failures import Failed, ListenerFailed
-from rawko.interpreter.data.values import Record, freeze
+from rawko.interpreter.data.freezing import freeze
+from rawko.interpreter.data.values import Record
 from rawko.interpreter.foreign.meta_events import (
     STEP_ENDED,
     STEP_ROLLED_BACK,

@@ -22,9 +22,10 @@ from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.bounds.limits import MAX_MACROSTEPS, MAX_MICROSTEPS
 from rawko.interpreter.compiled.tables import NOT_KNOWN
 from rawko.interpreter.data.events import Event, make_event
+from rawko.interpreter.data.freezing import exact_text, freeze_own_fields
 from rawko.interpreter.data.invocation import Invocation
 from rawko.interpreter.data.steps import Step
-from rawko.interpreter.data.values import Record, exact_text, freeze_own_fields
+from rawko.interpreter.data.values import Record
 from rawko.interpreter.errors import (
     NotRunningError,
     SnapshotError,

@@ -10,7 +10,7 @@ from sismic.model import InternalEvent as SismicInternalEvent
 from sismic.model import MetaEvent
 
 from rawko.interpreter.data.events import Event, InternalEvent, invocation_event, make_event
-from rawko.interpreter.data.values import exact_text, freeze_fields
+from rawko.interpreter.data.freezing import exact_text, freeze_fields
 from rawko.interpreter.errors import NotJsonError
 from rawko.interpreter.stepping.event_queue import Timer
 from rawko.interpreter.stepping.machine import Machine

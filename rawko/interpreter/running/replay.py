@@ -13,8 +13,9 @@ from typing import Any
 from sismic.clock import Clock
 
 from rawko.interpreter.data.events import Event, invocation_event, make_event
+from rawko.interpreter.data.freezing import freeze, freeze_fields
 from rawko.interpreter.data.steps import Step
-from rawko.interpreter.data.values import freeze, freeze_fields, thaw
+from rawko.interpreter.data.values import thaw
 from rawko.interpreter.running.interpreter import Interpreter
 from rawko.interpreter.running.restoring import restore_into
 from rawko.interpreter.stepping.event_queue import Timer

@@ -12,10 +12,11 @@ from typing import Any
 
 from rawko.interpreter.data.effects import Effect, StartInvocation
 from rawko.interpreter.data.events import Event, InvocationEvent, make_event
+from rawko.interpreter.data.freezing import freeze
 from rawko.interpreter.data.invocation import Invocation
 from rawko.interpreter.data.json_text import checked_parse
 from rawko.interpreter.data.steps import Step
-from rawko.interpreter.data.values import Record, freeze, parsed_value, thaw
+from rawko.interpreter.data.values import Record, parsed_value, thaw
 from rawko.interpreter.errors import NotJsonError, SnapshotError, shown
 from rawko.interpreter.running.snapshots import FORMAT
 from rawko.interpreter.stepping.event_queue import Agenda, Timer

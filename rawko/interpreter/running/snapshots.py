@@ -10,9 +10,10 @@ from typing import Any
 
 from rawko.interpreter.compiled.structure import Structure
 from rawko.interpreter.data.events import Event, InvocationEvent
+from rawko.interpreter.data.freezing import freeze
 from rawko.interpreter.data.invocation import Invocation
 from rawko.interpreter.data.json_text import to_text
-from rawko.interpreter.data.values import freeze, thaw
+from rawko.interpreter.data.values import thaw
 from rawko.interpreter.errors import NotJsonError, SnapshotError
 from rawko.interpreter.stepping.event_queue import Timer
 from rawko.interpreter.stepping.machine import Machine

@@ -9,8 +9,8 @@ from rawko.interpreter.compiled.functions import CodeCall
 from rawko.interpreter.data.effects import StopInvocation, start_invocation
 from rawko.interpreter.data.events import Event
 from rawko.interpreter.data.failures import Failed
+from rawko.interpreter.data.freezing import freeze
 from rawko.interpreter.data.invocation import Invocation, new_invocation
-from rawko.interpreter.data.values import freeze
 from rawko.interpreter.errors import InterpreterError
 from rawko.interpreter.stepping.error_events import fail_or_raise
 from rawko.interpreter.stepping.event_queue import Timer

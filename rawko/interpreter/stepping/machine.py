@@ -17,8 +17,9 @@ from rawko.interpreter.compiled.program import Program, program_of
 from rawko.interpreter.compiled.tables import Node
 from rawko.interpreter.data.context_model import FREE, ContextModel, FreeContext, context_model
 from rawko.interpreter.data.events import INIT, Event, make_event
+from rawko.interpreter.data.freezing import freeze_fields
 from rawko.interpreter.data.invocation import Invocation
-from rawko.interpreter.data.values import LiveRecord, Record, freeze_fields
+from rawko.interpreter.data.values import LiveRecord, Record
 from rawko.interpreter.errors import BindingError, InterpreterError
 from rawko.interpreter.stepping.event_queue import Agenda
 from rawko.interpreter.stepping.observer import Observer

@@ -26,11 +26,11 @@ from rawko.interpreter.data.context_model import FREE
 from rawko.interpreter.data.effects import SendTo
 from rawko.interpreter.data.events import Event, InvocationEvent
 from rawko.interpreter.data.failures import Failed
+from rawko.interpreter.data.freezing import FROZEN, TOO_LONG, TOO_LOW, freeze
 from rawko.interpreter.data.invocation import Invocation
 from rawko.interpreter.data.receipt import Receipt
 from rawko.interpreter.data.steps import MicroStep, Step
 from rawko.interpreter.data.updates import Append, Assign, Update, assigned
-from rawko.interpreter.data.values import FROZEN, TOO_LONG, TOO_LOW, freeze
 from rawko.interpreter.errors import InvocationError
 from rawko.interpreter.stepping.error_events import flush_raised, guard_failed
 from rawko.interpreter.stepping.invocations import end_invocation

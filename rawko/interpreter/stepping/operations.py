@@ -9,8 +9,8 @@ from rawko.interpreter.compiled.functions import CompiledAction
 from rawko.interpreter.compiled.tables import ACTION, CHECK, DONE, INVOKE, LEAVE, TIMERS, Operation, Where
 from rawko.interpreter.data.events import InternalEvent, make_event
 from rawko.interpreter.data.failures import Failed, ListenerFailed
+from rawko.interpreter.data.freezing import freeze
 from rawko.interpreter.data.updates import Assign
-from rawko.interpreter.data.values import freeze
 from rawko.interpreter.stepping.error_events import fail_or_raise, raise_error
 from rawko.interpreter.stepping.event_queue import Timer
 from rawko.interpreter.stepping.invocations import stop_invocation, value_of

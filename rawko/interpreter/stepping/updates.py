@@ -16,6 +16,15 @@ from typing import Any
 from rawko.interpreter.data.context_model import FREE
 from rawko.interpreter.data.effects import SendTo, emit_event, log_line
 from rawko.interpreter.data.events import ENVELOPE, InternalEvent, make_event
+from rawko.interpreter.data.freezing import (
+    FROZEN,
+    MAX_DEPTH,
+    TOO_LONG,
+    TOO_LOW,
+    exact_text,
+    freeze,
+    freeze_fields,
+)
 from rawko.interpreter.data.updates import (
     Append,
     Assign,
@@ -29,19 +38,7 @@ from rawko.interpreter.data.updates import (
     appended,
     assigned,
 )
-from rawko.interpreter.data.values import (
-    DEEP,
-    FROZEN,
-    MAX_DEPTH,
-    TOO_LONG,
-    TOO_LOW,
-    Record,
-    Vector,
-    depth_of,
-    exact_text,
-    freeze,
-    freeze_fields,
-)
+from rawko.interpreter.data.values import DEEP, Record, Vector, depth_of
 from rawko.interpreter.errors import ContextError, NotJsonError, shown
 from rawko.interpreter.stepping.event_queue import Timer
 from rawko.interpreter.stepping.invocations import spawn, stop_invocation

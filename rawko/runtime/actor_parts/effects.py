@@ -9,7 +9,7 @@ from typing import Any, assert_never
 from rawko.interpreter.compiled.structure import descriptor_matches
 from rawko.interpreter.data.effects import Effect, EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
 from rawko.interpreter.data.events import ENVELOPE
-from rawko.interpreter.data.values import freeze
+from rawko.interpreter.data.freezing import freeze
 from rawko.runtime.actor_parts.invocations import Invocations
 from rawko.runtime.actor_parts.members import HttpSender, Member
 from rawko.runtime.errors import InboxFull, RuntimeFault

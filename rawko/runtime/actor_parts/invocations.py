@@ -14,7 +14,7 @@ from typing import Any
 
 from rawko.interpreter.data.effects import StartInvocation
 from rawko.interpreter.data.events import Event
-from rawko.interpreter.data.values import FROZEN, freeze
+from rawko.interpreter.data.freezing import FROZEN, freeze
 from rawko.interpreter.errors import BindingError, InvocationError, NotJsonError
 from rawko.interpreter.monitors import MonitorViolated
 from rawko.runtime.actor_kinds import ActorFailed, ChildFactory, ChildMachine, Done, Immediate

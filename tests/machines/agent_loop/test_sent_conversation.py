@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rawko.interpreter.data.values import Vector, freeze
+from rawko.interpreter.data.freezing import freeze
+from rawko.interpreter.data.values import Vector
 from rawko.machines.agent_loop.conversation.rules import as_sent
 from rawko.machines.agent_loop.conversation.sent import SentConversation
 from rawko.vocabulary.messages import call_ids

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from rawko.interpreter.data.events import Event, make_event
-from rawko.interpreter.data.values import Record, freeze
+from rawko.interpreter.data.freezing import freeze
+from rawko.interpreter.data.values import Record
 from rawko.machines.orchestrator.context import ExecutionEntry, OrchestratorContext
 
 NOW = 1_000_000

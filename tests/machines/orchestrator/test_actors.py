@@ -12,7 +12,8 @@ import pytest
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.data.events import Event
-from rawko.interpreter.data.values import Record, freeze, thaw
+from rawko.interpreter.data.freezing import freeze
+from rawko.interpreter.data.values import Record, thaw
 from rawko.machines import orchestrator
 from rawko.machines.orchestrator.actors import OrchestratorPorts, actors
 from rawko.machines.orchestrator.arbiter.decision import decision_schema

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rawko.interpreter.data.events import Event
-from rawko.interpreter.data.values import Record, freeze
+from rawko.interpreter.data.freezing import freeze
+from rawko.interpreter.data.values import Record
 from rawko.machines.orchestrator.context import OrchestratorContext
 from rawko.machines.orchestrator.delays import retry_delay
 from rawko.vocabulary.errors import BACKOFF_CAP_MS as CAP_MS

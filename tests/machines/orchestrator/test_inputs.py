@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from rawko.interpreter.data.events import Event
-from rawko.interpreter.data.values import Record, freeze, thaw
+from rawko.interpreter.data.freezing import freeze
+from rawko.interpreter.data.values import Record, thaw
 from rawko.machines.orchestrator.arbiter.inputs import (
     build_constraints,
     construct_evaluate_progress_input,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rawko.chart import shipped_path
-from rawko.interpreter.data.values import freeze
+from rawko.interpreter.data.freezing import freeze
 from rawko.machines.orchestrator.arbiter.prompt import PLACEHOLDERS
 from rawko.machines.prompts import PromptError, Prompts, delimited
 
