@@ -13,13 +13,13 @@ require("agents", "rawko.app")
 TYPE_CHECKING = False  # of `typing`, which costs an import
 
 if TYPE_CHECKING:
+    from rawko.app.run.headless import Nobody as Nobody
     from rawko.app.run.parts.machines import agent_machines as agent_machines
     from rawko.app.run.parts.provider import NO_MODEL as NO_MODEL
     from rawko.app.run.parts.provider import open_provider as open_provider
     from rawko.app.run.report import EXIT_CODES as EXIT_CODES
     from rawko.app.run.report import Outcome as Outcome
     from rawko.app.run.report import Report as Report
-    from rawko.app.run.run import Nobody as Nobody
     from rawko.app.run.run import Run as Run
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
+        "rawko.app.run.headless": ("Nobody",),
         "rawko.app.run.parts.machines": ("agent_machines",),
         "rawko.app.run.parts.provider": (
             "NO_MODEL",
@@ -46,9 +47,6 @@ __getattr__ = lazy_names(
             "Outcome",
             "Report",
         ),
-        "rawko.app.run.run": (
-            "Nobody",
-            "Run",
-        ),
+        "rawko.app.run.run": ("Run",),
     },
 )

@@ -11,9 +11,8 @@ from rawko.app.recovery.halting_provider import HaltingProvider
 from rawko.app.recovery.halting_workspace import HaltingWorkspace
 from rawko.app.recovery.last_tool import MarkingToolbox
 from rawko.app.run.budget import UntimedPeople
-from rawko.app.run.headless import Headless
+from rawko.app.run.headless import Headless, Nobody
 from rawko.app.run.parts.null_ports import NoWorkspace, StillProvider, StillToolbox, StillWorkspace
-from rawko.app.run.run import Nobody
 from rawko.cli.people import TerminalPeople
 from rawko.providers.anthropic_api import AnthropicProvider
 from rawko.providers.cassette.port import PlayingProvider, RecordingProvider

@@ -1,4 +1,4 @@
-"""Nobody is there: what becomes of questions then. No answer is ever made up; one that is configured is said to be."""
+"""What becomes of questions where no person is there: no answer is made up; one that is configured says so."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ CONFIGURED = "default answer"
 """Who the journal names as the one who gave a configured answer."""
 NOBODY = "nobody there"
 """Who the journal names where a call is denied because nobody could allow it."""
+
+
+class Nobody:
+    """No person is there: questions stay open (C-20: never a made-up answer)."""
+
+    async def ask(self, question: Question) -> Answer | None:
+        return None
 
 
 class Headless:

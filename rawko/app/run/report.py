@@ -88,6 +88,36 @@ class Verdict:
     error: Mapping[str, Any] | None
     is_bad_input: bool
 
+    def report(
+        self,
+        run: str,
+        usage: Usage,
+        cost_usd: float | None,
+        files: tuple[str, ...],
+        diff: str,
+        *,
+        question: Mapping[str, Any] | None,
+        duration_ms: int,
+        notes: tuple[str, ...],
+    ) -> Report:
+        """The report of a run with this verdict; the arguments are fields of it."""
+        return Report(
+            run=run,
+            state=self.state,
+            outcome=self.outcome,
+            iterations=self.iterations,
+            usage=usage,
+            cost_usd=cost_usd,
+            files_changed=files,
+            summary=self.summary,
+            error=self.error,
+            question=question,
+            diff=diff,
+            duration_ms=duration_ms,
+            notes=notes,
+            is_bad_input=self.is_bad_input and not files,
+        )
+
 
 def verdict_of(
     actor: Actor, *, question: Mapping[str, Any] | None, is_cancelled: bool, problem: str | None = None

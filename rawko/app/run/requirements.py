@@ -4,8 +4,8 @@ remembered at the start and compared later.
 
 from __future__ import annotations
 
-from rawko.app.run import follow_up as continuing
 from rawko.app.run.budget import check_prices
+from rawko.app.run.follow_up.legacy import FOLLOW_UP, check_followed
 from rawko.app.run.parts.machines import agent_machines, shipped_chart
 from rawko.app.run.parts.project import require_grants
 from rawko.app.run.parts.toolbox import open_toolbox
@@ -36,9 +36,9 @@ def check_task(
         if not {"END", "STOP_TURN"} <= set(chart.events):
             raise ConfigError(f"the chart of agent {agent!r} does not take the events END and STOP_TURN")
     if continues is not None:
-        continuing.check_followed(settings, continues)
-        if chart is not None and continuing.EVENT not in chart.events:
-            raise ConfigError(f"the chart of agent {agent!r} does not take the event {continuing.EVENT}")
+        check_followed(settings, continues)
+        if chart is not None and FOLLOW_UP not in chart.events:
+            raise ConfigError(f"the chart of agent {agent!r} does not take the event {FOLLOW_UP}")
 
 
 def charts_of(settings: Settings, agent: str | None) -> dict[str, str]:

@@ -7,59 +7,40 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rawko.app.following.channel import TextChannel
 from rawko.app.lookups.running import RunningLookups
 from rawko.app.overrides.override import Override, Reply, check_override
-from rawko.app.records.outcomes import REWOUND
 from rawko.app.records.record import has_record, runs_folder
-from rawko.app.records.record_changes import forget_record, write_record
 from rawko.app.records.run_names import new_id
-from rawko.app.recovery.halting_provider import HaltingProvider
-from rawko.app.recovery.halting_workspace import HaltingWorkspace
-from rawko.app.recovery.last_tool import MarkingToolbox
-from rawko.app.run import follow_up as continuing
+from rawko.app.run.actor import OpenParts, make_actor
 from rawko.app.run.assembly import Parts, Prepared, assemble, model_of
-from rawko.app.run.budget import Stopwatch, UntimedPeople, bounds_of, default_price, pace_notes, rate_limits
+from rawko.app.run.beginning import capture_before, record_run
+from rawko.app.run.budget import Stopwatch, UntimedPeople, bounds_of, default_price, rate_limits
 from rawko.app.run.driving.driver import Driver, FirstWords
 from rawko.app.run.driving.letters import OverrideListener
 from rawko.app.run.ending import breakdown, close_in_time, how_to_go_on, kept, unused_replies
-from rawko.app.run.parts.null_ports import NoWorkspace, StillProvider, StillToolbox, StillWorkspace
+from rawko.app.run.follow_up.first_event import FirstEvent, is_task_in_input
+from rawko.app.run.follow_up.position import position_left
+from rawko.app.run.headless import Nobody
+from rawko.app.run.parts.null_ports import NoWorkspace, StillProvider, StillToolbox
 from rawko.app.run.parts.provider import open_provider
-from rawko.app.run.parts.toolbox import open_toolbox, take_up_tools, tool_notes
-from rawko.app.run.questions import question_number
-from rawko.app.run.report import Report, Verdict, verdict_of
-from rawko.app.run.requirements import charts_of, check_task, read_only_tools, tools_of
+from rawko.app.run.parts.toolbox import open_toolbox, take_up_tools
+from rawko.app.run.report import Report, verdict_of
+from rawko.app.run.requirements import check_task, read_only_tools
 from rawko.app.run.stores import Stores, open_stores
 from rawko.app.run.taking_up import take_up
 from rawko.app.run.workspace_report import Witness
 from rawko.app.secrecy.session_secrets import masker_of
-from rawko.app.time_travel.user_git import head_of
 from rawko.config import ConfigError, Settings
-from rawko.machines import agent_loop
-from rawko.machines.agent_loop.invariants import monitors as agent_loop_monitors
 from rawko.providers.metered import MeteredProvider
 from rawko.runtime.actor import Actor
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.pacing import Pace
-from rawko.runtime.ports import Answer, People, Provider, Question, Toolbox, Workspace, WorkspaceError
-from rawko.runtime.replay.recorded import Recorded
-from rawko.runtime.replay.replay import ReplayError, replay
-from rawko.runtime.session import LogWriter, Session, write_log
-from rawko.vocabulary.snapshot import ChangedFiles
+from rawko.runtime.ports import People, Provider, Toolbox, Workspace
+from rawko.runtime.session import LogWriter, write_log
 from rawko.vocabulary.usage import Usage
-
-if TYPE_CHECKING:
-    pass
-
-
-class Nobody:
-    """No person is there: questions stay open (C-20: never a made-up answer)."""
-
-    async def ask(self, question: Question) -> Answer | None:
-        return None
 
 
 @dataclass(slots=True)
@@ -104,9 +85,6 @@ class Run:
     _lookups: RunningLookups = field(default_factory=lambda: RunningLookups(tuple))
     _stopwatch: Stopwatch = field(default_factory=Stopwatch)
     _paces: Mapping[str, Pace] = field(default_factory=dict)
-    _legacy: continuing.Legacy | None = None
-    _changes: ChangedFiles | None = None
-    _resumed_from: Mapping[str, Any] | None = None
     _notes: list[str] = field(default_factory=list)
 
     @property
@@ -149,7 +127,7 @@ class Run:
         Raises:
             ConfigError: A template or a chart that cannot be used.
         """
-        prompt = self.task if self._has_task_as_input else ""
+        prompt = self.task if is_task_in_input(self.agent, self.continues, self.first_event) else ""
         people = UntimedPeople(self.people, self._stopwatch)
         tools = self._paces.get("tools")
         pace = None if tools is None else tools.admit
@@ -234,17 +212,9 @@ class Run:
             parts.push_async_callback(self._close, toolbox.aclose, "tools")
             stores = stores or await self._open_stores(stack)
             self._lookups.workspace = stores.workspace
+            actor = await self._make_actor(OpenParts(meter, toolbox, stores, self._paces), driver)
             witness = Witness(stores.workspace, self._notes)
-            actor = await self._make_actor(meter, toolbox, stores, driver)
-            if self.is_resumed:  # only now: a run that cannot be resumed is left as it was found
-                read_only = read_only_tools(self.settings, toolbox)
-                self._notes += await take_up(
-                    self.settings, self.id, stores, self._resumed_from, read_only, is_cancel=self.is_cancel
-                )
-            else:
-                await self._write_record(toolbox)
-            await self._begin(witness)
-            driver.first_words = self._first_words()
+            driver.first_words = await self._begin(actor, toolbox, stores, witness)
             await driver.drive(actor)
             files, diff = await witness.end(is_halted=driver.halted is not None)
             await parts.aclose()
@@ -268,10 +238,14 @@ class Run:
         if problem is not None and not has_record(self.settings, self.id):
             verdict = replace(verdict, outcome="failure")  # there is nothing left to go on with
         question = driver.question if verdict.outcome == "needs_person" else None
-        report = self._report(verdict, question, *changes, duration_ms)
+        usage, cost = self.usage()
+        files, diff = changes
+        report = verdict.report(
+            self.id, usage, cost, files, diff, question=question, duration_ms=duration_ms, notes=tuple(self._notes)
+        )
         return report if problem is not None else kept(report, self.settings)
 
-    # ------------------------------------------------------------ opening
+    # ------------------------------------------------------------ opening and beginning
 
     def _new_driver(self) -> Driver:
         driver = Driver(
@@ -296,7 +270,7 @@ class Run:
 
     async def _position_before(self) -> Mapping[str, Any] | None:
         """How far the scenario or the cassette was played in the session before this run; None: from its beginning."""
-        return None if self.plays_after is None else await continuing.position_left(self.plays_after, self.settings)
+        return None if self.plays_after is None else await position_left(self.plays_after, self.settings)
 
     def _open_provider(self, position: Mapping[str, Any] | None) -> Provider:
         if self.is_cancel:
@@ -310,48 +284,27 @@ class Run:
             else open_toolbox(self.settings, driver.active_states, self.id, self._lookups)
         )
 
+    async def _close(self, close: Callable[[], Awaitable[None]], what: str) -> None:
+        self._notes += await close_in_time(close, what)
+
     async def _open_stores(self, stack: AsyncExitStack) -> Stores:
         stores = await open_stores(self.settings, self.id, stack, self._close, is_resumed=self.is_resumed)
         self._notes += stores.notes
         return stores
 
-    async def _make_actor(self, meter: MeteredProvider, toolbox: Toolbox, stores: Stores, driver: Driver) -> Actor:
-        real = stores.workspace
-        workspace: Workspace = StillWorkspace(real) if self.is_cancel else HaltingWorkspace(real, driver.halt)
-
-        def see_row(event: InspectionEvent) -> None:
-            if event["type"] == "step" and event["row"] is not None:
-                real.row = event["row"]
-
-        marking = MarkingToolbox(
-            toolbox, settings=self.settings, run=self.id, row=lambda: real.row or 0, halt=driver.halt
-        )
-        provider = HaltingProvider(meter, driver.halt)
-        chart, bindings, given = self.machine(provider, marking, workspace)
-        session = Session(
-            run=self.id,
+    async def _make_actor(self, parts: OpenParts, driver: Driver) -> Actor:
+        channel = TextChannel(runs_folder(self.settings.state_dir) / self.id, masker_of(self.settings))
+        self._channel = channel
+        return await make_actor(
+            self.settings,
+            self.id,
+            self.machine,
+            parts,
+            driver,
             log=self.log,
-            journal=stores.journal,
-            notes=lambda: {**meter.notes(), **tool_notes(toolbox), **stores.files_noted(), **pace_notes(self._paces)},
-            transient=agent_loop.TRANSIENT_EVENTS,
-            recorded=stores.recorded or Recorded(self.id, None, ()),  # a new run finds none of its name
-            monitors=agent_loop_monitors(),
+            observers=(channel,) if self.observe is None else (channel, self.observe),
+            is_cancel=self.is_cancel,
         )
-        session.stream.subscribe(see_row)
-        session.stream.subscribe(driver.see)
-        driver.number_of = partial(question_number, stores.journal, self.id)
-        self._channel = TextChannel(runs_folder(self.settings.state_dir) / self.id, masker_of(self.settings))
-        session.stream.subscribe(self._channel)
-        if self.observe is not None:
-            session.stream.subscribe(self.observe)
-        snapshot = None
-        if stores.recorded is not None:
-            try:
-                snapshot = (await replay(stores.recorded, self.id, chart, bindings, input=given)).snapshot
-            except ReplayError as error:
-                raise ConfigError(f"run {self.id!r} cannot be resumed: {error}") from error
-        self._resumed_from = snapshot
-        return Actor(chart, bindings, input=given, session=session, snapshot=snapshot)
 
     def _no_time_for(self, wait_ms: int) -> str | None:
         return None if self._meter is None else self._meter.no_time_for(wait_ms)
@@ -359,106 +312,29 @@ class Run:
     def _out_of_time(self) -> str | None:
         return None if self._meter is None else self._meter.out_of_time()
 
-    # ------------------------------------------------------------ beginning
+    async def _begin(self, actor: Actor, toolbox: Toolbox, stores: Stores, witness: Witness) -> FirstWords | None:
+        """What comes before the first step; what the machine is told then, unless it knows its task.
 
-    async def _write_record(self, toolbox: Toolbox) -> None:
-        """What the run is remembered by; what the run that it follows leaves is read before, and what is wrong told."""
-        if self.continues is not None:
-            self._legacy = await self._legacy_of(self.continues)
-        write_record(
-            self.settings,
-            self.id,
-            self.task,
-            self.agent,
-            continues=self.continues,
-            is_interactive=self.is_interactive,
-            head=await asyncio.to_thread(head_of, self.settings.workspace, self.settings.environ),
-            charts=charts_of(self.settings, self.agent),
-            tools=tools_of(self.settings, toolbox),
-        )
-
-    async def _begin(self, witness: Witness) -> None:
-        """Look at the files as they are before the run; without that nothing of it could be undone.
-
-        Raises:
-            ConfigError: They cannot be captured. A new run has not begun, and is not remembered.
+        A run that cannot be resumed, or that cannot follow the one that it continues, has changed nothing so far.
         """
-        try:
-            await witness.begin(is_resumed=self.is_resumed)
-        except WorkspaceError as error:
-            if self.is_resumed:
-                raise ConfigError(f"run {self.id!r} cannot be resumed: {error.message}") from error
-            is_forgotten = forget_record(self.settings, self.id)
-            more = "" if is_forgotten else f"; when that is mended, begin it with: rawko resume {self.id}"
-            raise ConfigError(
-                f"the workspace cannot be recorded, so nothing was begun: {error.message}{more}"
-            ) from error
-        if self.continues is not None and witness.before is not None:
-            self._changes = await continuing.told_changes(
-                self.continues, self.settings, witness.workspace, witness.before, self._notes
+        settings = self.settings
+        first = FirstEvent(settings, self.task, self.agent, self.continues, self.first_event)
+        if self.is_resumed:
+            read_only = read_only_tools(settings, toolbox)
+            self._notes += await take_up(
+                settings, self.id, stores, actor.started_from, read_only, is_cancel=self.is_cancel
             )
-
-    # ------------------------------------------------------------ what the machine is told
-
-    @property
-    def _has_task_as_input(self) -> bool:
-        return self.agent is not None and self.continues is None and self.first_event is None
-
-    def _first_words(self) -> FirstWords | None:
-        """None where the machine knows its task, or where it waits in its own queue already."""
-        is_waiting = self._resumed_from is not None and bool(self._resumed_from["external"])
-        return None if self._has_task_as_input or is_waiting else self._told
-
-    async def _told(self) -> tuple[str, Mapping[str, Any]]:
-        if self.first_event is not None:
-            return self.first_event
-        if self.continues is None:
-            return "START_TASK", {"task": self.task}
-        legacy = self._legacy or await self._legacy_of(self.continues)
-        if self.agent is None:
-            return continuing.EVENT, legacy.told_to_arbiter(self.task, self._changes)
-        return continuing.EVENT, legacy.told_to_agent(self.agent, self.task, self.settings, self._changes)
-
-    async def _legacy_of(self, run: str) -> continuing.Legacy:
-        """What the run that this one continues leaves to it; where it was set back to before its first word, the one
-        before it."""
-        record = continuing.check_followed(self.settings, run)
-        followed = Run(
-            record.settings,
-            record.task,
-            record.agent,
-            id=run,
-            is_resumed=True,
-            continues=record.continues,
-            is_interactive=record.is_interactive,
-        )
-        legacy = await continuing.legacy_of(followed, record)
-        if record.outcome == REWOUND and not legacy.messages and record.continues is not None:
-            return await self._legacy_of(record.continues)
-        return legacy
-
-    # ------------------------------------------------------------ closing and reporting
-
-    async def _close(self, close: Callable[[], Awaitable[None]], what: str) -> None:
-        self._notes += await close_in_time(close, what)
-
-    def _report(
-        self, verdict: Verdict, question: Mapping[str, Any] | None, files: tuple[str, ...], diff: str, duration_ms: int
-    ) -> Report:
-        usage, cost = self.usage()
-        return Report(
-            run=self.id,
-            state=verdict.state,
-            outcome=verdict.outcome,
-            iterations=verdict.iterations,
-            usage=usage,
-            cost_usd=cost,
-            files_changed=files,
-            summary=verdict.summary,
-            error=verdict.error,
-            question=question,
-            diff=diff,
-            duration_ms=duration_ms,
-            notes=tuple(self._notes),
-            is_bad_input=verdict.is_bad_input and not files,
-        )
+        else:
+            await first.read_legacy()
+            await record_run(
+                settings,
+                self.id,
+                self.task,
+                self.agent,
+                toolbox,
+                continues=self.continues,
+                is_interactive=self.is_interactive,
+            )
+        await capture_before(witness, settings, self.id, is_resumed=self.is_resumed)
+        await first.read_changes(witness)
+        return first.teller(actor.started_from)

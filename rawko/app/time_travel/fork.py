@@ -21,7 +21,7 @@ from rawko.app.records.addresses import Address
 from rawko.app.records.outcomes import FORKED
 from rawko.app.records.record import Parent, RunRecord
 from rawko.app.records.record_changes import forget_record, write_first_event, write_record, write_report
-from rawko.app.run import follow_up as continuing
+from rawko.app.run.follow_up.legacy import FOLLOW_UP, legacy_at
 from rawko.app.run.run import Run
 from rawko.app.time_travel.conversation import agent_at_work
 from rawko.app.time_travel.recorded_run import Past, open_past
@@ -173,12 +173,12 @@ def _plan(record: RunRecord, made: Run, tree: ReplayTree, changes: Changes) -> _
 def _anew(record: RunRecord, made: Run, tree: ReplayTree, changes: Changes, notes: dict[str, Any]) -> _Plan:
     """A new task begins with what there is of conversation, plan and history."""
     chart = tree.root.interpreter.chart
-    if continuing.EVENT not in chart.events:
-        raise ConfigError(f"the chart {chart.name!r} does not take the event {continuing.EVENT}: it takes no new task")
-    legacy = continuing.legacy_at(record, tree.root.snapshot(), agent_at_work(tree))
+    if FOLLOW_UP not in chart.events:
+        raise ConfigError(f"the chart {chart.name!r} does not take the event {FOLLOW_UP}: it takes no new task")
+    legacy = legacy_at(record, tree.root.snapshot(), agent_at_work(tree))
     if made.agent is not None:
-        return _Plan(None, notes, (continuing.EVENT, legacy.told_to_agent(made.agent, made.task, made.settings)))
-    told = Event(continuing.EVENT, **legacy.told_to_arbiter(made.task))
+        return _Plan(None, notes, (FOLLOW_UP, legacy.told_to_agent(made.agent, made.task, made.settings)))
+    told = Event(FOLLOW_UP, **legacy.told_to_arbiter(made.task))
     forced = () if changes.agent is None else (Event(FORCE, agent_name=changes.agent),)
     return _Plan(_waiting(made, told, *forced), notes)
 

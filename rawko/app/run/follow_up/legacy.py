@@ -1,47 +1,35 @@
-"""A run that goes on where another has ended: what the new one takes over, as the data of the event FOLLOW_UP.
+"""What a run leaves to the one that follows it, as the data of the event FOLLOW_UP.
 
 The event carries all of it, so that the new run's journal says what it followed and needs the other one no more.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from rawko.app.records.journal import open_journal
 from rawko.app.records.outcomes import REWOUND, is_open
-from rawko.app.records.record import RunRecord, has_record, read_record
-from rawko.app.recovery.reading import lost_by
-from rawko.app.recovery.setback import lost_note
+from rawko.app.records.record import RunRecord, read_record
 from rawko.app.run.assembly import Prepared
 from rawko.app.run.inbox import is_at_work
 from rawko.app.run.parts.project import templates_of
 from rawko.config import ConfigError, Settings
-from rawko.cutting import cut
 from rawko.interpreter.data.freezing import freeze
 from rawko.machines.agent_loop.actors import PLACEHOLDERS
 from rawko.machines.agent_loop.context import View
 from rawko.machines.agent_loop.conversation.shortening import sent_view
 from rawko.machines.prompts import PromptError, Prompts
 from rawko.runtime.errors import JournalError
-from rawko.runtime.journal import Journal
-from rawko.runtime.ports import Workspace, WorkspaceError
 from rawko.runtime.replay.replay import ReplayError, replay
-from rawko.vocabulary.snapshot import ChangedFiles, FileChange, Snapshot
-from rawko.workspace.repository.archive import Archive
+from rawko.vocabulary.snapshot import ChangedFiles
 
-EVENT: Final = "FOLLOW_UP"
-MAX_TOLD_CHANGES: Final = 50
-"""Paths that an agent is told by name."""
-MAX_PATH_CHARS: Final = 200
-_PAGE: Final = 64
-"""Rows that are read at once, from the end backwards."""
+FOLLOW_UP: Final = "FOLLOW_UP"
 
 
 class RecordedRun(Protocol):
-    """A run whose machines can be read from its journal: `Run`, of which nothing else is needed for that."""
+    """A run whose machines can be read from its journal: a `Run`, or its record alone (`RecordedMachine`)."""
 
     @property
     def id(self) -> str: ...
@@ -145,61 +133,6 @@ def _prompts(settings: Settings) -> Prompts:
         raise ConfigError(str(error)) from error
 
 
-async def told_changes(
-    run: str, settings: Settings, workspace: Workspace, tree: str, notes: list[str]
-) -> ChangedFiles | None:
-    """What was changed since a run ended; None for nothing, and where it cannot be told, which is noted.
-
-    Args:
-        tree: Of the workspace as it is.
-        notes: For the report; gets what cannot be told.
-    """
-    try:
-        lost = await lost_by(run, settings)
-        if lost is not None:
-            notes.append(f"{lost_note(run, lost)}; what it did after that is in the files alone")
-        known = None if lost is None else lost.target.tree
-        return await changes_since(run, settings, workspace, tree, known)
-    except WorkspaceError as error:
-        notes.append(f"what was changed since run {run} cannot be told: {error.message}")
-        return None
-
-
-async def changes_since(
-    run: str, settings: Settings, workspace: Workspace, tree: str, known: str | None = None
-) -> ChangedFiles | None:
-    """Files that have been changed since a run's last snapshot; None where there are none, or nobody can tell.
-
-    Args:
-        workspace: Of the run that goes on; it has the snapshots of both.
-        tree: The files as they are now.
-        known: Tree of the latest snapshot that the run's journal knows, where that is not its last one.
-
-    Raises:
-        WorkspaceError: The snapshots cannot be read.
-    """
-
-    def last() -> Snapshot | None:
-        with Archive(settings.state_dir / "snapshots") as archive:
-            return archive.last(run)
-
-    before = await asyncio.to_thread(last)
-    then = known or (None if before is None else before.tree)
-    changes = () if then is None else await workspace.changes(then, tree)
-    return _told(changes) if changes else None
-
-
-def _told(changes: Sequence[FileChange]) -> ChangedFiles:
-    """The first of them by name; the prompt escapes what cannot be seen in one."""
-    named = changes[:MAX_TOLD_CHANGES]
-
-    def of(kind: str) -> tuple[str, ...]:
-        return tuple(cut(change.path, MAX_PATH_CHARS, is_beyond=True) for change in named if change.kind == kind)
-
-    more = len(changes) - len(named)
-    return ChangedFiles(added=of("added"), modified=of("modified"), deleted=of("deleted"), more=more)
-
-
 async def legacy_of(followed: RecordedRun, record: RunRecord) -> Legacy:
     """What a run leaves behind, from its journal; of one that was set back, what there was at that step.
 
@@ -235,44 +168,6 @@ def legacy_at(record: RunRecord, snapshot: Mapping[str, Any], at_work: Mapping[s
     if at_work is None:
         return found
     return replace(_of_agent(record, at_work), agent=str(at_work.get("agent") or ""), history=found.history)
-
-
-async def position_left(run: str, settings: Settings) -> Mapping[str, Any] | None:
-    """How far a run, or one that it follows, has played the scenario or the cassette of these settings; None where it
-    played another one, or none of it.
-
-    Raises:
-        ConfigError: Its record or its journal cannot be read.
-    """
-    record = read_record(run, settings)
-    scripts = [(one.provider, one.scenario, one.cassette) for one in (record.settings, settings)]
-    if scripts[0] != scripts[1] or settings.provider == "anthropic":
-        return None
-    journal = open_journal(settings)
-    try:
-        found = await _position_in(journal, run)
-    except JournalError as error:
-        raise ConfigError(str(error)) from error
-    finally:
-        await journal.aclose()
-    before = record.continues
-    if found is not None or before is None or not has_record(settings, before):
-        return found
-    return await position_left(before, settings)
-
-
-async def _position_in(journal: Journal, run: str) -> Mapping[str, Any] | None:
-    """The latest position that a run has noted; a run that was taken up only to be cancelled notes none at its end."""
-    until = await journal.last_seq(run)
-    while until > 0:
-        after = max(until - _PAGE, 0)
-        for row in reversed(await journal.rows(run, after, until)):
-            position = (row.notes or {}).get("position")
-            if position is not None:
-                found: Mapping[str, Any] = position
-                return found
-        until = after
-    return None
 
 
 async def last_snapshot(run: RecordedRun) -> dict[str, Any] | None:

@@ -1,0 +1,104 @@
+"""The actor of a run: its machine, with parts that stop it where it stands, in a session that keeps its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from rawko.app.recovery.halting_provider import HaltingProvider
+from rawko.app.recovery.halting_workspace import HaltingWorkspace
+from rawko.app.recovery.last_tool import MarkingToolbox
+from rawko.app.run.assembly import Prepared
+from rawko.app.run.budget import pace_notes
+from rawko.app.run.driving.driver import Driver
+from rawko.app.run.parts.null_ports import StillWorkspace
+from rawko.app.run.parts.toolbox import tool_notes
+from rawko.app.run.questions import question_number
+from rawko.app.run.stores import Stores
+from rawko.config import ConfigError, Settings
+from rawko.machines import agent_loop
+from rawko.machines.agent_loop.invariants import monitors as agent_loop_monitors
+from rawko.providers.metered import MeteredProvider
+from rawko.runtime.actor import Actor
+from rawko.runtime.inspection import InspectionEvent
+from rawko.runtime.pacing import Pace
+from rawko.runtime.ports import Provider, Toolbox, Workspace
+from rawko.runtime.replay.recorded import Recorded
+from rawko.runtime.replay.replay import ReplayError, replay
+from rawko.runtime.session import LogWriter, Session
+
+MakeMachine = Callable[[Provider, Toolbox, Workspace], Prepared]
+"""Chart, bindings and input of a run's machine, from the parts that it works with."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenParts:
+    """The parts of a run that is to be driven, opened."""
+
+    meter: MeteredProvider
+    toolbox: Toolbox
+    stores: Stores
+    paces: Mapping[str, Pace]
+
+    def notes(self) -> dict[str, Any]:
+        """What each row of the journal says beside its step: counts and positions that a resumed run goes on from."""
+        return {
+            **self.meter.notes(),
+            **tool_notes(self.toolbox),
+            **self.stores.files_noted(),
+            **pace_notes(self.paces),
+        }
+
+
+async def make_actor(
+    settings: Settings,
+    run: str,
+    machine: MakeMachine,
+    parts: OpenParts,
+    driver: Driver,
+    *,
+    log: LogWriter | None,
+    observers: Iterable[Callable[[InspectionEvent], None]],
+    is_cancel: bool,
+) -> Actor:
+    """The actor, which goes on from the journal of a run that is resumed.
+
+    Args:
+        observers: Called with every event of the inspection stream, after the driver.
+        is_cancel: The run is taken up only to end it: its files stay as they are.
+
+    Raises:
+        ConfigError: The chart or its functions do not fit the journal.
+    """
+    real = parts.stores.workspace
+    marking = MarkingToolbox(parts.toolbox, settings=settings, run=run, row=lambda: real.row or 0, halt=driver.halt)
+    provider = HaltingProvider(parts.meter, driver.halt)
+    workspace: Workspace = StillWorkspace(real) if is_cancel else HaltingWorkspace(real, driver.halt)
+    chart, bindings, given = machine(provider, marking, workspace)
+    recorded = parts.stores.recorded
+    session = Session(
+        run=run,
+        log=log,
+        journal=parts.stores.journal,
+        notes=parts.notes,
+        transient=agent_loop.TRANSIENT_EVENTS,
+        recorded=recorded or Recorded(run, None, ()),  # a new run finds none of its name
+        monitors=agent_loop_monitors(),
+    )
+
+    def see_row(event: InspectionEvent) -> None:
+        if event["type"] == "step" and event["row"] is not None:
+            real.row = event["row"]
+
+    for observer in (see_row, driver.see, *observers):
+        session.stream.subscribe(observer)
+    driver.number_of = partial(question_number, parts.stores.journal, run)
+    snapshot = None
+    if recorded is not None:
+        try:
+            snapshot = (await replay(recorded, run, chart, bindings, input=given)).snapshot
+        except ReplayError as error:
+            raise ConfigError(f"run {run!r} cannot be resumed: {error}") from error
+    return Actor(chart, bindings, input=given, session=session, snapshot=snapshot)

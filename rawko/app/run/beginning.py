@@ -1,0 +1,56 @@
+"""What is done before a new run's first step: its record is written, and its files are captured as they are."""
+
+from __future__ import annotations
+
+import asyncio
+
+from rawko.app.records.record_changes import forget_record, write_record
+from rawko.app.run.requirements import charts_of, tools_of
+from rawko.app.run.workspace_report import Witness
+from rawko.app.time_travel.user_git import head_of
+from rawko.config import ConfigError, Settings
+from rawko.runtime.ports import Toolbox, WorkspaceError
+
+
+async def record_run(
+    settings: Settings,
+    run: str,
+    task: str,
+    agent: str | None,
+    toolbox: Toolbox,
+    *,
+    continues: str | None,
+    is_interactive: bool,
+) -> None:
+    """Write what a new run is remembered by; see `Run` for what the arguments mean.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    write_record(
+        settings,
+        run,
+        task,
+        agent,
+        continues=continues,
+        is_interactive=is_interactive,
+        head=await asyncio.to_thread(head_of, settings.workspace, settings.environ),
+        charts=charts_of(settings, agent),
+        tools=tools_of(settings, toolbox),
+    )
+
+
+async def capture_before(witness: Witness, settings: Settings, run: str, *, is_resumed: bool) -> None:
+    """Look at the files as they are before the run; without that nothing of it could be undone.
+
+    Raises:
+        ConfigError: They cannot be captured. A new run has not begun, and its record is removed.
+    """
+    try:
+        await witness.begin(is_resumed=is_resumed)
+    except WorkspaceError as error:
+        if is_resumed:
+            raise ConfigError(f"run {run!r} cannot be resumed: {error.message}") from error
+        is_forgotten = forget_record(settings, run)
+        more = "" if is_forgotten else f"; when that is mended, begin it with: rawko resume {run}"
+        raise ConfigError(f"the workspace cannot be recorded, so nothing was begun: {error.message}{more}") from error

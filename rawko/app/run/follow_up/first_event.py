@@ -1,0 +1,113 @@
+"""The event that gives a run's machine its task: a new task, what another run left, or what a fork begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rawko.app.records.outcomes import REWOUND
+from rawko.app.records.record import RunRecord
+from rawko.app.run.assembly import Parts, Prepared, assemble
+from rawko.app.run.follow_up.changes import told_changes
+from rawko.app.run.follow_up.legacy import FOLLOW_UP, Legacy, check_followed, legacy_of
+from rawko.app.run.headless import Nobody
+from rawko.app.run.workspace_report import Witness
+from rawko.config import Settings
+from rawko.vocabulary.snapshot import ChangedFiles
+
+
+def is_task_in_input(agent: str | None, continues: str | None, first_event: object | None) -> bool:
+    """Whether a machine has its task in its input: one agent's, which neither follows a run nor is a fork."""
+    return agent is not None and continues is None and first_event is None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedMachine:
+    """The machine of a run that has ended, from its record: to be read from its journal, not to be driven."""
+
+    record: RunRecord
+
+    @property
+    def id(self) -> str:
+        return self.record.run
+
+    @property
+    def settings(self) -> Settings:
+        return self.record.settings
+
+    def machine(self) -> Prepared:
+        """Chart, bindings and input.
+
+        Raises:
+            ConfigError: A template or a chart that cannot be used.
+        """
+        record = self.record
+        prompt = record.task if is_task_in_input(record.agent, record.continues, record.first_event) else ""
+        parts = Parts(Nobody(), lambda: None)
+        return assemble(record.settings, record.run, record.agent, prompt, parts, is_interactive=record.is_interactive)
+
+
+@dataclass(slots=True)
+class FirstEvent:
+    """What a run's machine is told once it is idle.
+
+    Args:
+        continues: The run that this one follows.
+        given: The event of a fork, which is told instead of the task.
+    """
+
+    settings: Settings
+    task: str
+    agent: str | None
+    continues: str | None
+    given: tuple[str, Mapping[str, Any]] | None
+    _legacy: Legacy | None = None
+    _changes: ChangedFiles | None = None
+
+    async def read_legacy(self) -> None:
+        """Read what the followed run leaves.
+
+        Raises:
+            ConfigError: It cannot be followed, or its journal cannot be read.
+        """
+        if self.continues is not None:
+            self._legacy = await _legacy_left_by(self.continues, self.settings)
+
+    async def read_changes(self, witness: Witness) -> None:
+        """Read which files were changed since the followed run ended; what cannot be told is noted in the report."""
+        if self.continues is not None and witness.before is not None:
+            self._changes = await told_changes(
+                self.continues, self.settings, witness.workspace, witness.before, witness.notes
+            )
+
+    def teller(
+        self, resumed_from: Mapping[str, Any] | None
+    ) -> Callable[[], Awaitable[tuple[str, Mapping[str, Any]]]] | None:
+        """What gives the event; None where the machine has its task already.
+
+        Args:
+            resumed_from: Snapshot that the machine goes on from; the event may wait in its queue.
+        """
+        is_waiting = resumed_from is not None and bool(resumed_from["external"])
+        is_told = is_waiting or is_task_in_input(self.agent, self.continues, self.given)
+        return None if is_told else self._event
+
+    async def _event(self) -> tuple[str, Mapping[str, Any]]:
+        if self.given is not None:
+            return self.given
+        if self.continues is None:
+            return "START_TASK", {"task": self.task}
+        legacy = self._legacy or await _legacy_left_by(self.continues, self.settings)
+        if self.agent is None:
+            return FOLLOW_UP, legacy.told_to_arbiter(self.task, self._changes)
+        return FOLLOW_UP, legacy.told_to_agent(self.agent, self.task, self.settings, self._changes)
+
+
+async def _legacy_left_by(run: str, settings: Settings) -> Legacy:
+    """What a run leaves; where it was set back to before its first message, what the run before it leaves."""
+    record = check_followed(settings, run)
+    legacy = await legacy_of(RecordedMachine(record), record)
+    if record.outcome == REWOUND and not legacy.messages and record.continues is not None:
+        return await _legacy_left_by(record.continues, settings)
+    return legacy

@@ -1,0 +1,53 @@
+"""How far a scenario or a cassette was played by a run, so that the run that follows it plays on from there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from rawko.app.records.journal import open_journal
+from rawko.app.records.record import has_record, read_record
+from rawko.config import ConfigError, Settings
+from rawko.runtime.errors import JournalError
+from rawko.runtime.journal import Journal
+
+_PAGE: Final = 64
+"""Rows that are read at once, from the end backwards."""
+
+
+async def position_left(run: str, settings: Settings) -> Mapping[str, Any] | None:
+    """How far a run, or one that it follows, has played the scenario or the cassette of these settings; None where it
+    played another one, or none of it.
+
+    Raises:
+        ConfigError: Its record or its journal cannot be read.
+    """
+    record = read_record(run, settings)
+    scripts = [(one.provider, one.scenario, one.cassette) for one in (record.settings, settings)]
+    if scripts[0] != scripts[1] or settings.provider == "anthropic":
+        return None
+    journal = open_journal(settings)
+    try:
+        found = await _position_in(journal, run)
+    except JournalError as error:
+        raise ConfigError(str(error)) from error
+    finally:
+        await journal.aclose()
+    before = record.continues
+    if found is not None or before is None or not has_record(settings, before):
+        return found
+    return await position_left(before, settings)
+
+
+async def _position_in(journal: Journal, run: str) -> Mapping[str, Any] | None:
+    """The latest position that a run has noted; a run that was taken up only to be cancelled notes none at its end."""
+    until = await journal.last_seq(run)
+    while until > 0:
+        after = max(until - _PAGE, 0)
+        for row in reversed(await journal.rows(run, after, until)):
+            position = (row.notes or {}).get("position")
+            if position is not None:
+                found: Mapping[str, Any] = position
+                return found
+        until = after
+    return None
