@@ -30,16 +30,36 @@ from rawko.cli import main
 
 CALLER: Final = Path(__file__).with_name("warm_caller.py")
 _CALLING: Final = (sys.executable, "-I", "-S", str(CALLER))
-_LOADED: Final = (
+LOADED: Final = (
     "anthropic",
-    "rawko.cli.run",
+    "ctypes",
+    "jinja2.meta",
+    "jinja2.sandbox",
+    "jsonschema",
+    "platformdirs",
+    "rawko.app.time_travel.compare",
+    "rawko.chart.lowering",
+    "rawko.cli.commands.called",
+    "rawko.cli.commands.charts",
     "rawko.cli.following.log",
+    "rawko.cli.run",
     "rawko.cli.runs.history",
+    "rawko.cli.runs.travel",
     "rawko.journal",
     "rawko.machines.agent_loop",
     "rawko.machines.orchestrator",
+    "rawko.providers.scenario_file",
+    "rawko.providers.scripted",
+    "rawko.tools.commands.bash",
+    "rawko.tools.files.search",
+    "rawko.tools.masked_log",
+    "rawko.tools.mcp",
+    "rawko.tools.sandbox.quarantine",
+    "rawko.tools.toolbox",
     "sqlalchemy.dialects.sqlite.aiosqlite",
+    "typer._adapters",
 )
+"""Everything that commands and runs import; nothing of it starts a thread."""
 _PASSED_ON: Final = frozenset(
     {"AGENT_DRIVER", "COLUMNS", "HOME", "LANG", "NO_COLOR", "PATH", "PYTHONDONTWRITEBYTECODE", "TERM", "USER"}
 )
@@ -177,7 +197,7 @@ def _carry_out() -> NoReturn:
 
 
 if __name__ == "__main__":
-    for name in _LOADED:
+    for name in LOADED:
         import_module(name)
     sys.argv = ["rawko", *_serve(sys.argv[1])]
     _carry_out()

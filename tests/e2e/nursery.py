@@ -30,6 +30,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from tests.cli.warm import LOADED
 from tests.e2e.refusing import REFUSALS, refuse
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -282,23 +283,8 @@ def _bear(order: Order) -> Fate:
     return Fate(killed, 0 if killed else os.WEXITSTATUS(status), count, acknowledged, took_ms, words, **outcome)
 
 
-_WARM = (
-    "rawko.app.run.run",
-    "rawko.cli.run",
-    "rawko.journal",
-    "rawko.providers.scenario_file",
-    "rawko.providers.scripted",
-    "rawko.tools.commands.bash",
-    "rawko.tools.toolbox",
-    "rawko.workspace",
-    "sqlalchemy.dialects.postgresql",
-    "sqlalchemy.dialects.sqlite",
-)
-"""Everything that a run imports; nothing of it starts a thread."""
-
-
 def main() -> None:
-    for name in _WARM:
+    for name in (*LOADED, "sqlalchemy.dialects.postgresql"):
         import_module(name)
     for line in sys.stdin:
         given = json.loads(line)

@@ -222,6 +222,7 @@ def test_what_is_left_is_found_by_its_mark_where_its_parent_was_killed_too(
     folder, (daemon, shell) = killed_at_work
     [noted] = (folder / "notes").iterdir()
     os.kill(int(noted.name), signal.SIGKILL)
+    assert_gone([int(noted.name)])  # else the daemon is found below it
     assert Leftovers(folder / "notes").end_all() == (int(noted.name),)
     assert_gone([shell])
     os.kill(daemon, signal.SIGKILL)  # it has emptied its environment, and its ancestors are gone
