@@ -1,6 +1,6 @@
 """An actor: a machine that lives in an asyncio loop. It waits for events and timers, commits steps, starts effects.
 
-Here are its life and its public face; how it steps is in `rawko.runtime.actor_parts.cycle`.
+Here is its public face; how it begins and ends is in `rawko.runtime.actor_parts.life`, how it steps in `.cycle`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from rawko.runtime.actor_parts import simulated
 from rawko.runtime.actor_parts.cycle import Cycle
 from rawko.runtime.actor_parts.effects import Parent
 from rawko.runtime.actor_parts.incoming import Incoming
+from rawko.runtime.actor_parts.life import Life
 from rawko.runtime.actor_parts.observers import Observers
 from rawko.runtime.actor_parts.subscribers import StepListener
 from rawko.runtime.actor_parts.waiting import Condition, condition_of
 from rawko.runtime.durable import INPUT, Place, Resuming, read_resumable
-from rawko.runtime.errors import ActorCrashed, ActorStopped, JournalError, WaitTimeout
+from rawko.runtime.errors import WaitTimeout
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.journal import Journal
 from rawko.runtime.session import LogWriter, Session
@@ -83,10 +84,10 @@ class Actor:
         self.session = session or Session(
             run=id, journal=journal, log=log, opening=self._opening if is_durable and snapshot is None else None
         )
-        self._place: Place | None = None
+        place: Place | None = None
         if is_durable:
             assert journal is not None and id is not None
-            self._place = Place(journal, id, is_new=snapshot is None)
+            place = Place(journal, id, is_new=snapshot is None)
         self.interpreter = Interpreter.trusting(
             chart,
             bindings,
@@ -103,9 +104,7 @@ class Actor:
         self._cycle = Cycle(self, parent, snapshot, inbox_limit)
         self.incoming = Incoming(self.interpreter, self._cycle.inbox, self.wake_up)
         self._emit_listeners: Observers[EmitListener] = Observers(self._report)
-        self._task: asyncio.Task[None] | None = None
-        self._ended = asyncio.Event()
-        self._is_error_told = False
+        self._life = Life(self, self._cycle, place)
 
     # ------------------------------------------------------------ life
 
@@ -157,7 +156,7 @@ class Actor:
             except BaseException:
                 await place.give_back()
                 raise
-            actor._place = place
+            actor._life.place = place
             return actor
 
         return Resuming(go_on)
@@ -166,42 +165,24 @@ class Actor:
         return {INPUT: thaw(self.interpreter.input)}
 
     async def __aenter__(self) -> Actor:
-        await self._take_place()
+        await self._life.take_place()
         self.start()
         return self
-
-    async def _take_place(self) -> None:
-        if self._place is not None and self._task is None:
-            await self._place.take()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.stop()
-        if error is None and self._cycle.error is not None and not self._is_error_told:
-            raise self._crash()
-
-    def _crash(self) -> ActorCrashed:
-        """The crash as an exception; told once, it is not raised again at the end of `async with`."""
-        assert self._cycle.error is not None
-        self._is_error_told = True
-        crashed = ActorCrashed(self.path, self._cycle.error)
-        crashed.__cause__ = self._cycle.error
-        return crashed
+        if error is None:
+            self._life.raise_untold()
 
     def start(self) -> None:
         """Begin to run, in the current loop; a second call does nothing."""
-        if self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._main(), name=f"actor {self.path}")
+        self._life.start()
 
     async def stop(self) -> None:
         """End the actor and everything it invoked; waits until they have ended. The machine keeps its state."""
-        self._cycle.is_stopping = True
-        self._cycle.rest.wake()
-        if self._task is not None:
-            await asyncio.wait([self._task])
-        elif self._place is not None:
-            await self._place.give_back()
+        await self._life.stop()
 
     async def run(self) -> Any:
         """Run to the end; the machine's output.
@@ -211,58 +192,14 @@ class Actor:
             ActorStopped: It was stopped first.
             ActorExists, ActorInUse: Another actor has the id.
         """
-        await self._take_place()
-        self.start()
-        try:
-            await self._ended.wait()
-        except asyncio.CancelledError:
-            await self.stop()
-            raise
-        if self._cycle.error is not None:
-            raise self._crash()
-        if not self.interpreter.final:
-            raise ActorStopped(self.path, "finishing", self.configuration)
+        await self._life.until_finished()
         return self.output
-
-    async def _main(self) -> None:
-        self.session.register(self)
-        try:
-            if self._place is not None:
-                await self._place.take()
-            await self._cycle.run()
-        except Exception as error:  # noqa: BLE001 - the machine's or the journal's: raised to those who wait
-            self._cycle.error = error
-        finally:
-            await self._close()
-
-    async def _close(self) -> None:
-        await self._cycle.stop_invoked()
-        self._publish_end()
-        self._ended.set()
-        self._cycle.end(lambda: self._ended_before("taking the event"))
-        self.session.forget(self)
-        if self._place is not None:
-            try:
-                await self._place.give_back()
-            except JournalError as error:
-                self._report(f"the id is given back when this process ends: {error}")
-
-    def _ended_before(self, wanted: str) -> Exception:
-        return self._crash() if self._cycle.error is not None else ActorStopped(self.path, wanted, self.configuration)
-
-    def _publish_end(self) -> None:
-        if self._cycle.error is not None:
-            self.session.stream.publish("crashed", self.path, self.now(), error=str(self._cycle.error))
-        elif self.interpreter.final:
-            self.session.stream.publish("done", self.path, self.now(), output=thaw(self.interpreter.output))
-        else:
-            self.session.stream.publish("stopped", self.path, self.now(), configuration=self.configuration)
 
     # ------------------------------------------------------------ for the parts of actors
 
     def wake_up(self) -> None:
         """Let it look at its inbox and at what is due."""
-        if not self._ended.is_set():
+        if not self._life.is_ended:
             self._cycle.rest.idle.clear()
         self._cycle.rest.wake()
 
@@ -306,7 +243,7 @@ class Actor:
     def put(self, name: str, data: Mapping[str, Any]) -> None:
         """`send` for payloads whose field names are not known beforehand."""
         event = make_event(name, freeze(data, name))
-        if self._ended.is_set():
+        if self._life.is_ended:
             self.session.stream.publish(
                 "undelivered", self.path, self.now(), to=self.path, event=name, reason="the actor has ended"
             )
@@ -323,8 +260,8 @@ class Actor:
             InboxFull, NotJsonError: As `send`.
         """
         event = make_event(name, freeze(data, name))
-        if self._ended.is_set():
-            raise self._ended_before(f"taking {name!r}")
+        if self._life.is_ended:
+            raise self._life.ended_before(f"taking {name!r}")
         self.incoming.require_room()
         return await self._cycle.requests.answer_to(event, self.incoming.queue)
 
@@ -337,7 +274,7 @@ class Actor:
     @property
     def is_idle(self) -> bool:
         """Whether it sleeps, has ended, or was never started."""
-        return self._task is None or self._cycle.rest.idle.is_set()
+        return self._life.task is None or self._cycle.rest.idle.is_set()
 
     async def until_idle(self, timeout_s: float | None = None) -> None:
         """Wait until it sleeps, has ended, or was never started; at most so long in real time."""
@@ -398,18 +335,18 @@ class Actor:
     @property
     def is_ended(self) -> bool:
         """Whether it has finished, crashed or been stopped."""
-        return self._ended.is_set()
+        return self._life.is_ended
 
     @property
     def error(self) -> BaseException | None:
         """What it crashed with. Who has read it needs no exception at the end of `async with`."""
-        self._is_error_told = True
+        self._life.is_error_told = True
         return self._cycle.error
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop | None:
         """The event loop that it runs in; None before it has begun. Other threads reach it through this loop alone."""
-        return None if self._task is None else self._task.get_loop()
+        return None if self._life.task is None else self._life.task.get_loop()
 
     @property
     def started_from(self) -> Mapping[str, Any] | None:
@@ -454,14 +391,14 @@ class Actor:
         wanted, holds = condition_of(self, state, tag)
         if self.interpreter.is_started and self._cycle.error is None and holds(self):
             return
-        if self._ended.is_set():
-            raise self._ended_before(wanted)
+        if self._life.is_ended:
+            raise self._life.ended_before(wanted)
         try:
             came_about = await self._cycle.waiters.wait(holds, timeout_s)
         except TimeoutError:
             raise WaitTimeout(self.path, wanted, timeout_s or 0, self.configuration) from None
         if not came_about:
-            raise self._ended_before(wanted)
+            raise self._life.ended_before(wanted)
 
     def subscribe(self, listener: StepListener) -> Callable[[], None]:
         """Call `listener` with every committed step of this actor, once its effects have begun; returns what ends it.

@@ -53,6 +53,12 @@ class Tree(Protocol):
     @property
     def is_checkpoint_due(self) -> bool: ...
 
+    def register(self, actor: Member) -> None:
+        """The actor has begun."""
+
+    def forget(self, actor: Member) -> None:
+        """The actor has ended."""
+
     async def commit(self, actor: Member, step: Step) -> None:
         """Write a step, then show it.
 
