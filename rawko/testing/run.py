@@ -137,6 +137,7 @@ def run_contracts(
 
     Raises:
         ContractsUnavailable: pytest or pytest-bdd is not installed.
+        OSError: The report cannot be written; its reader may have gone away. The scenarios that are left are not run.
     """
     _require("pytest", "pytest_bdd")
     import pytest
@@ -155,6 +156,8 @@ def run_contracts(
         with warnings.catch_warnings():  # warnings of other plugins about this project do not matter here
             warnings.simplefilter("ignore")
             pytest.main([*quiet, *module, *map(str, features)], plugins=[listener])
+    if listener.unwritten is not None:
+        raise listener.unwritten
     result = listener.result()
     if report is not None:
         _conclude(result, report, is_verbose)
@@ -198,7 +201,11 @@ def _features(charts: Sequence[str | Path]) -> tuple[list[Path], list[str]]:
 
 @dataclass(eq=False)  # pytest keeps plugins in sets
 class _Listener:
-    """A pytest plugin that collects results, and prints them as a terminal reporter would."""
+    """A pytest plugin that collects results, and prints them as a terminal reporter would.
+
+    Attributes:
+        unwritten: Why the report could not be written; pytest itself would print a traceback.
+    """
 
     bindings: Bindings | None
     report: TextIO | None
@@ -207,6 +214,11 @@ class _Listener:
     surroundings: Surroundings | None = None
     scenarios: list[ScenarioResult] = field(default_factory=list)
     coverage: list[Coverage] = field(default_factory=list)
+    unwritten: OSError | None = None
+    _session: Any = None
+
+    def pytest_sessionstart(self, session: Any) -> None:
+        self._session = session
 
     def pytest_configure(self, config: Any) -> None:
         from rawko.testing.collect import BINDINGS, BINDINGS_OF
@@ -239,8 +251,16 @@ class _Listener:
             text = report.longreprtext.strip() if not report.passed else ""
             found = ScenarioResult(str(report.fspath), name, report.outcome, report.duration, text)
             self.scenarios.append(found)
-            if self.report is not None:
-                print(f"{_MARKS[found.outcome]} {visible_line(name)}", file=self.report, flush=True)
+            self._tell(f"{_MARKS[found.outcome]} {visible_line(name)}")
+
+    def _tell(self, line: str) -> None:
+        if self.report is None or self.unwritten is not None:
+            return
+        try:
+            print(line, file=self.report, flush=True)
+        except OSError as error:
+            self.unwritten = error
+            self._session.shouldstop = "the report cannot be written"
 
     def pytest_internalerror(self, excrepr: Any) -> None:
         self.errors.append(str(excrepr))

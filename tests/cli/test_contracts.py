@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
+
 import pytest
 
-from tests.cli.shell import Shell
+from tests.cli.shell import RAWKO, Shell
 from tests.cli.test_commands import CHART
 
 FEATURE = """\
@@ -90,3 +93,15 @@ def test_what_cannot_be_run_is_told_beside_what_can(door: Shell) -> None:
         assert told in done.text
     assert "missing.yaml: no such chart" in done.text
     assert "2 passed, 0 failed" in done.out
+
+
+def test_a_reader_that_goes_away_ends_it_without_a_word(rawko: Shell) -> None:
+    rawko.write("many.yaml", "statechart: {name: many, root state: {name: many, initial: a, states: [{name: a}]}}\n")
+    scenarios = "".join(f'  Scenario: {"x" * 200} {n}\n    Then state "a" is active\n' for n in range(600))
+    rawko.write("many.feature", f"Feature: many\n{scenarios}")
+    words = shlex.join([*RAWKO, "test", "many.yaml", "--verbose"])
+    line = f"{words} | head -c 10; codes=(${{PIPESTATUS[@]}}); echo; echo ${{codes[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=rawko.folder, env=rawko.environ(), capture_output=True, text=True, check=False
+    )
+    assert (done.stdout.splitlines()[-1], done.stderr) == ("141", "")

@@ -144,6 +144,9 @@ def test_a_new_agent_runs(rawko: Shell, typed: Typed) -> None:
         (("chart", "../x"), "is no name"),
         (("chart", "class"), "is no name"),
         (("agent", "X\x1b[31m"), "is no name"),
+        (("machine", "../x"), "is no name"),
+        (("chart", "json"), "json.py would hide the Python module 'json'"),
+        (("machine", "rawko"), "rawko.py would hide the Python module 'rawko'"),
     ],
 )
 def test_what_cannot_be_begun_is_refused(rawko: Shell, typed: Typed, words: tuple[str, ...], told: str) -> None:
@@ -157,3 +160,51 @@ def test_nothing_that_is_there_is_overwritten(rawko: Shell, typed: Typed) -> Non
     ended = typed("new", "chart", "brewer")
     assert ended.code == 2 and "brewer.feature: is there already; nothing was written" in ended.err
     assert [path.name for path in rawko.folder.iterdir()] == ["brewer.feature"]
+
+
+TABLES = [
+    ("", '[tool.rawko.bindings]\n"team.yaml" = "team"\n'),
+    ('[project]\nname = "x"', '[project]\nname = "x"\n\n[tool.rawko.bindings]\n"team.yaml" = "team"\n'),
+    (
+        '[tool.rawko.bindings]  # mine\n"a.yaml" = "a"\n\n[tool.other]\nb = 1\n',
+        '[tool.rawko.bindings]  # mine\n"team.yaml" = "team"\n"a.yaml" = "a"\n\n[tool.other]\nb = 1\n',
+    ),
+    ("[tool.rawko.bindings]", '[tool.rawko.bindings]\n"team.yaml" = "team"\n'),
+    ('[tool.rawko.bindings]\n"team.yaml" = "team"\n', '[tool.rawko.bindings]\n"team.yaml" = "team"\n'),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), TABLES)
+def test_a_new_machine_adds_its_line_to_pyproject(rawko: Shell, typed: Typed, before: str, after: str) -> None:
+    rawko.write("pyproject.toml", before)
+    made = typed("new", "machine", "team")
+    assert made.code == 0, made.text
+    assert rawko.read("pyproject.toml") == after
+    assert ("added a line to pyproject.toml" in made.out) == (before != after)
+
+
+REFUSED = [
+    (b"[tool.rawko]\nbindings = {}\n", 'add to its table [tool.rawko.bindings] the line "team.yaml" = "team"'),
+    (b'[tool.rawko.bindings]\n"team.yaml" = "other"\n', "cannot be changed surely"),
+    (b"[tool]\nrawko = 3\n", "cannot be changed surely"),
+    (b"[tool.rawko.bindings\n", "cannot be changed surely"),
+    (b"# \xff\n", "is no UTF-8 text"),
+]
+
+
+@pytest.mark.parametrize(("text", "told"), REFUSED)
+def test_a_pyproject_that_cannot_be_changed_stays_and_nothing_is_written(
+    rawko: Shell, typed: Typed, text: bytes, told: str
+) -> None:
+    path = rawko.write("pyproject.toml", "")
+    path.write_bytes(text)
+    ended = typed("new", "machine", "team")
+    assert ended.code == 2 and told in ended.err and ended.err.endswith("nothing was written\n")
+    assert path.read_bytes() == text and [one.name for one in rawko.folder.iterdir()] == ["pyproject.toml"]
+
+
+def test_a_dangling_link_is_there_already(rawko: Shell, typed: Typed) -> None:
+    (rawko.folder / "team.yaml").symlink_to("../elsewhere.yaml")
+    ended = typed("new", "machine", "team")
+    assert ended.code == 2 and "team.yaml: is there already" in ended.err
+    assert not (rawko.folder.parent / "elsewhere.yaml").exists()

@@ -83,6 +83,23 @@ def test_a_command_of_agents_says_what_installs_it(arguments: list[str], tmp_pat
     assert done.stdout == ""
 
 
+def test_a_new_machine_says_what_installs_what_it_needs(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    environ = without(tmp_path, "anthropic", "pygit2")
+    words = [sys.executable, "-m", "rawko"]
+    done = subprocess.run(
+        [*words, "new", "machine", "team"], cwd=folder, env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("pip install 'rawko[agents]'\n")
+    tested = subprocess.run(
+        [*words, "test", "team.yaml", "--bindings", "team"],
+        cwd=folder, env=environ, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert tested.returncode == 0 and "5 passed, 0 failed" in tested.stdout, tested.stderr
+
+
 @pytest.mark.parametrize(
     ("module", "missing", "extra"),
     [

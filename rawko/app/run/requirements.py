@@ -9,6 +9,7 @@ from rawko.app.run.follow_up.legacy import FOLLOW_UP, check_followed
 from rawko.app.run.parts.machines import agent_machines, shipped_chart
 from rawko.app.run.parts.project import require_grants
 from rawko.app.run.parts.toolbox import open_toolbox
+from rawko.chart import shipped_charts
 from rawko.config import ConfigError, Settings
 from rawko.runtime.ports import Toolbox
 from rawko.vocabulary.documents import accepted
@@ -48,7 +49,9 @@ def charts_of(settings: Settings, agent: str | None) -> dict[str, str]:
         ConfigError: A chart cannot be loaded.
     """
     machines = agent_machines(settings)
-    chosen = machines.values() if agent is None else [machines[settings.agents[agent].chart]]
+    stem = None if agent is None else settings.agents[agent].chart
+    # A chart of the project's own may run every other agent.
+    chosen = [machines[stem]] if stem in shipped_charts() else machines.values()
     charts = [chart for chart, _ in chosen]
     if agent is None:
         charts.append(shipped_chart("orchestrator"))

@@ -33,7 +33,7 @@ class RunCharts:
         problems: dict[str, str] = {}
         for path, states in configurations.items():
             try:
-                chart = self._chart(path, agent)
+                chart = self._chart(path, agent, states)
             except (ConfigError, ChartError, ConfinedError, OSError) as error:
                 problems[path] = str(error)
                 continue
@@ -45,17 +45,25 @@ class RunCharts:
                 problems[path] = "its chart has changed since"
         return charts, problems
 
-    def _chart(self, path: str, agent: str) -> Chart | None:
+    def _chart(self, path: str, agent: str, states: tuple[str, ...]) -> Chart | None:
         alone = self._record.agent
         if path == ROOT and alone is None:
             return shipped_chart("orchestrator")
         if path not in (ROOT, AGENT):
-            return None
+            return self._with(states)
         name = agent if alone is None else alone
         agents = self._record.settings.agents
         if name not in agents:
             raise ConfigError(f"the run has no agent {name!r}")
-        stem = agents[name].chart
+        return self._named(agents[name].chart)
+
+    def _with(self, states: tuple[str, ...]) -> Chart | None:
+        """The chart of an agent that an agent's own chart runs: the first that has all its states; the journal names
+        states and no chart."""
+        stems = dict.fromkeys(("agent_loop", *(one.chart for one in self._record.settings.agents.values())))
+        return next((chart for chart in map(self._named, stems) if all(state in chart for state in states)), None)
+
+    def _named(self, stem: str) -> Chart:
         if stem not in self._known:
             self._known[stem] = self._read(stem)
         return self._known[stem]

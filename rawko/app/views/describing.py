@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rawko.app.records.rows import cause_of, decision_of
+from rawko.app.run.parts.invoked_agents import RUN_AGENT
 from rawko.app.views.machines import ROOT, Begun, Machines
 from rawko.app.views.steps import StepKind
 from rawko.app.views.words import at, blocks, call_words, gist, line, message_text
@@ -164,9 +165,13 @@ def _agent(row: Row) -> Description:
     outcome = str(at(row.output, "outcome") or "success")
     summary = at(row.output, "summary")
     text = "is done" if outcome == "success" else f"ended: {outcome}"
-    return Description(
-        StepKind.HANDOVER, line(f"{row.machines.agent} {text}"), line(summary or ""), outcome == "failure"
-    )
+    return Description(StepKind.HANDOVER, line(f"{_worker(row)} {text}"), line(summary or ""), outcome == "failure")
+
+
+def _worker(row: Row) -> str:
+    """The agent whose run has ended: under the arbiter whom it chose, in a chart of the user's own whom that ran."""
+    is_arbiters = row.ended is None or row.ended.src == "agent_executor"
+    return row.machines.agent if is_arbiters or row.ended is None else row.ended.agent or row.ended.id
 
 
 def _capture(row: Row) -> Description:
@@ -200,6 +205,7 @@ _ENDED: Final[Mapping[str, Callable[[Row], Description]]] = {
     "check_gate": _gate,
     "ask_person": _person,
     "agent_executor": _agent,
+    RUN_AGENT: _agent,
     "capture_snapshot": _capture,
     "check_wait": _quiet,
 }
@@ -208,7 +214,7 @@ _ENDED: Final[Mapping[str, Callable[[Row], Description]]] = {
 def _failure(row: Row) -> Description:
     error = row.data.get("error")
     src = row.ended.src if row.ended else ""
-    actors = {"agent_executor": row.machines.agent, "execute_tool": call_words(row.call)}
+    actors = {"agent_executor": row.machines.agent, RUN_AGENT: _worker(row), "execute_tool": call_words(row.call)}
     what = actors.get(src) or _ACTORS.get(src, src)
     code = at(error, "code")
     message = _message(error) or "failed"

@@ -6,7 +6,7 @@ Brought up to date by every row, or set as a whole from a snapshot of the machin
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from rawko.app.views.words import at
@@ -18,12 +18,17 @@ _WAITING: Final = frozenset({"waiting", "out_of_budget"})
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """An invocation at work: a call of a model, a tool, an agent."""
+    """An invocation at work: a call of a model, a tool, an agent.
+
+    Attributes:
+        agent: Once it has ended: who worked in it, where that is known.
+    """
 
     id: str
     src: str
     time: float
     row: int | None
+    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +141,11 @@ class Machines:
     def end(self, path: str, id: str) -> Begun | None:
         """An invocation of a machine has ended: what is known of it, for the last time."""
         begun = self.of(path).begun.pop(id, None)
-        if begun is not None:
-            self._forget(f"{path}/{id}")
-        return begun
+        if begun is None:
+            return None
+        child = self._known.get(f"{path}/{id}")
+        self._forget(f"{path}/{id}")
+        return begun if child is None or not child.agent else replace(begun, agent=child.agent)
 
     def _effect(self, known: Machine, row: StepRecord, effect: Mapping[str, Any]) -> None:
         match effect["type"]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_files
-from rawko.cli.output import complain, visible_json
+from rawko.cli.output import complain, nobody_reads, visible_json
 from rawko.cli.trust.question import judge
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ def test_command(
         )
     except (ContractsUnavailable, ConfigError, NoSuchChart) as error:
         return complain(str(error))
+    except BrokenPipeError:
+        return nobody_reads()
     except OSError as error:
         return complain(f"the current folder cannot be used: {error.strerror}")
     if not result.scenarios and not result.errors:

@@ -38,11 +38,11 @@ def test(
 
 
 def new(
-    kind: Annotated[str, typer.Argument(metavar="chart|agent", help="What to begin.", show_default=False)],
+    kind: Annotated[str, typer.Argument(metavar="chart|agent|machine", help="What to begin.", show_default=False)],
     name: Annotated[str, typer.Argument(metavar="NAME", help="Small letters, digits and _.", show_default=False)],
 ) -> None:
-    """Write the files of a new chart (chart, functions, contract, test) or of a new agent; they run as they are."""
-    from rawko.cli.authoring.new import new_command
+    """Write the files of a new chart, of an agent, or of a machine that runs agents; they run as they are."""
+    from rawko.cli.authoring.beginning.new import new_command
 
     raise typer.Exit(new_command(kind, name, Path.cwd()))
 

@@ -241,6 +241,6 @@ def print_overview(told: Overview, view: RunView) -> None:
         for line in more[:_TEXT_LINES]:
             print(f"{'':<10}{line}")
     if told.changes:
-        print(paint(f"{len(told.changes)} files changed:", "bold"))
+        print(paint(f"{len(told.changes)} file{'' if len(told.changes) == 1 else 's'} changed:", "bold"))
         for change in told.changes:
             print(f"  {visible_line(file_line(change))}")

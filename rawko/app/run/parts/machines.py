@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from rawko.app.run.parts.invoked_agents import RUN_AGENT, running_agents
 from rawko.chart import Chart, ChartError, find_chart, load_chart, shipped_charts
 from rawko.chart.check import check_chart
 from rawko.chart.lint import has_errors
 from rawko.config import ConfigError, Settings, project_of
 from rawko.interpreter.bindings import Bindings
-from rawko.interpreter.errors import ContextError
+from rawko.interpreter.errors import BindingError, ContextError
 from rawko.interpreter.running.interpreter import Interpreter
 from rawko.machines import agent_loop
 from rawko.runtime.errors import BindingsNotFound
@@ -26,16 +27,17 @@ Machine = tuple[Chart, Bindings]
 def agent_machines(settings: Settings, base: Bindings = agent_loop.bindings) -> Mapping[str, Machine]:
     """Chart and bindings by what agents' files name in `chart`: a shipped stem, or the path of a chart (C-09).
 
-    A chart of the project's own may use everything that the agent loop binds, and the functions of its own bindings.
-    All are read here, once: a run cannot rewrite its own rules.
+    A chart of the project's own may use everything that the agent loop binds, the functions of its own bindings, and
+    the actor `run_agent`, which runs another agent. All are read here, once: a run cannot rewrite its own rules.
 
     Raises:
         ConfigError: There is no such chart, it has defects, or its bindings cannot be loaded.
     """
     machines: dict[str, Machine] = {}
+    running = running_agents(settings.agents, machines)
     for config in settings.agents.values():
         if config.chart not in machines:
-            machines[config.chart] = _machine(settings, config, base)
+            machines[config.chart] = _machine(settings, config, base, running)
     return machines
 
 
@@ -45,7 +47,7 @@ def shipped_chart(stem: str) -> Chart:
     return load_chart(find_chart(stem))
 
 
-def _machine(settings: Settings, config: AgentConfig, base: Bindings) -> Machine:
+def _machine(settings: Settings, config: AgentConfig, base: Bindings, running: Bindings) -> Machine:
     try:
         if config.chart in shipped_charts():
             return shipped_chart(config.chart), base
@@ -59,7 +61,12 @@ def _machine(settings: Settings, config: AgentConfig, base: Bindings) -> Machine
         own = project_bindings(project, chart, module=settings.bindings, start=Path(chart.file).parent)
     except BindingsNotFound as error:
         raise ConfigError(f"agent {config.name!r}: {error}") from error
-    return chart, base if own is None else base | own
+    if own is None or own.find("actor", RUN_AGENT) is None:  # a function of the project's own comes first
+        base = base | running
+    try:
+        return chart, base if own is None else base | own
+    except BindingError as error:
+        raise ConfigError(f"agent {config.name!r}: its bindings bind a name that rawko binds: {error}") from error
 
 
 def _accepted_charts(found: str) -> str:

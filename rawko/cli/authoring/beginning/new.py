@@ -1,15 +1,21 @@
-"""`rawko new chart|agent NAME`: files to begin with, which run as they are. Nothing that is there is overwritten."""
+"""`rawko new chart|agent|machine NAME`: files to begin with, which run as they are. Nothing is overwritten."""
 
 from __future__ import annotations
 
 import keyword
 import re
+import sys
 from collections.abc import Callable, Mapping
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Final
 
+from rawko.cli.authoring.beginning.bindings_table import with_bindings
+from rawko.cli.authoring.beginning.machine import machine_files
 from rawko.cli.output import complain, visible_line
 from rawko.config import FOLDER
+from rawko.extras import MissingExtra, require
+from rawko.runtime.bindings_lookup import PROJECT_FILE, TABLE
 from rawko.vocabulary.documents import accepted
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,60}")
@@ -108,24 +114,62 @@ limits: {{turns: 30, tool_steps: 100}}
 
 
 def new_command(kind: str, name: str, folder: Path) -> int:
-    """Write the files of a chart or an agent; the exit code is 2 where one is there already."""
+    """Write the files of a chart, an agent or a machine; the exit code is 2 where one of them exists."""
     if kind not in _KINDS:
         return complain(f"new: {kind!r}{accepted(_KINDS, found=kind)}")
     if not _NAME.fullmatch(name) or keyword.iskeyword(name):
         return complain(f"{name!r} is no name; accepted: small letters, digits and _, beginning with a letter")
-    files = _KINDS[kind](name)
-    taken = [path for path in files if (folder / path).exists()]
+    files = dict(_KINDS[kind](name))
+    taken = [path for path in files if _exists(folder / path)]
     if taken:
         return complain(f"{', '.join(map(str, taken))}: is there already; nothing was written")
+    if Path(f"{name}.py") in files and _is_installed(name):
+        return complain(f"{name}.py would hide the Python module {name!r}; choose another name; nothing was written")
     try:
-        for path, text in files.items():
+        changed = _bound(folder / PROJECT_FILE, name) if kind == "machine" else {}
+    except OSError as error:
+        return complain(f"{PROJECT_FILE}: cannot be read: {error.strerror}; nothing was written")
+    except UnicodeDecodeError:
+        return complain(f"{PROJECT_FILE}: is no UTF-8 text; nothing was written")
+    except ValueError as error:
+        return complain(f"{error}; nothing was written")
+    try:
+        for path, text in {**files, **changed}.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_text(text, encoding="utf-8")
-            print(visible_line(f"wrote {path}"))
+            is_there = path in changed and _exists(folder / path)
+            (folder / path).write_text(text, encoding="utf-8", newline="")
+            print(visible_line(f"{'added a line to' if is_there else 'wrote'} {path}"))
     except OSError as error:
         return complain(f"{error.filename or folder}: cannot be written: {error.strerror}")
-    print(visible_line(_NEXT[kind].format(name=name)))
+    for line in _next_lines(kind, name):
+        print(visible_line(line))
     return 0
+
+
+def _exists(path: Path) -> bool:
+    """Also a link that leads nowhere."""
+    return path.is_symlink() or path.exists()
+
+
+def _is_installed(name: str) -> bool:
+    """Whether a file of that name would hide a module that others import."""
+    return name == "rawko" or name in sys.stdlib_module_names or name in packages_distributions()
+
+
+def _bound(project: Path, name: str) -> Mapping[Path, str]:
+    """pyproject.toml with the line that names the bindings of the chart.
+
+    Raises:
+        ValueError: It cannot be changed surely; says which line to add.
+        OSError: It cannot be read.
+    """
+    is_there = _exists(project)
+    text = project.read_bytes().decode() if is_there and project.is_file() else "" if not is_there else None
+    new = None if text is None else with_bindings(text, f"{name}.yaml", name)
+    if new is None:
+        line = f'"{name}.yaml" = "{name}"'
+        raise ValueError(f"{PROJECT_FILE}: cannot be changed surely; add to its table {TABLE} the line {line}")
+    return {} if new == text else {Path(PROJECT_FILE): new}
 
 
 def _chart(name: str) -> Mapping[Path, str]:
@@ -137,9 +181,30 @@ def _agent(name: str) -> Mapping[Path, str]:
     return {Path(FOLDER) / "agents" / f"{name}.yaml": _AGENT.format(name=name)}
 
 
-_KINDS: Final[Mapping[str, Callable[[str], Mapping[Path, str]]]] = {"chart": _chart, "agent": _agent}
-_NEXT: Final = {
-    "chart": "next: rawko test {name}.yaml; rawko simulate {name}.yaml",
-    "agent": 'next: rawko run "TASK" --agent {name}. A project with agents of its own has these alone: '
-    "rawko init writes the built-in ones beside it",
+_KINDS: Final[Mapping[str, Callable[[str], Mapping[Path, str]]]] = {
+    "chart": _chart,
+    "agent": _agent,
+    "machine": machine_files,
 }
+_ALONE: Final = "A project with agents of its own has these alone: rawko init writes the built-in ones beside it"
+_NEXT: Final = {
+    "chart": ("next: rawko test {name}.yaml; rawko simulate {name}.yaml",),
+    "agent": (f'next: rawko run "TASK" --agent {{name}}. {_ALONE}',),
+    "machine": (
+        "{name}.py is Python that rawko runs: `rawko trust` asks once whether you trust it",
+        'next: rawko test {name}.yaml; rawko run "Write a haiku" --agent {name} --scenario {name}_demo.yaml --yes',
+        _ALONE,
+    ),
+}
+
+
+def _next_lines(kind: str, name: str) -> list[str]:
+    """What comes next; where agents cannot run yet, the line that installs what they need."""
+    lines = [line.format(name=name) for line in _NEXT[kind]]
+    if kind == "chart":
+        return lines
+    try:
+        require("agents", "rawko run")
+    except MissingExtra as error:
+        lines.append(str(error))
+    return lines
