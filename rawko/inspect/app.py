@@ -46,6 +46,7 @@ def make_app(parts: Parts, bridge: str | None = None) -> Starlette:
                     await task
 
     async def about(request: Request) -> Response:
+        feed.expect()
         told = {"version": __version__, "folder": "this program", "start": feed.start, "n": feed.last}
         return Json(told)
 

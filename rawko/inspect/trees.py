@@ -164,6 +164,8 @@ class Trees:
                 _, rows = tree.rows(seen if behind <= MOST_AT_ONCE else last - 1, MOST_AT_ONCE)
                 self._feed.publish("steps", run=tree.id, rows=rows)
             self._feed.publish("run", run=tree.id, view=tree.view(), actors=len(recording.actors))
+        else:
+            self._feed.rest()
 
     async def _checkpoint(self, tree: Tree) -> None:
         recording = tree.source.recording

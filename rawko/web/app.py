@@ -50,6 +50,7 @@ def make_app(settings: Settings) -> Starlette:
             await library.close()
 
     async def about(request: Request) -> Response:
+        feed.expect()
         told = {"version": __version__, "folder": str(settings.workspace), "start": feed.start, "n": feed.last}
         return Json(told)
 

@@ -46,6 +46,7 @@ class Watch:
             while True:
                 if not self._feed.is_read:
                     self._known = None
+                    self._feed.rest()
                     await self._stop_following()
                 elif loop.time() - looked >= SLOW_S:
                     await self._look()

@@ -60,6 +60,8 @@ LOADED: Final = (
     "typer._adapters",
 )
 """Everything that commands and runs import; nothing of it starts a thread."""
+_SERVING: Final = ("rawko.web.app", "rawko.web.report", "rawko.web.serving")
+"""Loaded before the first command that needs them."""
 _PASSED_ON: Final = frozenset(
     {"AGENT_DRIVER", "COLUMNS", "HOME", "LANG", "NO_COLOR", "PATH", "PYTHONDONTWRITEBYTECODE", "TERM", "USER"}
 )
@@ -124,6 +126,9 @@ def _serve(address: str) -> Sequence[str]:
                 elif key.fileobj is listening:
                     caller, _ = listening.accept()
                     order, streams = _received(caller)
+                    if order["words"][:1] in (["serve"], ["report"]):
+                        for name in _SERVING:
+                            import_module(name)
                     if (child := os.fork()) == 0:
                         for other, _ in calls.values():
                             other.close()

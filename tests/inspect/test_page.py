@@ -14,7 +14,7 @@ import rawko.inspect
 from rawko import Actor
 from rawko.inspect import Inspector
 from tests.inspect.conftest import turnstile
-from tests.web.conftest import browser  # noqa: F401 - a fixture
+from tests.web.conftest import browser, chromium  # noqa: F401 - fixtures
 
 pytestmark = pytest.mark.slow
 HOSTILE = '<img src=x onerror="document.title=`owned`">\u202e'

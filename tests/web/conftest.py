@@ -7,8 +7,10 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,19 +18,52 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.cli.shell import RAWKO, Shell
+from tests.cli.warm import calling
+from tests.web.recorded import ended_run, waiting_run
 
 CHROMIUM = shutil.which("chromium")
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-sync",
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+    "--disable-features=Translate,OptimizationHints,MediaRouter",
+    "--force-color-profile=srgb",
+    "--mute-audio",
+    "--password-store=basic",
+    "--use-mock-keychain",
+    "--remote-debugging-port=0",
+)
 
 
 class Server:
-    """`rawko serve` of a folder, as a process."""
+    """`rawko serve` of a folder, as a process.
 
-    def __init__(self, shell: Shell, *words: str) -> None:
+    Args:
+        is_warm: A process that has loaded its modules carries it out (tests/cli/warm.py), and it is killed at the end:
+            not for tests of how a server begins or ends.
+    """
+
+    def __init__(self, shell: Shell, *words: str, is_warm: bool = False) -> None:
         self.shell = shell
-        self.errors = shell.folder.parent / "serve.err"
+        self.errors = shell.folder.parent / f"serve-{token_hex(4)}.err"
+        environ = shell.environ()
         with self.errors.open("wb") as err:
             self.process = subprocess.Popen(
-                [*RAWKO, "serve", *words], cwd=shell.folder, env=shell.environ(), stdout=subprocess.PIPE, stderr=err
+                [*(calling(environ) if is_warm else RAWKO), "serve", *words],
+                cwd=shell.folder,
+                env=environ,
+                stdout=subprocess.PIPE,
+                stderr=err,
             )
         assert self.process.stdout is not None
         self.link = self.process.stdout.readline().decode().strip()
@@ -75,13 +110,31 @@ def rawko(tmp_path: Path) -> Shell:
     return Shell(tmp_path)
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A folder with a server and two runs, for tests that only look at them, or make runs of their own beside them."""
+
+    shell: Shell
+    server: Server
+    ended: str
+    waiting: str
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+    shell = Shell(tmp_path_factory.mktemp("shown"))
+    server = Server(shell, is_warm=True)
+    yield Shown(shell, server, ended_run(shell), waiting_run(shell, name="waiting.py"))
+    server.stop()
+
+
 @pytest.fixture
 def serve(rawko: Shell) -> Iterator[Callable[..., Server]]:
     """Starts servers of the folder, and ends them after the test."""
     started: list[Server] = []
 
-    def start(*words: str, shell: Shell = rawko) -> Server:
-        started.append(Server(shell, *words))
+    def start(*words: str, shell: Shell = rawko, is_warm: bool = True) -> Server:
+        started.append(Server(shell, *words, is_warm=is_warm))
         return started[-1]
 
     yield start
@@ -98,16 +151,33 @@ def wait_until(holds: Callable[[], Any], what: str, timeout_s: float = 120) -> A
     return found
 
 
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the DevTools protocol of Debian's chromium, one process for all modules."""
+    if CHROMIUM is None:
+        pytest.skip("no chromium is installed: apt-get install chromium")
+    profile = tmp_path_factory.mktemp("chromium")
+    with (
+        (profile / "said").open("wb") as said,
+        subprocess.Popen(
+            [CHROMIUM, *FLAGS, f"--user-data-dir={profile}"], stdin=subprocess.DEVNULL, stdout=said, stderr=said
+        ) as process,
+    ):
+        port = profile / "DevToolsActivePort"
+        wait_until(lambda: port.exists() and "\n" in port.read_text(), "chromium listens")
+        number, path = port.read_text().split()[:2]
+        yield f"ws://127.0.0.1:{number}{path}"
+        process.terminate()
+
+
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser(chromium: str) -> Iterator[Browser]:
     """Debian's chromium, driven over its DevTools protocol.
 
     Not for the whole session: playwright keeps an event loop running in this thread, where other tests could run none.
     """
-    if CHROMIUM is None:
-        pytest.skip("no chromium is installed: apt-get install chromium")
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        opened = playwright.chromium.connect_over_cdp(chromium)
         yield opened
         opened.close()
 
@@ -135,11 +205,33 @@ class Tab:
         self.go(place)
         return self.page
 
-    def go(self, place: str) -> None:
+    def go(self, place: str) -> Page:
         self.page.evaluate("place => { location.hash = '#' + place }", place)
+        return self.page
 
-    def text(self, selector: str) -> str:
-        return self.page.locator(selector).first.inner_text(timeout=60_000)
+    def check(self) -> None:
+        """The page has reported no problem, and asked no other host."""
+        assert not self.problems
+        assert not self.hosts - {self.server.host}
+
+
+@pytest.fixture(scope="module")
+def _lasting(browser: Browser, shown: Shown) -> Iterator[Tab]:
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    made = Tab(context, shown.server)
+    made.page.set_default_timeout(60_000)
+    made.open()
+    yield made
+    context.close()
+
+
+@pytest.fixture
+def looking(_lasting: Tab) -> Iterator[Tab]:
+    """A tab of the shown folder that a module's tests use one after the other, so that only the first loads it."""
+    _lasting.page.keyboard.press("Escape")
+    _lasting.go("/runs").wait_for_selector(".run-row")
+    yield _lasting
+    _lasting.check()
 
 
 @pytest.fixture
@@ -157,9 +249,7 @@ def tab(browser: Browser, serve: Callable[..., Server]) -> Iterator[Callable[...
         return made
 
     yield make
-    found = [problem for one in tabs for problem in one.problems]
-    hosts = {host for one in tabs for host in one.hosts} - {one.server.host for one in tabs}
     for context in contexts:
         context.close()
-    assert not found
-    assert not hosts
+    for one in tabs:
+        one.check()

@@ -6,7 +6,6 @@ import base64
 import re
 from collections import Counter
 from hashlib import sha256
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
@@ -30,11 +29,17 @@ def test_all_pages_together_are_small() -> None:
     assert sum(len(content or b"") for content in loaded) <= 120_000
 
 
-def test_a_report_allows_its_own_script_alone(rawko: Shell) -> None:
-    run = ended_run(rawko, text=HOSTILE, content=HOSTILE)
-    ended = rawko("report", run, "-o", "run.html")
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    """A folder with `run.html`, the report of a run with hostile texts."""
+    shell = Shell(tmp_path_factory.mktemp("reported"))
+    ended = shell("report", ended_run(shell, text=HOSTILE, content=HOSTILE), "-o", "run.html")
     assert ended.code == 0, ended.err
-    page = rawko.read("run.html")
+    return shell
+
+
+def test_a_report_allows_its_own_script_alone(reported: Shell) -> None:
+    page = reported.read("run.html")
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy is not None
     assert policy[1].startswith("default-src 'none'; script-src 'sha256-")
@@ -42,20 +47,18 @@ def test_a_report_allows_its_own_script_alone(rawko: Shell) -> None:
     assert base64.b64encode(sha256(script.encode()).digest()).decode() in policy[1]
     assert page.count("<script") == 2
     assert "<img" not in page
-    assert (rawko.folder / "run.html").stat().st_mode & 0o077 == 0
+    assert (reported.folder / "run.html").stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.slow
-def test_a_report_is_read_without_a_server(rawko: Shell, browser: Browser) -> None:
-    run = ended_run(rawko, text=HOSTILE)
-    assert rawko("report", run, "-o", "run.html").code == 0
+def test_a_report_is_read_without_a_server(reported: Shell, browser: Browser) -> None:
     page = browser.new_page()
     problems: list[str] = []
     asked: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(Path(rawko.folder / "run.html").as_uri())
+    page.goto((reported.folder / "run.html").as_uri())
     page.wait_for_selector(".step.selected")
     page.wait_for_selector(".drawing svg")
     page.locator(".step:has(.words:text-is('write fizzbuzz.py'))").click()
@@ -68,11 +71,11 @@ def test_a_report_is_read_without_a_server(rawko: Shell, browser: Browser) -> No
     page.close()
 
 
-def test_what_cannot_be_written_is_said(rawko: Shell) -> None:
-    run = ended_run(rawko)
-    ended = rawko("report", run, "-o", "nowhere/run.html")
+def test_what_cannot_be_written_is_said(reported: Shell) -> None:
+    rawko = reported
+    ended = rawko("report", "last", "-o", "nowhere/run.html")
     assert ended.code == 2
     assert "does not exist" in ended.err
     assert not (rawko.folder / "nowhere").exists()
-    assert rawko("report", "nothing", "-o", "run.html").code == 2
-    assert not (rawko.folder / "run.html").exists()
+    assert rawko("report", "nothing", "-o", "nothing.html").code == 2
+    assert not (rawko.folder / "nothing.html").exists()

@@ -10,7 +10,7 @@ from http.client import HTTPConnection
 import pytest
 
 from tests.cli.shell import Shell
-from tests.web.conftest import Server, wait_until
+from tests.web.conftest import Server, Shown, wait_until
 from tests.web.recorded import ended_run, waiting_run
 
 Serve = Callable[..., Server]
@@ -19,8 +19,8 @@ Serve = Callable[..., Server]
 # ---------------------------------------------------------------- who may ask
 
 
-def test_data_needs_the_secret_of_this_start(serve: Serve) -> None:
-    server = serve()
+def test_data_needs_the_secret_of_this_start(shown: Shown) -> None:
+    server = shown.server
     for secret in ("", "wrong", server.secret[:-1], server.secret + "x"):
         status, _, body = server.ask("/api/runs", secret=secret)
         assert (status, json.loads(body)["error"]) == (401, "stale-secret")
@@ -28,32 +28,31 @@ def test_data_needs_the_secret_of_this_start(serve: Serve) -> None:
     assert server.ask("/api/runs")[0] == 200
 
 
-def test_the_page_itself_holds_no_data_and_sets_no_cookie(serve: Serve, rawko: Shell) -> None:
-    run = ended_run(rawko)
-    status, headers, body = serve().ask("/", secret="")
+def test_the_page_itself_holds_no_data_and_sets_no_cookie(shown: Shown) -> None:
+    status, headers, body = shown.server.ask("/", secret="")
     assert status == 200
-    assert run.encode() not in body
+    assert shown.ended.encode() not in body
     assert "set-cookie" not in headers
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "localhost:1", "127.0.0.1.evil.example:7341", ""])
-def test_another_name_of_the_server_is_refused(serve: Serve, host: str) -> None:
-    server = serve()
+def test_another_name_of_the_server_is_refused(shown: Shown, host: str) -> None:
+    server = shown.server
     for path in ("/", "/api/runs"):
         assert server.ask(path, Host=host or "x")[0] == 421
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1"])
-def test_a_page_of_another_origin_is_refused(serve: Serve, origin: str) -> None:
-    server = serve()
+def test_a_page_of_another_origin_is_refused(shown: Shown, origin: str) -> None:
+    server = shown.server
     assert server.ask("/api/runs", Origin=origin)[0] == 403
     assert server.ask("/api/runs/x/cancel", "POST", {}, Origin=origin)[0] == 403
     assert server.ask("/api/runs", Sec_Fetch_Site="cross-site")[0] == 403
     assert server.ask("/api/runs", Origin=f"http://{server.host}")[0] == 200
 
 
-def test_every_answer_has_the_protecting_headers(serve: Serve) -> None:
-    server = serve()
+def test_every_answer_has_the_protecting_headers(shown: Shown) -> None:
+    server = shown.server
     for path in ("/", "/pages/all.js", "/api/runs", "/nothing", "/pages/../app.py"):
         for secret in (None, ""):
             _, headers, _ = server.ask(path, secret=secret)
@@ -69,7 +68,7 @@ def test_every_answer_has_the_protecting_headers(serve: Serve) -> None:
 def test_only_loopback_is_bound(serve: Serve) -> None:
     import psutil
 
-    server = serve()
+    server = serve(is_warm=False)
     listening = [c.laddr.ip for c in psutil.Process(server.process.pid).net_connections() if c.status == "LISTEN"]
     assert listening == ["127.0.0.1"]
 
@@ -77,23 +76,23 @@ def test_only_loopback_is_bound(serve: Serve) -> None:
 # ---------------------------------------------------------------- starting
 
 
-def test_a_taken_port_is_said_and_nothing_is_served(serve: Serve, rawko: Shell) -> None:
-    port = serve().host.partition(":")[2]
+def test_a_taken_port_is_said_and_nothing_is_served(shown: Shown, rawko: Shell) -> None:
+    port = shown.server.host.partition(":")[2]
     ended = rawko("serve", "--port", port)
     assert ended.code == 2
     assert f"port {port} of 127.0.0.1 is taken" in ended.err
     assert "--port" in ended.err
 
 
-def test_a_second_server_takes_another_port_and_another_secret(serve: Serve) -> None:
-    first, second = serve(), serve()
+def test_a_second_server_takes_another_port_and_another_secret(serve: Serve, shown: Shown) -> None:
+    first, second = shown.server, serve(shell=shown.shell)
     assert first.host != second.host
     assert first.secret != second.secret
     assert second.ask("/api/runs", secret=first.secret)[0] == 401
 
 
 def test_a_stopped_server_leaves_no_traceback(serve: Serve) -> None:
-    server = serve()
+    server = serve(is_warm=False)
     connection = HTTPConnection(server.host, timeout=60)
     connection.request("GET", "/api/stream?after=", headers={"X-Rawko-Secret": server.secret})
     assert connection.getresponse().status == 200
@@ -104,12 +103,12 @@ def test_a_stopped_server_leaves_no_traceback(serve: Serve) -> None:
 # ---------------------------------------------------------------- what is answered
 
 
-def test_a_run_is_answered_with_steps_path_and_files(serve: Serve, rawko: Shell) -> None:
-    run, server = ended_run(rawko), serve()
-    listed = server.get("/api/runs")["runs"]
-    assert [one["run"] for one in listed] == [run]
+def test_a_run_is_answered_with_steps_path_and_files(shown: Shown) -> None:
+    run, server = shown.ended, shown.server
+    listed = {one["run"]: one for one in server.get("/api/runs")["runs"]}
+    assert {run, shown.waiting} <= set(listed)
     steps = server.get(f"/api/runs/{run}/steps")
-    assert steps["count"] == len(steps["rows"]) == listed[0]["steps"]
+    assert steps["count"] == len(steps["rows"]) == listed[run]["steps"]
     words = [row[5] for row in steps["rows"]]
     assert "write fizzbuzz.py" in words
     path = server.get(f"/api/runs/{run}/path")
@@ -132,8 +131,8 @@ def test_a_run_is_answered_with_steps_path_and_files(serve: Serve, rawko: Shell)
     assert b'data-state="thinking"' in svg
 
 
-def test_what_cannot_be_answered_is_said(serve: Serve, rawko: Shell) -> None:
-    run, server = ended_run(rawko), serve()
+def test_what_cannot_be_answered_is_said(shown: Shown) -> None:
+    run, server = shown.ended, shown.server
     for path in (
         "runs/nothing",
         f"runs/{run}/steps/9999",
@@ -150,8 +149,8 @@ def test_what_cannot_be_answered_is_said(serve: Serve, rawko: Shell) -> None:
         assert json.loads(body)["message"]
 
 
-def test_a_body_that_is_no_object_or_too_large_is_refused(serve: Serve, rawko: Shell) -> None:
-    run, server = ended_run(rawko), serve()
+def test_a_body_that_is_no_object_or_too_large_is_refused(shown: Shown) -> None:
+    run, server = shown.ended, shown.server
     bodies: list[object] = [[], "text", {"text": "x" * 300_000}]
     for body in bodies:
         assert server.ask(f"/api/runs/{run}/answer", "POST", body)[0] == 422
@@ -159,8 +158,8 @@ def test_a_body_that_is_no_object_or_too_large_is_refused(serve: Serve, rawko: S
     assert server.post(f"/api/runs/{run}/rewind", step="1")[0] == 422
 
 
-def test_a_run_removed_while_it_is_watched_is_gone(serve: Serve, rawko: Shell) -> None:
-    run, server = ended_run(rawko), serve()
+def test_a_run_removed_while_it_is_watched_is_gone(shown: Shown) -> None:
+    run, server = ended_run(shown.shell, name="gone.py"), shown.server
     connection = HTTPConnection(server.host, timeout=120)
     connection.request("GET", "/api/stream?after=", headers={"X-Rawko-Secret": server.secret})
     stream = connection.getresponse()
@@ -170,7 +169,7 @@ def test_a_run_removed_while_it_is_watched_is_gone(serve: Serve, rawko: Shell) -
     import time
 
     time.sleep(1.2)  # the watch has looked at the folder at least once
-    shutil.rmtree(next(rawko.state.glob(f"*/runs/{run}")))
+    shutil.rmtree(next(shown.shell.state.glob(f"*/runs/{run}")))
     while b'"gone"' not in (event := _event(stream)):
         pass
     assert run.encode() in event
@@ -188,31 +187,32 @@ def _event(stream: object) -> bytes:
 # ---------------------------------------------------------------- what is done
 
 
-def test_an_approval_goes_on_with_the_run_in_a_process_of_its_own(serve: Serve, rawko: Shell) -> None:
-    run, server = waiting_run(rawko), serve()
+def test_an_approval_goes_on_with_the_run_in_a_process_of_its_own(shown: Shown) -> None:
+    run, server = waiting_run(shown.shell, name="approved.py"), shown.server
     asked = server.get(f"/api/runs/{run}")["view"]["needs"]
     assert asked["kind"] == "approval"
     assert server.post(f"/api/runs/{run}/approve", text="tools", asked=asked["number"])[0] == 422
     status, told = server.post(f"/api/runs/{run}/approve", text="always", asked=asked["number"])
     assert (status, told["is_taken"]) == (200, True)
     wait_until(lambda: server.get(f"/api/runs/{run}")["view"]["outcome"] == "success", "the run ends")
-    assert (rawko.folder / "fizzbuzz.py").is_file()
+    assert (shown.shell.folder / "approved.py").is_file()
 
 
 @pytest.mark.parametrize(
     ("before", "expected"),
     [
         (None, (False, "(a new file)")),
-        ("# mine\nx = 1\n", (True, "write fizzbuzz.py")),
+        ("# mine\nx = 1\n", (True, "write waiting.py")),
         (b"\xff\xfe", (False, "is replaced, and cannot be compared")),
     ],
 )
 def test_a_call_that_waits_is_shown_against_the_file_on_disk(
-    serve: Serve, rawko: Shell, before: str | bytes | None, expected: tuple[bool, str]
+    shown: Shown, before: str | bytes | None, expected: tuple[bool, str]
 ) -> None:
+    run, server, file = shown.waiting, shown.server, shown.shell.folder / "waiting.py"
+    file.unlink(missing_ok=True)
     if before is not None:
-        (rawko.folder / "fizzbuzz.py").write_bytes(before if isinstance(before, bytes) else before.encode())
-    run, server = waiting_run(rawko), serve()
+        file.write_bytes(before if isinstance(before, bytes) else before.encode())
     told = server.get(f"/api/runs/{run}/proposal")
     assert told["asked"] == server.get(f"/api/runs/{run}")["view"]["needs"]["number"]
     assert told["is_diff"] == expected[0]
@@ -223,24 +223,25 @@ def test_a_call_that_waits_is_shown_against_the_file_on_disk(
         assert told["lines"][0] == "def fizzbuzz(n: int) -> str:"
 
 
-def test_nothing_is_proposed_where_no_approval_is_waited_for(serve: Serve, rawko: Shell) -> None:
-    run, server = ended_run(rawko), serve()
+def test_nothing_is_proposed_where_no_approval_is_waited_for(shown: Shown) -> None:
+    run, server = shown.ended, shown.server
     status, _, body = server.ask(f"/api/runs/{run}/proposal")
     assert (status, json.loads(body)["error"]) == (409, "outdated")
 
 
-def test_an_answer_to_another_question_decides_nothing(serve: Serve, rawko: Shell) -> None:
-    run, server = waiting_run(rawko), serve()
+def test_an_answer_to_another_question_decides_nothing(shown: Shown) -> None:
+    run, server, file = shown.waiting, shown.server, shown.shell.folder / "waiting.py"
+    file.unlink(missing_ok=True)
     asked = server.get(f"/api/runs/{run}")["view"]["needs"]["number"]
     for number in (asked - 1, asked + 1, None, "x", True):
         status, told = server.post(f"/api/runs/{run}/approve", text="once", asked=number)
         assert (status, told["error"]) == (409, "outdated"), number
     assert server.get(f"/api/runs/{run}")["view"]["needs"]["number"] == asked
-    assert not (rawko.folder / "fizzbuzz.py").exists()
+    assert not file.exists()
 
 
-def test_a_reason_that_looks_like_an_option_is_a_reason(serve: Serve, rawko: Shell) -> None:
-    run, server = waiting_run(rawko), serve()
+def test_a_reason_that_looks_like_an_option_is_a_reason(shown: Shown) -> None:
+    run, server = waiting_run(shown.shell, name="denied.py"), shown.server
     asked = server.get(f"/api/runs/{run}")["view"]["needs"]["number"]
     status, told = server.post(f"/api/runs/{run}/deny", text="--trust", asked=asked)
     assert status == 200, told
@@ -267,8 +268,8 @@ def test_a_run_is_rewound_forked_pinned_and_cancelled(serve: Serve, rawko: Shell
     assert server.post(f"/api/runs/{run}/cancel")[0] == 422
 
 
-def test_events_that_a_person_may_send_say_why_not(serve: Serve, rawko: Shell) -> None:
-    run, server = waiting_run(rawko), serve()
+def test_events_that_a_person_may_send_say_why_not(shown: Shown) -> None:
+    run, server = shown.waiting, shown.server
     events = server.get(f"/api/runs/{run}/can")["events"]
     assert {one["event"] for one in events} == {"FORCE_AGENT", "SKIP_STEP", "RETRY", "USER_MESSAGE"}
     assert any(not one["why_not"] for one in events)
@@ -278,13 +279,13 @@ def test_events_that_a_person_may_send_say_why_not(serve: Serve, rawko: Shell) -
 # ---------------------------------------------------------------- charts
 
 
-def test_a_chart_is_read_checked_and_simulated(serve: Serve, rawko: Shell) -> None:
+def test_a_chart_is_read_checked_and_simulated(shown: Shown) -> None:
+    rawko, server = shown.shell, shown.server
     text = "statechart:\n  name: door\n  root state:\n    name: root\n    initial: closed\n    states:\n"
     text += (
         "      - {name: closed, transitions: [{event: OPEN, guard: has_key, target: opened}]}\n      - {name: opened}\n"
     )
     rawko.write("door.yaml", text)
-    server = serve()
     assert "door.yaml" in [chart["path"] for chart in server.get("/api/charts")["charts"]]
     chart = server.get("/api/chart?path=door.yaml")
     assert (chart["states"]["closed"], chart["transitions"]["0"]) == (7, 7)
