@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rawko.machines.agent_loop.actors import PLACEHOLDERS, AgentLoopPorts
-from rawko.machines.prompts import Prompts
+from rawko.machines.prompts.prompts import Prompts
 from rawko.providers.scripted import ScriptedProvider
 from rawko.runtime.ports import People
 from rawko.tools.commands.bash import BashSettings

@@ -38,7 +38,8 @@ from rawko.machines.node_engine.explore.deciding import Memory
 from rawko.machines.node_engine.explore.nodes import LAUNCH
 from rawko.machines.node_engine.explore.ports import Advisor
 from rawko.machines.node_engine.leases import JournalLeases
-from rawko.machines.prompts import PromptError, Prompts
+from rawko.machines.prompts.errors import PromptError
+from rawko.machines.prompts.prompts import Prompts
 from rawko.processes.private import make_private
 from rawko.providers.metered import MeteredProvider
 from rawko.providers.models import resolve_model

@@ -17,7 +17,8 @@ from rawko.machines import agent_loop, orchestrator
 from rawko.machines.agent_loop import actors as agent_loop_actors
 from rawko.machines.orchestrator import actors as orchestrator_actors
 from rawko.machines.orchestrator.arbiter.prompt import PLACEHOLDERS as ORCHESTRATOR_PROMPTS
-from rawko.machines.prompts import PromptError, Prompts
+from rawko.machines.prompts.errors import PromptError
+from rawko.machines.prompts.prompts import Prompts
 from rawko.providers.models import context_window, resolve_model
 from rawko.runtime.ports import People, Provider, Toolbox, Workspace
 from rawko.vocabulary.agent import AgentConfig, describe

@@ -20,7 +20,7 @@ from rawko.machines.agent_loop.control import control_specs
 from rawko.machines.agent_loop.conversation.sent import SentConversation
 from rawko.machines.agent_loop.output_relay import OutputRelay
 from rawko.machines.agent_loop.text_relay import TextRelay
-from rawko.machines.prompts import Prompts
+from rawko.machines.prompts.prompts import Prompts
 from rawko.runtime.actor_kinds import ActorFailed, Done, Scope
 from rawko.runtime.ports import (
     ModelRequest,

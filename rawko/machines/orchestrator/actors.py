@@ -23,7 +23,7 @@ from rawko.machines.orchestrator.arbiter.decision import (
 from rawko.machines.orchestrator.arbiter.errors import ARBITER
 from rawko.machines.orchestrator.arbiter.prompt import evaluate_data, select_data
 from rawko.machines.orchestrator.executor import FindMachine, agent_executor
-from rawko.machines.prompts import Prompts
+from rawko.machines.prompts.prompts import Prompts
 from rawko.runtime.actor_kinds import ActorFailed, Scope
 from rawko.runtime.ports import ModelRequest, Provider, ProviderError, TurnDone
 from rawko.vocabulary.errors import ErrorContext

@@ -14,7 +14,7 @@ from rawko.interpreter.data.values import thaw
 from rawko.machines.agent_loop.inputs import agent_loop_input
 from rawko.machines.orchestrator.arbiter.prompt import error_data, plan_data, run_data
 from rawko.machines.orchestrator.context import MAX_CHANGES, Outcome
-from rawko.machines.prompts import Prompts
+from rawko.machines.prompts.prompts import Prompts
 from rawko.runtime.actor_kinds import ActorFailed, ChildFactory, ChildMachine, child_machine
 from rawko.vocabulary.agent import AgentDescription
 from rawko.vocabulary.base import Data

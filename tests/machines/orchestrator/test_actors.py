@@ -20,7 +20,7 @@ from rawko.machines.orchestrator.arbiter.decision import decision_schema
 from rawko.machines.orchestrator.arbiter.prompt import PLACEHOLDERS
 from rawko.machines.orchestrator.executor import child_input, finished_run
 from rawko.machines.orchestrator.inputs import evaluate_progress_input, execute_agent_input, select_agent_input
-from rawko.machines.prompts import Prompts
+from rawko.machines.prompts.prompts import Prompts
 from rawko.providers.scenario_file import parse_scenario
 from rawko.providers.scripted import ScriptedProvider
 from rawko.runtime.actor_kinds import ActorFailed, ChildFactory

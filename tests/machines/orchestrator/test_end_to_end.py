@@ -19,7 +19,7 @@ from rawko.machines import agent_loop, orchestrator
 from rawko.machines.agent_loop.actors import actors as agent_actors
 from rawko.machines.orchestrator.actors import OrchestratorPorts, actors
 from rawko.machines.orchestrator.arbiter.prompt import PLACEHOLDERS
-from rawko.machines.prompts import Prompts
+from rawko.machines.prompts.prompts import Prompts
 from rawko.providers.scenario import Scenario
 from rawko.providers.scenario_file import load_scenario, parse_scenario
 from rawko.providers.scripted import ScriptedProvider

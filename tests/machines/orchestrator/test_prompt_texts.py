@@ -25,7 +25,7 @@ from rawko.machines.orchestrator.arbiter.prompt import (
     select_data,
     worded,
 )
-from rawko.machines.prompts import Prompts
+from rawko.machines.prompts.prompts import Prompts
 
 GOLDEN = Path(__file__).parent / "golden"
 MakeContext = Callable[..., Record]

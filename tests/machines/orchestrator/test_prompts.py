@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from rawko.chart import shipped_path
 from rawko.interpreter.data.freezing import freeze
 from rawko.machines.orchestrator.arbiter.prompt import PLACEHOLDERS
-from rawko.machines.prompts import PromptError, Prompts, delimited
+from rawko.machines.prompts.errors import PromptError
+from rawko.machines.prompts.prompts import Prompts
+from rawko.machines.prompts.shown_values import delimited
 
 ONE: Mapping[str, frozenset[str]] = {"one": frozenset({"task", "items", "none"})}
 DATA: dict[str, Any] = {"task": "t", "items": [], "none": None}

@@ -20,7 +20,8 @@ from rawko.interpreter.data.freezing import freeze
 from rawko.machines.agent_loop.actors import PLACEHOLDERS
 from rawko.machines.agent_loop.context import View
 from rawko.machines.agent_loop.conversation.shortening import sent_view
-from rawko.machines.prompts import PromptError, Prompts
+from rawko.machines.prompts.errors import PromptError
+from rawko.machines.prompts.prompts import Prompts
 from rawko.runtime.errors import JournalError
 from rawko.runtime.replay.replay import ReplayError, replay
 from rawko.vocabulary.snapshot import ChangedFiles

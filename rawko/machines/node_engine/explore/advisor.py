@@ -16,7 +16,7 @@ from rawko.machines.node_engine.explore.decision import (
 from rawko.machines.node_engine.explore.keynames import KEY_NAMES
 from rawko.machines.node_engine.explore.ports import Advice
 from rawko.machines.node_engine.explore.screen import MAX_HIGHLIGHTS
-from rawko.machines.prompts import Prompts
+from rawko.machines.prompts.prompts import Prompts
 from rawko.runtime.actor_kinds import ActorFailed
 from rawko.runtime.ports import ModelRequest, Provider, ProviderError, TurnDone
 from rawko.vocabulary.errors import RETRYABLE_CODES

@@ -9,7 +9,7 @@ from rawko.machines.node_engine.explore.advisor import PLACEHOLDERS, _data
 from rawko.machines.node_engine.explore.decision import Situation
 from rawko.machines.node_engine.explore.keynames import KEY_NAMES
 from rawko.machines.node_engine.explore.screen import Highlight, Screen
-from rawko.machines.prompts import Prompts
+from rawko.machines.prompts.prompts import Prompts
 
 PROMPTS = Prompts.load("node_engine", PLACEHOLDERS)
 PAGE = (Path(__file__).parents[4] / "docs" / "prompts.md").read_text("utf-8")

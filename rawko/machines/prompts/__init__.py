@@ -1,0 +1,1 @@
+"""Prompts of the machines: templates from files, checked, and rendered from data that never becomes their structure."""

@@ -1,0 +1,29 @@
+"""What is wrong with a template, or with the data for it."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    pass
+
+
+class PromptError(Exception):
+    """A template that cannot be used, or data that does not fit it.
+
+    Attributes:
+        where: The file, with the line where that is known.
+    """
+
+    def __init__(self, where: str, message: str) -> None:
+        super().__init__(f"{where}: {message}")
+        self.where = where
+        self.message = message
+
+
+def nearest(name: str, accepted: frozenset[str] | set[str]) -> str:
+    """The accepted names, for a message, and the one that was perhaps meant."""
+    near = get_close_matches(name[:200], sorted(accepted), 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"{hint}; accepted: {', '.join(map(repr, sorted(accepted))) or 'none'}"

@@ -1,0 +1,83 @@
+"""Where templates are read from: the package's own, and those of the user, which stand in for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    pass
+
+
+from rawko.machines.prompts.errors import PromptError, nearest
+
+SUFFIX: Final = ".md.j2"
+MAX_TEMPLATE_CHARS: Final = 200_000
+
+
+class Templates(Protocol):
+    """Templates of the user's own, `<machine>/<name>.md.j2`, wherever they are read from."""
+
+    def names(self, machine: str) -> Sequence[str]:
+        """Names of all files of a machine."""
+
+    def text(self, machine: str, name: str) -> str | None:
+        """The text of one; None where there is none."""
+
+    def place(self, machine: str, name: str) -> str:
+        """Where it is, for messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """Templates in a folder."""
+
+    root: Path
+
+    def names(self, machine: str) -> Sequence[str]:
+        return sorted(path.name for path in (self.root / machine).glob(f"*{SUFFIX}"))
+
+    def text(self, machine: str, name: str) -> str | None:
+        path = self.root / machine / name
+        if not path.is_file():
+            return None
+        try:
+            return path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise PromptError(str(path), f"cannot be read: {error}") from error
+
+    def place(self, machine: str, name: str) -> str:
+        return str(self.root / machine / name)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The text of a template, unchecked, and the placeholders that it may use."""
+
+    file: str
+    text: str
+    accepted: frozenset[str]
+
+
+def check_names(place: Templates, machine: str, placeholders: Mapping[str, frozenset[str]]) -> None:
+    known = {name + SUFFIX for name in placeholders}
+    for name in place.names(machine):
+        if name.endswith(SUFFIX) and name not in known:
+            raise PromptError(place.place(machine, name), f"no prompt has this name{nearest(name, known)}")
+
+
+def load(places: Sequence[Templates], machine: str, name: str, accepted: frozenset[str]) -> Loaded:
+    for place in places:
+        text = place.text(machine, name)
+        if text is not None:
+            where = place.place(machine, name)
+            return Loaded(where, _bounded_text(where, text), accepted)
+    raise PromptError(places[-1].place(machine, name), "the template is missing")
+
+
+def _bounded_text(path: str, text: str) -> str:
+    if len(text) > MAX_TEMPLATE_CHARS:
+        raise PromptError(path, f"{len(text)} characters are too many; accepted: {MAX_TEMPLATE_CHARS}")
+    return text

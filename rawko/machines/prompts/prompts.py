@@ -1,0 +1,145 @@
+"""Prompt templates: loaded and checked once, rendered from data in a single pass.
+
+Templates are Jinja2, because people read and edit them, but only the part of it that shows data (`language`). Data
+never becomes template text: what a task says in braces stays what it says (C-44).
+
+Nor does data become structure. Every value that a template shows passes one filter (`inline`, in `shown_values`); names
+(`join`, `named`) are in one line, quoted where they hold what separates them. Two filters say otherwise: `delimited`
+puts a text verbatim between marks that no writer of a part of the prompt can know, and `whole` lets through what is
+structure itself (the user's own words, an agent's system prompt, a part that was rendered before).
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from rawko.chart import shipped_path
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+
+from rawko.machines.prompts.errors import PromptError
+from rawko.machines.prompts.language import SECRET, compiled
+from rawko.machines.prompts.places import SUFFIX, Folder, Loaded, Templates, check_names, load
+
+MAX_PROMPT_CHARS: Final = 4_000_000
+
+
+class Prompts:
+    """The templates of one machine."""
+
+    def __init__(
+        self, loaded: Mapping[str, Loaded], placeholders: Mapping[str, frozenset[str]], key: bytes = b""
+    ) -> None:
+        self._loaded = loaded
+        self._placeholders = placeholders
+        self._key = key
+
+    @classmethod
+    def load(
+        cls,
+        machine: str,
+        placeholders: Mapping[str, frozenset[str]],
+        *,
+        override: Path | Templates | None = None,
+        shipped: Path | None = None,
+        key: bytes = b"",
+        is_lazy: bool = False,
+    ) -> Prompts:
+        """Read all templates of a machine, and check those that are not the package's own: these are tested, and are
+        compiled when they are first used.
+
+        Args:
+            machine: Its stem: templates are `<machine>/<name>.md.j2` in either folder.
+            placeholders: Template name to the names that its data has; a template may use them and no others.
+            override: Templates of the user's own, or their folder; one there stands in for the shipped one.
+            shipped: The folder of the shipped ones; found by itself.
+            key: The run's own secret, from which marks are made: they cannot be guessed without it. The same key and
+                data give the same prompt.
+            is_lazy: Check a template when it is first rendered: for machines that are only looked at, and render none.
+
+        Raises:
+            PromptError: A template is missing, is no UTF-8, is no template, uses a placeholder that its data does
+                not have or a part of Jinja2 that is not accepted; or `override` holds one that nothing uses.
+
+        Source: C-44.
+        """
+        places: list[Templates] = [Folder(shipped or shipped_path("prompts"))]
+        if override is not None:
+            places.insert(0, Folder(override) if isinstance(override, Path) else override)
+            check_names(places[0], machine, placeholders)
+        loaded = {name: load(places, machine, name + SUFFIX, accepted) for name, accepted in placeholders.items()}
+        own = f"{shipped_path('prompts')}{os.sep}"
+        for one in loaded.values():
+            if not is_lazy and not one.file.startswith(own):
+                _template(one)
+        return cls(loaded, dict(placeholders), key)
+
+    def render(self, name: str, /, **data: Any) -> str:
+        """A prompt.
+
+        Args:
+            name: Of the template.
+            data: Exactly its placeholders, as JSON values; control characters in texts are dropped, in names escaped.
+
+        Raises:
+            PromptError: The data lacks a placeholder or has another; a field does not exist; the prompt grows over
+                `MAX_PROMPT_CHARS`.
+        """
+        from jinja2.exceptions import TemplateError
+
+        loaded = self._loaded[name]
+        template = _template(loaded)
+        _check_data(loaded.file, data, self._placeholders[name])
+        try:
+            cleaned = _clean(data)
+            given = {**cleaned, SECRET: self._secret(name, cleaned)}
+            return _bounded(loaded.file, template.generate(given))
+        except TemplateError as error:
+            raise PromptError(loaded.file, str(error)) from error
+        except RecursionError as error:
+            raise PromptError(loaded.file, "the data is nested too deeply") from error
+
+    def _secret(self, name: str, data: Mapping[str, Any]) -> bytes:
+        """A secret for this very prompt: its marks depend on all that is in it, so that no earlier prompt, nor the
+        part of it that a writer knows, gives one away."""
+        told = json.dumps([name, data], sort_keys=True, default=str)
+        return hmac.digest(self._key, told.encode(), "sha256")
+
+
+def _template(loaded: Loaded) -> Template:
+    return compiled(loaded.file, loaded.text, loaded.accepted)
+
+
+def _check_data(file: str, data: Mapping[str, Any], accepted: frozenset[str]) -> None:
+    missing, extra = sorted(accepted - set(data)), sorted(set(data) - accepted)
+    if missing or extra:
+        raise PromptError(file, f"the data lacks {missing} and has {extra} too many; accepted: {sorted(accepted)}")
+
+
+def _clean(value: Any) -> Any:
+    """The data as plain dicts, lists and texts; what cannot be shown of a text, its filter decides."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {key: _clean(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)) or type(value).__name__ == "Vector":
+        return [_clean(item) for item in value]
+    return value
+
+
+def _bounded(file: str, pieces: Iterator[str]) -> str:
+    kept: list[str] = []
+    size = 0
+    for piece in pieces:
+        size += len(piece)
+        if size > MAX_PROMPT_CHARS:
+            raise PromptError(file, f"the prompt grows over {MAX_PROMPT_CHARS} characters")
+        kept.append(piece)
+    return "".join(kept)
