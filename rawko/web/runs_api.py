@@ -19,6 +19,7 @@ from rawko.app.inspection.drawing import draw_chart
 from rawko.app.inspection.moment import moment_of, step_detail, whole_text
 from rawko.app.inspection.trees import tree, tree_diff
 from rawko.app.time_travel.recorded_run import open_past
+from rawko.app.views.offered_rule import offered_rule
 from rawko.app.views.proposal import proposal_of
 from rawko.app.views.summary import needs_first, read_run, read_runs
 from rawko.config import ConfigError, Settings
@@ -152,13 +153,15 @@ async def _can(parts: Parts, request: Request) -> Any:
 
 
 async def _proposal(parts: Parts, request: Request) -> Any:
-    """What the call that waits for a yes would do to the files as they are now; never cut."""
+    """What the call that waits for a yes would do to the files as they are now, never cut; and the rule to keep."""
     view = await read_run(request.path_params["run"], parts.settings)
     needs = view.needs
     if needs is None or needs.kind != "approval" or needs.call is None:
         raise Outdated("the run waits for no approval")
     made = await asyncio.to_thread(proposal_of, needs.call, Path(view.workspace))
-    return {"asked": needs.number, "title": made.title, "is_diff": made.is_diff, "lines": made.lines}
+    offer = await asyncio.to_thread(offered_rule, needs.call, Path(view.workspace))
+    told = {"asked": needs.number, "title": made.title, "is_diff": made.is_diff, "lines": made.lines}
+    return {**told, "rule": offer.rule, "why_no_rule": offer.why_not}
 
 
 async def _compare(parts: Parts, request: Request) -> Any:
@@ -187,10 +190,11 @@ async def _act(parts: Parts, request: Request) -> Any:
     text, step = str(given.get("text") or ""), given.get("step")
     actor = parts.actor
     if action in ANSWERS:
-        asked = given.get("asked")
-        view = await read_run(run, parts.settings)
-        now = None if view.needs is None else view.needs.number
-        return (await actor.answer(run, action, text, asked if isinstance(asked, int) else None, now)).to_json()
+        asked = given["asked"] if isinstance(given.get("asked"), int) else None
+        needs = (await read_run(run, parts.settings)).needs
+        if action == "approve" and given.get("rule") is not None:
+            return (await actor.keep_rule(run, str(given["rule"]), needs, asked)).to_json()
+        return (await actor.answer(run, action, text, asked, None if needs is None else needs.number)).to_json()
     if action in OVERRIDES:
         return (await actor.override(run, action, text)).to_json()
     if action == "cancel":

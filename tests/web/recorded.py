@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import Any
 
 from tests.cli.shell import Shell, call, judges, picks, says
@@ -32,6 +33,19 @@ def ended_run(shell: Shell, **texts: str) -> str:
 def waiting_run(shell: Shell, **texts: str) -> str:
     """A run that asks whether a file may be written; its id."""
     return _run(shell, **texts)
+
+
+LOOKS = ("git status --short", "git status -b")
+LOOKING_RULE = "allow bash(git status *)"
+
+
+def looking_run(shell: Shell, *commands: str) -> str:
+    """A run that asks whether it may carry out commands, which only look at the state of git; its id."""
+    subprocess.run(["git", "init", "-q", str(shell.folder)], check=True)
+    replies = [picks("developer"), *(says("developer", call("bash", command=command)) for command in commands or LOOKS)]
+    replies += [says("developer", call("complete", summary="Looked.")), judges("COMPLETE", summary="Looked.")]
+    ended = shell("run", "Look", "--scenario", str(shell.scenario(*replies, name="looks.yaml")), "--json", "--quiet")
+    return str(ended.report["run"])
 
 
 def _run(shell: Shell, *words: str, task: str = TASK, **texts: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 
@@ -9,7 +10,7 @@ import pytest
 
 from tests.cli.shell import Shell, call, judges, picks, says
 from tests.web.conftest import Server, Shown, Tab
-from tests.web.recorded import HOSTILE, TASK, ended_run, waiting_run
+from tests.web.recorded import HOSTILE, LOOKING_RULE, LOOKS, TASK, ended_run, looking_run, waiting_run
 
 Open = Callable[..., Tab]
 Serve = Callable[..., Server]
@@ -115,6 +116,32 @@ def test_an_approval_is_reviewed_and_given_by_a_key(looking: Tab, shown: Shown) 
     page.wait_for_function("() => document.querySelector('.run-title .state')?.textContent.includes('success')")
     assert page.locator(".banner").is_hidden()
     assert "def fizzbuzz" in written.read_text(encoding="utf-8")
+
+
+def test_a_rule_is_kept_with_a_key_and_the_next_call_is_not_asked(tab: Open, rawko: Shell) -> None:
+    run = looking_run(rawko)
+    opened = tab()
+    page = opened.open(f"/runs/{run}")
+    page.wait_for_selector(".banner .button.primary")
+    page.wait_for_timeout(700)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".kept-rule code")
+    assert page.locator(".kept-rule code").inner_text() == LOOKING_RULE
+    page.keyboard.press("r")
+    page.wait_for_selector("dialog[open]")
+    assert LOOKING_RULE in page.locator("dialog").inner_text(), "shown before it is kept"
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog[open]", state="detached")
+    assert json.loads(rawko("rules", "--json").out) == []
+    page.locator(".kept-rule .button").click()
+    page.locator("dialog button[value=yes]").click()
+    page.wait_for_function("() => document.querySelector('.run-title .state')?.textContent.includes('success')")
+    assert page.locator(".review").count() == 0, "what was asked is answered"
+    assert LOOKING_RULE in page.locator(".notice").inner_text()
+    rows = opened.server.get(f"/api/runs/{run}/steps")["rows"]
+    assert [row[4] for row in rows].count("approval") == 1
+    assert f"bash {LOOKS[1]}" in [row[5] for row in rows if row[4] == "command"]
+    assert [one["rule"] for one in json.loads(rawko("rules", "--json").out)] == [LOOKING_RULE]
 
 
 def test_a_key_decides_nothing_while_a_text_is_typed_or_the_page_has_just_come_to_front(

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.shell import Shell
 from tests.web.conftest import Server, Shown, wait_until
-from tests.web.recorded import ended_run, waiting_run
+from tests.web.recorded import LOOKING_RULE, ended_run, looking_run, waiting_run
 
 Serve = Callable[..., Server]
 
@@ -221,6 +221,34 @@ def test_a_call_that_waits_is_shown_against_the_file_on_disk(
         assert {"-# mine", "-x = 1", "+def fizzbuzz(n: int) -> str:"} <= set(told["lines"])
     else:
         assert told["lines"][0] == "def fizzbuzz(n: int) -> str:"
+
+
+def test_only_the_rule_that_is_offered_for_the_call_that_waits_is_kept(serve: Serve, rawko: Shell) -> None:
+    run, server = looking_run(rawko), serve()
+    told = server.get(f"/api/runs/{run}/proposal")
+    assert (told["rule"], told["why_no_rule"]) == (LOOKING_RULE, "")
+    asked = told["asked"]
+    for rule in ("allow bash", "allow bash(*)", "allow write(**)", "", "no rule\n"):
+        status, refused = server.post(f"/api/runs/{run}/approve", text="once", asked=asked, rule=rule)
+        assert (status, LOOKING_RULE in refused["message"]) == (422, True), refused
+    status, _ = server.post(f"/api/runs/{run}/approve", text="once", asked=asked - 1, rule=LOOKING_RULE)
+    assert status == 409
+    assert json.loads(rawko("rules", "--json").out) == []
+    assert server.get(f"/api/runs/{run}")["view"]["needs"]["number"] == asked, "nothing was decided"
+    status, done = server.post(f"/api/runs/{run}/approve", text="once", asked=asked, rule=LOOKING_RULE)
+    assert status == 200, done
+    wait_until(lambda: server.get(f"/api/runs/{run}")["view"]["outcome"] == "success", "the second look is not asked")
+    assert [one["rule"] for one in json.loads(rawko("rules", "--json").out)] == [LOOKING_RULE]
+
+
+def test_a_call_that_no_rule_fits_says_why_and_keeps_none(shown: Shown) -> None:
+    told = shown.server.get(f"/api/runs/{shown.waiting}/proposal")
+    assert told["rule"] == "allow write(./waiting.py)"
+    run = looking_run(shown.shell, "ls; git status")
+    told = shown.server.get(f"/api/runs/{run}/proposal")
+    assert told["rule"] == ""
+    status, refused = shown.server.post(f"/api/runs/{run}/approve", text="once", asked=told["asked"], rule="")
+    assert (status, told["why_no_rule"] in refused["message"]) == (422, True)
 
 
 def test_nothing_is_proposed_where_no_approval_is_waited_for(shown: Shown) -> None:

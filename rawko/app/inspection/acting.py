@@ -21,9 +21,12 @@ from rawko.app.records.outcomes import ENDED, is_parked
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.run.inbox import Letter, is_at_work, leave, reply_to
 from rawko.app.time_travel.recorded_run import open_past
+from rawko.app.views.offered_rule import offered_rule
+from rawko.app.views.summary import Need
 from rawko.config import ConfigError, Settings
 from rawko.processes.detached import Detached
 from rawko.processes.keys import environment
+from rawko.trust.kept_rules import KeptRules
 from rawko.vocabulary.documents import accepted
 
 SCOPES: Final = ("once", "tool", "always")
@@ -91,6 +94,28 @@ class Actor:
             "deny": ("deny", *numbered, "--", run, given),
         }[kind]
         return await self._start(record, command, "answered; the run goes on in a process of its own")
+
+    async def keep_rule(self, run: str, rule: str, needs: Need | None, asked: int | None) -> Done:
+        """Keep a rule in the user's own configuration, and allow the call that waits once.
+
+        Args:
+            rule: As it was shown; kept only where it is the one that is offered for the call.
+            asked: Number of the question that the person saw; `needs`: what the run asks now.
+
+        Raises:
+            Outdated: The run asks something else by now, or nothing.
+            ConfigError: Another rule is offered for the call, or none, or it cannot be kept.
+        """
+        now = None if needs is None else needs.number
+        record = read_record(run, self._settings)
+        if needs is not None and asked == now:
+            offered = offered_rule(needs.call or {}, record.settings.workspace)
+            if not rule or rule != offered.rule:
+                what = f"{offered.rule!r} is" if offered.rule else f"none is ({offered.why_not})"
+                raise ConfigError(f"{rule!r} is not the rule that is offered for this call: {what}")
+            await asyncio.to_thread(KeptRules(record.settings.workspace).add, rule)
+        done = await self.answer(run, "approve", "once", asked, now)
+        return Done(f"kept: {rule}; {done.words}", done.is_taken)
 
     async def cancel(self, run: str) -> Done:
         """End a run, wherever it stands.

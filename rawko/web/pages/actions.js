@@ -25,6 +25,7 @@ export class Actions {
     if (key === this.painted || isOffline) return;
     const wasAsked = this.asked;
     this.painted = key;
+    this.screen.endReview();
     this.asked = needs;
     this.banner.hidden = !needs;
     if (!needs) {
@@ -49,12 +50,12 @@ export class Actions {
     say(row ? `Answered elsewhere: ${row[ROW.words]} ${row[ROW.detail]}` : "Answered elsewhere.", false, true);
   }
 
-  async send(kind, text) {
+  async send(kind, text, more = {}) {
     const asked = this.model.view.needs;
     if (!asked) return null;
     this.isMine = true;
     return trying(async () => {
-      const told = await post(`runs/${this.run}/${kind}`, { text, asked: asked.number });
+      const told = await post(`runs/${this.run}/${kind}`, { text, asked: asked.number, ...more });
       say(told.words, !told.is_taken);
       this.screen.refresh();
       return told;
@@ -69,6 +70,20 @@ export class Actions {
       if (!(await askPerson({ title: scope === "tool" ? `Approve ${tool} for the rest of this run?` : "Approve everything in this run?", body: told, yes: "Approve" }))) return null;
     }
     return this.send("approve", scope);
+  }
+
+  // The rule that the server offers for the call that waits; it is kept only as it was shown.
+  offer({ asked, rule }) {
+    this.offered = { asked, rule };
+  }
+
+  async keepRule() {
+    const { needs } = this.model.view;
+    const { offered } = this;
+    if (!offered?.rule || offered.asked !== needs?.number) return null;
+    const told = [h("pre", { tabindex: "0" }, offered.rule), h("p", null, "Calls that fit it run in this folder without asking: at once, and in later runs, also where no person is there. What a rule denies stays denied."), h("p", { class: "muted" }, "It lies in your own configuration; rawko rules lists what you have kept, and removes it.")];
+    if (!(await askPerson({ title: "Keep this rule, and approve the call?", body: told, yes: "Keep and approve" }))) return null;
+    return this.send("approve", "once", { asked: offered.asked, rule: offered.rule });
   }
 
   async deny() {

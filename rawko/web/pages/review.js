@@ -14,6 +14,7 @@ export function review(model, actions, close) {
   const command = needs.call?.input?.command;
   const reason = h("textarea", { rows: 2, placeholder: "Reason, sent to the agent as the result of its call…", "aria-label": "Reason" });
   const led = h("div", { class: "led" });
+  const rule = h("div", { class: "kept-rule" });
   const node = h(
     "section",
     { class: "review" },
@@ -36,6 +37,7 @@ export function review(model, actions, close) {
         h("header", null, h("b", null, "Answer"), h("span", { class: "muted code" }, `rawko approve ${model.view.run}`)),
         button("Approve once", "A", () => actions.approve("once"), "primary wide"),
         button(`Approve ${needs.call?.name ?? "this tool"} for the rest of this run…`, "T", () => actions.approve("tool"), "wide"),
+        rule,
         button("Approve everything in this run…", "W", () => actions.approve("always"), "wide"),
         reason,
         button("Deny with this reason", "D", () => actions.send("deny", reason.value), "danger wide"),
@@ -45,13 +47,16 @@ export function review(model, actions, close) {
   );
   const before = model.shownRows.filter((n) => n < needs.number).slice(-4);
   fill(led, before.map((n) => model.row(n)).map((row) => h("div", { class: "led-row" }, h("span", { class: "number" }, row[0]), h("span", { class: "bar " + look(row) }, h("span", { class: "words" }, row[ROW.words]), h("span", { class: "more" }, row[ROW.detail])), h("span", { class: "muted" }, took(row[ROW.took])))));
-  if (changesFile) {
-    const path = String(needs.call.input?.file_path ?? "");
-    get(`runs/${model.view.run}/proposal`).then(
-      (found) => fill(made, found.asked === needs.number ? proposed(path, found, model.view.run) : h("p", { class: "warning" }, "Another call waits by now; go back to see it.")),
-      (error) => fill(made, h("p", { class: "warning" }, error.message)),
-    );
-  }
+  const path = String(needs.call?.input?.file_path ?? "");
+  get(`runs/${model.view.run}/proposal`).then(
+    (found) => {
+      if (found.asked !== needs.number) return fill(made, h("p", { class: "warning" }, "Another call waits by now; go back to see it."));
+      actions.offer(found);
+      fill(rule, found.rule ? [button("Keep a rule for calls like this…", "R", () => actions.keepRule(), "wide"), h("code", null, found.rule)] : h("span", { class: "muted" }, "No rule can be kept: ", found.why_no_rule));
+      return changesFile && fill(made, proposed(path, found, model.view.run));
+    },
+    (error) => fill(made, h("p", { class: "warning" }, error.message)),
+  );
   get(`runs/${model.view.run}/moments/${needs.number}`).then((found) => {
     const last = [...found.conversation].reverse().find((said) => said.role === "assistant");
     if (last) led.append(message({ ...last, content: (Array.isArray(last.content) ? last.content : []).filter((one) => one.type === "text" || one.type === "thinking") }));

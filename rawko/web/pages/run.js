@@ -398,7 +398,7 @@ export class RunScreen {
   }
 
   review() {
-    if (this.model.view.needs?.kind !== "approval") return;
+    if (this.reviewing || this.model.view.needs?.kind !== "approval") return;
     const shown = review(this.model, this.actions, () => this.endReview());
     this.reviewing = shown;
     this.node.classList.add("reviewing");
@@ -420,7 +420,7 @@ export class RunScreen {
     const decide = (act) => () => this.model.view.needs && act();
     const acting = isOffline
       ? []
-      : [[["A"], "approve, answer", decide(() => actions.approve("once")), true], [["T"], "approve this tool", decide(() => actions.approve("tool")), true], [["W"], "approve all", decide(() => actions.approve("always")), true], [["D"], "deny", decide(() => actions.deny()), true], [["↵"], "review", () => this.review()], [["R"], "rewind here", () => actions.rewind(), true], [["F"], "fork here", () => actions.fork(), true], [["P"], "pin as contract", () => actions.pin(), true], [["E", "M"], "send an event", () => actions.event(), true], [["X"], "cancel", () => actions.cancel(), true], [["C"], "compare", () => go("/compare/" + this.run)]];
+      : [[["A"], "approve, answer", decide(() => actions.approve("once")), true], [["T"], "approve this tool", decide(() => actions.approve("tool")), true], [["W"], "approve all", decide(() => actions.approve("always")), true], [["D"], "deny", decide(() => actions.deny()), true], [["↵"], "review", () => this.review()], [["R"], "rewind here", () => (this.reviewing ? actions.keepRule() : actions.rewind()), true], [["F"], "fork here", () => actions.fork(), true], [["P"], "pin as contract", () => actions.pin(), true], [["E", "M"], "send an event", () => actions.event(), true], [["X"], "cancel", () => actions.cancel(), true], [["C"], "compare", () => go("/compare/" + this.run)]];
     return [
       [["J", "↓"], "next step", () => this.move(1)],
       [["K", "↑"], "step before", () => this.move(-1)],
