@@ -18,8 +18,8 @@ from sismic.model import MetaEvent
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.errors import InterpreterError
-from rawko.interpreter.running.instrumentation import PropertyListener
 from rawko.interpreter.running.interpreter import Interpreter
+from rawko.interpreter.running.listeners import PropertyListener
 
 STEP_ENDED: Final = "step ended"
 _OF_A_STEP: Final = ("state entered", "state exited")

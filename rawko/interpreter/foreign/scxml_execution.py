@@ -56,7 +56,7 @@ class DataObservation(Observation):
             name=self._chart.name,
             session_id=self._session_id,
             given=self._given,
-            is_active=self._is_active,
+            is_active=self.is_active,
             apply=self._apply,
             tell=self._tell_error,
             number=self._next_number,
@@ -80,11 +80,11 @@ class DataObservation(Observation):
             flush_raised(machine, machine.work)
             machine.work = None
 
-    def _is_active(self, name: str) -> bool:
+    def is_active(self, name: str) -> bool:
         node = self.machine.node
         if self.live is None and node is None:
             return False
-        return super()._is_active(name)
+        return super().is_active(name)
 
     def context(self, fields: Record) -> Mapping[str, Any]:
         return {name: value for name, value in self.model.names.variables().items() if not callable(value)}
@@ -101,16 +101,16 @@ class DataObservation(Observation):
     def value(self, code: str, event: Event) -> Any:
         return self.model.evaluate(code, event)
 
-    def _check(self, element: Any, kind: str, event: Event | None) -> None:
+    def check(self, element: Any, kind: str, event: Event | None) -> None:
         for guard, condition in self.conditions.get((element, kind), ()):
             if condition is None and isinstance(guard, CodeGuard):
                 try:
                     is_true = self.model.evaluate(guard.code, event or self.machine.event)
                 except Exception as error:
-                    raise self._failed(element, kind, guard, error) from error
+                    raise self.failed(element, kind, guard, error) from error
                 if not is_true:
-                    raise self._failed(element, kind, guard, "the condition does not hold")
-        super()._check(element, kind, event)
+                    raise self.failed(element, kind, guard, "the condition does not hold")
+        super().check(element, kind, event)
 
     # ------------------------------------------------------------ rollback and snapshots
 

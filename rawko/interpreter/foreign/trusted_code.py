@@ -100,14 +100,14 @@ class TrustedObservation(Observation):
         if self._is_plain(definition.on_entry):
             state = self._states[block.element]
             self._collect(lambda: self.evaluator.execute_on_entry(state), block, "on entry", definition.on_entry)
-        self._run(self._rest(block, definition.on_entry))
+        self.run(self._rest(block, definition.on_entry))
 
     def run_exit(self, block: Block) -> None:
         definition = self.program.structure.states[block.element]
         if self._is_plain(definition.on_exit):
             state = self._states[block.element]
             self._collect(lambda: self.evaluator.execute_on_exit(state), block, "on exit", definition.on_exit)
-        self._run(self._rest(block, definition.on_exit))
+        self.run(self._rest(block, definition.on_exit))
 
     def run_action(self, block: Block) -> None:
         definition = self.program.structure.transitions[block.element]
@@ -117,7 +117,7 @@ class TrustedObservation(Observation):
             self._collect(
                 lambda: self.evaluator.execute_action(transition, current), block, "action", definition.actions
             )
-        self._run(self._rest(block, definition.actions))
+        self.run(self._rest(block, definition.actions))
 
     def _is_plain(self, actions: tuple[Action, ...]) -> bool:
         """One piece of code, as sismic knows it; a foreign evaluator is asked where there is none, too."""
@@ -182,10 +182,10 @@ class TrustedObservation(Observation):
         source = self.program.structure.transitions[transition].source
         self.face._idle_time[source] = self.machine.time
 
-    def _remember(self, element: Any) -> None:
+    def remember(self, element: Any) -> None:
         """The evaluator keeps `__old__` itself, when it is asked for preconditions."""
 
-    def _check(self, element: Any, kind: str, event: Event | None) -> None:
+    def check(self, element: Any, kind: str, event: Event | None) -> None:
         if self.machine.ignores_contracts:
             return
         target = self._transitions[element] if isinstance(element, int) else self._state(element)
@@ -204,7 +204,7 @@ class TrustedObservation(Observation):
     def check_invariants(self, event: Event | None) -> None:
         if not self.machine.ignores_contracts:
             for name in self.machine.names:
-                self._check(name, "always", event)
+                self.check(name, "always", event)
 
     def _state(self, name: str) -> Any:
         return self._states[self.program.structure.index[name]]

@@ -16,6 +16,7 @@ from rawko.interpreter.data.receipt import Receipt
 from rawko.interpreter.data.steps import Step
 from rawko.interpreter.errors import MacrostepLimitError
 from rawko.interpreter.stepping.machine import Machine
+from rawko.interpreter.stepping.observer import IdleWatch
 
 Once: TypeAlias = Callable[[], Step | None]
 
@@ -111,8 +112,9 @@ def next_due(machine: Machine) -> float | None:
     if machine.is_done:
         return None
     due = machine.agenda.next_due()
-    if machine.observer is not None:
-        timed = machine.observer.next_timed_guard()
+    watch: IdleWatch | None = machine.observer
+    if watch is not None:
+        timed = watch.next_timed_guard()
         if timed is not None and (due is None or timed < due):
             return timed
     return due

@@ -16,6 +16,7 @@ from rawko.interpreter.compiled.tables import CodeGuardCall, Node
 from rawko.interpreter.data.events import Event
 from rawko.interpreter.data.values import Method, Record
 from rawko.interpreter.stepping.machine import Machine
+from rawko.interpreter.stepping.observer import Undoable
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ for _name in ("get", "items", "values"):  # through `__getitem__`, which notes
 @contextmanager
 def _looking(machine: Machine, event: Event) -> Iterator[None]:
     """Guards are asked as of now; whatever trusted ones write is undone."""
-    observation = machine.observer
+    observation: Undoable | None = machine.observer
     marks = observation.mark() if observation is not None else None
     time = machine.time
     machine.time = now = machine.now

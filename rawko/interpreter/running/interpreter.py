@@ -43,7 +43,8 @@ from rawko.interpreter.running.driving import (
     run_to,
 )
 from rawko.interpreter.running.explain import Refusal, can, why_not
-from rawko.interpreter.running.instrumentation import BoundListener, Observation, PropertyListener
+from rawko.interpreter.running.instrumentation import Observation
+from rawko.interpreter.running.listeners import BoundListener, PropertyListener
 from rawko.interpreter.running.queueing import payload, push_from_actor, queue_all
 from rawko.interpreter.running.restoring import release, restore_into
 from rawko.interpreter.running.snapshots import snapshot_text, take_snapshot
@@ -558,15 +559,15 @@ class Interpreter(SismicInterpreter):
 
     def attach(self, listener: Callable[[MetaEvent], Any]) -> None:
         """Call `listener` with every meta-event: see sismic's documentation and docs/embedding.md."""
-        self._observed().listeners.append(listener)
+        self._observed().listeners.attached.append(listener)
 
     def detach(self, listener: Callable[[MetaEvent], Any]) -> None:
         """Stop calling a listener."""
         observation = self._observation
         if observation is None:
             raise ValueError("the listener is not attached")
-        observation.detach(listener)
-        if not observation.listeners and not observation.is_needed:
+        observation.listeners.detach(listener)
+        if not observation.has_listeners and not observation.is_needed:
             self._machine.observer = None
 
     @property
@@ -603,7 +604,7 @@ class Interpreter(SismicInterpreter):
 
     @property
     def _listeners(self) -> list[Callable[[MetaEvent], Any]]:
-        return self._observation.listeners if self._observation is not None else []
+        return self._observation.listeners.attached if self._observation is not None else []
 
     def bind(self, interpreter_or_callable: Any) -> Callable[[MetaEvent], Any]:
         """Pass every event that this machine sends or raises on to another interpreter, or to a function."""

@@ -17,6 +17,7 @@ from rawko.interpreter.data.values import thaw
 from rawko.interpreter.errors import NotJsonError, SnapshotError
 from rawko.interpreter.stepping.event_queue import Timer
 from rawko.interpreter.stepping.machine import Machine
+from rawko.interpreter.stepping.observer import Kept
 
 FORMAT = 2
 """Since format 2 only a machine that has not started writes its input: afterwards nothing reads it."""
@@ -36,7 +37,8 @@ def take_snapshot(machine: Machine, plain: Callable[[Any], Any] = thaw) -> dict[
     if machine.internal:
         raise SnapshotError("an internal event waits; call execute() first, snapshots are taken when none does")
     structure = machine.program.structure
-    entry, idle = machine.observer.times() if machine.observer is not None else ({}, {})
+    kept: Kept | None = machine.observer
+    entry, idle = ({}, {}) if kept is None else kept.times()
     is_started = machine.node is not None
     try:
         snapshot = {
@@ -136,6 +138,6 @@ def _invocation(plain: Callable[[Any], Any], invocation: Invocation) -> dict[str
 
 
 def _olds(plain: Callable[[Any], Any], machine: Machine) -> dict[str, Any]:
-    observation = machine.observer
-    olds = machine.olds if observation is None else observation.olds()
+    kept: Kept | None = machine.observer
+    olds = machine.olds if kept is None else kept.olds()
     return {name: plain(_accepted(old, "old")) for name, old in sorted(olds.items())}

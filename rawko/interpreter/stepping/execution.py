@@ -13,7 +13,7 @@ from rawko.interpreter.data.values import Record
 from rawko.interpreter.stepping.event_queue import Timer
 from rawko.interpreter.stepping.machine import Machine, init_event
 from rawko.interpreter.stepping.macrostep import macrostep, plain_macrostep, told_macrostep
-from rawko.interpreter.stepping.observer import Observer
+from rawko.interpreter.stepping.observer import IdleWatch, Observer
 from rawko.interpreter.stepping.recovery import error_of
 
 
@@ -74,7 +74,7 @@ def _sent(machine: Machine, observer: Observer, now: float, event: Event) -> Ste
     return macrostep(machine, now, event)
 
 
-def _check_idle(machine: Machine, observer: Observer) -> None:
+def _check_idle(machine: Machine, observer: IdleWatch) -> None:
     """Invariants also hold where nothing happens: time may have passed (sismic's rule)."""
     machine.is_busy = True
     try:

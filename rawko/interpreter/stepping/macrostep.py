@@ -36,7 +36,7 @@ from rawko.interpreter.stepping.error_events import flush_raised, guard_failed
 from rawko.interpreter.stepping.invocations import end_invocation
 from rawko.interpreter.stepping.machine import Machine
 from rawko.interpreter.stepping.microstep import microstep
-from rawko.interpreter.stepping.observer import Observer
+from rawko.interpreter.stepping.observer import StepWatch
 from rawko.interpreter.stepping.operations import nowhere, run_operations
 from rawko.interpreter.stepping.recovery import recover
 from rawko.interpreter.stepping.stability import commit, process, stabilise
@@ -185,7 +185,7 @@ def _begun(machine: Machine, before: Event, undo: list[tuple[str, Any]], updates
     return work
 
 
-def told_macrostep(machine: Machine, observer: Observer, now: float, event: Event, plan: Plan) -> Step:
+def told_macrostep(machine: Machine, observer: StepWatch, now: float, event: Event, plan: Plan) -> Step:
     """The plain way of a plan without operations where listeners are told: only they can fail, and they may queue
     events.
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from rawko.machines.prompts.errors import PromptError, nearest
+from rawko.machines.prompts.shown_values import Whole, delimited, inline, listed, named, plain_text
+
 if TYPE_CHECKING:
     from jinja2 import Template, nodes
     from jinja2.sandbox import SandboxedEnvironment
-
-
-from rawko.machines.prompts.errors import PromptError, nearest
-from rawko.machines.prompts.shown_values import Whole, delimited, inline, listed, named, plain_text
 
 _NODES: Final = frozenset(
     {

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
-
-if TYPE_CHECKING:
-    pass
-
+from typing import Final, Protocol
 
 from rawko.machines.prompts.errors import PromptError, nearest
 

@@ -19,14 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rawko.chart import shipped_path
-
-if TYPE_CHECKING:
-    from jinja2 import Template
-
-
 from rawko.machines.prompts.errors import PromptError
 from rawko.machines.prompts.language import SECRET, compiled
 from rawko.machines.prompts.places import SUFFIX, Folder, Loaded, Templates, check_names, load
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 MAX_PROMPT_CHARS: Final = 4_000_000
 

@@ -12,13 +12,9 @@ from __future__ import annotations
 
 import hmac
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rawko.vocabulary.visible import visible, visible_json, visible_line
-
-if TYPE_CHECKING:
-    pass
-
 
 # C0 and C1 controls but tab and newline (terminal escapes hide or fake text), and halves of surrogate pairs, which
 # cannot be sent as UTF-8.

@@ -1,0 +1,91 @@
+"""Contracts of one interpreter, checked where a microstep takes the observed way.
+
+`before` of a state is checked at its entry, `after` at its exit, all of a transition's around its actions, and `always`
+of each active state after every microstep. A condition may compare the context with `old`: what it was when the state
+was entered, or the transition taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rawko.interpreter.compiled.contracts import contract_failure, require
+from rawko.interpreter.compiled.tables import Plan
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.failures import Failed
+from rawko.interpreter.data.freezing import freeze
+from rawko.interpreter.data.values import Record
+from rawko.interpreter.stepping.machine import Machine
+
+
+class ContractChecks:
+    """The contracts of one machine. An element is the name of a state, or the index of a transition.
+
+    Attributes:
+        conditions: By element and kind ("before", "after", "always").
+        bound: Elements that have any.
+        has_invariants: Some have `always`: then each active state is asked after each microstep.
+    """
+
+    machine: Machine
+
+    def attach_to(self, machine: Machine, face: Any) -> None:
+        """Observe a machine. `face`: the interpreter that people hold, for sismic's evaluators."""
+        self.machine = machine
+        self.program = machine.program
+        self.conditions: Mapping[Any, Any] = {} if machine.ignores_contracts else self.program.bound.conditions
+        self.bound = {element for element, _ in self.conditions}
+        self.has_invariants = any(kind == "always" for _, kind in self.conditions)
+
+    def is_active(self, name: str) -> bool:
+        """Whether a state is active, as conditions ask it."""
+        return self.machine.matches(name)
+
+    def binds(self, plan: Plan) -> bool:
+        """Whether a contract binds something that the plan leaves, takes or enters."""
+        return plan.is_bound and bool(self.conditions)
+
+    def check(self, element: Any, kind: str, event: Event | None) -> None:
+        """Ask the conditions of one kind of an element.
+
+        Raises:
+            Failed: One does not hold, or raises.
+        """
+        if (element, kind) not in self.conditions:
+            return
+        machine = self.machine
+        context, event, old = machine.context, event or machine.event, machine.olds.get(element)
+        require(self.program.structure, self.conditions, element, kind, context, event, old, self.is_active)
+
+    def check_invariants(self, event: Event | None) -> None:
+        """The `always` conditions of all active states, outer ones first. No event: nothing happened, time passed."""
+        if self.has_invariants:
+            for name in self.machine.names:
+                self.check(name, "always", event)
+
+    def failed(self, element: Any, kind: str, guard: Any, cause: Exception | str) -> Failed:
+        """The failure of a condition."""
+        return contract_failure(self.program.structure, element, kind, guard, cause)
+
+    # ------------------------------------------------------------ the context as it was
+
+    def remember(self, element: Any) -> None:
+        """Keep the context for `old`, where a condition of the element asks for it."""
+        if element in self.program.bound.reads_old and self.conditions:
+            machine = self.machine
+            machine.olds = {**machine.olds, element: Record(dict(machine.fields))}
+
+    def forget(self, element: Any) -> None:
+        """Let go of what was kept."""
+        olds = self.machine.olds
+        if element in olds:
+            self.machine.olds = {key: value for key, value in olds.items() if key != element}
+
+    def olds(self) -> Mapping[str, Any]:
+        """For snapshots: the contexts that `old` stands for in contracts of active states, by state."""
+        return self.machine.olds
+
+    def restore_olds(self, olds: Mapping[str, Any]) -> None:
+        """The same, from a snapshot."""
+        self.machine.olds = {name: freeze(old, was_kept=True) for name, old in olds.items()}
