@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -20,6 +21,18 @@ def _no_settings_of_a_person(tmp_path_factory: pytest.TempPathFactory) -> Iterat
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
         yield
+
+
+def pytest_configure() -> None:
+    """Ten thousand tests are collected: what they are made of stays to the end, so nothing of it can be garbage."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """The collector passes over what stays, else its full rounds take 15 % of the CPU time."""
+    gc.enable()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
 
 
 @pytest.hookimpl(optionalhook=True)
