@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from rawko.cli.options.expanding import NO_FLAGS
+from rawko.cli.output import visible_line
 from rawko.config import ConfigError, Flags, Settings, load_settings
 from rawko.processes.keys import environment
 from rawko.trust.project import Judge, never
@@ -29,8 +31,33 @@ def settings_here(
         ConfigError: The folder is gone, its configuration is malformed, or it is not trusted.
     """
     given = Flags({**dict(flags.only("budget", "assume_yes").items()), "bindings": bindings})
-    environ = {**environment(), "RAWKO_PROVIDER": "anthropic"}
-    return load_settings(current_folder(), given, environ, judge=judge, has_powers=has_powers)
+    return load_settings(current_folder(), given, _environ(), judge=judge, has_powers=has_powers)
+
+
+def settings_to_look(*, judge: Judge = never, bindings: str | None = None, is_told: bool = True) -> Settings:
+    """Settings of the current folder for a command that only looks at what is recorded.
+
+    What is wrong with them is one line on standard error; the settings are those without it.
+
+    Args:
+        judge: As of `settings_here`.
+        is_told: Whether the line is printed.
+
+    Raises:
+        ConfigError: The folder is gone.
+    """
+    problems: list[str] = []
+    given = Flags({"bindings": bindings})
+    settings = load_settings(current_folder(), given, _environ(), judge=judge, has_powers=False, tolerated=problems)
+    if problems and is_told:
+        first, more = problems[0].partition(" accepted:")[0].rstrip(";"), len(problems) - 1
+        others = f" (and {more} more: rawko run tells all)" if more else ""
+        print(f"rawko: warning: {visible_line(first)}{others}; left out here", file=sys.stderr)
+    return settings
+
+
+def _environ() -> dict[str, str]:
+    return {**environment(), "RAWKO_PROVIDER": "anthropic"}
 
 
 def current_folder() -> Path:

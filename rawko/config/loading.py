@@ -5,19 +5,21 @@ A run cannot rewrite its own rules, since nothing is read again. All defects are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from rawko.config.agents import agents_folder, load_agents
 from rawko.config.blocks import DefaultAnswers
+from rawko.config.checking.problems import Problems, usable
+from rawko.config.checking.rule_defects import rule_defects
+from rawko.config.checking.value_defects import value_defects
 from rawko.config.flags import Flags
 from rawko.config.instructions import project_instructions
-from rawko.config.layers import Layer, Merged, merge, of_environment, of_file, of_flags
+from rawko.config.layers import Layer, merge, of_environment, of_file, of_flags
 from rawko.config.models import file_model
 from rawko.config.places import state_dir
 from rawko.config.row import rows
-from rawko.config.rule_defects import rule_defects
 from rawko.config.settings import ProviderName, Settings
 from rawko.config.trust_items import is_scenario_file, settings_items, without_trust
 from rawko.config.user_file import user_document, user_file
@@ -27,10 +29,8 @@ from rawko.trust.errors import ConfigError
 from rawko.trust.items import Item
 from rawko.trust.project import Judge, Project, refuse
 from rawko.vocabulary.agent import AgentConfig
-from rawko.vocabulary.base import Data
-from rawko.vocabulary.documents import Document, DocumentError, read_document
+from rawko.vocabulary.documents import Document, read_document
 
-T = TypeVar("T")
 FOLDER: Final = ".rawko"
 CONFIG: Final = f"{FOLDER}/config.yaml"
 
@@ -42,12 +42,15 @@ def load_settings(
     *,
     judge: Judge = refuse,
     has_powers: bool = True,
+    tolerated: list[str] | None = None,
 ) -> Settings:
     """The settings of a run in a folder.
 
     Args:
         judge: Decides about what the project asks for and the user has not decided yet; refuses by default.
         has_powers: Whether what needs trust is asked for at once; else the project's settings count without it.
+        tolerated: For a command that only looks at what is recorded: gets the problems, and the settings are those
+            without them.
 
     Raises:
         NotTrusted: The project asks for what needs trust, and does not have it.
@@ -57,27 +60,33 @@ def load_settings(
     if not workspace.is_dir():
         raise ConfigError(f"the workspace {str(workspace)!r} is not a folder")
     project = Project(workspace, judge)
-    problems: list[str] = []
-    document, model = _project_file(project.files, problems)
+    problems = Problems()
+    document, data = _project_file(project.files, problems)
     mine, users = _users_file(workspace, environ, problems)
-    typed = of_flags(flags, problems)
-    variables = of_environment(environ, flags, problems)
+    typed = of_flags(flags, problems.texts)
+    variables = of_environment(environ, flags, problems.texts)
     named = flags.get("agents") or environ.get("RAWKO_AGENTS")
     agents = _agents(project.files, named, problems)
-    instructions = _or("", problems, lambda: project_instructions(project.files))
-    if has_powers:  # rules count where something is run
-        problems += [str(defect) for one in (document, mine) for defect in rule_defects(one, agents)]
-    if problems:
-        raise ConfigError("\n".join(problems))
-    if has_powers:
+    instructions = problems.attempt("", lambda: project_instructions(project.files))
+    if has_powers:  # rules, templates and addresses count where something is run
+        problems.defects += [*rule_defects(document, agents), *rule_defects(mine, agents)]
+        problems.defects += problems.attempt([], lambda: list(value_defects(document, project.files.has_folder)))
+        problems.defects += value_defects(mine, lambda path: (user_file(environ).parent / path).is_dir())
+    if has_powers and not problems:
         is_bounded = any("budget.cost_usd" in layer.values for layer in (typed, users))
         # without a bound of the user's, prices only serve the display
         wished = _wishes(project, document, agents)
         project.require(item for item in wished if is_bounded or item.kind != "prices")
-    else:
-        model = file_model().model_validate(without_trust(document.data))
-    layers = (typed, variables, of_file("project", model), users)
-    return _settings(workspace, project, layers, flags, environ, agents=agents, project_instructions=instructions)
+    elif not has_powers:
+        data = without_trust(data)
+    layers = (typed, variables, of_file("project", file_model().model_validate(data)), users)
+    known = {"agents": agents, "project_instructions": instructions}
+    settings = _settings(workspace, project, layers, flags, environ, problems, **known)
+    if problems and tolerated is None:
+        raise problems.error()
+    if tolerated is not None:
+        tolerated += problems.lines()
+    return settings
 
 
 def wishes(project: Project) -> tuple[Item, ...]:
@@ -86,11 +95,11 @@ def wishes(project: Project) -> tuple[Item, ...]:
     Raises:
         ConfigError: Its settings or agents cannot be used.
     """
-    problems: list[str] = []
+    problems = Problems()
     document, _ = _project_file(project.files, problems)
     agents = _agents(project.files, None, problems)
     if problems:
-        raise ConfigError("\n".join(problems))
+        raise problems.error()
     return _wishes(project, document, agents)
 
 
@@ -99,61 +108,34 @@ def _wishes(project: Project, document: Document, agents: Mapping[str, AgentConf
     return (*settings_items(document, project.files), *charts)
 
 
-def _or(otherwise: T, problems: list[str], read: Callable[[], T]) -> T:
-    """What is read, or `otherwise` where it cannot be used: the defect joins the others."""
-    try:
-        return read()
-    except ConfigError as error:
-        problems.append(str(error))
-        return otherwise
-
-
 # ---------------------------------------------------------------- files
 
 
-def _agents(files: ProjectFiles, named: str | Path | None, problems: list[str]) -> Mapping[str, AgentConfig]:
+def _agents(files: ProjectFiles, named: str | Path | None, problems: Problems) -> Mapping[str, AgentConfig]:
     """The agents of the folder that the user names, of the project, or the built-in ones."""
     none: Mapping[str, AgentConfig] = {}
-    return _or(none, problems, lambda: load_agents(agents_folder(files, named), files))
+    return problems.attempt(none, lambda: load_agents(agents_folder(files, named), files))
 
 
-def _project_file(files: ProjectFiles, problems: list[str]) -> tuple[Document, Data]:
-    """`.rawko/config.yaml` as data and as its model; empty as far as there is none, or one that cannot be used."""
+def _project_file(files: ProjectFiles, problems: Problems) -> tuple[Document, dict[str, Any]]:
+    """`.rawko/config.yaml`, and what of its data can be used; empty where there is none."""
     nothing = Document({}, str(files.root / CONFIG))
 
     def read() -> Document:
         text = files.text(CONFIG)
-        return nothing if text is None else _document(text, nothing.source)
+        return nothing if text is None else read_document(text, source=nothing.source)
 
-    document = _or(nothing, problems, read)
-    return document, _or(file_model()(), problems, lambda: _checked(document))
+    document = problems.attempt(nothing, read)
+    return document, usable(document, file_model(), problems)
 
 
-def _users_file(workspace: Path, environ: Mapping[str, str], problems: list[str]) -> tuple[Document, Layer]:
+def _users_file(workspace: Path, environ: Mapping[str, str], problems: Problems) -> tuple[Document, Layer]:
     """The user's own file. One that lies in the workspace, where a tool could write it, may only tighten."""
-    document = _or(Document({}, ""), problems, lambda: user_document(environ))
-
-    def read() -> Layer:
-        model = _checked(document)
-        if user_file(environ).resolve().is_relative_to(workspace):
-            model = file_model().model_validate(without_trust(document.data))
-        return of_file("user", model)
-
-    return document, _or(Layer("user"), problems, read)
-
-
-def _document(text: str, source: str) -> Document:
-    try:
-        return read_document(text, source=source)
-    except DocumentError as error:
-        raise ConfigError(str(error)) from error
-
-
-def _checked(document: Document) -> Data:
-    try:
-        return document.checked(file_model())
-    except DocumentError as error:
-        raise ConfigError(str(error)) from error
+    document = problems.attempt(Document({}, ""), lambda: user_document(environ))
+    data = usable(document, file_model(), problems)
+    if user_file(environ).resolve().is_relative_to(workspace):
+        data = without_trust(data)
+    return document, of_file("user", file_model().model_validate(data))
 
 
 # ---------------------------------------------------------------- what depends on several settings
@@ -165,11 +147,12 @@ def _settings(
     layers: tuple[Layer, ...],
     flags: Flags,
     environ: Mapping[str, str],
+    problems: Problems,
     **known: Any,
 ) -> Settings:
+    """The layers over each other; what is wrong with several settings together joins `problems`."""
     merged = merge(layers)
     values = {row.name: merged.field(row) for row in rows(Settings) if row.key or row.name in flags}
-    problems: list[str] = []
     provider = provider_of(layers)
     bases = {"project": workspace, "user": user_file(environ).parent}
     for row in rows(Settings):
@@ -180,25 +163,21 @@ def _settings(
     if merged.origins.get("scenario") == "user" and is_scenario_file(values["scenario"]):
         values["scenario"] = str(bases["user"] / values["scenario"])
     if provider == "scripted" and not values["scenario"]:
-        problems.append("provider 'scripted' needs a scenario: --scenario NAME (shipped: 'fizzbuzz', or a file)")
+        problems.texts.append("provider 'scripted' needs a scenario: --scenario NAME (shipped: 'fizzbuzz', or a file)")
     if provider == "cassette" and values["cassette"] is None:
-        problems.append("provider 'cassette' needs a file: --cassette FILE (record one with --record FILE)")
+        problems.texts.append("provider 'cassette' needs a file: --cassette FILE (record one with --record FILE)")
     if provider == "cassette" and values.get("record") is not None:
-        problems.append("--record: what a cassette answers is recorded already; name another provider, or leave it")
+        told = "--record: what a cassette answers is recorded already; name another provider, or leave it"
+        problems.texts.append(told)
     if provider != "cassette":
         values["cassette"] = None
-    prompts = values["prompts_dir"]
-    if prompts is not None:
-        _or(None, problems, lambda: _check_prompts(prompts, project, merged, environ))
     if values["headless"] == "default" and values["default_answers"] == DefaultAnswers():
-        problems.append(
+        problems.texts.append(
             "headless 'default' needs answers: set default_answers (clarify, pause, approval) in .rawko/config.yaml"
         )
-    if values["model"] is None and values["cassette"] is not None:
+    if values["model"] is None and values["cassette"] is not None and not problems:
         cassette = values["cassette"]
-        values["model"] = _or(None, problems, lambda: _recorded_model(cassette))
-    if problems:
-        raise ConfigError("\n".join(problems))
+        values["model"] = problems.attempt(None, lambda: _recorded_model(cassette))
     played = ("scenario", "cassette")
     users = {"mcp": layers[-1].values.get("mcp", {})}
     if merged.origins.get("prompts_dir") == "user":
@@ -236,19 +215,6 @@ def provider_of(layers: tuple[Layer, ...]) -> ProviderName:
         if found is not None:
             return found
     return "anthropic"
-
-
-def _check_prompts(folder: Path, project: Project, merged: Merged, environ: Mapping[str, str]) -> None:
-    """Refuse a folder of templates that is none.
-
-    Raises:
-        ConfigError: It is none, or leads out of the project that names it.
-    """
-    is_projects = merged.origins["prompts_dir"] == "project"
-    is_there = project.files.names(str(merged.values["prompts_dir"])) is not None if is_projects else folder.is_dir()
-    if not is_there:
-        place = project.root / CONFIG if is_projects else user_file(environ)
-        raise ConfigError(f"{place}: 'prompts' names {str(folder)!r}, which is no folder")
 
 
 def _recorded_model(cassette: Path) -> str | None:

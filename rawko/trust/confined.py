@@ -69,6 +69,14 @@ class ProjectFiles:
             place = f"{self.root / path}:{found.position.line}:{found.position.column}"
             raise ConfinedError(Path(place), found.message) from error
 
+    def has_folder(self, path: str) -> bool:
+        """Whether there is a folder.
+
+        Raises:
+            ConfinedError: The path leads out of the project, is not a folder, or holds too many files.
+        """
+        return self.names(path) is not None
+
     def names(self, folder: str) -> tuple[str, ...] | None:
         """The names in a folder, sorted; None if it does not exist.
 

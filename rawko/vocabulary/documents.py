@@ -26,6 +26,7 @@ from rawko.chart.yaml_nodes import (
     scalar_value,
 )
 from rawko.cutting import cut
+from rawko.vocabulary.budget import DURATION
 
 M = TypeVar("M", bound=BaseModel)
 MAX_SHOWN = 60
@@ -234,7 +235,9 @@ def _not_one_of(item: Mapping[str, Any]) -> str:
 
 
 def _pattern(item: Mapping[str, Any]) -> str:
-    return f"{_where(item)}: found {_show(item['input'])}; accepted: text that matches {item['ctx']['pattern']}"
+    pattern = item["ctx"]["pattern"]
+    wanted = "a time like 90s, 30m or 2h" if pattern == DURATION else f"text that matches {pattern}"
+    return f"{_where(item)}: found {_show(item['input'])}; accepted: {wanted}"
 
 
 def _wrong_type(wanted: str) -> Callable[[Mapping[str, Any]], str]:

@@ -49,7 +49,7 @@ LAYERS: list[tuple[str, dict[str, Any], str, str, Any, Any]] = [
         "scripted",
         ("scripted", "anthropic", "scripted"),
     ),
-    ("base_url", {"default": None}, "base_url: c", "ANTHROPIC_BASE_URL=e", None, ("c", "e", "e")),
+    ("base_url", {"default": None}, "base_url: http://c", "ANTHROPIC_BASE_URL=e", None, ("http://c", "e", "e")),
 ]
 
 

@@ -162,14 +162,14 @@ def test_everything_that_is_wrong_is_told_at_once(person: Person) -> None:
         f"{config}:2:1: unknown key 'headles'; did you mean 'headless'? ",
         f"{config}:4:",
         f"{config}:5:11: 'provider': 'antropic' is not accepted; did you mean 'anthropic'? ",
+        f"{config}:6:9: rules: rule 1 'deny bsh': unknown tool 'bsh'; did you mean 'bash'? ",
+        f"{config}:6:19: rules: rule 2 'deny bash for testr': there is no agent 'testr'; did you mean 'tester'? ",
         f"{own}:1:1: unknown key 'modle'; did you mean 'model'? ",
+        f"{own}:2:9: rules: rule 1 'alow *': unknown decision 'alow'; did you mean 'allow'?",
         "--max-cost: found 0; accepted: US dollars above 0",
         "RAWKO_SANDBOX: 'maybe'; ",
         "RAWKO_HEADLESS: 'prak'; did you mean 'park'? ",
         f"{person.project / 'AGENTS.md'}: 100001 characters; ",
-        f"{config}:6:9: rules: rule 1 'deny bsh': unknown tool 'bsh'; did you mean 'bash'? ",
-        f"{config}:6:19: rules: rule 2 'deny bash for testr': there is no agent 'testr'; did you mean 'tester'? ",
-        f"{own}:2:9: rules: rule 1 'alow *': unknown decision 'alow'; did you mean 'allow'?",
     ]
     assert len(lines) == len(begins), told.value
     assert [line for line, begin in zip(lines, begins, strict=True) if not line.startswith(begin)] == []

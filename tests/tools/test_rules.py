@@ -49,9 +49,9 @@ def test_rules_are_read(text: str, rule: Rule) -> None:
         ("deny write for a b", ["'a b' is not an agent's name"]),
         (
             "deny write for plannr",
-            ["there is no agent 'plannr'; did you mean 'planner'?; accepted: 'planner', 'tester'"],
+            ["there is no agent 'plannr'; did you mean 'planner'? accepted: 'planner', 'tester'"],
         ),
-        ("deny write in reviewin", ["there is no state 'reviewin'; did you mean 'reviewing'?; accepted: 'reviewing'"]),
+        ("deny write in reviewin", ["there is no state 'reviewin'; did you mean 'reviewing'? accepted: 'reviewing'"]),
         ("deny mcp__x__y(z)", ["takes no pattern"]),
         ("deny bash extra", ["expected"]),
     ],

@@ -207,9 +207,9 @@ def _children(chart: Chart, drawing: Drawing) -> dict[str, list[Child]]:
 
 
 def _settings(bindings: str | None = None) -> Settings:
-    from rawko.cli.settings import settings_here
+    from rawko.cli.settings import settings_to_look
 
-    return settings_here(bindings=bindings)
+    return settings_to_look(bindings=bindings)
 
 
 def _write_bytes(drawn: bytes, output: Path | None) -> int:

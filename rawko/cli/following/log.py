@@ -19,7 +19,7 @@ from rawko.cli.columns import stdout_width
 from rawko.cli.output import Painter, complain, nobody_reads, visible_json
 from rawko.cli.runs.log import LogOptions, json_line, row_line
 from rawko.cli.runs.log_lines import LogLines, Wanted
-from rawko.cli.settings import settings_here
+from rawko.cli.settings import settings_to_look
 from rawko.config import ConfigError
 from rawko.runtime.journal import StepRecord
 from rawko.vocabulary.visible import VisibleStream
@@ -39,7 +39,7 @@ def follow_command(run: str, options: LogOptions) -> int:
 
 
 async def _follow(run: str, options: LogOptions) -> None:
-    current = settings_here()
+    current = settings_to_look()
     if is_exploration(current.state_dir, run):
         raise ConfigError(f"run {run!r} is an exploration, which has no text to follow; see: rawko log {run}")
     if options.last is not None:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 def named(run: str, meant: Meant) -> str:
     """The id of the run that is meant; `run` is "" where none is named."""
     from rawko.app.records.naming import name_run
-    from rawko.cli.settings import settings_here
+    from rawko.cli.settings import settings_to_look
     from rawko.config import ConfigError
 
     try:
-        return name_run(run, settings_here(), meant)
+        return name_run(run, settings_to_look(is_told=False), meant)
     except ConfigError as error:
         raise typer.Exit(complain(str(error))) from error
 
@@ -40,13 +40,13 @@ def run_and_text(first: str, second: str | None, meant: Meant, *, what: str) -> 
         what: The name of the text in a message, where a run alone is named.
     """
     from rawko.app.records.naming import names_of
-    from rawko.cli.settings import settings_here
+    from rawko.cli.settings import settings_to_look
     from rawko.config import ConfigError
 
     if second is not None:
         return named(first, meant), second
     try:
-        if first in names_of(settings_here()):
+        if first in names_of(settings_to_look(is_told=False)):
             raise typer.Exit(complain(f"{what} is missing; accepted: RUN {what}, or {what} alone"))
     except ConfigError as error:
         raise typer.Exit(complain(str(error))) from error

@@ -14,7 +14,7 @@ from rawko.app.time_travel.recorded_run import run_to_cancel
 from rawko.cli.explore.cancel import cancel_exploration
 from rawko.cli.output import complain, visible_json, visible_line
 from rawko.cli.people import user
-from rawko.cli.settings import settings_here
+from rawko.cli.settings import settings_to_look
 from rawko.cli.summary import print_report
 from rawko.cli.trust.question import judge
 from rawko.config import ConfigError, Settings
@@ -27,7 +27,7 @@ _POLL_S = 0.1
 def cancel_command(run: str, *, as_json: bool, is_trusted: bool = False) -> int:
     """Cancel a run; the exit code is 0 once it is cancelled."""
     try:
-        settings = settings_here(judge=judge(is_granted=is_trusted))
+        settings = settings_to_look(judge=judge(is_granted=is_trusted))
         if is_exploration(settings.state_dir, run):
             return cancel_exploration(settings, run, as_json=as_json, patience_s=PATIENCE_S)
         record = read_record(run, settings)

@@ -16,7 +16,7 @@ from rawko.cli.columns import Column, Columns, stdout_width
 from rawko.cli.explore.listing import exploration_words, print_exploration
 from rawko.cli.output import Painter, complain, exact_line, nobody_reads, visible_json, visible_line
 from rawko.cli.runs.notices import tell_finished
-from rawko.cli.settings import settings_here
+from rawko.cli.settings import settings_to_look
 from rawko.config import ConfigError, Settings
 
 _COLUMNS = (
@@ -36,7 +36,7 @@ def runs_command(*, as_json: bool) -> int:
     """One line per run and exploration: when, how long, how much, what became of it; what needs a person first."""
     damaged: list[str] = []
     try:
-        current = settings_here()
+        current = settings_to_look()
         runs = asyncio.run(read_runs(current, damaged))
         explorations = list_explorations(current)
     except ConfigError as error:
@@ -125,7 +125,7 @@ def show_command(address: str, *, as_json: bool, bindings: str | None = None) ->
 
     async def show() -> None:
         place = Address.parse(address)
-        current = settings_here(bindings=bindings)
+        current = settings_to_look(bindings=bindings)
         if is_exploration(current.state_dir, place.run):
             print_exploration(current, address, as_json=as_json)
             return

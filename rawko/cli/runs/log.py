@@ -21,7 +21,7 @@ from rawko.cli.explore.listing import print_exploration_log
 from rawko.cli.output import Painter, complain, nobody_reads, visible_json, visible_line
 from rawko.cli.runs.log_lines import LogLines, Wanted
 from rawko.cli.runs.notices import tell_finished, tell_lost
-from rawko.cli.settings import settings_here
+from rawko.cli.settings import settings_to_look
 from rawko.config import ConfigError, Settings
 from rawko.runtime.journal import StepRecord
 from rawko.runtime.replay.rewind_records import jump_of
@@ -79,7 +79,7 @@ def log_command(run: str, options: LogOptions) -> int:
 
 
 async def _print_log(run: str, options: LogOptions) -> None:
-    current = settings_here()
+    current = settings_to_look()
     if is_exploration(current.state_dir, run):
         print_exploration_log(current, run, as_json=options.as_json, last=options.last)
         return

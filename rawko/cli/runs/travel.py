@@ -18,7 +18,7 @@ from rawko.cli.interrupts import tidying
 from rawko.cli.output import Painter, complain, exact_line, nobody_reads, visible, visible_json, visible_line
 from rawko.cli.runs.lines import file_line, short
 from rawko.cli.runs.notices import tell_finished, tell_lost
-from rawko.cli.settings import settings_here
+from rawko.cli.settings import settings_here, settings_to_look
 from rawko.cli.summary import diff_style
 from rawko.cli.trust.question import judge as person
 from rawko.config import ConfigError, Settings
@@ -52,10 +52,15 @@ def _carry_out(
     judge: Judge = never,
     bindings: str | None = None,
 ) -> Result | int:
-    """Do something in the current folder and tell what came of it; the exit code where it cannot be done."""
+    """Do something in the current folder and tell what came of it; the exit code where it cannot be done.
+
+    Args:
+        judge: `never` for what only looks: then a defect of the project's settings is no obstacle.
+    """
     try:
         with tidying():
-            told = asyncio.run(_awaited(do(settings_here(judge=judge, bindings=bindings))))
+            current = settings_to_look(bindings=bindings) if judge is never else settings_here(judge=judge)
+            told = asyncio.run(_awaited(do(current)))
         if as_json:
             print(visible_json(told.to_json()))
         else:

@@ -8,7 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from rawko.cli.output import complain, visible_line
-from rawko.cli.settings import settings_here
+from rawko.cli.settings import settings_to_look
 from rawko.config import ConfigError
 
 
@@ -19,7 +19,7 @@ def report_command(run: str, output: Path) -> int:
     try:
         if not output.absolute().parent.is_dir():
             raise ConfigError(f"{output}: the folder {str(output.absolute().parent)!r} does not exist")
-        page = asyncio.run(report_page(run, settings_here()))
+        page = asyncio.run(report_page(run, settings_to_look()))
         _write(output, page)
     except ConfigError as error:
         return complain(str(error))

@@ -80,7 +80,7 @@ def parse_rule(text: str) -> Rule:
         raise RuleError(text, f"expected 'decision tool(pattern) for agent in state', e.g. {_EXAMPLES}")
     decision, tool, pattern = match["decision"], match["tool"], match["pattern"]
     if decision not in DECISIONS:
-        raise RuleError(text, f"unknown decision {decision!r}{_nearest(decision, DECISIONS)}; {_accepted(DECISIONS)}")
+        raise RuleError(text, f"unknown decision {decision!r}{_known(decision, DECISIONS)}")
     if pattern is not None and not pattern.strip():
         raise RuleError(text, "the pattern is empty; leave the parentheses out to mean every call")
     states, agents = _names(text, match["states"], "a state's"), _names(text, match["agents"], "an agent's")
@@ -129,7 +129,7 @@ def parse_rules(
 def _check(rule: Rule, text: str, tools: Mapping[str, PatternKind]) -> None:
     if rule.tool != "*" and not any(map(rule.is_about, tools)):
         known = ("*", *sorted(tools))
-        raise RuleError(text, f"unknown tool {rule.tool!r}{_nearest(rule.tool, known)}; {_accepted(known)}")
+        raise RuleError(text, f"unknown tool {rule.tool!r}{_known(rule.tool, known)}")
     if rule.pattern is None:
         return
     kind = "path" if rule.tool == "*" else tools.get(rule.tool, "none")
@@ -146,13 +146,10 @@ def _check_names(names: Sequence[str], text: str, kind: str, known: Collection[s
     for name in names:
         if known is not None and name not in known:
             there = sorted(known)
-            raise RuleError(text, f"there is no {kind} {name!r}{_nearest(name, there)}; {_accepted(there)}")
+            raise RuleError(text, f"there is no {kind} {name!r}{_known(name, there)}")
 
 
-def _nearest(found: str, known: Sequence[str]) -> str:
+def _known(found: str, known: Sequence[str]) -> str:
+    """The end of a message: the name that is nearest, and all that are accepted."""
     close = get_close_matches(found, known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
-
-
-def _accepted(known: Sequence[str]) -> str:
-    return "accepted: " + ", ".join(map(repr, known))
+    return f"{f'; did you mean {close[0]!r}?' if close else ';'} accepted: {', '.join(map(repr, known))}"

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from rawko.app.secrecy.session_secrets import masker_of
 from rawko.config import ConfigError, Settings, project_of
+from rawko.config.checking.value_defects import ADDRESS, is_address
 from rawko.config.trust_items import MAX_CASSETTE_BYTES
 from rawko.providers.endpoint import ANTHROPIC_URL, Endpoint, endpoint_from_env
 from rawko.providers.masked import MaskedProvider
@@ -151,13 +152,8 @@ def _scenario(settings: Settings, name: str) -> Scenario:
 
 
 def _check_address(url: str) -> None:
-    try:
-        parts = urlsplit(url)
-        is_good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        is_good = False
-    if not is_good:
-        raise ConfigError(f"the model's address is {url!r}; accepted: a URL like http://localhost:11434")
+    if not is_address(url):
+        raise ConfigError(f"the model's address is {url!r}; {ADDRESS}")
 
 
 def _check_key(name: str, key: str) -> None:

@@ -1,0 +1,1 @@
+"""What is wrong with settings: defects of files with their places, collected and told at once."""
