@@ -1,0 +1,210 @@
+"""A snapshot checked whole, before anything changes: keys, chart, configuration, history, what waits, values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from math import isfinite
+from typing import Any
+
+from rawko.interpreter.data.events import Event, InvocationEvent, make_event
+from rawko.interpreter.data.invocation import Invocation
+from rawko.interpreter.data.values import Record
+from rawko.interpreter.errors import NotJsonError, SnapshotError, shown
+from rawko.interpreter.running.snapshots import FORMAT
+from rawko.interpreter.stepping.event_queue import Timer
+from rawko.interpreter.stepping.machine import Machine
+
+_OLDEST = 1
+_KEYS = frozenset(
+    "format chart started done output now configuration history context external timers invocations children "  # noqa: SIM905
+    "entry idle old seq number".split()
+)
+
+
+class CheckedSnapshot:
+    """A snapshot whose every part fits the machine, as data that it can be filled with.
+
+    Args:
+        taken: Makes frozen values of the snapshot's; its second argument says what they are.
+
+    Attributes:
+        configuration, history: By the indices of states.
+        timers, invocations, external: What waits.
+        context, input, output, olds: Frozen values; `input` is None where the machine has started.
+        entry, idle: For trusted code: when states were entered, and when something happened in them last, in seconds.
+        then: When the snapshot was taken, in seconds of the clock.
+
+    Raises:
+        SnapshotError: It is damaged, or of another chart; says which part.
+    """
+
+    def __init__(self, machine: Machine, snapshot: Mapping[str, Any], taken: Callable[[Any, str], Any]) -> None:
+        self.machine = machine
+        self.taken = taken
+        self.structure = machine.program.structure
+        if not isinstance(snapshot, Mapping):
+            raise SnapshotError(f"found {type(snapshot).__name__}, accepted: a mapping as snapshot() returns")
+        missing = sorted(_KEYS.difference(snapshot))
+        if snapshot.get("format") not in range(_OLDEST, FORMAT + 1):
+            accepted = f"{_OLDEST} to {FORMAT}"
+            raise SnapshotError(f"found {shown(snapshot.get('format'))}, accepted: {accepted}", field="format")
+        if missing:
+            raise SnapshotError(f"missing {', '.join(map(repr, missing))}")
+        self.data = snapshot
+        self._check_chart()
+        try:
+            self._check_states()
+            self._check_waiting()
+            self._check_values()
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, NotJsonError) as error:
+            raise SnapshotError(f"damaged: {type(error).__name__}: {error}") from error
+
+    def _check_chart(self) -> None:
+        chart = self.data["chart"]
+        found = chart.get("hash") if isinstance(chart, Mapping) else chart
+        if found != self.structure.hash:
+            raise SnapshotError(
+                f"taken of chart {shown(chart, 120)}, this is {self.structure.name!r} "
+                f"with hash {self.structure.hash!r}: the chart has changed since",
+                field="chart",
+            )
+
+    def _state(self, name: Any, field: str) -> int:
+        index = self.structure.index.get(name)
+        if index is None:
+            raise SnapshotError(f"the chart has no state {shown(name)}", field=field)
+        return index
+
+    def _check_states(self) -> None:
+        names = self.data["configuration"]
+        self.configuration = frozenset(self._state(name, "configuration") for name in names)
+        if bool(self.data["started"]) != bool(names):
+            raise SnapshotError("'started' and the configuration contradict each other", field="started")
+        if names:
+            self._check_legal()
+        self.history = {
+            self._history_state(name): tuple(self._state(s, "history") for s in record)
+            for name, record in self.data["history"].items()
+        }
+
+    def _check_legal(self) -> None:
+        structure, active = self.structure, self.configuration
+        if 0 not in active:
+            raise SnapshotError("the root is not active", field="configuration")
+        for state in active:
+            parent = structure.parent[state]
+            if structure.states[state].is_history or (parent >= 0 and parent not in active):
+                raise SnapshotError(f"{structure.names[state]!r} cannot be active here", field="configuration")
+        self._check_whole(active, "configuration")
+
+    def _history_state(self, name: Any) -> int:
+        """The index of a history state whose record is legal: what its parent could have held when it was left."""
+        structure = self.structure
+        index = self._state(name, "history")
+        state = structure.states[index]
+        if not state.is_history:
+            raise SnapshotError(f"{name!r} is not a history state", field="history")
+        parent = structure.parent[index]
+        record = [self._state(recorded, "history") for recorded in self.data["history"][name]]
+        is_deep = state.kind == "deep history"
+        inside = {parent, *record}
+        for recorded in record:
+            if not structure.is_inside(recorded, parent):
+                raise SnapshotError(f"{structure.names[recorded]!r} is not inside the parent", field=f"history {name}")
+            inside.update(a for a in structure.ancestors[recorded] if structure.is_inside(a, parent))
+        if is_deep:
+            self._check_whole(inside, f"history {name}")
+        else:
+            self._check_children(parent, inside, f"history {name}")
+        return index
+
+    def _check_whole(self, active: Collection[int], field: str) -> None:
+        for state in active:
+            self._check_children(state, active, field)
+
+    def _check_children(self, state: int, active: Collection[int], field: str) -> None:
+        structure = self.structure
+        name, children = structure.names[state], structure.children[state]
+        count = sum(child in active for child in children)
+        if structure.is_parallel[state] and count != len(children):
+            raise SnapshotError(f"regions of {name!r} are missing", field=field)
+        if structure.is_compound[state] and count != 1:
+            raise SnapshotError(f"{name!r} needs exactly one active child, found {count}", field=field)
+
+    def _check_waiting(self) -> None:
+        self.timers = [
+            Timer(
+                _seconds(due),
+                int(seq),
+                str(id),
+                str(event),
+                self.taken(data, "value"),
+                target,
+                state,
+                _seconds(delay),
+                policy,
+                number,
+            )
+            for due, seq, id, event, data, target, state, delay, policy, number in self.data["timers"]
+        ]
+        for timer in self.timers:
+            if timer.state is not None and self._state(timer.state, "timers") not in self.configuration:
+                raise SnapshotError(f"timer {timer.id!r} belongs to {timer.state!r}, not active", field="timers")
+        self.invocations = [
+            Invocation(
+                i["id"], i["state"], i["src"], self.taken(i["input"], "value"), int(i["number"]), int(i["attempt"]),
+                _seconds(i["started"]), i["policy"], bool(i["held"]),
+                None if i["timeout"] is None else _seconds(i["timeout"]),
+            )
+            for i in self.data["invocations"]
+        ]  # fmt: skip
+        for invocation in self.invocations:
+            state = invocation.state
+            if state is not None and self._state(state, "invocations") not in self.configuration:
+                raise SnapshotError(
+                    f"invocation {invocation.id!r} belongs to {state!r}, not active", field="invocations"
+                )
+        self.external = [
+            (_seconds(time), int(seq), event_of(kind, name, self.taken(data, "value")))
+            for time, seq, kind, name, data in self.data["external"]
+        ]
+
+    def _check_values(self) -> None:
+        data = self.data
+        context = data["context"]
+        if not isinstance(context, Mapping):
+            raise SnapshotError(f"found {type(context).__name__}, accepted: a mapping", field="context")
+        self.context: Record = self.taken(context, "context")
+        given = data.get("input")
+        if given is None and not self.data["started"]:
+            raise SnapshotError("missing 'input'")
+        self.input: Record | None = None if given is None else self.taken(dict(given), "input")
+        self.output = self.taken(data["output"], "output")
+        self.olds = {
+            self.structure.names[self._state(name, "old")]: self.taken(old, "old") for name, old in data["old"].items()
+        }
+        self.entry = {str(name): _seconds(time) for name, time in data["entry"].items()}
+        self.idle = {str(name): _seconds(time) for name, time in data["idle"].items()}
+        self.seq, self.number, self.then = int(data["seq"]), int(data["number"]), _seconds(data["now"])
+
+
+def _seconds(value: Any) -> float:
+    """A time of a snapshot.
+
+    Raises:
+        ValueError: It is no finite number.
+    """
+    found = float(value)
+    if not isfinite(found):
+        raise ValueError(f"{shown(value)} is no time; accepted: seconds, a finite number")
+    return found
+
+
+def event_of(kind: Any, name: str, data: Any) -> Event:
+    """An event of a snapshot. `kind`: "event", or id, number and end of the invocation that it is of."""
+    if kind == "event":
+        return make_event(name, data)
+    event = make_event(name, data, InvocationEvent)
+    assert isinstance(event, InvocationEvent)
+    event.id, event.number, event.is_end = kind["id"], int(kind["number"]), bool(kind["is_end"])
+    return event
