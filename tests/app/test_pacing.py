@@ -148,7 +148,7 @@ async def cancelled_while_waiting(run: Run, lines: list[str]) -> Report:
 
     run.log = log
     working = asyncio.ensure_future(run.execute())
-    async with asyncio.timeout(45):
+    async with asyncio.timeout(600):
         await waits.wait()
         run.cancel("me")
         return await working
@@ -187,7 +187,7 @@ async def test_a_wait_that_does_not_fit_is_not_begun(
 ) -> None:
     """The run is out of budget at once; with a larger one it goes on counting where it was."""
     run, lines = run_with(tmp_path, f"rate: {{{rate}}}\nbudget: {{time: 50s}}\n", replies)
-    async with asyncio.timeout(45):
+    async with asyncio.timeout(600):
         report = await run.execute()
     assert (report.state, report.outcome, report.usage.calls) == ("out_of_budget", "limit", 1)
     assert said in report.summary

@@ -115,7 +115,7 @@ class Shell:
         """Living processes with a mark in their command line or environment."""
         return [process for process in psutil.process_iter() if _has(process, mark)]
 
-    def wait_gone(self, mark: str, timeout_s: float = 120) -> None:
+    def wait_gone(self, mark: str, timeout_s: float = 240) -> None:
         """Wait until no process has the mark: a killed one ends when the system next runs it."""
         until = time.monotonic() + timeout_s
         while left := self.processes_of(mark):
@@ -144,7 +144,7 @@ class Started:
         """What it has said so far."""
         return "".join(path.read_text("utf-8", "replace") for path in (self._output, self._errors))
 
-    def wait_until(self, holds: Callable[[], bool], timeout_s: float = 120) -> None:
+    def wait_until(self, holds: Callable[[], bool], timeout_s: float = 240) -> None:
         """Wait for something that the command brings about."""
         until = time.monotonic() + timeout_s
         while not holds():
@@ -152,10 +152,10 @@ class Started:
             assert time.monotonic() < until, f"not within {timeout_s} s: {self.text()}"
             time.sleep(0.02)
 
-    def wait_for(self, text: str, timeout_s: float = 120) -> None:
+    def wait_for(self, text: str, timeout_s: float = 240) -> None:
         self.wait_until(lambda: text in self.text(), timeout_s)
 
-    def end(self, timeout_s: float = 120) -> Ended:
+    def end(self, timeout_s: float = 240) -> Ended:
         """Wait for the end."""
         try:
             code = self.process.wait(timeout_s)

@@ -59,7 +59,7 @@ class Terminal:
         pyte.Stream(seen).feed(self.raw)
         return "\n".join(line.rstrip() for line in seen.display).rstrip()
 
-    def wait_for(self, told: str, timeout_s: float = 30) -> str:
+    def wait_for(self, told: str, timeout_s: float = 180) -> str:
         """Read until this is shown, after what was waited for before; what was shown up to its end."""
         until = time.monotonic() + timeout_s
         while (place := self.text.find(told, self._read_to)) < 0:
@@ -73,7 +73,7 @@ class Terminal:
         self._size = (columns, lines)
         ioctl(self._master, TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 
-    def wait_moving(self, timeout_s: float = 30) -> None:
+    def wait_moving(self, timeout_s: float = 180) -> None:
         """Read until the bottom of the screen is drawn again, twice."""
         until, drawn = time.monotonic() + timeout_s, self.raw.count("\x1b[?2026l")
         while self.raw.count("\x1b[?2026l") < drawn + 2:
@@ -92,7 +92,7 @@ class Terminal:
     def press(self, keys: str) -> None:
         os.write(self._master, keys.encode())
 
-    def end(self, timeout_s: float = 30) -> int:
+    def end(self, timeout_s: float = 180) -> int:
         """Read to the end; the exit code."""
         until = time.monotonic() + timeout_s
         while self.read(0.1):

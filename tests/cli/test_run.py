@@ -241,7 +241,7 @@ def test_an_output_that_takes_nothing(rawko: Shell, redirection: str, code: str,
         env=rawko.environ(),
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.stdout.splitlines()[-1] == code

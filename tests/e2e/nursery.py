@@ -148,7 +148,7 @@ class Nursery:
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
         self._process.stdout.close()
-        self._process.wait(30)
+        self._process.wait(180)
 
 
 # ---------------------------------------------------------------- inside the warm process

@@ -65,7 +65,7 @@ def followed(rawko: Shell) -> str:
     return (rawko.folder.parent / "followed.txt").read_text(encoding="utf-8", errors="replace")
 
 
-def waited(holds: Callable[[], bool], timeout_s: float = 60) -> None:
+def waited(holds: Callable[[], bool], timeout_s: float = 180) -> None:
     until = time.monotonic() + timeout_s
     while not holds():
         assert time.monotonic() < until
@@ -81,7 +81,7 @@ def test_rows_and_text_come_as_they_happen_and_end_with_the_run(
     running, run = begun(rawko, gate(f"grep -q 'and goes on' {shown}"))
     with follower(rawko, run, *words) as process:
         assert running.end(90).code == 0
-        assert process.wait(60) == 0
+        assert process.wait(180) == 0
     told = followed(rawko)
     assert told.index("START_TASK" if words else "  Work") < told.index(FIRST) < told.index("A second turn")
     assert "\x1b" not in told and "\u202e" not in told
@@ -100,7 +100,7 @@ def test_for_programs_each_is_an_object(rawko: Shell) -> None:
     running, run = begun(rawko)
     with follower(rawko, run, "--json") as process:
         assert running.end(90).code == 0
-        assert process.wait(60) == 0
+        assert process.wait(180) == 0
     lines = [json.loads(line) for line in followed(rawko).splitlines()]
     pieces = [line for line in lines if "seq" not in line]
     assert "".join(piece["text"] for piece in pieces) == FIRST + SECOND

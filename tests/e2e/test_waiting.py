@@ -78,7 +78,7 @@ def test_a_question_on_a_terminal_can_be_answered_from_another(rawko: Shell, typ
         told = typed("answer", found["run"], "spaces", env={"USER": "grace"})
         assert (told.code, "told the process" in told.out) == (0, True), told.text
         terminal.wait_for("Task completed")
-        assert terminal.process.wait(20) == 0
+        assert terminal.process.wait(180) == 0
     assert answers_of(typed, found["run"]) == [("clarify", "spaces", "grace")]
 
 

@@ -109,7 +109,7 @@ def at_once(work: Callable[[int], Any]) -> list[Any]:
     barrier = threading.Barrier(THREADS)
 
     def begin(number: int) -> Any:
-        barrier.wait(30)
+        barrier.wait(180)
         return work(number)
 
     with ThreadPoolExecutor(THREADS) as pool:
@@ -127,7 +127,7 @@ def test_machines_in_many_threads_share_a_chart(max_nodes: int) -> None:
             _: int, chart: Chart = chart, bound: Bindings = bound, seed: int = seed, step: threading.Barrier = step
         ) -> list[str]:
             # In step with each other: what one thread builds, all others want at the same moment.
-            return life(chart, bound, seed, max_nodes=max_nodes, pace=lambda: step.wait(30))
+            return life(chart, bound, seed, max_nodes=max_nodes, pace=lambda: step.wait(180))
 
         assert at_once(live) == [alone] * THREADS
 
@@ -167,7 +167,7 @@ def test_machines_handed_from_thread_to_thread() -> None:
     for _ in range(20):
         thread = threading.Thread(target=machine.send, args=(random.choice(EVENTS),))
         thread.start()
-        thread.join(30)
+        thread.join(180)
     assert json.dumps(machine.snapshot()) == here[-1]
 
 

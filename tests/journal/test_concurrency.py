@@ -91,7 +91,7 @@ async def test_two_processes_make_the_tables_at_once(journals: Journals) -> None
         maker.stdin.write("\n")
         maker.stdin.flush()
     for maker in makers:
-        await asyncio.to_thread(maker.communicate, timeout=60)
+        await asyncio.to_thread(maker.communicate, timeout=300)
         assert maker.returncode == 0
     assert await journals().begin("r") == 1
 

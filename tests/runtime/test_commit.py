@@ -81,7 +81,7 @@ async def test_nothing_is_seen_or_started_before_the_step_is_committed() -> None
         journal.gate, journal.reached = asyncio.Event(), asyncio.Event()
         actor.send("GO")
         try:
-            await asyncio.wait_for(journal.reached.wait(), 5)
+            await asyncio.wait_for(journal.reached.wait(), 180)
             for _ in range(50):
                 await asyncio.sleep(0)
             assert log == []
@@ -146,7 +146,7 @@ async def test_a_commit_is_tried_again_before_anything_is_given_up() -> None:
     async with careful(journal, log) as actor:
         await actor.settle()
         actor.send("GO")
-        await asyncio.wait_for(journal.tried_again.wait(), 5)
+        await asyncio.wait_for(journal.tried_again.wait(), 180)
         assert not actor.session.stream.since(2)
         journal.failing.clear()
         await actor.wait_for("working", timeout_s=60)

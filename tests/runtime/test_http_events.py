@@ -42,7 +42,7 @@ def played(play: Callable[[Actor, HttpEvents, httpx2.AsyncClient], Awaitable[Non
             await actor.settle()
             await play(actor, http, client)
 
-    asyncio.run(asyncio.wait_for(run(), 30))
+    asyncio.run(asyncio.wait_for(run(), 180))
 
 
 async def told(actor: Actor, http: HttpEvents) -> Any:

@@ -82,7 +82,7 @@ async def test_a_late_consumer_follows_from_any_number_to_the_end() -> None:
     await actor.run()
     assert await early == whole
     for seq in range(len(whole) + 1):
-        assert await asyncio.wait_for(follow(seq), 5) == whole[seq:]
+        assert await asyncio.wait_for(follow(seq), 180) == whole[seq:]
 
 
 def test_events_that_are_no_longer_kept_are_not_passed_over_in_silence() -> None:

@@ -123,7 +123,7 @@ statechart:
     actor.on_emit(lambda event, data: actor.send("STOP"))
     async with actor:
         actor.send("GO")
-        await asyncio.wait_for(actor.run(), 5)
+        await asyncio.wait_for(actor.run(), 180)
         assert actor.matches("stopped")
 
 
@@ -295,7 +295,7 @@ async def test_leaving_the_state_ends_the_iterator_and_nothing_of_it_is_heard_an
         await actor.wait_for(lambda a: len(a.context["ticks"]) == 1, timeout_s=60)
         actor.send("LEAVE")
         await actor.wait_for("away", timeout_s=60)
-        await asyncio.wait_for(closed.wait(), 5)
+        await asyncio.wait_for(closed.wait(), 180)
         tell[0].send_parent("TICK", n=2)
         tell[0].emit("LATE")
         await actor.settle()
@@ -469,7 +469,7 @@ statechart:
     async with Actor(chart) as actor:
         await asyncio.sleep(0)
         actor.send("STOP")
-        await asyncio.wait_for(actor.run(), 5)
+        await asyncio.wait_for(actor.run(), 180)
         assert actor.matches("still")
 
 

@@ -48,7 +48,7 @@ def chart_of(body: str, attributes: str = 'datamodel="python"') -> Chart:
 
 
 def played(play: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(asyncio.wait_for(play(), 30))
+    asyncio.run(asyncio.wait_for(play(), 180))
 
 
 def actor_of(chart: Chart, **given: Any) -> Actor:

@@ -225,7 +225,7 @@ def test_shipped_contracts_hold_and_cover_every_state(stem: str) -> None:
 
 def pytest_run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *options]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_pytest_collects_contracts_beside_charts_and_no_other_features(tmp_path: Path) -> None:

@@ -119,12 +119,12 @@ async def test_a_daemon_ends_with_its_own_command_only(toolbox: Toolbox, root: P
         )
 
     first, second = call("first", "first"), call("second", "over")
-    await asyncio.wait_for(first, 60)
+    await asyncio.wait_for(first, 180)
     await appears(root / "second")
     assert not is_running(*pids(root / "first"))
     assert is_running(*pids(root / "second"))
     (root / "over").touch()
-    await asyncio.wait_for(second, 60)
+    await asyncio.wait_for(second, 180)
     assert not is_running(*pids(root / "second"))
 
 
@@ -264,7 +264,7 @@ async def test_a_second_cancel_cuts_the_grace_short(root: Path, state: Path) -> 
         state_dir=state,
         agents={"a": ToolAccess()},
         assume_yes=True,
-        bash=BashSettings(grace_ms=60_000),
+        bash=BashSettings(grace_ms=600_000),
     )
     command = "trap '' TERM; echo $$ > p; mv p pid; while :; do sleep 0.1; done"
     running = asyncio.create_task(toolbox.run("a", ToolCall(id="1", name="bash", input={"command": command})))
@@ -273,17 +273,17 @@ async def test_a_second_cancel_cuts_the_grace_short(root: Path, state: Path) -> 
     await asyncio.sleep(0.05)
     assert not running.done()
     running.cancel()
-    done, _ = await asyncio.wait([running], timeout=3)
+    done, _ = await asyncio.wait([running], timeout=180)
     assert done and running.cancelled()
     assert not is_running(*pids(root / "pid"))
 
 
 async def test_closing_the_toolbox_ends_what_runs(toolbox: Toolbox, root: Path) -> None:
-    call = ToolCall(id="1", name="bash", input={"command": "echo $$ > p; mv p pid; sleep 300"})
+    call = ToolCall(id="1", name="bash", input={"command": "echo $$ > p; mv p pid; sleep 900"})
     running = asyncio.create_task(toolbox.run("developer", call))
     await appears(root / "pid")
     await toolbox.aclose()
-    outcome = await asyncio.wait_for(running, 3)
+    outcome = await asyncio.wait_for(running, 180)
     assert outcome.exit_code == 137
     assert not is_running(*pids(root / "pid"))
 

@@ -143,7 +143,7 @@ def calls_of_bash(command: str, log: Path) -> list[str]:
         cwd=log,
         env={},
         capture_output=True,
-        timeout=5,
+        timeout=120,
         stdin=subprocess.DEVNULL,
         check=False,
     )

@@ -43,7 +43,7 @@ class Tmux:
             capture_output=True,
             text=True,
             check=True,
-            timeout=60,
+            timeout=300,
         )
         return done.stdout
 

@@ -93,7 +93,7 @@ def test_a_second_server_takes_another_port_and_another_secret(serve: Serve, sho
 
 def test_a_stopped_server_leaves_no_traceback(serve: Serve) -> None:
     server = serve(is_warm=False)
-    connection = HTTPConnection(server.host, timeout=60)
+    connection = HTTPConnection(server.host, timeout=120)
     connection.request("GET", "/api/stream?after=", headers={"X-Rawko-Secret": server.secret})
     assert connection.getresponse().status == 200
     assert server.stop() in (0, -15)

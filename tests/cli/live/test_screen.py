@@ -35,7 +35,7 @@ def bash(command: str) -> dict[str, Any]:
     return says("developer", call("bash", command=command))
 
 
-def seen(terminal: Terminal, pattern: str, timeout_s: float = 30) -> str:
+def seen(terminal: Terminal, pattern: str, timeout_s: float = 180) -> str:
     """Read until the screen shows this; the screen."""
     until = time.monotonic() + timeout_s
     while not re.search(pattern, screen := terminal.screen()):
@@ -162,7 +162,7 @@ def test_nothing_of_what_moves_stays_in_the_scrollback_of_tmux(rawko: Shell, tmp
         [*tmux, "new-session", "-d", "-x", "80", "-y", "30", command], env=environ, cwd=rawko.folder, check=True
     )
     try:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 180
         while "ended" not in (shown := ask("capture-pane", "-p", "-S", "-200")):
             assert time.monotonic() < until, shown
             time.sleep(0.1)

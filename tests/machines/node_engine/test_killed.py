@@ -95,7 +95,7 @@ async def run_until_killed(where: str, ready: Path, journal: str) -> None:
 async def take_over(store: SqlJournal, callbacks: Callbacks) -> RunReport:
     """The other worker: it comes again and again until the lease of the first has run out."""
     worker = Worker(JournalLeases(store), name="bob", driver="statechart", journal=store)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(180):
         while True:
             try:
                 return await worker.run(run_of(callbacks))
@@ -114,7 +114,7 @@ async def test_a_killed_run_goes_on_at_another_worker(where: str, kept: list[int
         sys.executable, "-c", WORKER, where, str(file), str(Path(__file__).parent), cwd=tmp_path
     )
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(180):
             while not ready.exists():
                 assert process.returncode is None, "it ended by itself"
                 await asyncio.sleep(0.01)

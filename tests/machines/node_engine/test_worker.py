@@ -309,10 +309,10 @@ async def test_a_worker_stops_a_run_wherever_it_is(driver: DriverName) -> None:
     worker = Worker(JournalLeases(MemoryJournal()), driver=driver)
     assert not worker.stop("r1"), "it is not at work yet"
     running = asyncio.create_task(worker.run(set_up(nodes, context, log=lambda level, message, fields: None)))
-    await asyncio.wait_for(begun.wait(), 20)
+    await asyncio.wait_for(begun.wait(), 180)
     assert not worker.stop("another")
     assert worker.stop("r1", "enough")
-    report = await asyncio.wait_for(running, 20)
+    report = await asyncio.wait_for(running, 180)
     assert (report.outcome, report.reason) == ("stopped", "enough")
     assert not worker.stop("r1"), "it is not at work any more"
 

@@ -72,7 +72,7 @@ class Bench:
     async def run(self, task: str = "Write fizzbuzz", **given: Any) -> dict[str, Any]:
         async with self.running(**given) as actor:
             actor.send("START_TASK", task=task)
-            output = thaw(await asyncio.wait_for(actor.run(), 30))
+            output = thaw(await asyncio.wait_for(actor.run(), 180))
         assert isinstance(output, dict)
         return output
 
@@ -185,15 +185,15 @@ async def test_cancel_stops_the_agents_tool_and_records_the_run(bench: Open, tmp
     place = await bench(
         scripted(
             decides("select", type="SELECT_MODE", mode="developer"),
-            works("developer", ("bash", {"command": "touch begun.txt; sleep 60"})),
+            works("developer", ("bash", {"command": "touch begun.txt; sleep 900"})),
         )
     )
     async with place.running() as actor:
         actor.send("START_TASK", task="Sleep")
-        await asyncio.wait_for(_until(lambda: "AGENT_TOOL_CALL" in [event for event, _ in place.emitted]), 10)
+        await asyncio.wait_for(_until(lambda: "AGENT_TOOL_CALL" in [event for event, _ in place.emitted]), 180)
         await asyncio.sleep(0.3)  # the command has to begin: nothing tells when a shell has written a file
         actor.send("CANCEL")
-        output = thaw(await asyncio.wait_for(actor.run(), 10))
+        output = thaw(await asyncio.wait_for(actor.run(), 180))
     [run] = output["history"]
     assert (output["outcome"], run["result"], run["files_changed"]) == ("cancelled", "cancelled", ["begun.txt"])
 
@@ -203,16 +203,16 @@ async def test_a_forced_agent_takes_over(bench: Open, tmp_path: Path) -> None:
     place = await bench(
         scripted(
             decides("select", type="SELECT_MODE", mode="developer"),
-            works("developer", ("bash", {"command": "touch begun.txt; sleep 60"})),
+            works("developer", ("bash", {"command": "touch begun.txt; sleep 900"})),
             completes("reviewer", "looked at it"),
             decides("evaluate", type="COMPLETE", summary="enough"),
         )
     )
     async with place.running() as actor:
         actor.send("START_TASK", task="Sleep")
-        await asyncio.wait_for(_until(lambda: "AGENT_TOOL_CALL" in [event for event, _ in place.emitted]), 10)
+        await asyncio.wait_for(_until(lambda: "AGENT_TOOL_CALL" in [event for event, _ in place.emitted]), 180)
         actor.send("FORCE_AGENT", agent_name="reviewer")
-        output = thaw(await asyncio.wait_for(actor.run(), 10))
+        output = thaw(await asyncio.wait_for(actor.run(), 180))
     assert [(run["agent"], run["result"]) for run in output["history"]] == [
         ("developer", "cancelled"),
         ("reviewer", "success"),
@@ -229,10 +229,10 @@ async def test_an_agent_that_needs_a_person_keeps_the_task_waiting(bench: Open) 
     )
     async with place.running() as actor:
         actor.send("START_TASK", task="Ask")
-        await actor.wait_for("waiting", timeout_s=10)
+        await actor.wait_for("waiting", timeout_s=180)
         assert actor.interpreter.matches("executing") and "waiting" in actor.interpreter.tags
         actor.send("CANCEL")
-        output = thaw(await asyncio.wait_for(actor.run(), 10))
+        output = thaw(await asyncio.wait_for(actor.run(), 180))
     assert output["outcome"] == "cancelled"
 
 

@@ -177,7 +177,7 @@ async def test_what_the_command_of_a_killed_rawko_has_made_goes_before_the_next_
     with subprocess.Popen(  # noqa: ASYNC220
         [sys.executable, "-c", _KILLED, str(root), str(state)], cwd=Path(__file__).parents[3]
     ) as killed:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 180
         while not (root / "up").exists():
             assert time.monotonic() < until
             await asyncio.sleep(0.02)
