@@ -53,6 +53,7 @@ class TerminalPeople:
         before: Called before a question is printed, so that live output can end its line.
         alone: Entered while a question is open: what is typed then is read by nobody else.
         workspace: With it, a call that changes a file is shown as a diff of that file.
+        folder: Gives the folder in which an agent's next command runs; without it none is shown.
     """
 
     def __init__(
@@ -60,8 +61,10 @@ class TerminalPeople:
         before: Callable[[], None] = lambda: None,
         alone: Callable[[], AbstractContextManager[None]] = nullcontext,
         workspace: Path | None = None,
+        folder: Callable[[str], Path] | None = None,
     ) -> None:
         self._workspace = workspace
+        self._folder = folder
         self._before = before
         self._alone = alone
         self._one_at_a_time = asyncio.Lock()
@@ -136,7 +139,8 @@ class TerminalPeople:
         tool = exact_line(question.call.name) if question.call is not None else ""
         heading = _HEADINGS[question.kind].format(agent=visible_line(question.agent) or "The agent", tool=tool)
         print(paint(heading, "bold", "yellow"), file=sys.stderr)
-        lines = list(_lines_of(question, self._workspace))
+        folder = None if self._folder is None else self._folder(question.agent)
+        lines = list(_lines_of(question, self._workspace, folder))
         limit = len(lines) if is_whole or not _changes_a_file(question) else SHOWN_LINES + 1
         for line, *styles in lines[:limit]:
             print(paint(f"  {line}", *styles), file=sys.stderr)
@@ -181,7 +185,7 @@ def _changes_a_file(question: Question) -> bool:
     return question.kind == "approval" and question.call is not None and question.call.name in ("write", "edit")
 
 
-def _lines_of(question: Question, workspace: Path | None) -> Iterator[tuple[str, ...]]:
+def _lines_of(question: Question, workspace: Path | None, folder: Path | None) -> Iterator[tuple[str, ...]]:
     """What is asked, line by line with its styles; of a call everything that it would do.
 
     A person who says yes has seen, or could have seen, what that is a yes to.
@@ -195,6 +199,8 @@ def _lines_of(question: Question, workspace: Path | None) -> Iterator[tuple[str,
             yield (f"file_path: {exact_line(str(question.call.input['file_path']))}",)
             yield from ((f"  {exact_line(line)}", *diff_style(line)) for line in proposal.lines)
             return
+    if question.call.name == "bash" and folder is not None:
+        yield (f"folder: {exact_line(str(folder))}",)
     for name, value in question.call.input.items():
         yield from ((line,) for line in _shown(name, value))
 

@@ -191,7 +191,9 @@ async def _run(
         run.people = people
     else:
         drawn = nullcontext if screen is None else screen.paused
-        run.people = TerminalPeople(live.end_line, lambda: _together(steering.paused(), drawn()), settings.workspace)
+        run.people = TerminalPeople(
+            live.end_line, lambda: _together(steering.paused(), drawn()), settings.workspace, run.command_folder
+        )
     run.observe = _Observer(None if quiet else lambda event: show(live, event), observe)
     with ExitStack() as stack:
         stack.enter_context(loading())

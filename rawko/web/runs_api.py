@@ -158,7 +158,7 @@ async def _proposal(parts: Parts, request: Request) -> Any:
     needs = view.needs
     if needs is None or needs.kind != "approval" or needs.call is None:
         raise Outdated("the run waits for no approval")
-    made = await asyncio.to_thread(proposal_of, needs.call, Path(view.workspace))
+    made = await asyncio.to_thread(proposal_of, needs.call, Path(view.workspace), needs.folder)
     offer = await asyncio.to_thread(offered_rule, needs.call, Path(view.workspace))
     told = {"asked": needs.number, "title": made.title, "is_diff": made.is_diff, "lines": made.lines}
     return {**told, "rule": offer.rule, "why_no_rule": offer.why_not}

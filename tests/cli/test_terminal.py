@@ -38,7 +38,7 @@ def test_once_tool_and_always(rawko: Shell) -> None:
         terminal.enter("t")
         shown = terminal.wait_for(ASKS)
         assert "✓ created 3" in shown
-        assert "developer wants to use the tool bash:\n  command: echo 4 > 4\n" in shown
+        assert f"developer wants to use the tool bash:\n  folder: {rawko.folder}\n  command: echo 4 > 4\n" in shown
         terminal.enter("ALWAYS")
         assert terminal.end() == 0
     assert terminal.text.count(ASKS) == 3

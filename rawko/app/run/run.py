@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from rawko.app.following.channel import TextChannel
@@ -26,7 +27,7 @@ from rawko.app.run.follow_up.position import position_left
 from rawko.app.run.headless import Nobody
 from rawko.app.run.parts.null_ports import NoWorkspace, StillProvider, StillToolbox
 from rawko.app.run.parts.provider import open_provider
-from rawko.app.run.parts.toolbox import open_toolbox, take_up_tools
+from rawko.app.run.parts.toolbox import open_toolbox, take_up_tools, tool_notes
 from rawko.app.run.report import Report, verdict_of
 from rawko.app.run.requirements import check_task, read_only_tools
 from rawko.app.run.stores import Stores, open_stores
@@ -40,6 +41,7 @@ from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.pacing import Pace
 from rawko.runtime.ports import People, Provider, Toolbox, Workspace
 from rawko.runtime.session import LogWriter, write_log
+from rawko.tools.commands.folders import command_folder, folders_of
 from rawko.vocabulary.usage import Usage
 
 
@@ -167,6 +169,11 @@ class Run:
     def stop_turn(self, who: str = "") -> bool:
         """Stop what the agent of a conversation does, and let the user go on; False where it does nothing."""
         return self._driver is not None and self._driver.stop_turn(who)
+
+    def command_folder(self, agent: str) -> Path:
+        """The folder in which the next command of an agent runs."""
+        folders = {} if self._toolbox is None else folders_of(tool_notes(self._toolbox)) or {}
+        return command_folder(self.settings.workspace, folders.get(agent, ""))
 
     async def kill_tools(self) -> None:
         """Kill every process of a tool at once; for somebody who cannot wait for `cancel`."""

@@ -18,6 +18,7 @@ from rawko.app.views.words import at, line
 from rawko.runtime.journal import StepRecord
 from rawko.runtime.ports import WorkspaceError
 from rawko.runtime.replay.rewind_records import Jump, jump_of
+from rawko.tools.commands.folders import folders_of
 from rawko.vocabulary.shown_states import shown_states
 from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.vocabulary.usage import Price, Usage
@@ -59,6 +60,7 @@ class StepFold:
         self._rewinds = list(rewinds)
         self._line = Line(self._rewinds)
         self._used: dict[str, Usage] = {}
+        self._folders: Mapping[str, str] = {}
         self._asked_as: Mapping[str, str] = {}
         self._tree: str | None = None
         self._started: float | None = None
@@ -67,7 +69,8 @@ class StepFold:
     @property
     def asked(self) -> Asked | None:
         """The question that the run waits with after the latest row; None where it does not wait."""
-        return self._machines.asked()
+        asked = self._machines.asked()
+        return None if asked is None else replace(asked, folder=self._folders.get(asked.agent, ""))
 
     @property
     def configurations(self) -> Mapping[str, tuple[str, ...]]:
@@ -221,6 +224,9 @@ class StepFold:
 
     def _note(self, notes: Mapping[str, Any] | None) -> dict[str, Usage]:
         """What was used since the last notes, by model."""
+        folders = folders_of(notes)
+        if folders is not None:
+            self._folders = folders
         if notes is None or not isinstance(notes.get("usage"), Mapping):
             return {}
         before, self._used = self._used, {name: Usage.model_validate(one) for name, one in notes["usage"].items()}

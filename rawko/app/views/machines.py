@@ -39,6 +39,7 @@ class Asked:
         number: Of the step that asked; None where it came before what was read.
         kind: clarify, pause, approval or budget.
         call: The tool call that an approval is about.
+        folder: In which the agent's next command runs: relative inside the workspace, "" for the workspace itself.
     """
 
     number: int | None
@@ -46,6 +47,7 @@ class Asked:
     text: str
     agent: str
     call: Mapping[str, Any] | None = None
+    folder: str = ""
 
 
 @dataclass(slots=True)

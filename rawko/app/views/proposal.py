@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rawko.app.views.words import at
+from rawko.tools.commands.folders import command_folder
 from rawko.vocabulary.visible import visible_line
 
 MAX_FILE_BYTES: Final = 2_000_000
@@ -33,8 +34,12 @@ class Proposal:
     is_diff: bool = False
 
 
-def proposal_of(call: Mapping[str, Any], workspace: Path) -> Proposal:
-    """What a call would do to the files as they are now."""
+def proposal_of(call: Mapping[str, Any], workspace: Path, folder: str = "") -> Proposal:
+    """What a call would do to the files as they are now.
+
+    Args:
+        folder: In which the agent's next command runs, as `command_folder` takes it.
+    """
     name, given = str(at(call, "name") or "?"), at(call, "input")
     given = given if isinstance(given, Mapping) else {}
     path = given.get("file_path")
@@ -43,7 +48,7 @@ def proposal_of(call: Mapping[str, Any], workspace: Path) -> Proposal:
     command = given.get("command")
     if isinstance(command, str):
         others = {key: value for key, value in given.items() if key != "command"}
-        return Proposal(f"{name} in {workspace}", (*command.split("\n"), *_fields(others)))
+        return Proposal(f"{name} in {command_folder(workspace, folder)}", (*command.split("\n"), *_fields(others)))
     return Proposal(name, _fields(given))
 
 

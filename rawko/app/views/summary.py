@@ -45,6 +45,7 @@ class Need:
         agent: Who asks.
         number: Of the step that asked, which an answer may name, so that it answers no later question.
         call: The tool call that an approval is about: {"id", "name", "input"}.
+        folder: In which the agent's next command runs: relative inside the workspace, "" for the workspace itself.
     """
 
     kind: str
@@ -53,10 +54,12 @@ class Need:
     agent: str
     number: int | None
     call: Mapping[str, Any] | None = None
+    folder: str = ""
 
     def to_json(self) -> dict[str, Any]:
         call = None if self.call is None else dict(self.call)
-        return {"kind": self.kind, "text": self.text, "agent": self.agent, "number": self.number, "call": call}
+        asked = {"kind": self.kind, "text": self.text, "agent": self.agent, "number": self.number, "call": call}
+        return {**asked, "folder": self.folder}
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +303,7 @@ async def _of_journal(record: RunRecord, journal: SqlJournal, last: int) -> _Fou
 async def _need(asked: Asked, run: str, journal: SqlJournal, last: int) -> Need:
     number = asked.number if asked.number is not None else await _asked_in(run, journal, last)
     words = call_words(asked.call) if asked.kind == "approval" and asked.call is not None else line(asked.text)
-    return Need(asked.kind, asked.text, words, asked.agent, number, asked.call)
+    return Need(asked.kind, asked.text, words, asked.agent, number, asked.call, asked.folder)
 
 
 async def _asked_in(run: str, journal: SqlJournal, last: int) -> int | None:

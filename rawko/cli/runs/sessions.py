@@ -24,6 +24,7 @@ from rawko.cli.summary import how_to_answer
 from rawko.cli.trust.question import has_person, judge
 from rawko.config import ConfigError, Settings, changed_by
 from rawko.runtime.ports import Answer, People, Question
+from rawko.tools.commands.folders import command_folder
 from rawko.vocabulary.documents import accepted
 
 _SCOPES = ("once", "tool", "always")
@@ -93,7 +94,7 @@ def answer_command(
         if problem is None and question is not None:
             problem = _why_another(record, question)
         if problem is None and asked is not None and text is None:
-            text = _typed_answer(asked, record.settings.workspace)
+            text = _typed_answer(asked, record)
         if text is None:
             return complain(problem or f"run {run!r} has got no answer, and waits for it")
         if problem is None and is_at_work(record.settings, run):
@@ -108,9 +109,12 @@ def answer_command(
     return execute(going, as_json=as_json, quiet=False, people=_OneAnswer(text, policy))
 
 
-def _typed_answer(asked: Asked, workspace: Path) -> str | None:
+def _typed_answer(asked: Asked, record: RunRecord) -> str | None:
     """What the person at the terminal says of the question; None for nothing."""
-    people = TerminalPeople(workspace=workspace)
+    workspace = record.settings.workspace
+    needs = asyncio.run(read_run(record.run, record.settings)).needs
+    folder = command_folder(workspace, "" if needs is None else needs.folder)
+    people = TerminalPeople(workspace=workspace, folder=lambda agent: folder)
     answer = asyncio.run(people.ask(Question("approval", asked.text, asked.agent, asked.call)))
     return None if answer is None else answer.text
 

@@ -20,6 +20,7 @@ from typing import IO
 
 from rawko.runtime.ports import ToolOutcome, ToolSpec
 from rawko.tools.base import Arguments, CommandSubject, Run, Tool, ToolFailure, object_schema
+from rawko.tools.commands.folders import can_enter
 from rawko.tools.commands.leftovers import Leftovers
 from rawko.tools.commands.output_store import Output, Spool
 from rawko.tools.commands.process_group import Ending, Group
@@ -209,7 +210,7 @@ class Bash(Tool):
 
     def _start(self, agent: str) -> tuple[str, list[str]]:
         folder = self._folders.get(agent, str(self._root))
-        if _can_enter(folder):
+        if can_enter(folder):
             return folder, []
         return str(self._root), [f"[folder {self._shown(folder)} is gone or closed; this ran in the workspace's root]"]
 
@@ -282,8 +283,4 @@ def _private_file(text: str) -> IO[bytes]:
 def _reported(report: IO[bytes]) -> str | None:
     """The folder that the EXIT trap wrote; None if it wrote none or the folder is gone."""
     text = os.fsdecode(os.pread(report.fileno(), 65_536, 0)).removesuffix("\n")
-    return text if text.startswith("/") and "\0" not in text and _can_enter(text) else None
-
-
-def _can_enter(folder: str) -> bool:
-    return os.path.isdir(folder) and os.access(folder, os.X_OK)  # noqa: PTH112 (strings are at hand)
+    return text if text.startswith("/") and "\0" not in text and can_enter(text) else None

@@ -48,7 +48,7 @@ def _asked(desk: Desk) -> Asked:
 def _proposal(desk: Desk, asked: Asked) -> tuple[str, list[CellLine]]:
     if asked.call is None:
         return f"{exact_line(asked.agent)} asks", desk.told(exact(asked.text))
-    proposal = proposal_of(asked.call, desk.watched.record.settings.workspace)
+    proposal = proposal_of(asked.call, desk.watched.record.settings.workspace, asked.folder)
     who = exact_line(asked.agent) or "the agent"
     return f"{who}: {exact_line(proposal.title)}", _proposal_lines(proposal, desk.width)
 
