@@ -19,6 +19,7 @@ from typing import Any, Final
 from rawko.app.inspection.path import PathReader
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.time_travel.recorded_run import open_past
+from rawko.app.views.plan import PlanHistory
 from rawko.app.views.reading import StepReader, open_steps
 from rawko.chart.definition import Chart
 from rawko.config import Settings
@@ -44,12 +45,15 @@ class Shelf:
         rows: From the first step on, as far as they have been read.
         news: Stands at the run's end as pages know it; None until somebody watches the run.
         told: Number of the latest step when a page asked first.
+        plans: Of the rows that have been read; `new_plans` of those that were read as news.
         path: From the first step on; `near`: of a part that was asked for by itself.
     """
 
     record: RunRecord
     reader: StepReader
     stack: AsyncExitStack
+    plans: PlanHistory
+    new_plans: PlanHistory = field(default_factory=PlanHistory)
     rows: list[list[Any]] = field(default_factory=list)
     news: StepReader | None = None
     told: int | None = None
@@ -67,6 +71,14 @@ class Window:
     count: int
     first: int
     rows: Sequence[list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Steps that a run has got, and the changes of its plan in them, as `PlanHistory.to_json` tells them."""
+
+    rows: Sequence[list[Any]]
+    plans: Sequence[Any] = ()
 
 
 class Library:
@@ -123,7 +135,17 @@ class Library:
             await _read(shelf, None)
             return list(shelf.rows)
 
-    async def news(self, run: str) -> Sequence[list[Any]]:
+    async def plans(self, run: str) -> Sequence[Any]:
+        """Every plan of a run so far, as `PlanHistory.to_json` tells them.
+
+        Raises:
+            ConfigError: There is no such run, or its journal cannot be read.
+        """
+        async with self._shelf(run) as shelf, shelf.lock:
+            await _read(shelf, None)
+            return shelf.plans.to_json()
+
+    async def news(self, run: str) -> News:
         """Steps that the run has got since the last call; with the first one, since a page has asked for its steps.
 
         Raises:
@@ -135,11 +157,15 @@ class Library:
                 after = latest if shelf.told is None else shelf.told
                 if latest - after > FAR:  # one step that does not follow: a page then asks for those between
                     after = latest - 1
-                shelf.news = await shelf.stack.enter_async_context(open_steps(shelf.record, after))
+                also = shelf.new_plans.take
+                shelf.news = await shelf.stack.enter_async_context(open_steps(shelf.record, after, also))
             new: list[list[Any]] = []
+            last = shelf.news.last
             while found := await shelf.news.page(shelf.news.last + PIECE):
                 new += [row_of(view) for view in found]
-            return new
+            plans = shelf.new_plans.to_json(last)
+            del shelf.new_plans.changes[:-1]
+            return News(new, plans)
 
     async def position(self, run: str) -> int:
         """Number of the latest step that pages have got from `news`."""
@@ -190,8 +216,9 @@ class Library:
         async with self._opening:
             shelf = self._open.get(run)
             if shelf is None:
-                stack = AsyncExitStack()
-                shelf = Shelf(record, await stack.enter_async_context(open_steps(record)), stack)
+                stack, plans = AsyncExitStack(), PlanHistory()
+                reader = await stack.enter_async_context(open_steps(record, also=plans.take))
+                shelf = Shelf(record, reader, stack, plans)
                 self._open[run] = shelf
             self._open.move_to_end(run)
             oldest = next(iter(self._open)) if len(self._open) > MAX_OPEN else None

@@ -17,6 +17,7 @@ from rawko.app.inspection.moment import moment_of, step_details
 from rawko.app.inspection.path import PathReader
 from rawko.app.inspection.trees import tree_diff
 from rawko.app.time_travel.recorded_run import Past, open_past
+from rawko.app.views.plan import PlanHistory
 from rawko.app.views.reading import open_steps
 from rawko.app.views.steps import StepView
 from rawko.app.views.summary import read_run
@@ -36,13 +37,15 @@ async def report_page(run: str, settings: Settings) -> str:
         ConfigError: There is no such run, or it cannot be read.
     """
     view = await read_run(run, settings)
-    async with open_past(run, settings) as past, open_steps(past.record) as reader:
+    plans = PlanHistory()
+    async with open_past(run, settings) as past, open_steps(past.record, also=plans.take) as reader:
         views = [step async for step in reader.steps()]
         path = PathReader()
         await path.read(past)
         answers = await _answers(run, past, views, path)
         details = {str(number): shown(told) async for number, told in step_details(past, MAX_STEPS)}
         moments = {str(past.last): shown(await _moment(past))} if past.last else {}
+    answers[f"runs/{run}/plans"] = {"plans": plans.to_json()}
     answers[f"runs/{run}"] = {"n": 0, "start": "", "view": view.to_json()}
     data = {"run": run, "answers": answers, "steps": details, "moments": moments}
     drawings = {chart.name: _drawn(chart) for chart in path.charts}

@@ -51,6 +51,7 @@ def run_routes(parts: Parts) -> list[Route]:
         one: _run,
         f"{one}/steps": _steps,
         f"{one}/path": _path,
+        f"{one}/plans": _plans,
         f"{one}/charts/{{name}}": _chart,
         f"{one}/steps/{{step:int}}": _step,
         f"{one}/moments/{{step:int}}": _moment,
@@ -111,6 +112,10 @@ async def _path(parts: Parts, request: Request) -> Any:
     charts = [{"name": chart.name, "states": len(chart.states)} for chart in path.charts]
     moves = [move.to_json() for move in islice(path.since(after), most or PATH_PAGE)]
     return {"charts": charts, "problem": path.problem, "moves": moves}
+
+
+async def _plans(parts: Parts, request: Request) -> Any:
+    return {"plans": await parts.library.plans(request.path_params["run"])}
 
 
 async def _chart(parts: Parts, request: Request) -> Response:

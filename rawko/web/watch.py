@@ -92,10 +92,10 @@ class Watch:
     async def _steps(self, run: str) -> None:
         """Publish the steps that a run has got since; its summary follows where a person or the end is concerned."""
         with suppress(ConfigError):  # the run is gone or damaged: its summary says so
-            rows = await self._library.news(run)
-            if rows:
-                self._feed.publish("steps", run=run, rows=rows)
-            if any(row[4] in _CHANGING for row in rows):
+            news = await self._library.news(run)
+            if news.rows:
+                self._feed.publish("steps", run=run, rows=news.rows, plans=news.plans)
+            if any(row[4] in _CHANGING for row in news.rows):
                 self._is_stale.add(run)
 
     async def _summary(self, run: str) -> None:

@@ -35,6 +35,18 @@ def waiting_run(shell: Shell, **texts: str) -> str:
     return _run(shell, **texts)
 
 
+def planned_run(shell: Shell) -> str:
+    """A run with a plan of two steps, of which the first is done; its id."""
+    plan = call("update_plan", steps=[{"description": "Write it"}, {"description": "Test <b>it</b>"}])
+    done = call("update_plan", step_updates=[{"index": 1, "status": "complete", "agent_used": "developer"}])
+    replies = [picks("developer"), says("developer", plan)]
+    replies += [says("developer", call("write", file_path=f"plan{n}.py", content="x = 1\n" * n)) for n in (1, 2, 3)]
+    replies += [says("developer", done), says("developer", call("complete", summary="Written."))]
+    replies += [judges("COMPLETE", summary="Half of it is there.")]
+    path = shell.scenario(*replies, name="planned.yaml")
+    return str(shell("run", "Plan it", "--scenario", str(path), "--json", "--quiet", "--yes").report["run"])
+
+
 LOOKS = ("git status --short", "git status -b")
 LOOKING_RULE = "allow bash(git status *)"
 

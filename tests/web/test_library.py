@@ -93,10 +93,10 @@ def test_news_are_the_steps_since_a_page_asked_and_each_comes_once(shell: Shell)
         count = (await library.part(run, 3)).count
         ended = await asyncio.to_thread(shell, "approve", run, "--scope", "always", "--json")
         assert json.loads(ended.out.splitlines()[-1])["run"] == run
-        first = await library.news(run)
+        first = (await library.news(run)).rows
         assert [row[0] for row in first] == list(range(count + 1, count + 1 + len(first)))
         assert first[-1][4] == "end"
-        assert await library.news(run) == []
+        assert (await library.news(run)).rows == []
         assert await library.position(run) == first[-1][0]
 
     using(shell, ask)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.shell import Shell, call, judges, picks, says
 from tests.web.conftest import Server, Shown, Tab
-from tests.web.recorded import HOSTILE, LOOKING_RULE, LOOKS, TASK, ended_run, looking_run, waiting_run
+from tests.web.recorded import HOSTILE, LOOKING_RULE, LOOKS, TASK, ended_run, looking_run, planned_run, waiting_run
 
 Open = Callable[..., Tab]
 Serve = Callable[..., Server]
@@ -27,6 +27,8 @@ EVERYTHING = """async () => {
   }
   await new Promise((passed) => setTimeout(passed, 300));
 }"""
+WIDEST = """() => Math.max(
+  ...[...document.querySelectorAll('.screen, .panel')].map((one) => one.getBoundingClientRect().right))"""
 WROTE = ".step:has(.words:text-is('write fizzbuzz.py'))"
 
 pytestmark = pytest.mark.slow
@@ -81,6 +83,52 @@ def test_every_tab_of_a_step_is_filled(looking: Tab, shown: Shown) -> None:
     page.locator(".step", has_text="Now I run it.").first.click()
     page.get_by_role("tab", name="Prompt").click()
     page.wait_for_function(SAYS, arg=TASK)
+
+
+@pytest.fixture(scope="module")
+def planned(shown: Shown) -> str:
+    return planned_run(shown.shell)
+
+
+def test_the_plan_is_that_of_the_step_and_leads_to_the_steps_that_changed_it(looking: Tab, planned: str) -> None:
+    page = looking.go(f"/runs/{planned}")
+    page.wait_for_selector(".plan .plan-row.complete")
+    assert page.locator(".plan summary").inner_text().split("\n")[0].startswith("Plan 1 of 2")
+    done, pending = page.locator(".plan-row").all()
+    assert done.inner_text().split("\n")[:3] == ["✓", "Write it", "developer"]
+    assert pending.inner_text().split("\n")[1] == "Test <b>it</b>"
+    assert page.locator(".plan b").count() == 1, "the heading; words of a plan stay text"
+    since = done.locator(".number").inner_text()
+    done.click()
+    page.wait_for_function("step => location.hash.includes('/' + step + '/')", arg=since)
+    page.locator(".step:has(.words:text-is('write plan1.py'))").click()
+    page.wait_for_function("() => document.querySelector('.plan summary').textContent.includes('0 of 2')")
+    page.locator(".step", has_text="Plan it").first.click()
+    page.wait_for_selector(".plan", state="hidden")
+
+
+def test_files_are_compared_with_any_step_by_a_slider_or_its_number(looking: Tab, planned: str) -> None:
+    page = looking.go(f"/runs/{planned}")
+    page.locator(".step:has(.words:text-is('write plan3.py'))").click()
+    page.keyboard.press("5")
+    page.wait_for_selector(".file:has-text('plan3.py')")
+    assert page.locator(".detail-body .file").count() == 1
+    slider = page.locator(".versus input[type=range]")
+    snapshots = int(slider.get_attribute("max") or 0) + 1
+    assert snapshots >= 4
+    slider.focus()
+    page.keyboard.press("Home")
+    page.wait_for_selector(".file:has-text('plan1.py')")
+    page.wait_for_selector(".file:has-text('plan2.py')")
+    assert page.evaluate("document.activeElement.type") == "range", "the next key moves it on"
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector(".file:has-text('plan1.py')", state="detached")
+    assert page.locator(".detail-body .file").count() == 2
+    page.locator(".versus input[type=number]").fill("9999")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=No file differs.")
+    page.get_by_role("button", name="this step").click()
+    page.wait_for_selector(".file:has-text('plan3.py')")
 
 
 def test_hostile_texts_stay_texts(looking: Tab, shown: Shown) -> None:
@@ -303,3 +351,7 @@ def test_a_phone_shows_one_view_at_a_time_with_answers_in_reach(tab: Open, shown
     assert box["y"] > 500
     page.locator(".phone-tabs button", has_text="Chart").click()
     page.wait_for_selector(".chart .drawing svg")
+    for made in page.locator(".phone-tabs button").all():
+        made.click()
+        page.wait_for_timeout(100)
+        assert page.evaluate(WIDEST) <= 390, made.inner_text()

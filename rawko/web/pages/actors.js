@@ -100,6 +100,9 @@ export class ActorScreen extends RunScreen {
     for (const made of [...this.phone.children]) if (["files", "more"].includes(made.dataset.id)) made.remove();
   }
 
+  // Actors of a program have no plan that pages know of.
+  async loadPlans() {}
+
   async loadPath() {
     await super.loadPath();
     this.paintTree();

@@ -1,10 +1,11 @@
 // Everything about the step under the cursor: why, call, talk, context, files, prompt, usage. Fetched when it rests.
 
-import { h, fill, button, choice } from "./dom.js";
+import { h, fill, button } from "./dom.js";
 import { get, text, isOffline } from "./api.js";
 import { cost, exact, size, took } from "./format.js";
 import { ROW } from "./model.js";
 import { parseDiff, proposedDiff, showDiff } from "./diff.js";
+import { Versus } from "./versus.js";
 
 export const TABS = [["why", "Why"], ["call", "Call"], ["talk", "Talk"], ["context", "Context"], ["files", "Files"], ["prompt", "Prompt"], ["usage", "Usage"]];
 const REST_MS = 80;
@@ -15,13 +16,12 @@ export class Detail {
     this.model = model;
     this.act = act;
     this.tab = "why";
-    this.against = "step";
-    this.isSplit = false;
+    this.versus = new Versus(model, () => this.paint(), () => this.paint());
     this.cache = new Map();
     this.head = h("div", { class: "detail-head" });
     this.tabs = h("div", { class: "tabs", role: "tablist" });
     this.body = h("div", { class: "detail-body", role: "tabpanel", tabindex: "0" });
-    this.node = h("section", { class: "panel detail" }, this.head, this.tabs, this.body);
+    this.node = h("section", { class: "panel detail" }, this.head, this.tabs, this.versus.node, this.body);
   }
 
   pick(tab) {
@@ -37,6 +37,7 @@ export class Detail {
     this.paintHead(row);
     const files = this.model.filesOf(row[0]);
     fill(this.tabs, (act.tabs ?? TABS).map(([id, label]) => h("button", { type: "button", role: "tab", "aria-selected": String(id === this.tab), onclick: () => this.act.tab(id) }, label, id === "files" && files.length ? h("span", null, " " + files.length) : null)));
+    this.versus.paint(this.tab === "files" && !isOffline);
     clearTimeout(this.timer);
     this.asking?.abort();
     const known = this.cache.get(this.keyOf(row[0]));
@@ -45,7 +46,7 @@ export class Detail {
   }
 
   keyOf(number) {
-    const kind = { talk: "moments", files: `files ${this.against}` }[this.tab] ?? "steps";
+    const kind = { talk: "moments", files: `files ${this.versus.against}` }[this.tab] ?? "steps";
     return `${kind} ${number}`;
   }
 
@@ -69,8 +70,9 @@ export class Detail {
 
   askFiles(run, number, signal) {
     const ends = this.model.filesOf(number).length ? this.after(number) : number;
-    if (this.against === "start") return get(`${run}/diff?a=first&b=${ends}`, signal);
-    if (this.against !== "step") return get(`${run}/diff?a=${encodeURIComponent(this.against)}&b=${ends}`, signal);
+    const { against } = this.versus;
+    if (against === "start") return get(`${run}/diff?a=first&b=${ends}`, signal);
+    if (against !== "step") return get(`${run}/diff?a=${encodeURIComponent(against)}&b=${ends}`, signal);
     return get(`${run}/diff?a=${Math.max(number - 1, 1)}&b=${ends}`, signal);
   }
 
@@ -105,21 +107,12 @@ export class Detail {
   }
 
   filesOf(row, found) {
-    const others = this.model.rows.filter((one) => one[ROW.snapshot]).map((one) => one[0]);
-    const step = h("select", { "aria-label": "Compare with step", onchange: (event) => this.compareWith(event.target.value) }, h("option", { value: "" }, "vs. step…"), others.map((n) => h("option", { value: String(n) }, `step ${n}`)));
-    if (!["step", "start"].includes(this.against)) step.value = this.against;
     const files = parseDiff(found.diff);
     return [
-      isOffline ? null : h("div", { class: "tools" }, choice("Compare with", [["step", "this step"], ["start", "since start"]], this.against, (to) => this.compareWith(to)), step, choice("Layout", [["unified", "unified"], ["split", "split"]], this.isSplit ? "split" : "unified", (to) => ((this.isSplit = to === "split"), this.show(row, found)))),
-      found.files.length ? h("div", { class: "tree" }, found.files.map((file) => h("div", { class: "tree-row" }, h("b", null, { added: "A", modified: "M", deleted: "D" }[file.kind]), h("span", { class: "code" }, file.path), file.is_binary ? h("em", null, "binary") : h("span", null, h("i", { class: "plus" }, "+" + file.added_lines), " ", h("i", { class: "minus" }, "−" + file.removed_lines))))) : h("p", { class: "empty" }, this.against === "step" ? "This step changed no files." : "No file differs."),
-      files.map((file) => showDiff(file, this.isSplit, `${found.before.slice(0, 7)} → ${found.after.slice(0, 7)}`)),
+      found.files.length ? h("div", { class: "tree" }, found.files.map((file) => h("div", { class: "tree-row" }, h("b", null, { added: "A", modified: "M", deleted: "D" }[file.kind]), h("span", { class: "code" }, file.path), file.is_binary ? h("em", null, "binary") : h("span", null, h("i", { class: "plus" }, "+" + file.added_lines), " ", h("i", { class: "minus" }, "−" + file.removed_lines))))) : h("p", { class: "empty" }, this.versus.against === "step" ? "This step changed no files." : "No file differs."),
+      files.map((file) => showDiff(file, this.versus.isSplit, `${found.before.slice(0, 7)} → ${found.after.slice(0, 7)}`)),
       found.is_cut ? h("p", { class: "empty" }, `The diff has ${size(found.chars)}; its beginning is shown. All of it: rawko diff ${this.model.view.run}`) : null,
     ];
-  }
-
-  compareWith(to) {
-    this.against = to || "step";
-    this.paint();
   }
 }
 

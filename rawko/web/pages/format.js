@@ -36,7 +36,7 @@ export function count(number) {
 }
 
 export function exact(number) {
-  return number.toLocaleString("en-US");
+  return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 export function cost(dollars, digits) {

@@ -34,6 +34,7 @@ export class RunModel {
     this.sums = [];
     this.files = new Map();
     this.lanes = [];
+    this.plans = [];
   }
 
   get last() {

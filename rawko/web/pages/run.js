@@ -9,6 +9,7 @@ import { Detail, TABS } from "./detail.js";
 import { clock, cost, exact } from "./format.js";
 import { use } from "./keys.js";
 import { RunModel, ROW } from "./model.js";
+import { PlanPanel } from "./plan.js";
 import { review } from "./review.js";
 import { stateCell, stateOf } from "./states.js";
 import { StepList, headings } from "./steps.js";
@@ -73,8 +74,8 @@ export class RunScreen {
     this.newButton = h("button", { class: "newer", type: "button", hidden: true, onclick: () => this.follow() });
     this.find = h("input", { type: "search", placeholder: "Find…", "aria-label": "Find in steps", oninput: () => this.search() });
     this.listHead = h("header");
-    this.plan = h("footer", { class: "plan", hidden: true });
-    const steps = h("section", { class: "panel steps" }, this.listHead, headings(), this.list.node, this.newButton, this.plan);
+    this.plan = new PlanPanel(this.model, (step, how) => this.moveTo(step, how));
+    const steps = h("section", { class: "panel steps" }, this.listHead, headings(), this.list.node, this.newButton, this.plan.node);
     this.body = h("div", { class: "run-body", data: { show: "steps" } }, this.chart.node, steps, this.detail.node);
     this.phone = h("nav", { class: "phone-tabs", "aria-label": "Views" }, [["steps", "Steps"], ["chart", "Chart"], ["why", "Why"], ["files", "Files"], ["more", "More"]].map(([id, label]) => h("button", { type: "button", data: { id }, "aria-pressed": String(id === "steps"), onclick: () => this.pickPhone(id) }, label)));
     fill(this.node, this.header, this.actions.banner, this.strip.node, this.body, this.phone);
@@ -99,7 +100,13 @@ export class RunScreen {
     } finally {
       this.isLoading = false;
     }
-    await this.loadPath();
+    await Promise.all([this.loadPath(), this.loadPlans()]);
+  }
+
+  async loadPlans() {
+    const { plans } = await get(`runs/${this.run}/plans`).catch(() => ({ plans: [] }));
+    this.model.plans = [];
+    this.plan.take(plans);
   }
 
   async show(first) {
@@ -263,6 +270,7 @@ export class RunScreen {
     this.strip.draw();
     if (how === "follow") this.list.toEnd();
     this.list.reveal();
+    this.plan.paint();
     this.detail.paint();
     if (model.moves.length) this.chart.paint();
     remember(`/runs/${this.run}/${model.cursor}/${this.detail.tab}`);
@@ -311,7 +319,10 @@ export class RunScreen {
       this.paintListHead();
       this.actions.paintBanner();
     }
-    if (event.type === "steps") this.take(event.rows);
+    if (event.type === "steps") {
+      this.take(event.rows);
+      if (event.plans?.length) this.plan.take(event.plans);
+    }
     if (event.type === "text") this.said(event);
     return null;
   }
@@ -345,7 +356,7 @@ export class RunScreen {
   said(event) {
     if (!this.live) {
       this.live = h("div", { class: "live-text", "aria-live": "off" }, h("b", null, event.agent, " "));
-      this.plan.before(this.live);
+      this.plan.node.before(this.live);
     }
     this.live.append(event.text.slice(-4000));
     while (this.live.textContent.length > 4000 && this.live.childNodes.length > 2) this.live.childNodes[1].remove();
