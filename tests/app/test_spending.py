@@ -16,16 +16,7 @@ from rawko.trust.project import grant
 from rawko.vocabulary.budget import Budget, duration_ms
 from rawko.vocabulary.messages import user_text
 from rawko.vocabulary.usage import Price
-
-
-class Hand:
-    """A clock that is moved by hand."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.app.hand_clock import Hand
 
 
 def test_time_at_work_is_that_of_all_processes_without_what_people_take() -> None:

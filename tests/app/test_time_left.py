@@ -20,6 +20,7 @@ from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.ports import ModelRequest, ProviderError
 from rawko.vocabulary.budget import Budget
 from rawko.vocabulary.messages import user_text
+from tests.app.hand_clock import Hand
 from tests.cli.shell import picks
 
 REQUEST = ModelRequest(purpose="select", model="m", system="s", messages=(user_text("go"),), max_tokens=100)
@@ -83,16 +84,6 @@ async def test_the_smaller_of_timeout_and_time_left_bounds_a_call(
 
 
 # ---------------------------------------------------------------- waits of the orchestrator
-
-
-class Hand:
-    """A clock that is moved by hand."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 async def test_a_wait_of_the_orchestrator_that_does_not_fit_is_not_begun(tmp_path: Path) -> None:

@@ -6,20 +6,10 @@ import os
 import time
 from pathlib import Path
 
-import pytest
-
-from rawko.tools.sandbox import SandboxError, find_sandbox
 from tests.cli.shell import Shell, call, says
+from tests.tools.needs_sandbox import needs_sandbox
 
 COMMAND = "echo in > inside.txt; touch /etc/rawko-was-here || echo refused; echo $RAWKO_STATE_DIR$HOME"
-
-
-def why_not() -> str:
-    try:
-        find_sandbox(Path.cwd())
-    except SandboxError as error:
-        return str(error)
-    return ""
 
 
 def test_without_bubblewrap_no_task_is_started(rawko: Shell) -> None:
@@ -34,7 +24,7 @@ def test_without_bubblewrap_no_task_is_started(rawko: Shell) -> None:
     assert rawko(*words, "--no-sandbox").code == 0
 
 
-@pytest.mark.skipif(bool(why_not()), reason=why_not() or "there is one")
+@needs_sandbox
 def test_a_run_and_its_resume_are_confined(rawko: Shell) -> None:
     scenario = rawko.scenario(
         says("developer", call("bash", command=COMMAND)),
@@ -52,7 +42,7 @@ def test_a_run_and_its_resume_are_confined(rawko: Shell) -> None:
     assert not Path("/etc/rawko-was-here").exists()
 
 
-@pytest.mark.skipif(bool(why_not()), reason=why_not() or "there is one")
+@needs_sandbox
 def test_a_command_dies_with_its_rawko(rawko: Shell) -> None:
     """kill -9: nothing in the sandbox goes on, not even what has made itself a session of its own."""
     mark = f"7{os.getpid()}{time.time_ns() % 10_000}"

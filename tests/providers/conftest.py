@@ -2,15 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from tests.llmock_server import llmock_server
 
-import pytest
-from llmock.testing import LLMockServer
-
-
-@pytest.fixture(scope="module")
-def llmock_server() -> Iterator[LLMockServer]:
-    """llmock's server for one module, not for the session: its thread draws from `random` on every tick, which
-    hypothesis, watching that module, takes for a defect of whichever property runs meanwhile."""
-    with LLMockServer() as server:
-        yield server
+__all__ = ["llmock_server"]

@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from rawko.chart import Chart, parse_chart
+
 Choose = Callable[[int], int]
 """A number from 0 up to but not including the argument."""
 
@@ -109,3 +111,12 @@ class Maker:
             first == second or first.split("/")[0] != second.split("/")[0]
             for first, second in zip(one, other, strict=False)
         )
+
+
+def one_state(state: str, event: str, log: str) -> Chart:
+    """A chart of one state with any texts as its name, its event and its log line."""
+    name, event, log = (json.dumps(text, ensure_ascii=False) for text in (state, event.replace("*", "+"), log))
+    return parse_chart(
+        f"statechart: {{name: {name}, root state: {{name: the root, initial: {name}, states: [{{name: {name}, "
+        f"on entry: {{log: {log}}}, transitions: [{{event: {event}, target: {name}}}]}}]}}}}"
+    )

@@ -24,6 +24,7 @@ from rawko.render.errors import (
 from rawko.render.extract import extract
 from rawko.render.formats.mermaid import to_mermaid
 from rawko.render.placing.scene import Scene
+from tests.render.charts import one_state
 
 HOSTILE = [
     '"]; evil [',
@@ -101,28 +102,20 @@ def test_plantuml_holds_every_state_and_arrow(chart: Chart) -> None:
 @given(names, names, names)
 def test_no_name_adds_a_token_to_dot(state: str, event: str, log: str) -> None:
     assume(not event.startswith("error"))  # transitions of errors have a line style of their own
-    plain = _tokens(_text(_chart("plain", "EVENT", "text"), ".dot"))
-    tokens = _tokens(_text(_chart(state, event, log), ".dot"))
+    plain = _tokens(_text(one_state("plain", "EVENT", "text"), ".dot"))
+    tokens = _tokens(_text(one_state(state, event, log), ".dot"))
     assert [token[:1] == '"' or token for token in tokens] == [token[:1] == '"' or token for token in plain]
 
 
 @settings(max_examples=150, deadline=None)
 @given(names, names, names)
 def test_no_name_adds_a_statement_to_plantuml(state: str, event: str, log: str) -> None:
-    plain = _text(_chart("plain", "EVENT", "text"), ".puml").splitlines()
-    lines = _text(_chart(state, event, log), ".puml").splitlines()
+    plain = _text(one_state("plain", "EVENT", "text"), ".puml").splitlines()
+    lines = _text(one_state(state, event, log), ".puml").splitlines()
     assert len(lines) == len(plain)
     for line in lines:
         assert PLANTUML_LINE.fullmatch(line), line
         assert not re.search(r"(//|__|--|==)(?!>)", line.replace("-->", "")) or line.strip() == "--"
-
-
-def _chart(state: str, event: str, log: str) -> Chart:
-    name, event, log = (json.dumps(text, ensure_ascii=False) for text in (state, event.replace("*", "+"), log))
-    return parse_chart(
-        f"statechart: {{name: {name}, root state: {{name: the root, initial: {name}, states: [{{name: {name}, "
-        f"on entry: {{log: {log}}}, transitions: [{{event: {event}, target: {name}}}]}}]}}}}"
-    )
 
 
 @pytest.mark.skipif(importlib.util.find_spec("resvg_py") is None, reason="needs the extra rawko[png]")

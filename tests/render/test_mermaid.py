@@ -11,11 +11,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rawko.chart import Chart, parse_chart
+from rawko.chart import parse_chart
 from rawko.render import to_mermaid
 from rawko.render.draw import draw
 from rawko.render.formats.mermaid import escaped
 from rawko.vocabulary.visible import visible_line
+from tests.render.charts import one_state
 
 CHART = """\
 statechart:
@@ -136,8 +137,8 @@ names = (
 @settings(max_examples=200, deadline=None)
 @given(names, names, names)
 def test_no_name_adds_a_statement(state: str, event: str, log: str) -> None:
-    plain = to_mermaid(_chart("plain", "EVENT", "text")).splitlines()
-    lines = to_mermaid(_chart(state, event, log)).splitlines()
+    plain = to_mermaid(one_state("plain", "EVENT", "text")).splitlines()
+    lines = to_mermaid(one_state(state, event, log)).splitlines()
     assert len(lines) == len(plain)
     for line in lines[4:]:
         assert STATEMENT.fullmatch(line), line
@@ -146,14 +147,6 @@ def test_no_name_adds_a_statement(state: str, event: str, log: str) -> None:
         if label:
             text = (label.group(1) or label.group(2) or "").removeprefix("[").removesuffix("]")
             assert SAFE_LABEL.fullmatch(text), line
-
-
-def _chart(state: str, event: str, log: str) -> Chart:
-    name, event, log = (json.dumps(text, ensure_ascii=False) for text in (state, event.replace("*", "+"), log))
-    return parse_chart(
-        f"statechart: {{name: {name}, root state: {{name: the root, initial: {name}, states: [{{name: {name}, "
-        f"on entry: {{log: {log}}}, transitions: [{{event: {event}, target: {name}}}]}}]}}}}"
-    )
 
 
 MARKUP = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
@@ -11,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rawko.chart import Chart, parse_chart
+from rawko.chart import Chart
 from rawko.render.draw import Options, draw, draw_scene
 from rawko.render.formats.svg import state_id, to_svg
 from rawko.render.formats.themes import DARK, LIGHT, Theme
+from tests.render.charts import one_state
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -110,22 +110,14 @@ names = st.sampled_from(HOSTILE) | st.text(
 @settings(max_examples=100, deadline=None)
 @given(names, names, names)
 def test_no_name_adds_an_element_or_attribute(state: str, event: str, log: str) -> None:
-    plain = _shape(_drawn(_chart("plain", "EVENT", "text")))
-    assert _shape(_drawn(_chart(state, event, log))) == plain
+    plain = _shape(_drawn(one_state("plain", "EVENT", "text")))
+    assert _shape(_drawn(one_state(state, event, log))) == plain
 
 
 def _shape(root: ElementTree.Element) -> list[tuple[str, frozenset[str]]]:
     """Elements in their order with the names of their attributes; a long label may have more lines."""
     found = [(element.tag, frozenset(element.keys())) for element in root.iter()]
     return [each for place, each in enumerate(found) if not each[0].endswith("text") or found[place - 1] != each]
-
-
-def _chart(state: str, event: str, log: str) -> Chart:
-    name, event, log = (json.dumps(text, ensure_ascii=False) for text in (state, event.replace("*", "+"), log))
-    return parse_chart(
-        f"statechart: {{name: {name}, root state: {{name: the root, initial: {name}, states: [{{name: {name}, "
-        f"on entry: {{log: {log}}}, transitions: [{{event: {event}, target: {name}}}]}}]}}}}"
-    )
 
 
 def test_ids_hold_no_marks_and_are_told_apart() -> None:

@@ -14,7 +14,8 @@ from rawko.cli.authoring.diagrams import Drawing, diagram_command
 from rawko.render.draw import Options, draw
 from rawko.render.errors import UnknownStateError
 from rawko.render.formats.table import to_tables
-from tests.render.test_svg import HOSTILE, _chart
+from tests.render.charts import one_state
+from tests.render.test_svg import HOSTILE
 
 NESTED = Path(__file__).with_name("nested.yaml")
 CELL = re.compile(r"(?<!\\)\|")
@@ -53,8 +54,8 @@ def test_nothing_is_cut() -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.sampled_from([*HOSTILE, "a|b", "`", "a`|`b", "| x |", "[x](http://y)", "*b* _i_", "<b>"]))
 def test_no_name_adds_a_cell_or_markup(name: str) -> None:
-    states, transitions = _rows(to_tables(_chart(name, "GO", name)))
-    plain_states, plain = _rows(to_tables(_chart("plain", "GO", "plain")))
+    states, transitions = _rows(to_tables(one_state(name, "GO", name)))
+    plain_states, plain = _rows(to_tables(one_state("plain", "GO", "plain")))
     assert [len(row) for row in (*states, *transitions)] == [len(row) for row in (*plain_states, *plain)]
     for cell in (cell for row in (*states, *transitions) for cell in row):
         bare = re.sub(r"`[^`]*`", "", cell.replace("<br>", ""))

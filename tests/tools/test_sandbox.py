@@ -23,20 +23,9 @@ from rawko.tools.sandbox import SandboxError, find_sandbox
 from rawko.tools.toolbox import Tools, build_toolbox
 from rawko.vocabulary.agent import ToolAccess
 from rawko.vocabulary.messages import ToolCall
+from tests.tools.needs_sandbox import needs_sandbox
 
 Use = Callable[..., Awaitable[ToolOutcome]]
-
-
-def why_not() -> str:
-    """Why there is no sandbox here, or ""."""
-    try:
-        find_sandbox(Path.cwd())
-    except SandboxError as error:
-        return str(error)
-    return ""
-
-
-needs_sandbox = pytest.mark.skipif(bool(why_not()), reason=why_not() or "there is one")
 
 
 @pytest.fixture

@@ -13,26 +13,15 @@ import pytest
 from rawko.runtime.ports import ToolOutcome
 from rawko.tools.commands.bash import BashSettings
 from rawko.tools.gate.rules import Rule, parse_rule
-from rawko.tools.sandbox import SandboxError, find_sandbox
 from rawko.tools.sandbox.bubblewrap import PRIVATE
 from rawko.tools.sandbox.stand_ins import StandInMaker
 from rawko.tools.toolbox import build_toolbox
 from rawko.vocabulary.agent import ToolAccess
 from rawko.vocabulary.messages import ToolCall
+from tests.tools.needs_sandbox import needs_sandbox
 
 Use = Callable[..., Awaitable[ToolOutcome]]
 Make = Callable[..., Use]
-
-
-def why_not() -> str:
-    try:
-        find_sandbox(Path.cwd())
-    except SandboxError as error:
-        return str(error)
-    return ""
-
-
-needs_sandbox = pytest.mark.skipif(bool(why_not()), reason=why_not() or "there is one")
 
 
 @pytest.fixture

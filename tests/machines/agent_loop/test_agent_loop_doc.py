@@ -9,28 +9,19 @@ from rawko.chart import Chart, find_chart, load_chart
 from rawko.machines.agent_loop import AgentLoopContext, bindings, inputs
 from rawko.machines.agent_loop.control import MODELS
 from rawko.vocabulary.errors import RETRYABLE_CODES
+from tests.machines.documented import Documented
 
 DOC = Path(__file__).parents[3] / "docs" / "machines" / "agent_loop.md"
 TEXT = DOC.read_text(encoding="utf-8")
 CHART: Chart = load_chart(find_chart("agent_loop"))
-
-
-def snippets(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
-
-
-def has_way(source: str, target: str) -> bool:
-    """Whether a transition of the state, or of one inside it, leads to the target or into it."""
-    sources = {source, *CHART.descendants(source)}
-    targets = {target, *CHART.descendants(target)}
-    return any(t.source in sources and targets & set(t.targets) for t in CHART.transitions)
+PAGE = Documented(TEXT, CHART)
 
 
 def test_every_edge_of_the_diagram_is_a_way_through_the_chart() -> None:
-    (diagram,) = snippets("mermaid")
+    (diagram,) = PAGE.snippets("mermaid")
     edges = re.findall(r"^ +(\w+) --> (\w+)", diagram, re.MULTILINE)
     assert len(edges) > 25
-    assert [edge for edge in edges if not has_way(*edge)] == []
+    assert [edge for edge in edges if not PAGE.has_way(*edge)] == []
 
 
 def test_every_state_is_in_the_table() -> None:
@@ -61,7 +52,7 @@ def test_the_events_told_are_all_named() -> None:
 
 
 def test_the_example_runs() -> None:
-    (code,) = snippets("python")
+    (code,) = PAGE.snippets("python")
     exec(compile(code, str(DOC), "exec"), {})
 
 

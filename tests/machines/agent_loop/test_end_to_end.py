@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from rawko.chart import find_chart, load_chart, parse_chart
-from rawko.interpreter import Bindings, Step, thaw
+from rawko.interpreter import Bindings, thaw
 from rawko.machines.agent_loop import agent_loop_input, bindings
 from rawko.machines.agent_loop.actors import AgentLoopPorts, actors, model_request
 from rawko.providers.scenario import Scenario
@@ -27,6 +27,7 @@ from rawko.vocabulary.agent import AgentConfig, ToolAccess
 from rawko.vocabulary.messages import Message, unpaired_calls
 from rawko.vocabulary.plan import PlanPatch, merge_plan
 from rawko.vocabulary.usage import Usage
+from tests.machines.followed import Followed
 from tests.machines.opened_ports import opened_ports
 
 CHART = load_chart(find_chart("agent_loop"))
@@ -56,27 +57,20 @@ class Asked:
 
 
 @dataclass
-class Bench:
+class Bench(Followed):
     """One workspace and the ports on it."""
 
     root: Path
     ports: AgentLoopPorts
     people: Asked
-    timeout_s: float = 30
-    visited: list[str] = field(default_factory=list)
-    emitted: list[tuple[str, Any]] = field(default_factory=list)
+    timeout_s: float = 180
 
     @asynccontextmanager
     async def running(self, prompt: str = "Write fizzbuzz", **input: Any) -> AsyncIterator[Actor]:
         given = {**agent_loop_input(DEVELOPER, prompt, seed=1), "backoff": {"base_ms": 1, "cap_ms": 5}, **input}
         async with Actor(CHART, bindings | actors(self.ports), input=given, log=lambda *line: None) as actor:
-            actor.subscribe(self._note)
-            actor.on_emit(lambda event, data: self.emitted.append((event, thaw(data))))
+            self.follow(actor)
             yield actor
-
-    def _note(self, step: Step) -> None:
-        for micro in step.steps:
-            self.visited += micro.entered_states
 
     async def run(self, prompt: str = "Write fizzbuzz", **input: Any) -> dict[str, Any]:
         async with self.running(prompt, **input) as actor:

@@ -20,27 +20,19 @@ from rawko.machines.node_engine import (
 )
 from rawko.machines.node_engine.context import PATH_LIMIT, BudgetReason, FailureReason
 from rawko.machines.node_engine.drivers.choice import DEFAULT, DRIVERS, FLAG
+from tests.machines.documented import Documented
 
 DOC = Path(__file__).parents[3] / "docs" / "machines" / "node_engine.md"
 TEXT = DOC.read_text(encoding="utf-8")
 CHART: Chart = load_chart(find_chart("node_engine"))
+PAGE = Documented(TEXT, CHART)
 NAMED = set(re.findall(r"`([a-z_]+)`", TEXT))
 
 
-def snippets(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
-
-
-def has_way(source: str, target: str) -> bool:
-    sources = {source, *CHART.descendants(source)}
-    targets = {target, *CHART.descendants(target)}
-    return any(t.source in sources and targets & set(t.targets) for t in CHART.transitions)
-
-
 def test_the_diagram_is_the_charts() -> None:
-    (diagram,) = snippets("mermaid")
+    (diagram,) = PAGE.snippets("mermaid")
     edges = set(re.findall(r"^ +(\w+) --> (\w+)", diagram, re.MULTILINE))
-    assert [edge for edge in edges if not has_way(*edge)] == []
+    assert [edge for edge in edges if not PAGE.has_way(*edge)] == []
     inner = {"resting", "watching"}
     ways = {
         (t.source, target)
@@ -79,9 +71,9 @@ def test_the_events_told_are_all_named() -> None:
 
 def test_the_snippets_run() -> None:
     names: dict[str, object] = {}
-    for code in snippets("python"):
+    for code in PAGE.snippets("python"):
         exec(compile(code, str(DOC), "exec"), names)
-    (policies,) = snippets("yaml")
+    (policies,) = PAGE.snippets("yaml")
     assert parse_policies(policies).default == Policies().default
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from rawko.chart import find_chart, load_chart
 from rawko.chart.definition import Chart
-from rawko.interpreter import Bindings, Step, thaw
+from rawko.interpreter import Bindings, thaw
 from rawko.machines import agent_loop, orchestrator
 from rawko.machines.agent_loop.actors import actors as agent_actors
 from rawko.machines.orchestrator.actors import OrchestratorPorts, actors
@@ -26,6 +26,7 @@ from rawko.providers.scripted import ScriptedProvider
 from rawko.runtime import Actor
 from rawko.runtime.ports import Answer, Question
 from rawko.vocabulary.agent import AgentConfig, describe
+from tests.machines.followed import Followed
 from tests.machines.opened_ports import opened_ports
 
 CHART = load_chart(find_chart("orchestrator"))
@@ -44,30 +45,22 @@ class Nobody:
 
 
 @dataclass
-class Bench:
+class Bench(Followed):
     """A workspace, the ports on it, and what the orchestrator did."""
 
     provider: ScriptedProvider
     bindings: Bindings
-    visited: list[str] = field(default_factory=list)
     logged: list[str] = field(default_factory=list)
-    emitted: list[tuple[str, Any]] = field(default_factory=list)
 
     @asynccontextmanager
     async def running(self, **given: Any) -> AsyncIterator[Actor]:
         input = {"agents": {name: describe(agent).to_json() for name, agent in AGENTS.items()}, "seed": 1, **given}
         async with Actor(CHART, self.bindings, input=input, log=self._log) as actor:
-            actor.subscribe(self._note)
-            actor.on_emit(lambda event, data: self.emitted.append((event, thaw(data))))
+            self.follow(actor)
             yield actor
 
     def _log(self, level: str, message: str, *more: Any) -> None:
         self.logged.append(message)
-
-    def _note(self, step: Step) -> None:
-        for one in (step, *step.following):
-            for micro in one.steps:
-                self.visited += micro.entered_states
 
     async def run(self, task: str = "Write fizzbuzz", **given: Any) -> dict[str, Any]:
         async with self.running(**given) as actor:

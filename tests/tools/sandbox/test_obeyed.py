@@ -19,23 +19,13 @@ import pytest
 
 from rawko.runtime.ports import ToolOutcome
 from rawko.tools.commands.bash import BashSettings
-from rawko.tools.sandbox import SandboxError, find_sandbox
 from rawko.tools.sandbox.obeyed import OBEYED
 from rawko.tools.toolbox import build_toolbox
 from rawko.vocabulary.agent import ToolAccess
 from rawko.vocabulary.messages import ToolCall
+from tests.tools.needs_sandbox import needs_sandbox
 
-
-def why_not() -> str:
-    """Why there is no sandbox here, or ""."""
-    try:
-        find_sandbox(Path.cwd())
-    except SandboxError as error:
-        return str(error)
-    return "" if shutil.which("git") else "there is no git"
-
-
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "there is one")
+pytestmark = [needs_sandbox, pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")]
 
 
 @dataclass(frozen=True)
