@@ -50,6 +50,17 @@ async def test_s_skips_the_steps_of_the_plan_after_a_question(rawko: Shell) -> N
         assert "– first" in await view.until("first")
 
 
+async def test_s_says_what_is_true_where_the_run_holds_no_plan_with_a_step_to_skip(rawko: Shell) -> None:
+    async with hosted(rawko, "Work", picks("developer"), {**PLAN, "delay": "1s"}, SLOW) as view:
+        await view.until("● thinking")
+        await view.press("s")
+        await view.until("the run has no plan with a step to skip")
+        await view.until("plan: 2 steps")
+        await view.press("s")
+        await view.until("the plan that is shown is the agent's")
+        assert "Left out" not in view.screen
+
+
 async def test_t_tells_the_arbiter_and_y_ends_a_wait(rawko: Shell) -> None:
     heard = {**END, "expect": {"last_message": "mind the tests"}}
     replies = picks("developer"), RATE_LIMIT, says("developer", call("complete", summary="Done.")), heard

@@ -51,6 +51,46 @@ def test_a_run_of_its_own_is_shown_approved_answered_and_ends_with_its_verdict(
     assert found["outcome"] == "success"
 
 
+def test_a_narrow_rule_is_shown_and_kept_with_r_and_the_next_call_like_it_is_not_asked(
+    rawko: Shell, tmux: Tmux, typed: Typed
+) -> None:
+    rawko.write("a.py", "one\n")
+    joined = says("developer", call("bash", command="ls; ls"))
+    scenario = rawko.scenario(joined, COMMAND, COMMAND, {**DONE, "expect": {"last_message": "one"}})
+    tmux.rawko(*ALONE, "--tui", "--scenario", str(scenario))
+    tmux.wait_for("wants to run: bash ls; ls")
+    tmux.press("a")
+    asked = tmux.wait_for("no rule is offered to keep: the line is more than one plain command")
+    assert "this rule" not in asked, asked
+    tmux.press("r")  # keeps nothing
+    tmux.press("o")
+    tmux.wait_until_gone("o once")
+    tmux.wait_for("wants to run: bash cat a.py")
+    tmux.press("a")
+    asked = tmux.wait_for("r keeps the rule for this folder: allow bash(cat a.py)")
+    assert "r this rule" in asked, asked
+    tmux.press("r")
+    assert "wants to run" not in tmux.wait_for("success"), "the second call asks nothing"
+    tmux.press("q")
+    tmux.wait_for("Task completed")
+    kept = [one["rule"] for one in json.loads(typed("rules", "--json").out)]
+    assert kept == ["allow bash(cat a.py)"]
+
+
+def test_a_rule_is_kept_for_a_run_that_waits_in_no_process(rawko: Shell, tmux: Tmux, typed: Typed) -> None:
+    rawko.write("a.py", "one\n")
+    scenario = rawko.scenario(COMMAND, COMMAND, DONE)
+    assert typed(*ALONE, "--scenario", str(scenario), "--json").report["outcome"] == "needs_person"
+    tmux.rawko("watch")
+    tmux.wait_for("wants to run: bash cat a.py")
+    tmux.press("a")
+    tmux.wait_for("r keeps the rule for this folder: allow bash(cat a.py)")
+    tmux.press("r")
+    tmux.wait_for("success")
+    tmux.press("q")
+    tmux.wait_for("watch it again with")
+
+
 def test_a_run_of_another_process_is_watched_and_denied(rawko: Shell, tmux: Tmux, typed: Typed) -> None:
     rawko.write("a.py", "one\n")
     scenario = rawko.scenario(EDIT, {**DONE, "expect": {"last_message": "not that way"}})

@@ -21,9 +21,11 @@ from rawko.app.records.outcomes import ENDED, is_parked
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.run.inbox import Letter, is_at_work, leave, reply_to
 from rawko.app.time_travel.recorded_run import open_past
+from rawko.app.views.machines import Asked
 from rawko.app.views.offered_rule import offered_rule
 from rawko.app.views.summary import Need
 from rawko.config import ConfigError, Settings
+from rawko.machines.orchestrator.guards import current_step
 from rawko.processes.detached import Detached
 from rawko.processes.keys import environment
 from rawko.trust.kept_rules import KeptRules
@@ -95,7 +97,7 @@ class Actor:
         }[kind]
         return await self._start(record, command, "answered; the run goes on in a process of its own")
 
-    async def keep_rule(self, run: str, rule: str, needs: Need | None, asked: int | None) -> Done:
+    async def keep_rule(self, run: str, rule: str, needs: Need | Asked | None, asked: int | None) -> Done:
         """Keep a rule in the user's own configuration, and allow the call that waits once.
 
         Args:
@@ -156,6 +158,20 @@ class Actor:
         if reply is None:
             return Done("not taken yet; it stays in the run's inbox", is_taken=False)
         return Done(reply.receipt if reply.is_taken else f"{reply.receipt}: {reply.why}", reply.is_taken)
+
+    async def open_step(self, run: str) -> str:
+        """The step that a skip would leave out, by the plan of the run itself; "" where no step is open.
+
+        An agent's plan becomes the run's once that agent has ended.
+
+        Raises:
+            ConfigError: The run cannot be read.
+        """
+        async with open_past(run, self._settings) as past:
+            tree = await past.machines_at(past.last)
+        context = tree.root.interpreter.context
+        step = current_step(context) if getattr(context, "plan", None) is not None else None
+        return "" if step is None else str(step["description"])
 
     async def can(self, run: str) -> list[dict[str, Any]]:
         """The events that a person may send, each with why the run would not take it now; "" where it would.

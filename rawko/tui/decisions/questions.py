@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from rawko.app.views.machines import Asked
+from rawko.app.views.offered_rule import offered_rule
 from rawko.app.views.proposal import Proposal, proposal_of
 from rawko.config import ConfigError
+from rawko.tools.gate.offering import Offer
 from rawko.tui.decisions.asking import Desk
 from rawko.tui.drawing.cells import CellLine, diff_style, wrapped
 from rawko.tui.widgets.dialogs import Answer, Approval, Ask
@@ -14,7 +16,8 @@ from rawko.vocabulary.visible import exact, exact_line, visible, visible_line
 async def answer(desk: Desk) -> None:
     asked = _asked(desk)
     if asked.kind == "approval":
-        told = await desk.ask(Approval(*_proposal(desk, asked), asked.number))
+        offer = _offer(desk, asked)
+        told = await desk.ask(Approval(*_proposal(desk, asked), asked.number, offer.rule, offer.why_not))
     else:
         title = f"{visible_line(asked.agent) or 'The agent'} {'has paused' if asked.kind == 'pause' else 'asks'}"
         told = await desk.ask(Ask(title, desk.told(visible(asked.text)), kind="answer", number=asked.number))
@@ -53,6 +56,16 @@ def _proposal(desk: Desk, asked: Asked) -> tuple[str, list[CellLine]]:
     return f"{who}: {exact_line(proposal.title)}", _proposal_lines(proposal, desk.width)
 
 
+def _offer(desk: Desk, asked: Asked) -> Offer:
+    """The rule that may be kept for the call: it is offered only where the screen can show all of it."""
+    if asked.call is None:
+        return Offer()
+    found = offered_rule(asked.call, desk.watched.record.settings.workspace)
+    if len(list(wrapped(found.rule, desk.width))) > desk.app.size.height // 3:
+        return Offer(why_not="the screen is too small to show it")
+    return found
+
+
 def _proposal_lines(proposal: Proposal, width: int) -> list[CellLine]:
     return [
         ((piece, diff_style(source) if proposal.is_diff else "code"),)
@@ -66,4 +79,7 @@ async def _send(desk: Desk, told: Answer, asked: Asked) -> None:
         return
     now = desk.watched.asked
     kind, text = told
+    if kind == "rule":
+        desk.said(await desk.act.keep_rule(desk.run, text, now, asked.number))
+        return
     desk.said(await desk.act.answer(desk.run, kind, text, asked.number, None if now is None else now.number))

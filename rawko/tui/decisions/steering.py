@@ -38,9 +38,15 @@ async def force(desk: Desk) -> None:
 
 async def skip(desk: Desk) -> None:
     watched = desk.watched
-    step = next((one.words for one in watched.plan if one.status in ("in_progress", "pending")), "")
-    lines = desk.told(f"Left out: {step}" if step else "There is no plan whose step could be left out.")
-    lines += [
+    if watched.record.agent is not None:
+        raise ConfigError("one agent works alone in this run: only the arbiter's runs have a plan to skip a step of")
+    step = await desk.act.open_step(desk.run)
+    if not step and any(one.status in ("in_progress", "pending") for one in watched.plan):
+        raise ConfigError("the plan that is shown is the agent's; the run takes it over once the agent has ended")
+    if not step:
+        raise ConfigError("the run has no plan with a step to skip")
+    lines = [
+        *desk.told(f"Left out: {visible_line(step)}"),
         *desk.told("An agent at work on it is stopped; what its turn has not finished is lost:"),
         *desk.at_work(),
     ]

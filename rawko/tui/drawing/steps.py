@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from rawko.app.time_travel.explain import Explanation
+from rawko.app.time_travel.explain import ContextChange, Explanation
 from rawko.app.views.steps import StepKind, StepView
 from rawko.app.views.words import line as one_line
-from rawko.cutting import cut
 from rawko.interpreter.running.choices import Candidate
 from rawko.tui.drawing.amounts import clock, count, file_line, lines_changed, money
 from rawko.tui.drawing.cells import CellLine, Span, block, fitted, padded, wrapped
+from rawko.tui.drawing.values import block_of, changes_of, flow, is_filled
 from rawko.vocabulary.shown_states import shown_states
 from rawko.vocabulary.visible import visible, visible_line
 
@@ -115,15 +115,22 @@ def _explained(told: Explanation, width: int) -> Iterator[CellLine]:
         for candidate in choice.candidates:
             yield from _candidate(candidate, width)
     for change in told.context:
-        if change.appended:
-            for item in change.appended:
-                yield from _fact("context", f"{visible_line(change.name)} + {_short(item, 200)}", width)
-        else:
-            text = f"{visible_line(change.name)}: {_short(change.before, 80)} → {_short(change.after, 80)}"
-            yield from _fact("context", text, width)
+        yield from _fact("context", "\n".join(_changed(change)), width)
     for effect in told.record.effects:
         what = effect.get("src") or effect.get("event") or effect.get("message") or effect.get("id") or ""
         yield from _fact("effect", f"{effect['type']} {one_line(what)}", width)
+
+
+def _changed(change: ContextChange) -> Iterator[str]:
+    name = visible_line(change.name)
+    if not change.appended:
+        yield from changes_of(name, change.before, change.after)
+    for item in change.appended:
+        if is_filled(item):
+            yield f"{name} +"
+            yield from (f"  {one}" for one in block_of(item))
+        else:
+            yield f"{name} + {flow(item, 200)}"
 
 
 def _candidate(candidate: Candidate, width: int) -> Iterator[CellLine]:
@@ -140,10 +147,6 @@ def _candidate(candidate: Candidate, width: int) -> Iterator[CellLine]:
     yield tuple(spans)
     if candidate.verdict == "guard":
         values = ", ".join(f"{visible_line(name)} is {str(value).lower()}" for name, value in candidate.values.items())
-        seen = ", ".join(f"{visible_line(name)}={_short(value, 60)}" for name, value in candidate.reads.items())
+        seen = ", ".join(f"{visible_line(name)}={flow(value, 60)}" for name, value in candidate.reads.items())
         text = f"{values}{f'  (saw {seen})' if seen else ''}"
         yield from block(wrapped(text, max(width - 6, 10)), "dim", indent=6)
-
-
-def _short(value: Any, limit: int) -> str:
-    return cut(one_line(value), limit, "…")

@@ -16,7 +16,7 @@ from rawko.tui.drawing.cells import CellLine, fitted, wrapped
 from rawko.tui.widgets.lines import Lines
 
 Answer = tuple[str, str] | None
-"""Kind ("answer", "approve", "deny") and text; None where the dialog was left."""
+"""Kind ("answer", "approve", "deny", "rule") and text; None where the dialog was left."""
 
 
 def _draw_line(line: CellLine, width: int, is_open: bool) -> Sequence[CellLine]:
@@ -35,6 +35,7 @@ class Dialog(ModalScreen[Answer]):
     Dialog .title { height: auto; color: #e6e9ef; text-style: bold; }
     Dialog .keys { height: auto; color: #f0a04b; }
     Dialog .note { height: auto; color: #ff7b85; }
+    Dialog .rule { height: auto; color: #8b949e; }
     Dialog Lines { height: auto; min-height: 1; background: #161b22; }
     Dialog Input, Dialog Input:focus { height: 1; border: none; background: #0b0e13; padding: 0; }
     Dialog.-narrow > Vertical { width: 100%; border: none; }
@@ -57,6 +58,11 @@ class Dialog(ModalScreen[Answer]):
             yield Static(Content(""), classes="note", markup=False)
             yield Static(Content(self._keys), classes="keys", markup=False)
 
+    @property
+    def below(self) -> str:
+        """Text between the lines and the field; "" for none."""
+        return ""
+
     def fields(self) -> ComposeResult:
         """Widgets between the lines and the keys."""
         return iter(())
@@ -67,7 +73,8 @@ class Dialog(ModalScreen[Answer]):
         told.append(self._lines)
         told.go_to(0)
         told.display = bool(self._lines)
-        told.styles.height = max(min(len(self._lines), self.app.size.height * 9 // 10 - 8), 1)
+        below = len(list(wrapped(self.below, self.app.size.width * 9 // 10 - 4))) if self.below else 0
+        told.styles.height = max(min(len(self._lines), self.app.size.height * 9 // 10 - 8 - below), 1)
         self.focus_first()
 
     def focus_first(self) -> None:
@@ -100,25 +107,41 @@ class Confirm(Dialog):
 class Approval(Dialog):
     """A tool call to be allowed or refused, with all that it would do.
 
+    Args:
+        rule: The rule that `r` keeps, which is shown; "" where none is offered. `why_not` says then why.
+
     Attributes:
         number: Of the question; the answer is for it alone.
     """
 
     KEYS: Final = "o once · t this tool · w always · d deny · n no, with a reason · Escape later"
+    KEYS_WITH_RULE: Final = KEYS.replace("· w", "· r this rule · w")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "decide('approve','once')", show=False),
         Binding("t", "decide('approve','tool')", show=False),
         Binding("w", "decide('approve','always')", show=False),
+        Binding("r", "keep", show=False),
         Binding("d", "decide('deny','')", show=False),
         Binding("n", "reason", show=False),
         Binding("q", "leave", show=False),
     ]
 
-    def __init__(self, title: str, lines: Sequence[CellLine], number: int | None) -> None:
-        super().__init__(title, lines, self.KEYS)
+    def __init__(
+        self, title: str, lines: Sequence[CellLine], number: int | None, rule: str = "", why_not: str = ""
+    ) -> None:
+        super().__init__(title, lines, self.KEYS_WITH_RULE if rule else self.KEYS)
         self.number = number
+        self._rule = rule
+        self._why_not = why_not
+
+    @property
+    def below(self) -> str:
+        if self._rule:
+            return f"r keeps the rule for this folder: {self._rule}"
+        return f"no rule is offered to keep: {self._why_not}" if self._why_not else ""
 
     def fields(self) -> ComposeResult:
+        yield Static(Content(self.below), classes="rule", markup=False)
         field = Input(placeholder="why not; the agent gets it", id="reason")
         field.display = False
         yield field
@@ -126,6 +149,10 @@ class Approval(Dialog):
     def action_decide(self, kind: str, text: str) -> None:
         if not self.is_closed:
             self.dismiss((kind, text))
+
+    def action_keep(self) -> None:
+        if self._rule and not self.is_closed:
+            self.dismiss(("rule", self._rule))
 
     def action_reason(self) -> None:
         field = self.query_one("#reason", Input)
