@@ -94,8 +94,8 @@ def test_a_machine_at_rest_allocates_no_queues() -> None:
     interpreter.start()
     assert interpreter._machine.internal is None
     assert (
-        interpreter._machine.agenda._queue,
-        interpreter._machine.agenda._heap,
+        interpreter._machine.agenda.queue,
+        interpreter._machine.agenda.heap,
         interpreter._machine.agenda._timers,
     ) == (None, None, None)
     assert interpreter._observation is None

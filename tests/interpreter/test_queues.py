@@ -378,7 +378,7 @@ states: [{{name: a, after: {{{cancelled}: {{action: []}}}}, transitions: [{{even
     interpreter.start()
     for _ in range(1000):
         interpreter.send("E")
-    assert len(interpreter._machine.agenda._heap or ()) < 50
+    assert len(interpreter._machine.agenda.heap or ()) < 50
     assert len(interpreter.snapshot()["timers"]) == 2
 
 

@@ -167,8 +167,8 @@ def assert_as_the_reference(chart: Chart, seed: int) -> int:
         for micro in step.steps:
             event = None if micro.event is None else micro.event.name
             assert list(micro.indexes) == reference.select(active, event), (seed, event, sorted(active))
-            if micro._plan is not None:
-                active = set(micro._plan.target.names)
+            if micro.plan is not None:
+                active = set(micro.plan.target.names)
             compared += len(micro.indexes) > 1
     return compared
 

@@ -100,13 +100,13 @@ def cycle_error(machine: Machine, steps: Sequence[Any], length: int, *, limit: i
     loop: list[LoopStep] = []
     transitions = machine.program.structure.transitions
     taken = steps[len(steps) - length :]
-    before = (step._plan for step in reversed(steps[: len(steps) - length]) if step._plan is not None)
+    before = (step.plan for step in reversed(steps[: len(steps) - length]) if step.plan is not None)
     plan = next(before, None)
     active = machine.names if plan is None else plan.target.names  # nothing was taken at all: it stayed there
     for step in taken:
         ways = [transitions[index] for index in step.indexes]
         told = tuple(f"{t.source} -> {', '.join(t.targets) or '(no target)'} at {t.position}" for t in ways)
-        active = active if step._plan is None else step._plan.target.names
+        active = active if step.plan is None else step.plan.target.names
         loop.append(LoopStep(None if step.event is None else step.event.name, told, active))
     return EventlessCycleError(tuple(loop), len(steps), limit)
 

@@ -22,6 +22,7 @@ class MicroStep(SismicMicroStep):
     """One set of transitions taken together.
 
     Attributes:
+        plan: What was carried out; None where nothing was, as for an event that is not taken.
         transitions: All of the set, in sismic's model; `transition` is the first.
         event: The event that triggered it; None for eventless transitions.
         indexes: Of the transitions in the chart, whatever their number.
@@ -30,16 +31,16 @@ class MicroStep(SismicMicroStep):
     """
 
     # What can be read from the plan is read from it when somebody asks: most steps are never looked at.
-    __slots__ = ("_plan",)
+    __slots__ = ("plan",)
 
     def __init__(self, plan: Plan | None, event: Event | None, sent_events: list[Any]) -> None:
-        self._plan = plan
+        self.plan = plan
         self.event = event
         self.sent_events = sent_events
 
     @property
     def transitions(self) -> list[Transition]:
-        plan, event = self._plan, self.event
+        plan, event = self.plan, self.event
         if plan is None:
             return []
         name = None if event is None else event.name
@@ -47,22 +48,22 @@ class MicroStep(SismicMicroStep):
 
     @property
     def indexes(self) -> tuple[int, ...]:
-        return () if self._plan is None else tuple(self._plan.outline.transitions)
+        return () if self.plan is None else tuple(self.plan.outline.transitions)
 
     @property
     def transition(self) -> Transition | None:  # type: ignore[override]
-        plan, event = self._plan, self.event
+        plan, event = self.plan, self.event
         if plan is None or not plan.outline.transitions:
             return None
         return plan.structure.sismic_transition(plan.outline.transitions[0], None if event is None else event.name)
 
     @property
     def entered_states(self) -> list[str]:  # type: ignore[override]
-        return [] if self._plan is None else self._plan.entered
+        return [] if self.plan is None else self.plan.entered
 
     @property
     def exited_states(self) -> list[str]:  # type: ignore[override]
-        return [] if self._plan is None else self._plan.exited
+        return [] if self.plan is None else self.plan.exited
 
 
 class Step(MacroStep):
@@ -72,10 +73,11 @@ class Step(MacroStep):
         receipt: What became of the event; None where there was none (the start, eventless steps).
         updates: Changes of the context, in order, with frozen values.
         effects: What the runtime must do now, in order.
+        node: The configuration at the end, as the machine knows it; None of a machine that has not started.
         following: Macrosteps that ran after this one within the same `send`, for events the machine sent itself.
     """
 
-    __slots__ = ("_node", "effects", "following", "receipt", "updates")
+    __slots__ = ("effects", "following", "node", "receipt", "updates")
 
     if TYPE_CHECKING:  # sismic's own, which has no types for those who embed us
 
@@ -112,7 +114,7 @@ class Step(MacroStep):
         self.updates = updates
         self.effects = effects
         self.following: tuple[Step, ...] = ()
-        self._node = node
+        self.node = node
 
     @property
     def steps(self) -> list[MicroStep]:  # type: ignore[override]
@@ -122,4 +124,4 @@ class Step(MacroStep):
     @property
     def configuration(self) -> tuple[str, ...]:
         """Active states at the end, by depth and name."""
-        return () if self._node is None else self._node.names
+        return () if self.node is None else self.node.names

@@ -24,7 +24,7 @@ Once: TypeAlias = Callable[[], Step | None]
 def may_go_on(machine: Machine) -> bool:
     """Whether something waits, or code must be asked that looks at the time."""
     agenda, observer = machine.agenda, machine.observer
-    return bool(agenda._queue or agenda._heap or machine.internal) or (
+    return bool(agenda.queue or agenda.heap or machine.internal) or (
         observer is not None and not observer.is_listening_only
     )
 
@@ -37,7 +37,7 @@ def execute(machine: Machine, once: Once, max_macrosteps: int, max_steps: int) -
     """
     steps: list[Step] = []
     agenda = machine.agenda
-    limit = max_macrosteps + len(agenda._queue or ()) + len(agenda._heap or ())  # as `_limit`, without a call
+    limit = max_macrosteps + len(agenda.queue or ()) + len(agenda.heap or ())  # as `_limit`, without a call
     while (step := once()) is not None:
         steps.append(step)
         if 0 < max_steps == len(steps):
@@ -133,7 +133,7 @@ def is_at_rest(machine: Machine) -> bool:
 def _limit(machine: Machine, max_macrosteps: int) -> int:
     """Macrosteps that a call may take: what waits now, be it much, is not the machine's own doing."""
     agenda = machine.agenda
-    return max_macrosteps + len(agenda._queue or ()) + len(agenda._heap or ())
+    return max_macrosteps + len(agenda.queue or ()) + len(agenda.heap or ())
 
 
 def _with_earlier(found: Step, before: list[Step]) -> Step:
@@ -144,5 +144,5 @@ def _with_earlier(found: Step, before: list[Step]) -> Step:
         found.receipt,
         tuple(u for step in (*before, found) for u in step.updates),
         tuple(e for step in (*before, found) for e in step.effects),
-        found._node,
+        found.node,
     )

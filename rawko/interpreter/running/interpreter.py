@@ -319,7 +319,7 @@ class Interpreter(SismicInterpreter):
         event.data = data
         event.at_ms = 0
         node, agenda = machine.node, machine.agenda
-        if node is None or agenda._queue or agenda._heap or machine.internal or machine.is_busy or machine.is_done:
+        if node is None or agenda.queue or agenda.heap or machine.internal or machine.is_busy or machine.is_done:
             return self._send_queued(event)
         # Nothing waits: the event need not go through the queue.
         if observer is None:
@@ -342,7 +342,7 @@ class Interpreter(SismicInterpreter):
         assert step is not None
         if self._subscribers:
             self._tell_subscribers(step)
-        if agenda._queue or agenda._heap or machine.internal or machine.observer is not None:
+        if agenda.queue or agenda.heap or machine.internal or machine.observer is not None:
             return self._with_following(event, step)
         return step
 

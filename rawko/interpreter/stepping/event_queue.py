@@ -43,13 +43,19 @@ class Timer:
 
 
 class Agenda:
-    """External queue and delayed events of one machine."""
+    """External queue and delayed events of one machine.
 
-    __slots__ = ("_dead", "_heap", "_queue", "_timers")
+    Attributes:
+        queue: External events as (time, seq, event); None before the first. For others to ask whether any waits, which
+            is done with every event: to change it is for this class.
+        heap: Delayed events as (due, seq, timer), cancelled ones among them; None before the first. As `queue`.
+    """
+
+    __slots__ = ("_dead", "_timers", "heap", "queue")
 
     def __init__(self) -> None:
-        self._queue: deque[tuple[float, int, Event]] | None = None
-        self._heap: list[tuple[float, int, Timer]] | None = None
+        self.queue: deque[tuple[float, int, Event]] | None = None
+        self.heap: list[tuple[float, int, Timer]] | None = None
         self._timers: dict[str, list[Timer]] | None = None
         self._dead = 0  # cancelled timers that still stand in the heap
 
@@ -57,9 +63,9 @@ class Agenda:
 
     def push(self, time: float, seq: int, event: Event) -> None:
         """Queue an event; one that was sent earlier than the last one queued still goes before it."""
-        queue = self._queue
+        queue = self.queue
         if queue is None:
-            queue = self._queue = deque()
+            queue = self.queue = deque()
         if queue and (queue[-1][0] > time or (queue[-1][1] > seq and queue[-1][0] == time)):
             ordered = list(queue)
             insort(ordered, (time, seq, event), key=lambda item: item[:2])
@@ -70,15 +76,15 @@ class Agenda:
 
     @property
     def events(self) -> Iterator[tuple[float, int, Event]]:
-        return iter(self._queue or ())
+        return iter(self.queue or ())
 
     # ------------------------------------------------------------ delayed events
 
     def set(self, timer: Timer) -> None:
         """Wait for a delayed event."""
-        if self._heap is None or self._timers is None:
-            self._heap, self._timers = [], {}
-        heappush(self._heap, (timer.due, timer.seq, timer))
+        if self.heap is None or self._timers is None:
+            self.heap, self._timers = [], {}
+        heappush(self.heap, (timer.due, timer.seq, timer))
         group = self._timers.get(timer.id)
         if group is None:
             self._timers[timer.id] = [timer]
@@ -94,12 +100,12 @@ class Agenda:
         for timer in group:
             timer.is_dead = True
         self._dead += len(group)
-        if not timers and self._heap is not None:
-            self._heap.clear()
+        if not timers and self.heap is not None:
+            self.heap.clear()
             self._dead = 0
-        elif self._heap is not None and 2 * self._dead > len(self._heap) + 16:
+        elif self.heap is not None and 2 * self._dead > len(self.heap) + 16:
             # A chart that sets and cancels long timers all day must not keep them until they would be due.
-            self._heap = [(timer.due, timer.seq, timer) for timer in self.timers]
+            self.heap = [(timer.due, timer.seq, timer) for timer in self.timers]
             self._dead = 0
 
     @property
@@ -109,7 +115,7 @@ class Agenda:
         return sorted(found, key=lambda timer: (timer.due, timer.seq))
 
     def _first(self) -> Timer | None:
-        heap = self._heap
+        heap = self.heap
         while heap:
             timer = heap[0][2]
             if not timer.is_dead:
@@ -127,7 +133,7 @@ class Agenda:
 
     def next(self, now: float) -> Event | Timer | None:
         """Take what comes first of what is due."""
-        queue, heap = self._queue, self._heap
+        queue, heap = self.queue, self.heap
         while heap and heap[0][2].is_dead:
             heappop(heap)
             self._dead -= 1
@@ -142,8 +148,8 @@ class Agenda:
 
     def peek(self, now: float) -> Event | Timer | None:
         """What `next` would take."""
-        queue = self._queue
-        timer = self._first() if self._heap else None
+        queue = self.queue
+        timer = self._first() if self.heap else None
         is_due = timer is not None and timer.due <= now
         if timer is not None and is_due and (not queue or (timer.due, timer.seq) < queue[0][:2]):
             return timer
@@ -151,16 +157,16 @@ class Agenda:
 
     def push_front(self, time: float, event: Event) -> None:
         """Put an event before everything that waits."""
-        if self._queue is None:
-            self._queue = deque()
-        first = self._queue[0] if self._queue else (time, 1, event)
+        if self.queue is None:
+            self.queue = deque()
+        first = self.queue[0] if self.queue else (time, 1, event)
         due = self.next_due()
         earliest = min(time, first[0], time if due is None else due)
-        self._queue.appendleft((earliest, -1, event))
+        self.queue.appendleft((earliest, -1, event))
 
     def _take(self, timer: Timer) -> None:
-        assert self._heap is not None and self._timers is not None
-        heappop(self._heap)
+        assert self.heap is not None and self._timers is not None
+        heappop(self.heap)
         group = self._timers[timer.id]
         group.remove(timer)
         if not group:
@@ -169,19 +175,19 @@ class Agenda:
     def copy(self) -> Agenda:
         """The same things waiting, independent of this one."""
         copy = Agenda()
-        copy._queue = None if self._queue is None else deque(self._queue)
+        copy.queue = None if self.queue is None else deque(self.queue)
         for timer in self.timers:
             copy.set(replace(timer))
         return copy
 
     def clear(self) -> None:
         """Forget everything."""
-        self._queue = None
+        self.queue = None
         self.clear_timers()
 
     def clear_timers(self) -> None:
         """Forget the delayed events."""
-        self._heap = self._timers = None
+        self.heap = self._timers = None
         self._dead = 0
 
     def last_seq(self) -> int:
@@ -190,4 +196,4 @@ class Agenda:
         return max((*numbers, *(timer.seq for timer in self.timers)), default=0)
 
     def __bool__(self) -> bool:
-        return bool(self._queue or self._timers)
+        return bool(self.queue or self._timers)

@@ -63,7 +63,7 @@ def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Ste
             machine.history = {**machine.history, **dict(plan.writes)}
         machine.node = plan.target
         micro = _new(MicroStep)  # as `MicroStep(...)` and `Step(...)` do, which take twice as long
-        micro._plan = plan
+        micro.plan = plan
         micro.event = event
         micro.sent_events = []
         step: Step = _new(Step)
@@ -71,7 +71,7 @@ def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Ste
         step._steps = [micro]
         step.receipt = TAKEN
         step.updates = step.effects = step.following = ()
-        step._node = plan.target
+        step.node = plan.target
         return step
 
     context, fields, model = machine.context, machine.fields, machine.model
@@ -141,7 +141,7 @@ def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Ste
             machine.node = plan.target
             if work is None:
                 micro = _new(MicroStep)
-                micro._plan = plan
+                micro.plan = plan
                 micro.event = event
                 micro.sent_events = []
                 step = _new(Step)
@@ -150,7 +150,7 @@ def plain_macrostep(machine: Machine, now: float, event: Event, way: Way) -> Ste
                 step.receipt = TAKEN
                 step.updates = tuple(updates)
                 step.effects = step.following = ()
-                step._node = plan.target
+                step.node = plan.target
                 return step
             if work.raised:
                 flush_raised(machine, work)

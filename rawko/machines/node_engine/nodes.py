@@ -39,6 +39,11 @@ class Adapters:
     def __init__(self, adapters: Mapping[str, object] | None = None) -> None:
         self._adapters = dict(adapters or {})
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the ports that have an adapter."""
+        return tuple(self._adapters)
+
     def bound(self, port: Port[T], adapter: T) -> Adapters:
         """These adapters and one more, or another one behind that port."""
         return Adapters({**self._adapters, port.name: adapter})
@@ -217,7 +222,7 @@ class NodeRegistry:
         for node in self:
             for port in node.ports:
                 if port not in adapters:
-                    raise MissingPort(port.name, adapters._adapters, node.name)
+                    raise MissingPort(port.name, adapters.names, node.name)
 
     def __contains__(self, name: str) -> bool:
         return name in self._nodes
