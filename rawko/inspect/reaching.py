@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 from rawko.chart.definition import Chart
 from rawko.config import ConfigError
+from rawko.inspect.showing import brief
 from rawko.inspect.sources import Source, actor_at
 from rawko.interpreter.errors import InterpreterError
 from rawko.interpreter.running.explain import Refusal
@@ -63,7 +64,7 @@ def _why_not(actor: Actor, name: str, data: Mapping[str, Any]) -> str:
 def _words(refusal: Refusal) -> str:
     told = f"{refusal.reason} [{refusal.guard}]" if refusal.guard else refusal.reason
     told += f": {refusal.detail}" if refusal.detail else ""
-    reads = ", ".join(f"{name} {value!r:.60}" for name, value in refusal.reads.items())
+    reads = ", ".join(f"{name} {brief(value, 60)}" for name, value in refusal.reads.items())
     return f"{told} (saw {reads})" if reads else told
 
 

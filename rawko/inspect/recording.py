@@ -42,7 +42,7 @@ class Known:
 
     Attributes:
         place: Its number in the order in which actors began.
-        chart: None where it had ended before the inspector came.
+        chart: None where the program's stream has forgotten it before the inspector came.
         opening: The event that introduced it.
         end: "done", "crashed" or "stopped"; "" while it runs.
         configuration: Its active states after the latest row.
@@ -72,7 +72,7 @@ class Recording:
 
     Args:
         id: Names the tree in addresses of pages.
-        chart_of: The chart of the running actor with a path; None where none runs.
+        chart_of: The chart with a hash, that of the actor with a path; None where it is not known any more.
 
     Attributes:
         last: Number of the latest row; 0 before the first.
@@ -84,7 +84,7 @@ class Recording:
 
     id: str
     origin: Origin
-    chart_of: Callable[[str], Chart | None]
+    chart_of: Callable[[str, str], Chart | None]
     kept: int = KEPT
     last: int = 0
     is_whole: bool = True
@@ -134,9 +134,7 @@ class Recording:
         before = self.actors.get(path)
         if before is None and len(self.actors) >= MAX_ACTORS:
             return
-        chart = self.chart_of(path)
-        if chart is not None and chart.hash != event["chart_hash"]:
-            chart = None  # of an earlier actor with this path
+        chart = self.chart_of(path, event["chart_hash"])
         place = len(self.actors) if before is None else before.place
         chart = chart or (before.chart if before is not None and _is_of(before, event) else None)
         self.actors[path] = Known(path, place, chart, event, "", tuple(event["configuration"]))

@@ -93,7 +93,7 @@ async def _chart(parts: Parts, request: Request) -> Response:
     place = request.path_params["place"]
     known = next((one for one in _tree(parts, request).source.recording.actors.values() if one.place == place), None)
     if known is None or known.chart is None:
-        raise ConfigError(f"there is no chart of actor {place}: it had ended before the inspector came")
+        raise ConfigError(f"there is no chart of actor {place}: it had ended before, and the program keeps no events")
     svg = await asyncio.to_thread(_drawn, known.chart, request.query_params.get("detail", "auto"))
     return Response(svg, media_type="image/svg+xml")
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from rawko.chart.definition import Chart
 from rawko.cutting import cut
 from rawko.inspect.recording import Recording
+from rawko.inspect.showing import plain
 from rawko.render.words import event_text, timers_by_event
 from rawko.runtime.inspection import InspectionEvent
 from rawko.vocabulary.visible import visible_line
@@ -93,7 +94,7 @@ def _short(value: Any) -> str:
     if isinstance(value, str):
         return value[:_READ_CHARS]
     try:
-        return json.dumps(_small(value), ensure_ascii=False, default=repr)[:_READ_CHARS]
+        return json.dumps(_small(value), ensure_ascii=False, default=plain)[:_READ_CHARS]
     except (TypeError, ValueError, RecursionError):
         return type(value).__name__
 

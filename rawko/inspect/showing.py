@@ -1,44 +1,156 @@
-"""Values of a program as JSON for a page, whatever they are: of a trusted chart they may be any Python object."""
+"""Values of a program as JSON for a page, whatever they are: of a trusted chart they may be any Python object.
+
+    Order(id=7, state=State.OPEN)      {"(Order)": {"id": 7, "state": "OPEN"}}     of a dataclass, a model, any object
+    datetime(2026, 1, 2, 3, 4)         "2026-01-02T03:04:00"                       of what has one way to be written
+    b"PK\\x03\\x04"                       "4 bytes: 50 4b 03 04"
+    threading.Lock()                   "(lock)"                                    of what holds nothing to be seen
+
+Fields are read where they lie: neither `repr` nor properties of the program's classes are called.
+"""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from pathlib import PurePath
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final
+from uuid import UUID
 
 from rawko.web.cutting import shown
 
 MAX_DEPTH: Final = 40
-_REPR_CHARS: Final = 500
+MAX_PARTS: Final = 200_000
+"""Mappings, lists and objects in one value: of those that refer to each other the rest is left out."""
+MAX_BYTES: Final = 64
+_WRITTEN: Final = (UUID, Decimal, Fraction, PurePath, timedelta, complex)
+_DATES: Final = (datetime, date, time)
+_LEFT_OUT: Final = "… (more than can be shown)"
+_TOO_DEEP: Final = "… (deeper than can be shown)"
 
 
 def showable(value: Any) -> Any:
-    """A value that JSON can carry: what is no JSON becomes its `repr`, what is long is cut and says so."""
+    """A value that JSON can carry; what is long is cut and says so."""
     return shown(plain(value))
 
 
-def plain(value: Any, depth: int = MAX_DEPTH) -> Any:
+def plain(value: Any) -> Any:
     """A value that JSON can carry, uncut."""
-    if value is None or isinstance(value, bool | str):
-        return value
-    if isinstance(value, int):
-        return value if -(2**53) < value < 2**53 else _repr(value)  # a page would round it
-    if isinstance(value, float):
-        return value if math.isfinite(value) else repr(value)
-    if depth == 0:
-        return "… (deeper than can be shown)"
-    if isinstance(value, Mapping):
-        return {key if isinstance(key, str) else _repr(key): plain(part, depth - 1) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(part, depth - 1) for part in value]
-    if isinstance(value, Set):
-        return [plain(part, depth - 1) for part in sorted(value, key=_repr)]
-    return _repr(value)
+    return _Telling().of(value, MAX_DEPTH)
 
 
-def _repr(value: Any) -> str:
+def brief(value: Any, most: int) -> str:
+    """The beginning of a value as JSON, on one line."""
+    return json.dumps(plain(value), ensure_ascii=False)[:most]
+
+
+class _Telling:
+    """One value that is told, part by part."""
+
+    def __init__(self) -> None:
+        self._left = MAX_PARTS
+        self._around: set[int] = set()
+
+    def of(self, value: Any, depth: int) -> Any:
+        kind = type(value)
+        if value is None or kind is bool or kind is str:
+            return value
+        if isinstance(value, Enum):
+            return str(value.name or value.value)  # a flag of none of its members has no name
+        if kind in (int, float):
+            return value if _is_exact(value) else str(value)
+        if kind in (bytes, bytearray, memoryview):
+            return _bytes(bytes(value))
+        if kind in _DATES:
+            return value.isoformat()
+        if kind in _WRITTEN or kind.__module__ == "pathlib":
+            return str(value)
+        if isinstance(value, type):
+            return f"({_name(value)})"
+        if kind in (FunctionType, BuiltinFunctionType, MethodType):
+            return f"(function {value.__qualname__})"
+        if id(value) in self._around:
+            return f"… (the {kind.__name__} that holds this)"
+        if depth == 0:
+            return _TOO_DEEP
+        self._left -= 1
+        if self._left < 0:
+            return _LEFT_OUT
+        self._around.add(id(value))
+        try:
+            return self._parts(value, depth - 1)
+        except Exception as error:  # noqa: BLE001 - a mapping or list of the program's own; what cannot be read says so
+            return f"({_name(kind)} that cannot be read: {type(error).__name__})"
+        finally:
+            self._around.discard(id(value))
+
+    def _parts(self, value: Any, depth: int) -> Any:
+        if isinstance(value, str):
+            return str.__str__(value)
+        if isinstance(value, bool | int | float):
+            return _number(value)
+        if isinstance(value, Mapping):
+            return {self._key(key): self.of(part, depth) for key, part in value.items()}
+        if isinstance(value, tuple) and (names := getattr(type(value), "_fields", None)):
+            return {
+                f"({_name(type(value))})": {
+                    name: self.of(part, depth) for name, part in zip(names, value, strict=False)
+                }
+            }
+        if isinstance(value, list | tuple):
+            return [self.of(part, depth) for part in value]
+        if isinstance(value, Set):
+            return sorted((self.of(part, depth) for part in value), key=str)
+        fields = {name: self.of(part, depth) for name, part in _fields(value)}
+        name = f"({_name(type(value))})"
+        return {name: fields} if fields else name
+
+    def _key(self, key: Any) -> str:
+        told = self.of(key, 3)
+        return told if isinstance(told, str) else ", ".join(map(str, told)) if isinstance(told, list) else str(told)
+
+
+def _fields(value: Any) -> Iterator[tuple[str, Any]]:
+    """What an object holds, read without any code of its own; nothing of what keeps none."""
     try:
-        told = repr(value)
-    except Exception as error:  # noqa: BLE001 - foreign code; what cannot be shown says so
-        return f"<{type(value).__name__} whose repr raises {type(error).__name__}>"
-    return told if len(told) <= _REPR_CHARS else told[: _REPR_CHARS - 1] + "…"
+        held = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        held = {}
+    for name, part in held.items() if isinstance(held, dict) else ():
+        if isinstance(name, str) and not name.startswith("__"):
+            yield name, part
+    for kind in type(value).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            member: Any = kind.__dict__.get(name)
+            if type(member).__name__ == "member_descriptor" and not name.startswith("__"):
+                try:
+                    yield name, member.__get__(value, type(value))
+                except AttributeError:  # not set
+                    continue
+
+
+def _is_exact(value: float) -> bool:
+    """Whether a page reads it as it is: it would round a larger integer, and JSON has no infinity."""
+    return -(2**53) < value < 2**53 if isinstance(value, int) else math.isfinite(value)
+
+
+def _number(value: float) -> Any:
+    """A number of a class of its own as the number that it is."""
+    base = int.__int__(value) if isinstance(value, int) else float.__float__(value)
+    return base if _is_exact(base) else str(base)
+
+
+def _bytes(data: bytes) -> str:
+    told = f"{len(data):,} bytes: {data[:MAX_BYTES].hex(' ')}"
+    return told + " …" if len(data) > MAX_BYTES else told
+
+
+def _name(kind: type) -> str:
+    """A class by the name in its own module, such as `Order` or `Shop.Order`."""
+    return kind.__qualname__.rpartition("<locals>.")[2]

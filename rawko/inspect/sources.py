@@ -56,9 +56,11 @@ def _actor(actor: Actor, id: str, kept: int) -> Source:
     session, interpreter = actor.session, actor.interpreter
     stream = session.stream
 
-    def chart_of(path: str) -> Chart | None:
+    def chart_of(path: str, hash: str) -> Chart | None:
+        if hash in stream.charts:
+            return stream.charts[hash]
         found = session.actors.get(path)
-        return None if found is None else found.interpreter.chart
+        return None if found is None or found.interpreter.chart.hash != hash else found.interpreter.chart
 
     origin = Origin(interpreter.chart, interpreter.bindings, thaw(interpreter.input), actor.started_from)
     recording = Recording(id, origin, chart_of, kept)
@@ -97,7 +99,7 @@ def _between_steps(actor: Actor, act: Callable[[], T]) -> T:
 
 def _machine(machine: Interpreter, id: str, kept: int) -> Source:
     origin = Origin(machine.chart, machine.bindings, thaw(machine.input))
-    recording = Recording(id, origin, lambda path: machine.chart if path == "root" else None, kept)
+    recording = Recording(id, origin, lambda path, hash: machine.chart, kept)
     recording.is_whole = not machine.is_started
     if machine.is_started:
         recording.stands(_introduced("root", machine))

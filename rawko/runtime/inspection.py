@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Literal, TypeAlias
 
+from rawko.chart.definition import Chart
 from rawko.runtime.actor_parts.observers import Observers
 
 InspectionType = Literal["actor", "step", "emit", "log", "undelivered", "crashed", "stopped", "done"]
@@ -21,6 +22,8 @@ done: output; crashed: error; stopped: configuration."""
 
 KEPT = 50_000
 """Events kept for late consumers; older ones are in the journal."""
+KEPT_CHARTS = 200
+"""Charts of actors kept for late consumers; of the others those are dropped first that were introduced first."""
 
 
 class InspectionStream:
@@ -29,6 +32,9 @@ class InspectionStream:
     Args:
         kept: How many; 0 is none.
         report: Called with a message where a listener has raised; that listener is dropped.
+
+    Attributes:
+        charts: By their hash, of the actors that took part; the latest `KEPT_CHARTS`, none where no events are kept.
     """
 
     def __init__(self, kept: int = KEPT, report: Callable[[str], None] = lambda message: None) -> None:
@@ -38,6 +44,7 @@ class InspectionStream:
         self._wakers: set[asyncio.Event] = set()
         self._seq = 0
         self._is_closed = False
+        self.charts: dict[str, Chart] = {}
 
     @property
     def is_heard(self) -> bool:
@@ -53,6 +60,15 @@ class InspectionStream:
         for waker in self._wakers:
             waker.set()
         return event
+
+    def introduce(self, chart: Chart, actor: str, time: float, **fields: Any) -> None:
+        """Publish that an actor begins, and remember its chart for those who come after it has ended."""
+        if self._is_keeping:
+            self.charts.pop(chart.hash, None)
+            self.charts[chart.hash] = chart
+            if len(self.charts) > KEPT_CHARTS:
+                del self.charts[next(iter(self.charts))]
+        self.publish("actor", actor, time, chart=chart.name, chart_hash=chart.hash, **fields)
 
     def pass_over(self) -> None:
         """Number an event that has no listener, so that the numbers still count what happens."""

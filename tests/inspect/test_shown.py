@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
-from typing import Any
+import threading
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import UUID
 
 import pytest
+from pydantic import BaseModel
 
 import rawko.inspect
 from rawko import Actor, Bindings, Interpreter, assign, parse_chart
+from rawko.inspect.showing import showable
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.runtime.session import Session
 from tests.inspect.conftest import TURNSTILE, Asking, turnstile, turnstile_bindings
@@ -180,21 +190,91 @@ async def test_of_a_long_story_the_latest_steps_are_kept_and_can_all_be_explaine
             assert (status, gone["message"]) == (404, "there is no step 6001: 6002 to 9001 are kept")
 
 
-async def test_what_is_no_json_is_shown_as_its_repr() -> None:
-    class Odd:
-        def __repr__(self) -> str:
-            raise ValueError("no")
+class State(Enum):
+    OPEN = 1
 
-    from rawko.inspect.showing import showable
 
+@dataclass
+class Order:
+    id: int
+    state: State
+    parent: Order | None = None
+
+
+class Odd:
+    __slots__ = ("kept",)
+
+    def __init__(self) -> None:
+        self.kept = datetime(2026, 1, 2, 3, 4)
+
+    def __repr__(self) -> str:
+        raise ValueError("no")
+
+
+class Point(NamedTuple):
+    x: int
+    y: float
+
+
+class Plan(BaseModel):
+    steps: tuple[str, ...]
+
+
+ORDER = Order(7, State.OPEN)
+ORDER.parent = ORDER
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (math.nan, "nan"),
+        (2**60, str(2**60)),
+        (True, True),
+        ({3: {"b", "a"}}, {"3": ["a", "b"]}),
+        (State.OPEN, "OPEN"),
+        (ORDER, {"(Order)": {"id": 7, "state": "OPEN", "parent": "… (the Order that holds this)"}}),
+        (Odd(), {"(Odd)": {"kept": "2026-01-02T03:04:00"}}),
+        (Point(1, math.inf), {"(Point)": {"x": 1, "y": "inf"}}),
+        (Plan(steps=("one",)), {"(Plan)": {"steps": ["one"]}}),
+        (b"PK\x03\x04", "4 bytes: 50 4b 03 04"),
+        ((Path("/a/b"), Decimal("1.50"), UUID(int=1)), ["/a/b", "1.50", str(UUID(int=1))]),
+        (threading.Lock(), "(lock)"),
+        (math.sqrt, "(function sqrt)"),
+        (Order, "(Order)"),
+        (object(), "(object)"),
+    ],
+)
+def test_any_value_is_shown_as_data_and_no_code_of_its_own_is_run(value: Any, told: Any) -> None:
+    assert showable(value) == told
+    assert "object at 0x" not in json.dumps(told)
+
+
+def test_values_without_an_end_are_cut() -> None:
     cycle: dict[str, Any] = {}
     cycle["self"] = cycle
-    given = {"nan": math.nan, "big": 2**60, "odd": Odd(), 3: {"b", "a"}, "cycle": cycle, "text": "x" * 30_000}
-    told = showable(given)
-    assert (told["nan"], told["big"], told["3"]) == ("nan", str(2**60), ["a", "b"])
-    assert told["odd"] == "<Odd whose repr raises ValueError>"
-    assert told["text"]["…cut"] == 30_000
-    assert "deeper than can be shown" in str(told["cycle"])
+    assert showable(cycle) == {"self": "… (the dict that holds this)"}
+    assert showable("x" * 30_000)["…cut"] == 30_000
+    deep: list[Any] = []
+    for _ in range(60):
+        deep = [deep]
+    assert "deeper than can be shown" in json.dumps(showable(deep))
+    laughs: list[Any] = ["ha"]
+    for _ in range(30):
+        laughs = [laughs, laughs]
+    assert "more than can be shown" in json.dumps(showable(laughs))
+
+
+async def test_an_actor_that_had_ended_before_the_inspector_came_has_its_drawing() -> None:
+    async with turnstile() as actor:
+        await actor.settle()
+        await actor.request("COIN", cents=60)
+        await actor.settle()
+        with rawko.inspect.serve(actor) as inspector:
+            asking = Asking(inspector)
+            charts = (await asking.ask("/api/runs/a1/path"))["charts"]
+            assert [(one["path"], one["end"]) for one in charts] == [("root", ""), ("root/receipt", "stopped")]
+            assert charts[1]["states"] > 0
+            assert b'data-state="printing"' in await asking.ask("/api/runs/a1/charts/1")
 
 
 async def test_functions_that_are_not_pure_are_found_out_and_the_row_still_told() -> None:

@@ -110,12 +110,10 @@ class Cycle:
 
     def _introduce(self) -> None:
         owner, chart = self._owner, self._interpreter.chart
-        self._tree.stream.publish(
-            "actor",
+        self._tree.stream.introduce(
+            chart,
             owner.path,
             owner.now(),
-            chart=chart.name,
-            chart_hash=chart.hash,
             configuration=owner.configuration,
             context=thaw(dict(self._interpreter.context)),
         )
