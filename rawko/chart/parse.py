@@ -14,7 +14,8 @@ from rawko.chart.grammar import DOCUMENT
 from rawko.chart.lint.legality import legality
 from rawko.chart.reading.reader import Reader, Unreadable
 from rawko.chart.reading.types import READERS
-from rawko.chart.yaml_nodes import MAX_CHARS, Document, compose, decode
+from rawko.chart.source.composer import MAX_CHARS, compose, decode
+from rawko.chart.source.nodes import Document
 
 _LARGE = 20_000
 _MAX_BYTES = 4 * MAX_CHARS

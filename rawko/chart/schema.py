@@ -38,7 +38,8 @@ from rawko.chart.grammar import (
     Key,
     Type,
 )
-from rawko.chart.yaml_nodes import compose, to_json
+from rawko.chart.source.composer import compose
+from rawko.chart.source.scalars import to_json
 
 Schema = dict[str, Any]
 

@@ -23,7 +23,7 @@ from rawko.chart.definition import (
     RaiseAction,
     SendAction,
 )
-from rawko.chart.expressions import format_call, format_guard
+from rawko.chart.expressions.formatting import format_call, format_guard
 from rawko.cutting import cut_line
 
 ACTIONS_CHARS = 36

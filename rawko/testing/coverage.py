@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from rawko.chart.definition import Chart, GuardCall, State, Transition
-from rawko.chart.expressions import format_guard
+from rawko.chart.expressions.formatting import format_guard
 from rawko.chart.lint.walk import leaves
 from rawko.interpreter.data.steps import Step
 

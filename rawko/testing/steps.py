@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rawko.chart.definition import NOWHERE
-from rawko.chart.expressions import ExpressionError, parse_guard
+from rawko.chart.expressions.parser import parse_guard
+from rawko.chart.expressions.tokens import ExpressionError
 from rawko.interpreter.compiled.contracts import compile_condition
 from rawko.interpreter.data.events import make_event
 from rawko.interpreter.data.steps import Receipt

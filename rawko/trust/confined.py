@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from rawko.chart.errors import ChartError
-from rawko.chart.yaml_nodes import decode
+from rawko.chart.source.composer import decode
 from rawko.tools.base import ToolFailure
 from rawko.tools.files.paths import Folder
 from rawko.trust.errors import ConfinedError

@@ -1,6 +1,6 @@
 """Parses YAML files into checked data; every defect names file, line, column, the value, and what is accepted.
 
-For agents, configuration and scenarios. `rawko.chart.yaml_nodes` reads the YAML (it executes nothing, and bounds time
+For agents, configuration and scenarios. `rawko.chart.source` reads the YAML (it executes nothing, and bounds time
 and size); pydantic models describe the accepted data.
 """
 
@@ -15,16 +15,9 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from rawko.chart.errors import ChartError
-from rawko.chart.yaml_nodes import (
-    MappingNode,
-    Node,
-    NotJsonError,
-    ScalarNode,
-    SequenceNode,
-    compose,
-    decode,
-    scalar_value,
-)
+from rawko.chart.source.composer import compose, decode
+from rawko.chart.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from rawko.chart.source.scalars import NotJsonError, scalar_value
 from rawko.cutting import cut
 from rawko.vocabulary.budget import DURATION
 

@@ -6,7 +6,7 @@ import pytest
 
 from rawko.chart import parse_chart
 from rawko.chart.canonical import _given, _plain
-from rawko.chart.expressions import parse_call, parse_guard
+from rawko.chart.expressions.parser import parse_call, parse_guard
 from tests.chart.test_parse import FULL
 
 

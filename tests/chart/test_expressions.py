@@ -23,15 +23,9 @@ from rawko.chart.definition import (
     Reference,
     is_field,
 )
-from rawko.chart.expressions import (
-    KEYWORDS,
-    ExpressionError,
-    _Parser,
-    format_call,
-    format_guard,
-    parse_call,
-    parse_guard,
-)
+from rawko.chart.expressions.formatting import format_call, format_guard
+from rawko.chart.expressions.parser import _Parser, parse_call, parse_guard
+from rawko.chart.expressions.tokens import KEYWORDS, ExpressionError
 
 
 def at(offset: int) -> Position:

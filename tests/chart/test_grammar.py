@@ -11,7 +11,8 @@ from rawko.chart import ChartError, chart_schema, parse_chart
 from rawko.chart.grammar import DOCUMENT, ELEMENTS, Element, Key, Type
 from rawko.chart.reading.types import READERS
 from rawko.chart.schema import SCHEMAS
-from rawko.chart.yaml_nodes import compose, to_json
+from rawko.chart.source.composer import compose
+from rawko.chart.source.scalars import to_json
 from tests.chart.test_defects import DEFECTS
 from tests.chart.test_parse import FULL
 

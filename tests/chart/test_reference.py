@@ -10,7 +10,9 @@ import pytest
 
 from rawko.chart import RULES, chart_schema, has_errors, lint_chart, parse_chart
 from rawko.chart.grammar import ELEMENTS, Element
-from rawko.chart.yaml_nodes import MappingNode, SequenceNode, compose, to_json
+from rawko.chart.source.composer import compose
+from rawko.chart.source.nodes import MappingNode, SequenceNode
+from rawko.chart.source.scalars import to_json
 
 PAGE = (Path(__file__).parents[2] / "docs" / "chart-language.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)

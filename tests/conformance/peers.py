@@ -24,7 +24,7 @@ from sismic.clock import SimulatedClock
 from sismic.code import PythonEvaluator
 
 from rawko.chart import Chart, ChartError, lower
-from rawko.chart.expressions import format_guard
+from rawko.chart.expressions.formatting import format_guard
 from rawko.chart.formats.scxml import import_scxml
 from rawko.chart.formats.xstate import export_xstate
 from rawko.chart.formats.xstate.functions import javascript

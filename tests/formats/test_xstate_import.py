@@ -30,7 +30,7 @@ from rawko.chart.formats.json_nodes import read_json
 from rawko.chart.formats.xstate import import_xstate
 from rawko.chart.formats.xstate.source import Source
 from rawko.chart.formats.xstate.tree import Tree
-from rawko.chart.yaml_nodes import MappingNode
+from rawko.chart.source.nodes import MappingNode
 from tests.formats.machines import FETCH, MACHINES, PLAYER
 from tests.formats.walks import Walker, request
 from tests.formats.xstate_node import XStateNode

@@ -25,7 +25,8 @@ from rawko.chart.definition import (
 )
 from rawko.chart.formats.yaml_text import yaml_text
 from rawko.chart.formats.yaml_writer import delay_text, write_chart
-from rawko.chart.yaml_nodes import compose, to_json
+from rawko.chart.source.composer import compose
+from rawko.chart.source.scalars import to_json
 from tests.chart.test_parse import DEFAULTS, FULL, SISMIC
 from tests.formats.charts import chart_texts
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from rawko.chart import needed_names
 from rawko.chart.definition import CallAction, Chart, Guard, GuardCall, LiteralArgument
-from rawko.chart.expressions import format_call, format_guard
+from rawko.chart.expressions.formatting import format_call, format_guard
 from rawko.chart.formats.xstate import export_xstate
 from rawko.chart.formats.xstate.functions import javascript
 from rawko.chart.lint import walk

@@ -12,16 +12,8 @@ from typing import NoReturn
 
 from rawko.chart.definition import Position
 from rawko.chart.errors import ChartSyntaxError, Diagnostic, shown
-from rawko.chart.yaml_nodes import (
-    MAX_CHARS,
-    MAX_DEPTH,
-    MAX_NODES,
-    Document,
-    MappingNode,
-    Node,
-    ScalarNode,
-    SequenceNode,
-)
+from rawko.chart.source.composer import MAX_CHARS, MAX_DEPTH, MAX_NODES
+from rawko.chart.source.nodes import Document, MappingNode, Node, ScalarNode, SequenceNode
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _CONSTANT = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null")

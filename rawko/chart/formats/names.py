@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from keyword import iskeyword
 
-from rawko.chart.expressions import KEYWORDS
+from rawko.chart.expressions.tokens import KEYWORDS
 from rawko.chart.grammar import MAX_NAME
 
 _NOT_WORD = re.compile(r"\W+")

@@ -10,7 +10,8 @@ from typing import Any
 
 import yaml
 
-from rawko.chart.yaml_nodes import NotJsonError, ScalarNode, scalar_value
+from rawko.chart.source.nodes import ScalarNode
+from rawko.chart.source.scalars import NotJsonError, scalar_value
 
 MAX_INLINE = 100
 """The most characters of a list or mapping on one line, brackets included."""

@@ -34,7 +34,7 @@ from rawko.chart.definition import (
     State,
     Transition,
 )
-from rawko.chart.expressions import format_call, format_guard
+from rawko.chart.expressions.formatting import format_call, format_guard
 from rawko.chart.formats.depth import require_writable
 from rawko.chart.formats.yaml_layout import Layout, layout_of
 from rawko.chart.formats.yaml_text import Block, Rows, yaml_text

@@ -28,11 +28,12 @@ from rawko.chart.definition import (
     SendAction,
 )
 from rawko.chart.errors import shown
-from rawko.chart.expressions import ExpressionError, Locate, parse_call, parse_guard
+from rawko.chart.expressions.parser import Locate, parse_call, parse_guard
+from rawko.chart.expressions.tokens import ExpressionError
 from rawko.chart.grammar import ACTION, CONTRACT_ITEM, EMIT, RAISE, SEND, Element
 from rawko.chart.reading import values
 from rawko.chart.reading.reader import Reader, Unreadable
-from rawko.chart.yaml_nodes import MappingNode, Node, ScalarNode, SequenceNode
+from rawko.chart.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 T = TypeVar("T")
 

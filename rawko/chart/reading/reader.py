@@ -12,7 +12,8 @@ from rawko.chart.definition import Position
 from rawko.chart.errors import ChartDefinitionError, Diagnostic, a, hint, listed, shown
 from rawko.chart.grammar import FOREIGN, Element, Key, Type
 from rawko.chart.quick import quick
-from rawko.chart.yaml_nodes import Document, MappingNode, Node, NotJsonError, ScalarNode, SequenceNode, scalar_value
+from rawko.chart.source.nodes import Document, MappingNode, Node, ScalarNode, SequenceNode
+from rawko.chart.source.scalars import NotJsonError, scalar_value
 
 _position = quick(Position)
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from rawko.chart.definition import Position
 from rawko.chart.grammar import LEAVING, REFUSED, STATE, STATECHART
 from rawko.chart.reading.reader import Reader, Unreadable
-from rawko.chart.yaml_nodes import MappingNode, Node, SequenceNode
+from rawko.chart.source.nodes import MappingNode, Node, SequenceNode
 
 MARKED: Final[tuple[str, ...]] = ("initial", "memory", "name", "on done", "output")
 """Keys of a state whose value is a plain name, or has no position of its own, in the chart."""

@@ -24,7 +24,7 @@ from rawko.chart.errors import a
 from rawko.chart.grammar import AFTER_ITEM, DEFAULT_ENTRY, INVOKE, OUTCOME, TRANSITION, Element
 from rawko.chart.reading import values
 from rawko.chart.reading.reader import Reader, Unreadable
-from rawko.chart.yaml_nodes import MappingNode, Node, ScalarNode, SequenceNode
+from rawko.chart.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from rawko.chart.grammar import (
     TIMER_POLICIES,
 )
 from rawko.chart.reading.reader import Reader, Unreadable
-from rawko.chart.yaml_nodes import MappingNode, Node, ScalarNode, SequenceNode
+from rawko.chart.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 # Line breaks and other controls would break messages and diagrams; bidirectional overrides make text misleading.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 
 from rawko.chart.definition import Guard, InState, Position
-from rawko.chart.expressions import ExpressionError, parse_guard
+from rawko.chart.expressions.parser import parse_guard
+from rawko.chart.expressions.tokens import ExpressionError
 from rawko.chart.lint.walk import leaves
 
 _STRING = re.compile(r"'[^']*'|\"[^\"]*\"")

@@ -26,7 +26,8 @@ from rawko.chart.definition import (
     SendAction,
 )
 from rawko.chart.errors import shown
-from rawko.chart.expressions import ExpressionError, parse_call
+from rawko.chart.expressions.parser import parse_call
+from rawko.chart.expressions.tokens import ExpressionError
 from rawko.chart.formats.names import printable
 from rawko.chart.formats.scxml import python_code
 from rawko.chart.formats.scxml.source import Source

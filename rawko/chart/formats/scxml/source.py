@@ -17,7 +17,7 @@ from rawko.chart.parse import read_text
 from rawko.chart.reading.behaviour import ALLOW_CODE
 from rawko.chart.reading.reader import Reader, Unreadable
 from rawko.chart.reading.types import READERS
-from rawko.chart.yaml_nodes import Document, ScalarNode
+from rawko.chart.source.nodes import Document, ScalarNode
 
 STATES = ("state", "parallel", "final", "history")
 OWN_DATA_MODEL = "rawko"

@@ -25,7 +25,7 @@ from rawko.chart.definition import (
     State,
     Transition,
 )
-from rawko.chart.expressions import format_guard
+from rawko.chart.expressions.formatting import format_guard
 from rawko.chart.formats.depth import require_writable
 from rawko.chart.formats.exchange import Exported
 from rawko.chart.formats.names import free_name

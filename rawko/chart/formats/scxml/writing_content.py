@@ -27,7 +27,7 @@ from rawko.chart.definition import (
     flat,
 )
 from rawko.chart.errors import ChartSyntaxError
-from rawko.chart.expressions import format_call
+from rawko.chart.expressions.formatting import format_call
 from rawko.chart.formats.exchange import Losses
 from rawko.chart.formats.scxml import code_elements, code_parts
 from rawko.chart.formats.scxml.invoking import SCXML_ACTOR

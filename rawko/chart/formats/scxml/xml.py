@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from rawko.chart.definition import Position
 from rawko.chart.errors import ChartSyntaxError, Diagnostic
-from rawko.chart.yaml_nodes import MAX_CHARS, MAX_DEPTH, MAX_NODES
+from rawko.chart.source.composer import MAX_CHARS, MAX_DEPTH, MAX_NODES
 
 SCXML = "http://www.w3.org/2005/07/scxml"
 RAWKO = "urn:rawko:chart"

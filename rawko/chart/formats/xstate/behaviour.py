@@ -33,14 +33,15 @@ from rawko.chart.definition import (
     SendAction,
 )
 from rawko.chart.errors import shown
-from rawko.chart.expressions import ExpressionError, parse_call, parse_guard
+from rawko.chart.expressions.parser import parse_call, parse_guard
+from rawko.chart.expressions.tokens import ExpressionError
 from rawko.chart.formats.names import printable
 from rawko.chart.formats.xstate.source import Source
 from rawko.chart.formats.xstate.tree import Tree, XState, path_of
 from rawko.chart.formats.yaml_writer import delay_text
 from rawko.chart.reading.reader import Unreadable
 from rawko.chart.reading.values import MAX_DELAY_MS
-from rawko.chart.yaml_nodes import MappingNode, Node, ScalarNode
+from rawko.chart.source.nodes import MappingNode, Node, ScalarNode
 
 BUILT_IN = "xstate."
 _GUARD_PREFIXES = ("xstate.guard:", "xstate.")

@@ -40,7 +40,7 @@ from rawko.chart.definition import (
     SendAction,
     flat,
 )
-from rawko.chart.expressions import format_call, format_guard
+from rawko.chart.expressions.formatting import format_call, format_guard
 from rawko.chart.formats.exchange import Losses
 from rawko.chart.formats.xstate.tree import escaped
 

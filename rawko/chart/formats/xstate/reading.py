@@ -22,7 +22,7 @@ from rawko.chart.lint.legality import legality
 from rawko.chart.reading.reader import Unreadable, described
 from rawko.chart.reading.states import ChartDraft, StateDraft
 from rawko.chart.reading.transitions import EntryDraft
-from rawko.chart.yaml_nodes import MappingNode, Node, ScalarNode
+from rawko.chart.source.nodes import MappingNode, Node, ScalarNode
 
 DEFAULT_ID = "(machine)"
 """XState's id of a machine that gives none."""

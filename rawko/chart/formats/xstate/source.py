@@ -11,7 +11,8 @@ from rawko.chart.formats.exchange import Losses
 from rawko.chart.formats.names import Identifiers, is_bindable
 from rawko.chart.reading.reader import Reader
 from rawko.chart.reading.types import READERS
-from rawko.chart.yaml_nodes import Document, MappingNode, Node, NotJsonError, ScalarNode, SequenceNode, to_json
+from rawko.chart.source.nodes import Document, MappingNode, Node, ScalarNode, SequenceNode
+from rawko.chart.source.scalars import NotJsonError, to_json
 
 VERSION_4 = {
     "cond": "guard",

@@ -13,7 +13,7 @@ from rawko.chart.formats.xstate.source import Source
 from rawko.chart.formats.xstate.tree import Tree, XState, in_javascript_order
 from rawko.chart.reading.reader import Unreadable
 from rawko.chart.reading.transitions import InvokeDraft, TimerDraft, TransitionDraft
-from rawko.chart.yaml_nodes import MappingNode, Node, ScalarNode
+from rawko.chart.source.nodes import MappingNode, Node, ScalarNode
 
 _TRANSITION_KEYS = frozenset(("target", "guard", "actions", "reenter", "description"))
 _INVOKE_KEYS = frozenset(("src", "id", "input", "onDone", "onError"))

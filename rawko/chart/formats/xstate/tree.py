@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rawko.chart.formats.names import free_name, printable
-from rawko.chart.yaml_nodes import MappingNode, Node, ScalarNode
+from rawko.chart.source.nodes import MappingNode, Node, ScalarNode
 
 _ARRAY_INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
 _MAX_INDEX = 2**32 - 2

@@ -8,16 +8,9 @@ from typing import Any
 import pytest
 
 from rawko.chart.errors import ChartSyntaxError
-from rawko.chart.yaml_nodes import (
-    MAX_CHARS,
-    MAX_DEPTH,
-    MappingNode,
-    NotJsonError,
-    ScalarNode,
-    compose,
-    decode,
-    to_json,
-)
+from rawko.chart.source.composer import MAX_CHARS, MAX_DEPTH, compose, decode
+from rawko.chart.source.nodes import MappingNode, ScalarNode
+from rawko.chart.source.scalars import NotJsonError, to_json
 
 
 def read(text: str) -> Any:

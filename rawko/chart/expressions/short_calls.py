@@ -1,7 +1,7 @@
 """Reads calls with short arguments, `name(key=1, other=event.task)`, with one regular expression, for speed.
 
-Most expressions of large charts have this form. The parser in `expressions` reads all others; it covers the whole
-language and reports errors.
+Most expressions of large charts have this form. The parser reads all others; it covers the whole language and reports
+errors.
 """
 
 from __future__ import annotations

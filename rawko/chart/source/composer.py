@@ -1,23 +1,23 @@
-"""Reads YAML text as a tree of nodes with line and column. The text cannot run code, hang the reader, or expand.
+"""Composes YAML text to a tree of nodes with line and column. The text cannot run code, hang the reader, or expand.
 
 One pass over the parser's events (libyaml's if PyYAML has it). Departures from YAML 1.1, which PyYAML reads: scalars
 are resolved by YAML 1.2's core schema, so that `on`, `off`, `yes` and `no` are strings; tags other than the core ones
 are refused, so that no object is ever constructed. Merge keys (`<<`) are supported, because sismic's reader supports
-them. The nodes know nothing about charts.
+them.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import yaml
 
-from rawko.chart.definition import Json, Position
+from rawko.chart.definition import Position
 from rawko.chart.errors import ChartSyntaxError, Diagnostic, shown
+from rawko.chart.source.nodes import LINE_BREAK, Document, MappingNode, Node, ScalarNode, SequenceNode
+from rawko.chart.source.scalars import CORE
 
 MAX_CHARS = 4_000_000
 """The most characters; a chart of 10 000 states has about a million."""
@@ -25,81 +25,13 @@ MAX_NODES = 400_000
 """The most values, counted after aliases are expanded."""
 MAX_DEPTH = 200
 """The deepest nesting: about a hundred nested states, so that no recursion over a chart reaches Python's limit."""
-MAX_DIGITS = 400
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
-_CORE = "tag:yaml.org,2002:"
-_COLLECTION_TAGS = {yaml.MappingStartEvent: _CORE + "map", yaml.SequenceStartEvent: _CORE + "seq"}
+_COLLECTION_TAGS = {yaml.MappingStartEvent: CORE + "map", yaml.SequenceStartEvent: CORE + "seq"}
 _ENDS = frozenset((yaml.MappingEndEvent, yaml.SequenceEndEvent))
-_SCALAR_TAGS = frozenset(_CORE + name for name in ("str", "int", "float", "bool", "null"))
-
-# YAML 1.2.2, 10.3.2 "Tag resolution" (core schema).
-_NULLS = frozenset(("null", "Null", "NULL", "~", ""))
-_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_INTEGER = re.compile(r"[-+]?[0-9]+")
-_BASED_INTEGER = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-
-
-@dataclass(slots=True)
-class ScalarNode:
-    """One scalar. `style` is None for plain, else one of `'`, `"`, `|`, `>`; `tag` is None unless written."""
-
-    text: str
-    style: str | None
-    tag: str | None
-    line: int
-    column: int
-
-    @property
-    def is_plain(self) -> bool:
-        return self.style is None and self.tag is None
-
-
-@dataclass(slots=True)
-class SequenceNode:
-    items: list[Node]
-    line: int
-    column: int
-    size: int = 1
-
-
-@dataclass(slots=True)
-class MappingNode:
-    """A mapping with scalar keys, without duplicates, in the order written."""
-
-    entries: dict[str, tuple[ScalarNode, Node]]
-    line: int
-    column: int
-    size: int = 1
-
-
-Node: TypeAlias = ScalarNode | SequenceNode | MappingNode
-
-
-class NotJsonError(ValueError):
-    """A scalar has no JSON value. The message says why."""
-
-
-@dataclass(slots=True)
-class Document:
-    """A composed text: its root, its defects that do not prevent reading, and its lines."""
-
-    root: Node
-    text: str
-    file: str
-    diagnostics: list[Diagnostic] = field(default_factory=list)
-    _lines: list[str] | None = None
-
-    def line(self, number: int) -> str:
-        """A line of the source, counted from 1, without its line break; "" after the end."""
-        if self._lines is None:
-            self._lines = _LINE_BREAK.split(self.text)
-        return self._lines[number - 1] if number <= len(self._lines) else ""
+_SCALAR_TAGS = frozenset(CORE + name for name in ("str", "int", "float", "bool", "null"))
 
 
 def decode(data: bytes, file: str) -> str:
@@ -135,75 +67,6 @@ def compose(text: str, file: str) -> Document:
     return composer.document()
 
 
-def scalar_value(node: ScalarNode) -> Json:
-    """The JSON value of a scalar in YAML's core schema.
-
-    Raises:
-        NotJsonError: It has none: .inf, .nan, a number with too many digits, or a tag that does not fit it.
-    """
-    text = node.text
-    if node.tag is not None:
-        return _tagged_value(text, node.tag)
-    if node.style is not None:
-        return text
-    if not text or text[0] in "tTfFnN~.-+0123456789":
-        return _plain_value(text)
-    return text
-
-
-def to_json(node: Node) -> Json:
-    """The JSON value of a whole tree; keys become strings.
-
-    Raises:
-        NotJsonError: A scalar in it has none.
-    """
-    if isinstance(node, ScalarNode):
-        return scalar_value(node)
-    if isinstance(node, SequenceNode):
-        return [to_json(item) for item in node.items]
-    return {name: to_json(value) for name, (_, value) in node.entries.items()}
-
-
-def _plain_value(text: str) -> Json:
-    if text in _NULLS:
-        return None
-    if text in _BOOLEANS:
-        return _BOOLEANS[text]
-    if _NOT_FINITE.fullmatch(text):
-        raise NotJsonError(f"{text} is not a JSON number; quote it if text is meant")
-    if _INTEGER.fullmatch(text) or _BASED_INTEGER.fullmatch(text):
-        return _integer(text)
-    if _FLOAT.fullmatch(text):
-        return _finite(text)
-    return text
-
-
-def _integer(text: str) -> int:
-    if len(text) > MAX_DIGITS:
-        raise NotJsonError(f"a number of {len(text)} digits is too long; at most {MAX_DIGITS}")
-    base = {"0o": 8, "0x": 16}.get(text[:2], 10)
-    return int(text, base)
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        raise NotJsonError(f"{shown(text)} is beyond the largest number")
-    return number
-
-
-def _tagged_value(text: str, tag: str) -> Json:
-    kind = tag.removeprefix(_CORE)
-    if kind == "str":
-        return text
-    value = _plain_value(text)
-    if kind == "float" and type(value) is int:
-        return float(value)
-    if {"int": int, "float": float, "bool": bool, "null": type(None)}[kind] is not type(value):
-        raise NotJsonError(f"{shown(text)} is not of the type that its tag !!{kind} says")
-    return value
-
-
 def _check_characters(text: str, file: str) -> None:
     if len(text) > MAX_CHARS:
         message = f"the text has {len(text)} characters; accepted: at most {MAX_CHARS}"
@@ -217,7 +80,7 @@ def _check_characters(text: str, file: str) -> None:
 def _place(text: str, index: int, file: str) -> Position:
     """Line and column of an index."""
     line, start = 1, 0
-    for found in _LINE_BREAK.finditer(text, 0, index):
+    for found in LINE_BREAK.finditer(text, 0, index):
         line, start = line + 1, found.end()
     return Position(file, line, index - start + 1)
 
