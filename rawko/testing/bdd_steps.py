@@ -11,7 +11,7 @@ from pytest_bdd import given, then, when
 from pytest_bdd.parsers import StepParser
 
 from rawko.testing.scene import Scene
-from rawko.testing.steps import BOOK
+from rawko.testing.steps.book import BOOK
 
 
 class AnyPhrase(StepParser):

@@ -25,7 +25,7 @@ from rawko.runtime.errors import BindingsNotFound
 from rawko.testing.coverage import Coverage
 from rawko.testing.errors import ContractBroken, ContractMistake, ContractsUnavailable
 from rawko.testing.scene import Scene, StepText
-from rawko.testing.steps import BOOK
+from rawko.testing.steps.book import BOOK
 
 BINDINGS = pytest.StashKey[Bindings]()
 """Bindings for every chart, passed by a caller in the same process (see `rawko.testing.run`)."""

@@ -115,6 +115,13 @@ class PhraseBook:
     def __init__(self) -> None:
         self.phrases: list[Phrase] = []
 
+    @classmethod
+    def of(cls, *books: PhraseBook) -> PhraseBook:
+        """The phrases of several books, those of the first tried first."""
+        book = cls()
+        book.phrases = [phrase for one in books for phrase in one.phrases]
+        return book
+
     def add(self, kinds: str, *templates: str) -> Callable[[Handler], Handler]:
         """Register a handler for templates. `kinds` is "given", "when", "then", or several with spaces.
 

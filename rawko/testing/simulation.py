@@ -20,7 +20,7 @@ from rawko.interpreter.data.values import thaw
 from rawko.testing.doubles import GuardNotGiven
 from rawko.testing.errors import ContractBroken, ContractMistake
 from rawko.testing.scene import Scene
-from rawko.testing.steps import BOOK
+from rawko.testing.steps.book import BOOK
 
 
 @dataclass(frozen=True, slots=True)

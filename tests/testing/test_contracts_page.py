@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from rawko.testing import run_contracts
-from rawko.testing.steps import BOOK
+from rawko.testing.steps.book import BOOK
 
 PAGE = (Path(__file__).parents[2] / "docs" / "contracts.md").read_text("utf-8")
 

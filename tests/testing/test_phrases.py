@@ -13,7 +13,7 @@ from rawko.interpreter import Bindings, append, assign, emit, log, send
 from rawko.testing import ContractBroken, ContractMistake, Coverage
 from rawko.testing.matching import contains, difference, is_equal, read_parameters
 from rawko.testing.scene import Scene
-from rawko.testing.steps import BOOK
+from rawko.testing.steps.book import BOOK
 
 CHART = parse_chart(
     """

@@ -14,7 +14,7 @@ from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.errors import InterpreterError
 from rawko.testing.errors import ContractBroken, ContractMistake
 from rawko.testing.scene import Scene
-from rawko.testing.steps import BOOK
+from rawko.testing.steps.book import BOOK
 
 MAX_TRIES: Final = 200
 """How often a scenario is played to cut a value down."""
