@@ -39,14 +39,15 @@ def make_app(settings: Settings) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        watching = asyncio.create_task(watch.run())
+        tasks = [asyncio.create_task(work) for work in (watch.run(), library.prepare())]
         try:
             yield
         finally:
             feed.close()
-            watching.cancel()
-            with suppress(asyncio.CancelledError):
-                await watching
+            for task in tasks:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
             await library.close()
 
     async def about(request: Request) -> Response:

@@ -1,7 +1,7 @@
 """Watches the runs of a folder, and publishes what is new: runs, steps, pieces of the model's text.
 
-Only while a page listens. A run at work is asked for new rows 25 times a second, so that a step is on the page within
-100 ms of its commit; what changes seldom (which runs there are, what they need) is looked at twice a second.
+Only while a page listens. While a run is at work its journal's file is looked at a hundred times a second, and asked
+for rows where it has changed; what changes seldom (which runs there are, what they need) is looked at twice a second.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import Final
 
 from rawko.app.following.reading import Piece, follow
+from rawko.app.records.journal import journal_of
 from rawko.app.records.record import read_record, runs_folder
 from rawko.app.run.inbox import is_at_work
 from rawko.app.views.summary import read_run
 from rawko.config import ConfigError
 from rawko.web.feed import Feed
+from rawko.web.journal_file import JournalFile
 from rawko.web.library import Library
 
-QUICK_S: Final = 0.04
+QUICK_S: Final = 0.01
 SLOW_S: Final = 0.5
 _FILES: Final = ("run.json", "report.json", "rewind.json")
 _CHANGING: Final = frozenset({"question", "approval", "answer", "end", "travel"})
@@ -37,6 +39,7 @@ class Watch:
         self._known: dict[str, tuple[Stamp, bool]] | None = None
         self._followers: dict[str, asyncio.Task[None]] = {}
         self._is_stale: set[str] = set()
+        self._journal = JournalFile(journal_of(library.settings))
 
     async def run(self) -> None:
         """Watch until cancelled."""
@@ -51,8 +54,9 @@ class Watch:
                 elif loop.time() - looked >= SLOW_S:
                     await self._look()
                     looked = loop.time()
-                for run in list(self._followers):
-                    await self._steps(run)
+                if self._followers and self._journal.may_have_changed():
+                    for run in list(self._followers):
+                        await self._steps(run)
                 while self._is_stale:
                     await self._summary(self._is_stale.pop())
                 await asyncio.sleep(QUICK_S if self._followers else SLOW_S / 5)

@@ -1,10 +1,12 @@
 """What the inspector's pages cost in a real browser: first paint, size, and the frames of a scroll.
 
-    python -m tests.bench.inspector [--steps 1000] [--events 100000]
+    python -m tests.bench.inspector [--steps 1000] [--events 100000] [--live 40]
 
-A run of as many journal rows as asked is made from a real one: its rows are repeated. The server and the browser are
-processes of their own. First paint is the time from the navigation to the mark that the page sets when its rows
-stand; the longest frame is measured while the list of all events is scrolled from top to bottom.
+The run whose first paint is measured is a real one, with its snapshots and checkpoints; the rows of the long one that
+is scrolled are those of a short real one, repeated. The server and the browser are processes of their own. First paint
+is the time from the navigation to the mark that the page sets when its rows stand; the longest frame is measured while
+the list of all events is scrolled from top to bottom. A live run of as many commands as asked tells how long a row
+takes from its event to the frame that shows it.
 """
 
 from __future__ import annotations
@@ -25,11 +27,12 @@ import psutil
 from playwright.sync_api import Browser, CDPSession, sync_playwright
 
 from rawko.web.pages import SCRIPT, STYLE, packed
-from tests.cli.shell import Shell
+from tests.cli.shell import Shell, call, judges, picks, says
 from tests.web.conftest import Server
 from tests.web.recorded import ended_run
 
-ROUNDS = 5
+ROUNDS = 8
+USED = {"input_tokens": 1200, "output_tokens": 80}
 SCROLL = """async () => {
   const list = document.querySelector('.steps .scroll');
   const frames = [];
@@ -57,15 +60,26 @@ MOVE = """async () => {
 }"""
 
 
+NEWS = """() => {
+  window.latencies = [];
+  const told = (list) => requestAnimationFrame(() => {
+    const now = (performance.timeOrigin + performance.now()) / 1000;
+    for (const mark of list.getEntriesByName('rawko-news')) for (const [, at] of mark.detail) latencies.push(now - at);
+  });
+  new PerformanceObserver(told).observe({ type: 'mark' });
+}"""
+
+
 @dataclass(frozen=True, slots=True)
 class Figures:
     """Milliseconds and bytes; `paint_cpu_ms` of browser and server, `frame_ms` of a scroll over all events.
 
     `frame_cpu_ms` and `move_cpu_ms` are CPU time of the page's own thread, per frame of the scroll and per step moved
-    by a key: other load on the machine adds nothing to them.
+    by a key: other load on the machine adds nothing to them. `late_ms`: of each row of a live run, sorted.
     """
 
     paint_ms: float
+    least_paint_ms: float
     paint_cpu_ms: float
     pages_bytes: int
     frame_ms: float
@@ -73,6 +87,28 @@ class Figures:
     frame_cpu_ms: float
     move_cpu_ms: float
     hosts: int
+    late_ms: Sequence[float]
+
+
+AGENT = """\
+name: developer
+when_to_use: Always.
+system_prompt: You are a developer.
+limits: {turns: 100000, tool_steps: 100000}
+"""
+ROWS_PER_WRITE = 6
+
+
+def written(shell: Shell, steps: int) -> str:
+    """A real run of about as many steps, which writes files; its id."""
+    shell.write(".rawko/agents/developer.yaml", AGENT)
+    replies = [picks("developer")]
+    for number in range(steps // ROWS_PER_WRITE):
+        write = call("write", file_path=f"notes/{number % 20}.txt", content=f"line {number}\n" * 5)
+        replies.append(says("developer", write, text=f"Now note {number}.", usage=USED))
+    replies += [says("developer", call("complete", summary="Written.")), judges("COMPLETE", summary="All of it.")]
+    path = shell.scenario(*replies, name="written.yaml")
+    return str(shell("run", "Write", "--scenario", str(path), "--yes", "--trust", "--json", "--quiet").report["run"])
 
 
 def lengthened(shell: Shell, run: str, rows: int) -> None:
@@ -96,24 +132,46 @@ def lengthened(shell: Shell, run: str, rows: int) -> None:
     database.close()
 
 
-def measure(browser: Browser, steps: int, events: int) -> Figures:
+def late(browser: Browser, server: Server, commands: int) -> Sequence[float]:
+    """Milliseconds from each event of a live run to the frame that shows its row."""
+    shell = server.shell
+    replies = [picks("developer")]
+    replies += [says("developer", call("bash", command=f"sleep 0.15; echo {n}")) for n in range(commands)]
+    replies += [says("developer", call("complete", summary="Done.")), judges("COMPLETE", summary="Counted.")]
+    page = browser.new_page(viewport={"width": 1440, "height": 1000})
+    page.goto(server.link)
+    page.wait_for_selector(".link-state.live")
+    known = {one["run"] for one in server.get("/api/runs")["runs"]}
+    live = shell.start("run", "Count", "--scenario", str(shell.scenario(*replies)), "--yes", "--quiet")
+    while not (new := {one["run"] for one in server.get("/api/runs")["runs"]} - known):
+        time.sleep(0.1)
+    page.evaluate("place => { location.hash = '#' + place }", f"/runs/{new.pop()}")
+    page.wait_for_function("() => document.querySelectorAll('.step[data-step]').length > 8")
+    page.evaluate(NEWS)
+    page.wait_for_function("() => document.querySelector('.run-title .state').textContent.includes('success')")
+    live.end()
+    found = page.evaluate("latencies")
+    page.close()
+    return sorted(one * 1000 for one in found)
+
+
+def measure(browser: Browser, steps: int, events: int, commands: int) -> Figures:
     """Both runs in a folder of their own."""
     base = Path(tempfile.mkdtemp())
     try:
         shell = Shell(base)
-        short, long = ended_run(shell), ended_run(shell)
-        lengthened(shell, short, steps)
+        short, long = written(shell, steps), ended_run(shell)
         lengthened(shell, long, events)
         server = Server(shell)
         try:
-            return _measured(browser, server, short, long)
+            return _measured(browser, server, short, long, commands)
         finally:
             server.stop()
     finally:
         shutil.rmtree(base, ignore_errors=True)
 
 
-def _measured(browser: Browser, server: Server, short: str, long: str) -> Figures:
+def _measured(browser: Browser, server: Server, short: str, long: str, commands: int) -> Figures:
     paints, costs = [], []
     hosts: set[str] = set()
     for _ in range(ROUNDS + 1):
@@ -144,6 +202,7 @@ def _measured(browser: Browser, server: Server, short: str, long: str) -> Figure
     size = sum(len(packed(name) or b"") for name in ("index.html", SCRIPT, STYLE, "icon.svg"))
     return Figures(
         median(paints[1:]),
+        min(paints[1:]),
         median(costs[1:]) * 1000,
         size,
         median(frames),
@@ -151,6 +210,7 @@ def _measured(browser: Browser, server: Server, short: str, long: str) -> Figure
         frame_cpu,
         move_cpu,
         len(hosts - {server.host}),
+        late(browser, server, commands),
     )
 
 
@@ -175,6 +235,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.inspector", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--steps", type=int, default=1_000)
     parser.add_argument("--events", type=int, default=100_000)
+    parser.add_argument("--live", type=int, default=40, help="commands of the live run")
     given = parser.parse_args(arguments)
     chromium = shutil.which("chromium")
     if chromium is None:
@@ -183,13 +244,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = time.monotonic()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        found = measure(browser, given.steps, given.events)
+        found = measure(browser, given.steps, given.events, given.live)
         browser.close()
-    print(f"first paint of {given.steps:,} steps   {found.paint_ms:.0f} ms, CPU {found.paint_cpu_ms:.0f} ms")
+    print(
+        f"first paint of {given.steps:,} steps   {found.paint_ms:.0f} ms, the shortest {found.least_paint_ms:.0f} ms; "
+        f"CPU of all processes {found.paint_cpu_ms:.0f} ms"
+    )
     print(f"all pages, compressed      {found.pages_bytes / 1000:.0f} kB")
     print(f"frames over {given.events:,} events  {found.frame_ms:.1f} ms, the longest {found.worst_frame_ms:.1f} ms")
     print(
         f"CPU of the page's thread   {found.frame_cpu_ms:.1f} ms per frame, {found.move_cpu_ms:.1f} ms per step moved"
+    )
+    many = len(found.late_ms)
+    print(
+        f"from event to line         median {median(found.late_ms):.0f} ms, the longest {found.late_ms[-1]:.0f} ms; "
+        f"{sum(one <= 100 for one in found.late_ms)} of {many} within 100 ms"
     )
     print(f"other hosts asked          {found.hosts}")
     print(f"({time.monotonic() - started:.0f} s)", file=sys.stderr)

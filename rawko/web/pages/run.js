@@ -16,7 +16,7 @@ import { StepList, headings } from "./steps.js";
 import { Strip } from "./strip.js";
 import { remember, go } from "./place.js";
 
-const PART = 200;
+const PART = 100;
 
 export class RunScreen {
   constructor(run, step, tab) {
@@ -334,7 +334,8 @@ export class RunScreen {
       this.hasMissed = true;
       return void this.load();
     }
-    performance.mark("rawko-news");
+    performance.clearMarks("rawko-news");
+    performance.mark("rawko-news", { detail: rows.map((row) => [row[ROW.number], model.view.started + row[ROW.seconds]]) });
     this.newer += model.shownRows.length - before;
     if (rows.some((row) => row[ROW.leaves])) this.list.paint(true);
     this.live?.remove();
