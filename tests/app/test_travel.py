@@ -58,7 +58,7 @@ def place(tmp_path: Path) -> Place:
 
 
 async def resumed(run: str, settings: Settings) -> Report:
-    from rawko.app.time_travel.recorded_run import run_of
+    from rawko.app.run.recorded import run_of
 
     return await run_of(await prepare(run, settings)).execute()
 

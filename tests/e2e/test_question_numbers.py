@@ -11,8 +11,8 @@ from pathlib import Path
 from rawko.app.overrides.override import Reply
 from rawko.app.records.journal import open_journal
 from rawko.app.run.driving.letters import QUESTION_CLOSED
+from rawko.app.run.driving.questions import question_number
 from rawko.app.run.inbox import leave, reply_to
-from rawko.app.run.questions import question_number
 from rawko.config import Flags, Settings, load_settings
 from rawko.runtime.journal import Journal
 from tests.cli.shell import Ended, Shell, call, says

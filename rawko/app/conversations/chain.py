@@ -13,9 +13,9 @@ from enum import StrEnum
 from rawko.app.records.outcomes import FORKED, REWOUND, is_open
 from rawko.app.records.record import RunRecord, has_record, read_record, run_names
 from rawko.app.run.inbox import is_at_work
+from rawko.app.run.recorded import run_of, run_to_cancel
 from rawko.app.run.resume import prepare
 from rawko.app.run.run import Run
-from rawko.app.time_travel.recorded_run import run_of, run_to_cancel
 from rawko.app.views.summary import RunView, read_views
 from rawko.config import ConfigError, Flags, Settings
 

@@ -195,3 +195,17 @@ def _settings(found: Any, current: Settings) -> Settings:
     taken["of_project"] = frozenset()  # what was played is content that the run has begun with
     taken["assume_yes"] = found.assume_yes or current.assume_yes
     return replace(current, **taken)
+
+
+def check_workspace(record: RunRecord) -> None:
+    """Make sure that the folder of a run is there.
+
+    Raises:
+        ConfigError: It is not; says what to do if it has moved.
+    """
+    workspace = record.settings.workspace
+    if not workspace.is_dir():
+        raise ConfigError(
+            f"the workspace {str(workspace)!r} of run {record.run!r} is not there any more; if it has moved, say where "
+            f"to: rawko resume {record.run} --workspace DIR"
+        )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rawko.app.records.record import RunRecord
+from rawko.app.records.record import RunRecord, check_workspace
 from rawko.app.run.external_edits import edits_since, named
 from rawko.app.run.requirements import charts_of, tools_of
-from rawko.app.time_travel.recorded_run import check_workspace, open_archive
+from rawko.app.time_travel.recorded_run import open_archive
 from rawko.config import ConfigError
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange, Snapshot

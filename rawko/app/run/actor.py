@@ -13,9 +13,9 @@ from rawko.app.recovery.last_tool import MarkingToolbox
 from rawko.app.run.assembly import Prepared
 from rawko.app.run.budget import pace_notes
 from rawko.app.run.driving.driver import Driver
+from rawko.app.run.driving.questions import question_number
 from rawko.app.run.parts.null_ports import StillWorkspace
 from rawko.app.run.parts.toolbox import tool_notes
-from rawko.app.run.questions import question_number
 from rawko.app.run.stores import Stores
 from rawko.config import ConfigError, Settings
 from rawko.machines import agent_loop

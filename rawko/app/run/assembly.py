@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rawko.app.records.record import RunRecord
+from rawko.app.run.headless import Nobody
 from rawko.app.run.parts.machines import Machine, agent_machines, check_machines, shipped_chart
 from rawko.app.run.parts.null_ports import NoWorkspace, StillProvider, StillToolbox
 from rawko.app.run.parts.project import templates_of
@@ -49,6 +51,11 @@ class Parts:
 def model_of(settings: Settings) -> str:
     """The model that is asked where an agent names none of its own."""
     return "scripted" if settings.provider == "scripted" else resolve_model(settings.model)
+
+
+def is_task_in_input(agent: str | None, continues: str | None, first_event: object | None) -> bool:
+    """Whether a machine has its task in its input: one agent's, which neither follows a run nor is a fork."""
+    return agent is not None and continues is None and first_event is None
 
 
 def assemble(
@@ -100,6 +107,32 @@ def assemble(
         parts.provider, model, arbiter_prompts, machines.__getitem__, no_time_for=parts.no_time_for
     )
     return _orchestrator(settings, run, arbiter, seed)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedMachine:
+    """The machine of a run that has ended, from its record: to be read from its journal, not to be driven."""
+
+    record: RunRecord
+
+    @property
+    def id(self) -> str:
+        return self.record.run
+
+    @property
+    def settings(self) -> Settings:
+        return self.record.settings
+
+    def machine(self) -> Prepared:
+        """Chart, bindings and input.
+
+        Raises:
+            ConfigError: A template or a chart that cannot be used.
+        """
+        record = self.record
+        prompt = record.task if is_task_in_input(record.agent, record.continues, record.first_event) else ""
+        parts = Parts(Nobody(), lambda: None)
+        return assemble(record.settings, record.run, record.agent, prompt, parts, is_interactive=record.is_interactive)
 
 
 def _agent_alone(config: AgentConfig, machine: Machine, max_iterations: int, prompt: str, seed: int) -> Prepared:

@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from rawko.app.records.moved_workspace import attach, check_attachable
 from rawko.app.records.outcomes import is_open
-from rawko.app.records.record import RunRecord, read_record
+from rawko.app.records.record import RunRecord, check_workspace, read_record
 from rawko.app.recovery.consistency import Fit, Lost
 from rawko.app.recovery.reading import DAMAGED, refusal
 from rawko.app.run.external_edits import RESET, edits_since, is_read_only, machines_in
 from rawko.app.run.requirements import charts_of, read_only_tools, tools_of
-from rawko.app.time_travel.recorded_run import Past, check_workspace, open_past
+from rawko.app.time_travel.recorded_run import Past, open_past
 from rawko.app.time_travel.rewind import question_of
 from rawko.app.time_travel.unfinished import finish_rewind
 from rawko.config import ConfigError, Settings

@@ -16,13 +16,13 @@ from rawko.app.overrides.override import Override, Reply, check_override
 from rawko.app.records.record import has_record, runs_folder
 from rawko.app.records.run_names import new_id
 from rawko.app.run.actor import OpenParts, make_actor
-from rawko.app.run.assembly import Parts, Prepared, assemble, model_of
+from rawko.app.run.assembly import Parts, Prepared, assemble, is_task_in_input, model_of
 from rawko.app.run.beginning import capture_before, record_run
 from rawko.app.run.budget import Stopwatch, UntimedPeople, bounds_of, default_price, rate_limits
 from rawko.app.run.driving.driver import Driver, FirstWords
 from rawko.app.run.driving.letters import OverrideListener
 from rawko.app.run.ending import breakdown, close_in_time, how_to_go_on, kept, unused_replies
-from rawko.app.run.follow_up.first_event import FirstEvent, is_task_in_input
+from rawko.app.run.follow_up.first_event import FirstEvent
 from rawko.app.run.follow_up.position import position_left
 from rawko.app.run.headless import Nobody
 from rawko.app.run.parts.null_ports import NoWorkspace, StillProvider, StillToolbox

@@ -30,7 +30,6 @@ from rawko.workspace.repository.history import Link
 
 if TYPE_CHECKING:
     from rawko.app.run.assembly import Prepared
-    from rawko.app.run.run import Run
     from rawko.runtime.replay.replay import MachineMaker, ReplayTree
 
 Result = TypeVar("Result")
@@ -109,7 +108,9 @@ class Past:
             ConfigError: They cannot be loaded any more.
         """
         if self._machine is None:
-            self._machine = run_of(self.record).machine()
+            from rawko.app.run.assembly import RecordedMachine
+
+            self._machine = RecordedMachine(self.record).machine()
         return self._machine
 
     def fresh(self, make: MachineMaker | None = None, *, is_exact: bool = False) -> ReplayTree:
@@ -267,54 +268,6 @@ def _captures_at_work(rows: Sequence[StepRecord]) -> set[tuple[str, str]]:
                 waited.discard((row.actor, f"done.invoke.{effect['id']}"))
                 waited = {one for one in waited if one[0] != ended and not one[0].startswith(f"{ended}/")}
     return waited
-
-
-def check_workspace(record: RunRecord) -> None:
-    """Make sure that the folder of a run is there.
-
-    Raises:
-        ConfigError: It is not; says what to do if it has moved.
-    """
-    workspace = record.settings.workspace
-    if not workspace.is_dir():
-        raise ConfigError(
-            f"the workspace {str(workspace)!r} of run {record.run!r} is not there any more; if it has moved, say where "
-            f"to: rawko resume {record.run} --workspace DIR"
-        )
-
-
-def run_of(record: RunRecord, settings: Settings | None = None) -> Run:
-    """The recorded run, ready to go on, with its own settings or others."""
-    from rawko.app.run.run import Run
-
-    return Run(
-        settings or record.settings,
-        record.task,
-        agent=record.agent,
-        id=record.run,
-        is_resumed=True,
-        continues=record.continues,
-        first_event=record.first_event,
-        is_interactive=record.is_interactive,
-    )
-
-
-def run_to_cancel(record: RunRecord, who: str) -> Run:
-    """The recorded run, to be taken up only to end it: its leftover commands are ended, its files captured."""
-    from rawko.app.run.run import Run
-
-    run = Run(
-        record.settings,
-        record.task,
-        agent=record.agent,
-        id=record.run,
-        is_resumed=True,
-        is_cancel=True,
-        continues=record.continues,
-        is_interactive=record.is_interactive,
-    )
-    run.cancel(who=who)
-    return run
 
 
 @asynccontextmanager

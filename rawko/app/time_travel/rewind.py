@@ -19,12 +19,12 @@ from typing import Any, Final
 from rawko.app.records.addresses import Address
 from rawko.app.records.json_files import write_file
 from rawko.app.records.outcomes import REWOUND
-from rawko.app.records.record import RunRecord, list_records, read_record
+from rawko.app.records.record import RunRecord, check_workspace, list_records, read_record
 from rawko.app.records.record_changes import note_rewind, write_report
 from rawko.app.records.rewind_note import NOTE, Intent, is_pending
 from rawko.app.recovery.setback import forget_lost
 from rawko.app.run.parts.workspace import open_workspace, running_folder
-from rawko.app.time_travel.recorded_run import Past, check_workspace, open_past
+from rawko.app.time_travel.recorded_run import Past, open_past
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.data.values import thaw
 from rawko.runtime.errors import JournalError

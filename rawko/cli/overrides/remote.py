@@ -14,8 +14,9 @@ from rawko.app.overrides.steering import refusal_of
 from rawko.app.records.outcomes import ENDED, is_parked
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.run.inbox import Letter, is_at_work, leave, reply_to
+from rawko.app.run.recorded import run_of
 from rawko.app.run.resume import prepare
-from rawko.app.time_travel.recorded_run import open_past, run_of
+from rawko.app.time_travel.recorded_run import open_past
 from rawko.cli.output import complain, visible
 from rawko.cli.overrides.outcome_text import as_json as reply_as_json
 from rawko.cli.overrides.outcome_text import told

@@ -10,7 +10,7 @@ from rawko.app.exploration.record import is_exploration
 from rawko.app.records.outcomes import ENDED, is_parked
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.run.inbox import is_at_work, leave
-from rawko.app.time_travel.recorded_run import run_to_cancel
+from rawko.app.run.recorded import run_to_cancel
 from rawko.cli.explore.cancel import cancel_exploration
 from rawko.cli.output import complain, visible_json, visible_line
 from rawko.cli.people import user

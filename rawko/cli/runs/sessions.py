@@ -8,11 +8,11 @@ from pathlib import Path
 from rawko.app import Run
 from rawko.app.records.outcomes import ENDED, is_parked
 from rawko.app.records.record import RunRecord
+from rawko.app.run.driving.questions import Asked, open_question
 from rawko.app.run.headless import Headless
 from rawko.app.run.inbox import is_at_work, leave
-from rawko.app.run.questions import Asked, open_question
+from rawko.app.run.recorded import run_of
 from rawko.app.run.resume import prepare
-from rawko.app.time_travel.recorded_run import run_of
 from rawko.app.views.summary import read_run
 from rawko.cli.options.running import ResumeOptions
 from rawko.cli.output import complain, exact, visible, visible_line

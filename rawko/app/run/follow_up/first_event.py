@@ -7,45 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from rawko.app.records.outcomes import REWOUND
-from rawko.app.records.record import RunRecord
-from rawko.app.run.assembly import Parts, Prepared, assemble
+from rawko.app.run.assembly import RecordedMachine, is_task_in_input
 from rawko.app.run.follow_up.changes import told_changes
 from rawko.app.run.follow_up.legacy import FOLLOW_UP, Legacy, check_followed, legacy_of
-from rawko.app.run.headless import Nobody
 from rawko.app.run.workspace_report import Witness
 from rawko.config import Settings
 from rawko.vocabulary.snapshot import ChangedFiles
-
-
-def is_task_in_input(agent: str | None, continues: str | None, first_event: object | None) -> bool:
-    """Whether a machine has its task in its input: one agent's, which neither follows a run nor is a fork."""
-    return agent is not None and continues is None and first_event is None
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedMachine:
-    """The machine of a run that has ended, from its record: to be read from its journal, not to be driven."""
-
-    record: RunRecord
-
-    @property
-    def id(self) -> str:
-        return self.record.run
-
-    @property
-    def settings(self) -> Settings:
-        return self.record.settings
-
-    def machine(self) -> Prepared:
-        """Chart, bindings and input.
-
-        Raises:
-            ConfigError: A template or a chart that cannot be used.
-        """
-        record = self.record
-        prompt = record.task if is_task_in_input(record.agent, record.continues, record.first_event) else ""
-        parts = Parts(Nobody(), lambda: None)
-        return assemble(record.settings, record.run, record.agent, prompt, parts, is_interactive=record.is_interactive)
 
 
 @dataclass(slots=True)
