@@ -26,6 +26,21 @@ class ChangedFiles(Data):
     more: int = 0
 
 
+Fate = Literal["added", "modified", "deleted", "unchanged", "unknown"]
+
+
+class Conflict(Data):
+    """A path on which two sides have worked in ways that do not fit together; what each has done since their base.
+
+    "unchanged" is the side that stands in the way of a file by its place alone: it has a folder there. "unknown" is
+    what was not captured.
+    """
+
+    path: str
+    here: Fate
+    there: Fate
+
+
 class Snapshot(Data):
     """The whole workspace at one moment: a git tree, referenced by a commit of the private store."""
 

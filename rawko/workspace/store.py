@@ -6,7 +6,7 @@ Everything here is synchronous and used from one thread at a time; `workspace` p
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from types import TracebackType
 
 from rawko.patterns.exclusions import MAX_FILE_BYTES
 from rawko.runtime.ports import WorkspaceError
-from rawko.vocabulary.snapshot import FileChange, Snapshot
+from rawko.vocabulary.snapshot import Conflict, FileChange, Snapshot
 from rawko.workspace.capture.full_scan import Looker
 from rawko.workspace.capture.hinted_scan import Toucher
 from rawko.workspace.capture.mirror import File, Mirror
@@ -26,6 +26,7 @@ from rawko.workspace.owners import Owners
 from rawko.workspace.repository import diff
 from rawko.workspace.repository.history import History, Link, newest
 from rawko.workspace.repository.locks import FileLock
+from rawko.workspace.repository.merge import Side, merge
 from rawko.workspace.repository.objects import Objects
 from rawko.workspace.repository.packing import clean_if_many, pack_if_many
 from rawko.workspace.repository.repository import cleanings, open_repository, prepare, reopened
@@ -52,6 +53,19 @@ class Restoration:
     changes: tuple[FileChange, ...]
     safety: Snapshot
     now: Snapshot | None
+
+
+@dataclass(frozen=True, slots=True)
+class Merging(Restoration):
+    """What bringing in changes did, or would do.
+
+    Attributes:
+        conflicts: Paths on which both sides have worked.
+        is_refused: Nobody has decided them, or nobody can, since a path is not captured: nothing was changed.
+    """
+
+    conflicts: tuple[Conflict, ...] = ()
+    is_refused: bool = False
 
 
 class SnapshotStore:
@@ -223,20 +237,80 @@ class SnapshotStore:
                 self._is_doubtful = False
                 self._scan(mirror)
             safety = self._commit(mirror, f"before restoring {snapshot.label or snapshot.commit[:12]}")
-            todo = plan(self._objects, mirror.root, _tree_of(snapshot), left_alone=snapshot.skipped)
-            self._checker.check(todo.steps)
-            changes = diff.changes_of(self._repository, self._objects, todo.steps)
+            steps, trees, changes = self._planned(mirror, snapshot)
             if dry_run:
                 return Restoration(changes, safety, None)
             if begin is not None:
                 begin(safety)
-            self._pending.begin(snapshot, safety)
-            self._carry_out(todo.steps, mirror, safety)
-            mirror.settle(todo.trees)
+            self._make_so(mirror, snapshot, safety, steps, trees)
             self.row = self.row if row is None else row
             now = self._commit(mirror, f"restored {snapshot.label or snapshot.commit[:12]}", is_set_back=is_set_back)
             self._pending.end()
             return Restoration(changes, safety, now)
+
+    def merge(
+        self,
+        base: Snapshot,
+        theirs: Snapshot,
+        *,
+        label: str,
+        only: Collection[str] = (),
+        prefer: Side | None = None,
+        dry_run: bool = False,
+        row: int | None = None,
+        begin: Callable[[Snapshot, Snapshot], None] | None = None,
+    ) -> Merging:
+        """Bring the changes between two snapshots, of any run of the store, into the files as they are.
+
+        The workspace is captured before. A conflict that nobody decides leaves everything as it is. A process that is
+        killed meanwhile leaves a note, as with `restore`.
+
+        Args:
+            label: Names what is brought in.
+            only: Files and folders to bring in; all where there are none.
+            prefer: Whose file is taken where there is a conflict.
+            dry_run: Only tell what would change.
+            row: As for `restore`.
+            begin: Told of the files as they are and as they will be, before the first one is touched.
+
+        Raises:
+            WorkspaceError: As for `restore`.
+        """
+        with self._workspace_lock.alone(), self._working() as mirror:
+            self._is_doubtful = False
+            self._scan(mirror)
+            safety = self._commit(mirror, f"before adopting {label}")
+            merged = merge(self._repository, self._objects, base, safety, theirs, only=only, prefer=prefer)
+            if merged.conflicts and (prefer is None or any(one.here == "unknown" for one in merged.conflicts)):
+                return Merging((), safety, None, merged.conflicts, is_refused=True)
+            target = Snapshot(tree=merged.tree, commit=safety.commit, label=label, skipped=safety.skipped)
+            steps, trees, changes = self._planned(mirror, target)
+            if dry_run or not steps:
+                return Merging(changes, safety, None, merged.conflicts)
+            self.row = self.row if row is None else row
+            # Referenced before the first file changes: nothing drops it, should this process be killed.
+            target = self._history.add(bytes.fromhex(merged.tree), f"adopted {label}", safety.skipped, row=self.row)
+            if begin is not None:
+                begin(safety, target)
+            self._make_so(mirror, target, safety, steps, trees)
+            now = self._commit(mirror, target.label)
+            self._pending.end()
+            return Merging(changes, safety, now, merged.conflicts)
+
+    def _planned(
+        self, mirror: Mirror, target: Snapshot
+    ) -> tuple[Sequence[Step], Mapping[Parts, bytes], tuple[FileChange, ...]]:
+        """What has to change on disk, checked; the trees afterwards; and the changes for people."""
+        todo = plan(self._objects, mirror.root, _tree_of(target), left_alone=target.skipped)
+        self._checker.check(todo.steps)
+        return todo.steps, todo.trees, diff.changes_of(self._repository, self._objects, todo.steps)
+
+    def _make_so(
+        self, mirror: Mirror, target: Snapshot, safety: Snapshot, steps: Sequence[Step], trees: Mapping[Parts, bytes]
+    ) -> None:
+        self._pending.begin(target, safety)
+        self._carry_out(steps, mirror, safety)
+        mirror.settle(trees)
 
     def _carry_out(self, steps: Sequence[Step], mirror: Mirror, safety: Snapshot) -> None:
         done: list[Step] = []

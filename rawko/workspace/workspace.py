@@ -13,7 +13,8 @@ from rawko.patterns.exclusions import MAX_FILE_BYTES
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.workspace.repository.history import Link
-from rawko.workspace.store import Restoration, SnapshotStore
+from rawko.workspace.repository.merge import Side
+from rawko.workspace.store import Merging, Restoration, SnapshotStore
 
 Result = TypeVar("Result")
 
@@ -114,6 +115,30 @@ class SnapshotWorkspace:
             )
 
         return await self._run(restore)
+
+    async def merge(
+        self,
+        base: Snapshot,
+        theirs: Snapshot,
+        *,
+        label: str,
+        only: Collection[str] = (),
+        prefer: Side | None = None,
+        dry_run: bool = False,
+        row: int | None = None,
+        begin: Callable[[Snapshot, Snapshot], None] | None = None,
+    ) -> Merging:
+        """Bring the changes between two snapshots into the files; see `SnapshotStore.merge`. Once begun, it is
+        finished."""
+        before = self.row
+
+        def bring_in() -> Merging:
+            self._store.row = before
+            return self._store.merge(
+                base, theirs, label=label, only=only, prefer=prefer, dry_run=dry_run, row=row, begin=begin
+            )
+
+        return await self._run(bring_in)
 
     async def reset(self, to: Snapshot | None = None) -> None:
         """Bring the files back to a snapshot, the latest of the run by default; before the first one there is nothing

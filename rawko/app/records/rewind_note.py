@@ -1,4 +1,4 @@
-"""The note of a rewind that has begun: it lies beside the run's record until all of it is done."""
+"""The note of a rewind, or an adoption, that has begun: it lies beside the run's record until all of it is done."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ NOTE: Final = "rewind.json"
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A rewind as it is noted before anything is touched: all that is needed to finish it."""
+    """A rewind, or an adoption, as it is noted before anything is touched: all that is needed to finish it.
+
+    Attributes:
+        origin: The run whose changes are adopted; "" for a rewind.
+    """
 
     kind: JumpKind
     step: int | None
@@ -31,6 +35,12 @@ class Intent:
     time: float
     safety: Snapshot | None = None
     is_edited: bool = False
+    origin: str = ""
+
+    @property
+    def work(self) -> str:
+        """What it is, for people."""
+        return "adoption" if self.kind == "adopt" else "rewind"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -45,6 +55,7 @@ class Intent:
             "time": self.time,
             "safety": None if self.safety is None else self.safety.to_json(),
             "is_edited": self.is_edited,
+            "origin": self.origin,
         }
 
     @classmethod
@@ -53,7 +64,8 @@ class Intent:
             data = json.loads(path.read_text(encoding="utf-8"))
             files, safety = (Snapshot.model_validate(data[name]) for name in ("files", "safety"))
             fields = ("kind", "step", "came_from", "snapshot", "notes", "report", "time", "is_edited")
-            return cls(files=files, safety=safety, **{name: data[name] for name in fields})
+            told = {name: data[name] for name in fields}
+            return cls(files=files, safety=safety, origin=data.get("origin", ""), **told)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, LookupError, TypeError) as error:

@@ -66,6 +66,7 @@ _JUMPS = {
     "rewind": "(rewound to {jump.step})",
     "files": "(files of {files})",
     "fork": "(fork of {jump.run}@{jump.step})",
+    "adopt": "(adopted {jump.run}@{files})",
 }
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from rawko.app.records.addresses import Address
 from rawko.app.records.json_files import write_file
@@ -37,6 +37,10 @@ from rawko.tools.commands.leftovers import Leftovers
 from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.workspace.repository.archive import user_of
 
+if TYPE_CHECKING:
+    from rawko.workspace import SnapshotWorkspace
+    from rawko.workspace.store import Restoration
+
 _NOTHING_SPENT: Final[Mapping[str, Any]] = {"usage": {}, "asked_as": {}, "elapsed_ms": 0}
 """What the session notes of tokens and time; see `rawko.providers.metered`."""
 
@@ -54,6 +58,7 @@ class Rewound:
         safety: Holds the workspace as it was before.
         is_edited: Something in `safety` was in no snapshot before: edits that nobody had seen.
         outcome: What the run is now, as `rawko runs` shows it.
+        origin: The run whose changes were adopted; "" for a rewind.
     """
 
     run: str
@@ -65,6 +70,7 @@ class Rewound:
     safety: Snapshot
     is_edited: bool
     outcome: str
+    origin: str = ""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -100,11 +106,11 @@ async def rewind(
     async with AsyncExitStack() as stack:
         past = await stack.enter_async_context(open_past(address.run, current))
         check_workspace(past.record)
-        _check_nobody_works(past.record)
+        check_nobody_works(past.record)
         intent = await _intent(past, address.place, files_only=files_only)
         past.check_whole(intent.files)
         await asyncio.to_thread(Leftovers(running_folder(past.record.settings, past.record.run)).end_all)
-        return await _carry_out(past.record, intent, journal or past.journal)
+        return await carry_out(past.record, intent, journal or past.journal)
 
 
 async def finish(run: str, current: Settings) -> Rewound | None:
@@ -117,7 +123,7 @@ async def finish(run: str, current: Settings) -> Rewound | None:
         if past.last > intent.came_from + 1 or (past.last > intent.came_from and not await _is_written(past, intent)):
             (record.folder / NOTE).unlink(missing_ok=True)  # it has gone on since, from wherever it was
             return None
-        return await _carry_out(record, intent, past.journal)
+        return await carry_out(record, intent, past.journal)
 
 
 async def _is_written(past: Past, intent: Intent) -> bool:
@@ -208,8 +214,20 @@ def _keep_report(record: RunRecord, step: int) -> None:
 # ---------------------------------------------------------------- carrying out
 
 
-async def _carry_out(record: RunRecord, intent: Intent, journal: Journal) -> Rewound:
-    """Do what is noted, from wherever it was left."""
+Begin: TypeAlias = Callable[[Intent], None]
+ChangeFiles: TypeAlias = Callable[["SnapshotWorkspace", Begin], Awaitable["Restoration"]]
+"""Changes the files; tells, before the first one is touched, what is noted in the place of the intent so far."""
+
+
+async def carry_out(record: RunRecord, intent: Intent, journal: Journal, change: ChangeFiles | None = None) -> Rewound:
+    """Do what is noted, from wherever it was left: files, then the row, then what the run is remembered by.
+
+    Args:
+        change: In the place of restoring the files that the intent names.
+
+    Raises:
+        ConfigError: It cannot be done; the files are as they were.
+    """
     note = record.folder / NOTE
     try:
         workspace = await open_workspace(record.settings, record.run)
@@ -220,14 +238,21 @@ async def _carry_out(record: RunRecord, intent: Intent, journal: Journal) -> Rew
         known = {one.tree for one in await workspace.log()}
         is_new = intent.safety is None
 
-        def begin(safety: Snapshot) -> None:
+        def begin(noted: Intent) -> None:
             nonlocal intent
             if is_new:
-                intent = replace(intent, safety=safety, is_edited=safety.tree not in known)
+                assert noted.safety is not None
+                intent = replace(noted, is_edited=noted.safety.tree not in known)
                 write_file(note, intent.to_json())
 
+        async def restore(workspace: SnapshotWorkspace, begin: Begin) -> Restoration:
+            def begun(safety: Snapshot) -> None:
+                begin(replace(intent, safety=safety))
+
+            return await workspace.restore(intent.files, allow_skipped=True, row=intent.came_from + 1, begin=begun)
+
         try:
-            done = await workspace.restore(intent.files, allow_skipped=True, row=intent.came_from + 1, begin=begin)
+            done = await (change or restore)(workspace, begin)
             assert done.now is not None, "a restore that is no dry run ends in a snapshot"
             row = await _append(record, intent, journal, done.now.commit)
             forget_lost(record, intent.came_from)
@@ -244,13 +269,13 @@ async def _carry_out(record: RunRecord, intent: Intent, journal: Journal) -> Rew
         note.unlink(missing_ok=True)
         changes = done.changes if is_new else tuple(await workspace.changes(intent.safety.tree, done.now.tree))
     except WorkspaceError as error:
-        raise ConfigError(f"run {record.run!r} cannot be set back: {error.message}") from error
+        raise ConfigError(f"{_cannot(record, intent)}: {error.message}") from error
     except JournalError as error:
-        raise ConfigError(f"run {record.run!r} cannot be set back: {error}") from error
+        raise ConfigError(f"{_cannot(record, intent)}: {error}") from error
     except OSError as error:  # of a note or a record; the note stays
         raise ConfigError(
             f"run {record.run!r}: {str(error.filename)!r} cannot be written: {error.strerror}; the next command that "
-            "names the run finishes the rewind"
+            f"names the run finishes the {intent.work}"
         ) from error
     finally:
         await workspace.aclose(is_cleaning=False)
@@ -264,10 +289,16 @@ async def _carry_out(record: RunRecord, intent: Intent, journal: Journal) -> Rew
         safety=intent.safety,
         is_edited=intent.is_edited,
         outcome=record.outcome if intent.report is None else str(intent.report["outcome"]),
+        origin=intent.origin,
     )
 
 
-async def _undo(workspace: Any, safety: Snapshot) -> None:
+def _cannot(record: RunRecord, intent: Intent) -> str:
+    is_adoption = intent.kind == "adopt"
+    return f"run {intent.origin!r} cannot be adopted" if is_adoption else f"run {record.run!r} cannot be set back"
+
+
+async def _undo(workspace: SnapshotWorkspace, safety: Snapshot) -> None:
     """The files as they were; if that, too, is refused, the snapshot still holds them, as the message says."""
     try:
         await workspace.restore(safety, allow_skipped=True)
@@ -281,7 +312,7 @@ async def _append(record: RunRecord, intent: Intent, journal: Journal, files: st
     if last > intent.came_from:  # `finish_rewind` has made sure that it is this row
         return last
     safety = None if intent.safety is None else intent.safety.commit
-    jump = Jump(intent.kind, record.run, intent.step or 0, intent.snapshot, files, safety)
+    jump = Jump(intent.kind, intent.origin or record.run, intent.step or 0, intent.snapshot, files, safety)
     epoch = await journal.begin(record.run)
     notes = None if intent.notes is None else {**intent.notes, "snapshot": files}
     made = jump_record(jump, run=record.run, seq=last + 1, epoch=epoch, time=intent.time, notes=notes)
@@ -289,7 +320,7 @@ async def _append(record: RunRecord, intent: Intent, journal: Journal, files: st
     return made.seq
 
 
-def _check_nobody_works(record: RunRecord) -> None:
+def check_nobody_works(record: RunRecord) -> None:
     """Files are not changed under the hands of an agent: of this run, or of another one in the same folder.
 
     Raises:

@@ -215,6 +215,7 @@ class StepFold:
             "rewind": f"back to step {jump.step}",
             "files": f"files of {files}",
             "fork": f"fork of {jump.run}@{jump.step}",
+            "adopt": f"adopted {files} of {jump.run}",
         }[jump.kind]
         kept = f"files before: snapshot {jump.safety[:7]}" if jump.safety else ""
         view = self._view(record, Description(StepKind.TRAVEL, line(words), kept), self._machines.agent)

@@ -14,7 +14,7 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Work": ("run", "chat", "resume", "cancel", "explore"),
     "Answer and steer": ("answer", "approve", "deny", "tell", "force", "skip", "retry"),
     "Look": ("runs", "log", "show", "diff", "watch", "serve", "report"),
-    "Go back, and elsewhere": ("rewind", "fork", "branch", "replay", "pin"),
+    "Go back, and elsewhere": ("rewind", "fork", "adopt", "branch", "replay", "pin"),
     "Charts": ("check", "test", "diagram", "simulate", "new", "export", "import", "schema"),
     "Project": ("init", "trust", "rules"),
 }
@@ -43,6 +43,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "diff": ("rawko diff", "rawko diff @10 @42 --files", "rawko diff 7f2c@last 81aa@last"),
     "rewind": ("rawko rewind @42", "rawko rewind @last            # there again"),
     "fork": ('rawko fork @42 --model claude-opus-4-5 --task "Try it with a stack"',),
+    "adopt": ("rawko adopt 81aa", "rawko adopt 81aa@last --only src/parser.py --dry-run"),
     "branch": ("rawko branch @last feature/parser",),
     "pin": ("rawko pin @42 -o rawko.feature",),
     "check": ("rawko check statecharts/", "rawko check door.yaml --bindings door.names"),

@@ -182,6 +182,39 @@ def fork(
     )
 
 
+def adopt(
+    address: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN[@K]",
+            help="A fork of a run of this folder, or one of its steps; its end by default.",
+            show_default=False,
+            autocompletion=completing.run_or_step,
+        ),
+    ],
+    only: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(metavar="PATH", help="A file or folder of the workspace, and nothing else; may be repeated."),
+    ] = None,
+    prefer: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="ours|theirs", help="Whose file is taken where both have changed the same."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
+    trust: Trust = False,
+) -> None:
+    """Bring the changes of a fork into the current folder, merged with what was edited here meanwhile.
+
+    What both have changed in ways that do not fit together is listed, and nothing is changed: exit code 1.
+    """
+    from rawko.cli.runs.adopt import AdoptOptions, adopt_command
+
+    options = AdoptOptions(tuple(only or ()), prefer, dry_run, yes, json, trust)
+    raise typer.Exit(adopt_command(named_step(address, "travel"), options))
+
+
 def branch(
     address: StepAddress,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the branch.", show_default=False)],

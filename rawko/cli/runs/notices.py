@@ -11,10 +11,13 @@ from rawko.config import Settings
 
 
 async def tell_finished(run: str, current: Settings) -> None:
-    """Finish a rewind that a killed process has begun, and say so."""
+    """Finish a rewind, or an adoption, that a killed process has begun, and say so."""
     done = await finish_rewind(run, current)
     if done is not None:
-        told = f"rawko: finished the rewind of run {run} to step {done.step}, which was interrupted"
+        what = (
+            f"adoption of run {done.origin} by run {run}" if done.origin else f"rewind of run {run} to step {done.step}"
+        )
+        told = f"rawko: finished the {what}, which was interrupted"
         print(visible_line(told), file=sys.stderr)
 
 

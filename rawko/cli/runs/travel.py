@@ -44,7 +44,7 @@ class _Told(Protocol):
 Result = TypeVar("Result", bound=_Told)
 
 
-def _carry_out(
+def carry_out(
     do: Callable[[Settings], Awaitable[Result]],
     tell: Callable[[Result], None],
     *,
@@ -100,7 +100,7 @@ def diff_command(
             await tell_lost(name, current)
         return await compare(before, after, current, parts or PARTS)
 
-    return _code(_carry_out(do, _print_difference, as_json=as_json, bindings=bindings))
+    return _code(carry_out(do, _print_difference, as_json=as_json, bindings=bindings))
 
 
 def _sides(run: str, places: Sequence[str]) -> tuple[Address, Address]:
@@ -197,7 +197,7 @@ def rewind_command(address: str, *, files_only: bool, as_json: bool, is_trusted:
     def tell(told: Rewound) -> None:
         _print_rewound(told, how_on or f"go on from here with: rawko resume {told.run}")
 
-    return _code(_carry_out(do, tell, as_json=as_json, judge=person(is_granted=is_trusted)))
+    return _code(carry_out(do, tell, as_json=as_json, judge=person(is_granted=is_trusted)))
 
 
 def _print_rewound(told: Rewound, how_on: str) -> None:
@@ -239,7 +239,7 @@ def fork_command(
         await tell_lost(place.run, current)
         return await fork(place, current, Changes(task, agent, model), into=into)
 
-    return _code(_carry_out(do, _print_forked, as_json=as_json, judge=person(is_granted=is_trusted)))
+    return _code(carry_out(do, _print_forked, as_json=as_json, judge=person(is_granted=is_trusted)))
 
 
 def _print_forked(told: Forked) -> None:
@@ -262,7 +262,7 @@ def branch_command(
         await tell_lost(place.run, current)
         return await branch(place, name, current, is_forced=is_forced, message=message)
 
-    return _code(_carry_out(do, _print_branched, as_json=as_json, judge=person(is_granted=is_trusted)))
+    return _code(carry_out(do, _print_branched, as_json=as_json, judge=person(is_granted=is_trusted)))
 
 
 def _print_branched(told: Branched) -> None:
@@ -284,7 +284,7 @@ def replay_command(address: str, *, as_json: bool, is_trusted: bool = False) -> 
         await tell_finished(place.run, current)
         return await verify(place, current)
 
-    told = _carry_out(do, _print_verified, as_json=as_json, judge=person(is_granted=is_trusted))
+    told = carry_out(do, _print_verified, as_json=as_json, judge=person(is_granted=is_trusted))
     if isinstance(told, Verified):
         return 0 if told.is_identical else DIFFERENT
     return told
@@ -310,7 +310,7 @@ def dry_run_command(run: str, workspace: Path | None, *, as_json: bool, is_trust
     async def do(current: Settings) -> ResumePlan:
         return await plan_resume(run, current, workspace=workspace)
 
-    told = _carry_out(do, _print_plan, as_json=as_json, judge=person(is_granted=is_trusted))
+    told = carry_out(do, _print_plan, as_json=as_json, judge=person(is_granted=is_trusted))
     if isinstance(told, ResumePlan):
         return 2 if told.problems else 0
     return told

@@ -15,7 +15,7 @@ from rawko.runtime.journal import StepRecord
 ACTOR: Final = "run"
 """In the place of an actor's path, which begins with "root"."""
 _PREFIX: Final = "rawko."
-JumpKind = Literal["rewind", "files", "fork"]
+JumpKind = Literal["rewind", "files", "fork", "adopt"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,11 @@ class Jump:
     """What such a row says.
 
     Attributes:
-        kind: "rewind": machines, conversation and files; "files": the files alone; "fork": the first row of a run.
-        run, step: Where it went: a step of this run, or of the parent.
-        snapshot: Of the whole tree of machines, from which it goes on; None for "files".
+        kind: "rewind": machines, conversation and files; "files": the files alone; "fork": the first row of a run;
+            "adopt": another run's changes were brought into the files.
+        run, step: Where it went: a step of this run, or of the parent; for "adopt" a step of the other run, 0 where
+            its files were named by a snapshot.
+        snapshot: Of the whole tree of machines, from which it goes on; None for "files" and "adopt".
         files: Commit of the workspace snapshot that the files are now.
         safety: Commit that holds the workspace as it was before; None where nothing was there.
     """

@@ -34,7 +34,7 @@ def changes(
     old, new = _tree(repository, objects, before), _tree(repository, objects, after)
     compared = {} if known is None else known
     try:
-        steps = _steps(objects, (), bytes(old.id.raw), bytes(new.id.raw))
+        steps = steps_between(objects, bytes(old.id.raw), bytes(new.id.raw))
         found = {step: compared.get(step) or _change_of(repository, objects, step) for step in steps}
     except (pygit2.GitError, KeyError) as error:
         raise WorkspaceError(f"trees {before} and {after} cannot be compared: {error}") from error
@@ -44,8 +44,16 @@ def changes(
     return tuple(sorted(found.values(), key=lambda change: change.path))
 
 
+def steps_between(objects: Objects, old: bytes, new: bytes) -> Iterator[Step]:
+    """The files and links in which two stored trees differ; a folder in place of a file is both.
+
+    Raises:
+        KeyError: A tree is missing, or damaged.
+    """
+    return _steps(objects, (), old, new)
+
+
 def _steps(objects: Objects, above: Parts, old: bytes | None, new: bytes | None) -> Iterator[Step]:
-    """The files and links in which two trees differ; a folder in place of a file is both."""
     before, after = ({} if tree is None else _entries(objects, tree) for tree in (old, new))
     for name in before.keys() | after.keys():
         one, other = before.get(name), after.get(name)
