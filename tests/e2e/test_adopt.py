@@ -64,12 +64,14 @@ def test_a_person_sees_the_changes_and_agrees(forked: Forked) -> None:
         assert "A new/d.txt" in terminal.wait_for("Bring this into the folder? [y/N]")
         terminal.enter("n")
         terminal.wait_for("nothing was changed")
-    assert (terminal.process.returncode, forked.files()) == (1, FILES[3])
+        assert terminal.end() == 1
+    assert forked.files() == FILES[3]
     with Terminal(forked.rawko, "adopt", forked.fork) as terminal:
         terminal.wait_for("[y/N]")
         terminal.enter("y")
         terminal.wait_for("undo it with: rawko rewind")
-    assert (terminal.process.returncode, forked.files()) == (0, THERE)
+        assert terminal.end() == 0
+    assert forked.files() == THERE
 
 
 def test_a_run_goes_on_after_an_adoption(rawko: Shell, typed: Typed) -> None:

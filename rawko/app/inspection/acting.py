@@ -221,7 +221,7 @@ class Actor:
         Raises:
             ConfigError: It cannot be told as one.
         """
-        from rawko.app.time_travel.pin import pin
+        from rawko.app.time_travel.pinning.pin import pin
 
         async with open_past(run, self._settings) as past:
             return (await pin(past, await past.step(str(step)))).text()

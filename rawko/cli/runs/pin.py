@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rawko.app.records.addresses import Address
-from rawko.app.time_travel.pin import chart_at, pin
+from rawko.app.time_travel.pinning.pin import chart_at, pin
+from rawko.app.time_travel.pinning.scenario_text import Scenario
+from rawko.app.time_travel.pinning.scenario_trial import Target
 from rawko.app.time_travel.recorded_run import Past, open_past
-from rawko.app.time_travel.scenario_text import Scenario
-from rawko.app.time_travel.scenario_trial import Target
 from rawko.chart import Chart, ChartError, load_chart
 from rawko.cli.output import complain, visible, visible_line
 from rawko.cli.settings import settings_here

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from rawko.app.time_travel.scenario_text import Line
+from rawko.app.time_travel.pinning.scenario_text import Line
 from rawko.chart.definition import Chart
 from rawko.config import ConfigError
 from rawko.interpreter.bindings import Bindings

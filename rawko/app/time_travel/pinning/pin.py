@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from rawko.app.time_travel.pinning.scenario_text import INLINE_CHARS, Line, Scenario, as_json
+from rawko.app.time_travel.pinning.scenario_trial import ADVICE, Target, fitted, needed, prepared, watch
 from rawko.app.time_travel.recorded_run import Past
-from rawko.app.time_travel.scenario_text import INLINE_CHARS, Line, Scenario, as_json
-from rawko.app.time_travel.scenario_trial import ADVICE, Target, fitted, needed, prepared, watch
 from rawko.chart.definition import Chart
 from rawko.config import ConfigError
 from rawko.interpreter.data.steps import Receipt
