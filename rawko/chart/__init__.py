@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from rawko.chart.lint import lint_chart as lint_chart
     from rawko.chart.lint import needed_names as needed_names
     from rawko.chart.lowering import Lowered as Lowered
-    from rawko.chart.lowering import losses as losses
     from rawko.chart.lowering import lower as lower
     from rawko.chart.lowering import to_statechart as to_statechart
     from rawko.chart.parse import load_chart as load_chart
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from rawko.chart.shipped import find_chart as find_chart
     from rawko.chart.shipped import shipped_charts as shipped_charts
     from rawko.chart.shipped import shipped_path as shipped_path
+    from rawko.chart.sismic_losses import losses as losses
 
 __all__ = [
     "RULES",
@@ -97,12 +97,8 @@ __getattr__ = lazy_names(
             "lint_chart",
             "needed_names",
         ),
-        "rawko.chart.lowering": (
-            "Lowered",
-            "losses",
-            "lower",
-            "to_statechart",
-        ),
+        "rawko.chart.lowering": ("Lowered", "lower", "to_statechart"),
+        "rawko.chart.sismic_losses": ("losses",),
         "rawko.chart.parse": (
             "load_chart",
             "parse_chart",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rawko.chart import Chart, ChartDefinitionError, ChartError, lowering, parse_chart
+from rawko.chart import Chart, ChartDefinitionError, ChartError, parse_chart, sismic_losses
 from rawko.chart.definition import BlockAction, CodeAction, CodeGuard, CodeValue, RaiseAction, SendAction
 from rawko.chart.formats.scxml import export_scxml, import_scxml
 from rawko.chart.formats.xstate import export_xstate
@@ -393,7 +393,7 @@ def test_other_formats_tell_what_they_lack() -> None:
         '<finalize><log expr="x"/></finalize></invoke></state>'
         '<final id="b"><donedata><content expr="x"/></donedata></final>'
     )
-    told = "\n".join(map(str, (*export_xstate(chart).losses, *lowering.losses(chart))))
+    told = "\n".join(map(str, (*export_xstate(chart).losses, *sismic_losses.losses(chart))))
     for words in (
         "'errors: scxml' is left out",
         "input \"invoked('a.invoke0', content=x)\" is left out",

@@ -16,7 +16,7 @@ from rawko.chart.formats.xstate import export_xstate
 from rawko.chart.formats.yaml_text import yaml_text
 from rawko.chart.formats.yaml_writer import write_chart
 from rawko.chart.lint.selection import asked_per_leaf
-from rawko.chart.lowering import losses
+from rawko.chart.sismic_losses import losses
 from rawko.interpreter import Bindings, EventlessCycleError, Interpreter, Step
 from rawko.interpreter.compiled.structure import descriptor_matches
 from rawko.interpreter.running.choices import Choosing, choices_of

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from rawko.app.exploration.advisor import open_advisor
 from rawko.app.exploration.callbacks import OneLease, RecordingCallbacks, Tell, program_environment
 from rawko.app.exploration.cancel import drop_cancel_request, wait_for_cancel
 from rawko.app.exploration.endings import CANCELLED, why_resumable, without_failure
@@ -23,9 +24,7 @@ from rawko.app.exploration.report import CUT_OFF, ExplorationReport, report_of
 from rawko.app.records.journal import begin_journal
 from rawko.app.records.run_names import new_id
 from rawko.app.run.budget import default_price, require_prices
-from rawko.app.run.parts.project import templates_of
-from rawko.app.run.parts.provider import NO_MODEL, open_provider
-from rawko.app.secrecy.prompt_key import prompt_key
+from rawko.app.run.ending import close_in_time
 from rawko.config import ConfigError, Settings
 from rawko.machines.node_engine import Adapters, NodeEngineContext
 from rawko.machines.node_engine.context import RunReport, RunState, StopCheck, context_from
@@ -33,19 +32,14 @@ from rawko.machines.node_engine.drivers.setup import RunSetup, set_up
 from rawko.machines.node_engine.drivers.worker import Worker, is_at_work
 from rawko.machines.node_engine.errors import LeaseTaken
 from rawko.machines.node_engine.explore import ADVISOR, PATTERNS, TERMINAL, TRAIL, explore_nodes, policies_of
-from rawko.machines.node_engine.explore.advisor import PLACEHOLDERS, ModelAdvisor, NoAdvisor
-from rawko.machines.node_engine.explore.deciding import Memory
+from rawko.machines.node_engine.explore.advisor import NoAdvisor
 from rawko.machines.node_engine.explore.nodes import LAUNCH
 from rawko.machines.node_engine.explore.ports import Advisor
 from rawko.machines.node_engine.leases import JournalLeases
-from rawko.machines.prompts.errors import PromptError
-from rawko.machines.prompts.prompts import Prompts
 from rawko.processes.private import make_private
 from rawko.providers.metered import MeteredProvider
-from rawko.providers.models import resolve_model
 from rawko.runtime.errors import ActorCrashed, JournalError
-from rawko.runtime.pacing import Pace
-from rawko.runtime.ports import WorkspaceError
+from rawko.runtime.ports import Provider, WorkspaceError
 from rawko.runtime.replay.replay import ReplayError
 from rawko.runtime.session import LogWriter
 from rawko.terminal import KillableSearch, PtyTerminal
@@ -55,12 +49,8 @@ from rawko.vocabulary.errors import ErrorContext
 from rawko.vocabulary.usage import Usage
 from rawko.workspace.repository.locks import FileLock
 
-RULES: Final = """
-  4. rules:       rawko explore --policy FILE COMMAND
-                  (they say what is typed at which screen)"""
 LEASE_MS: Final = 10_000
 """The longest wait of a resume after a kill -9, in milliseconds."""
-CLEANUP_DEADLINE_S: Final = 5.0
 
 
 @dataclass(slots=True)
@@ -134,7 +124,7 @@ class Exploration:
                 drop_cancel_request(self.folder)
             record = self._open_record()
             stack.callback(record.close)
-            advisor = await self._open_advisor(stack, record)
+            advisor = self._open_advisor(stack, record)
             if self.is_resumed:
                 self.plan = self._continued_plan(record)
             journal, told = begin_journal(self.settings)  # of a new stretch: it needs no earlier rows
@@ -220,42 +210,20 @@ class Exploration:
         )
         return self._terminal
 
-    async def _open_advisor(self, stack: AsyncExitStack, record: ExplorationRecord) -> Advisor:
+    def _open_advisor(self, stack: AsyncExitStack, record: ExplorationRecord) -> Advisor:
         if not self.plan.uses_model:
             return NoAdvisor()
-        state = record.last_state
-        noted = None if state is None else Memory.model_validate(state.data).notes
-        try:
-            provider = open_provider(self.settings, noted["position"] if noted else None)
-        except ConfigError as error:
-            raise ConfigError(f"{error}{RULES if str(error) == NO_MODEL else ''}") from error
-        stack.push_async_callback(self._close, provider.aclose, "provider")
-        pace = self._new_pace(noted)
-        self._meter = meter = MeteredProvider(provider, pace=pace)
-        if noted:
-            meter.take_up(noted)
 
-        def notes() -> dict[str, Any]:
-            return {**meter.notes(), "paces": {"calls": pace.notes()}}
+        def opened(provider: Provider) -> None:
+            stack.push_async_callback(self._close, provider.aclose, "provider")
 
-        try:
-            key = prompt_key(self.settings.state_dir, self.id)
-            prompts = Prompts.load("node_engine", PLACEHOLDERS, override=templates_of(self.settings), key=key)
-            model = "scripted" if self.settings.provider == "scripted" else resolve_model(self.settings.model)
-            return ModelAdvisor(meter, model, prompts, timeout_ms=self.settings.timeout_ms, notes=notes)
-        except PromptError as error:
-            raise ConfigError(str(error)) from error
-
-    def _new_pace(self, noted: Mapping[str, Any] | None) -> Pace:
-        """The rate limit of model calls, with what an earlier process has counted, and one call more."""
-
-        def tell(wait_s: float, limit: str) -> None:
+        def tell_wait(wait_s: float, limit: str) -> None:
             self._write_log("info", f"waiting {wait_s:.1f} s: {limit}", {})
 
-        pace = Pace("model calls", self.settings.rate.calls_per_minute, tell=tell)
-        if noted:
-            pace.take_up(noted.get("paces") or {}, "calls", is_unsure=True)
-        return pace
+        advisor, self._meter = open_advisor(
+            self.settings, self.id, record.last_state, opened=opened, tell_wait=tell_wait
+        )
+        return advisor
 
     def _setup(self, record: ExplorationRecord, terminal: PtyTerminal, advisor: Advisor) -> RunSetup:
         adapters = (
@@ -371,9 +339,4 @@ class Exploration:
         return self._meter.total, cost
 
     async def _close(self, close: Callable[[], Any], what: str) -> None:
-        """Close a part within the deadline; a failure becomes a note, and never hides the verdict (C-30)."""
-        try:
-            async with asyncio.timeout(CLEANUP_DEADLINE_S):
-                await close()
-        except Exception as error:  # noqa: BLE001 - an adapter may raise anything while it closes
-            self._notes.append(f"closing the {what} failed: {str(error) or type(error).__name__}")
+        self._notes += await close_in_time(close, what)

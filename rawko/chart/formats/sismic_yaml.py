@@ -15,7 +15,8 @@ from sismic.model import Transition as SismicTransition
 
 from rawko.chart.definition import Chart, State
 from rawko.chart.formats.depth import require_writable
-from rawko.chart.lowering import Lowered, losses, lower
+from rawko.chart.lowering import Lowered, lower
+from rawko.chart.sismic_losses import losses
 
 # Texts that YAML 1.1 and 1.2 read as strings without quotes; all others are quoted.
 _SAFE = re.compile(r"[A-Za-z_][A-Za-z0-9_.()]*( [A-Za-z0-9_.()]+)*")

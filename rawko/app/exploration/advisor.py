@@ -1,0 +1,68 @@
+"""The model that advises an exploration: its provider, metered and paced, and its prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from rawko.app.run.parts.project import templates_of
+from rawko.app.run.parts.provider import NO_MODEL, open_provider
+from rawko.app.secrecy.prompt_key import prompt_key
+from rawko.config import ConfigError, Settings
+from rawko.machines.node_engine.context import RunState
+from rawko.machines.node_engine.explore.advisor import PLACEHOLDERS, ModelAdvisor
+from rawko.machines.node_engine.explore.deciding import Memory
+from rawko.machines.prompts.errors import PromptError
+from rawko.machines.prompts.prompts import Prompts
+from rawko.providers.metered import MeteredProvider
+from rawko.providers.models import resolve_model
+from rawko.runtime.pacing import Pace
+from rawko.runtime.ports import Provider
+
+RULES: Final = """
+  4. rules:       rawko explore --policy FILE COMMAND
+                  (they say what is typed at which screen)"""
+
+
+def open_advisor(
+    settings: Settings,
+    exploration: str,
+    state: RunState | None,
+    *,
+    opened: Callable[[Provider], None],
+    tell_wait: Callable[[float, str], None],
+) -> tuple[ModelAdvisor, MeteredProvider]:
+    """The advisor and the meter of its calls.
+
+    Args:
+        exploration: Its id, from which the marks of its prompts are made.
+        state: The state that was recorded last: what was counted goes on from there; None at the start.
+        opened: Told of the provider, to close it at the end.
+        tell_wait: Told of a wait for the rate limit: seconds, and which limit.
+
+    Raises:
+        ConfigError: No access to a model, or an unusable scenario or template.
+    """
+    noted = None if state is None else Memory.model_validate(state.data).notes
+    try:
+        provider = open_provider(settings, noted["position"] if noted else None)
+    except ConfigError as error:
+        raise ConfigError(f"{error}{RULES if str(error) == NO_MODEL else ''}") from error
+    opened(provider)
+    pace = Pace("model calls", settings.rate.calls_per_minute, tell=tell_wait)
+    if noted:  # what an earlier process has counted, and one call more
+        pace.take_up(noted.get("paces") or {}, "calls", is_unsure=True)
+    meter = MeteredProvider(provider, pace=pace)
+    if noted:
+        meter.take_up(noted)
+
+    def notes() -> dict[str, Any]:
+        return {**meter.notes(), "paces": {"calls": pace.notes()}}
+
+    try:
+        key = prompt_key(settings.state_dir, exploration)
+        prompts = Prompts.load("node_engine", PLACEHOLDERS, override=templates_of(settings), key=key)
+        model = "scripted" if settings.provider == "scripted" else resolve_model(settings.model)
+        return ModelAdvisor(meter, model, prompts, timeout_ms=settings.timeout_ms, notes=notes), meter
+    except PromptError as error:
+        raise ConfigError(str(error)) from error
