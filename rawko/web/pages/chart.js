@@ -49,6 +49,7 @@ export class Drawing {
     clean(svg);
     adopt(svg);
     this.svg = svg;
+    this.byTransition = byTransition(svg);
     const box = svg.viewBox.baseVal;
     this.width = box.width;
     svg.removeAttribute("width");
@@ -75,7 +76,7 @@ export class Drawing {
   }
 
   parts(index) {
-    return this.svg?.querySelectorAll(`.t${index}, [data-transition~="${index}"]`) ?? [];
+    return this.byTransition?.get(Number(index)) ?? [];
   }
 
   light({ active = [], path = new Set(), now = new Set(), extra = {} }) {
@@ -118,6 +119,17 @@ export class Drawing {
     if (shape.top < box.top || shape.bottom > box.bottom) this.node.scrollTop += shape.top + shape.height / 2 - box.top - box.height / 2;
     if (shape.left < box.left || shape.right > box.right) this.node.scrollLeft += shape.left + shape.width / 2 - box.left - box.width / 2;
   }
+}
+
+// The elements of each transition, found once: a chart of thousands of states is not searched anew for every transition.
+function byTransition(svg) {
+  const found = new Map();
+  const add = (index, element) => (found.get(index) ?? found.set(index, new Set()).get(index)).add(element);
+  for (const element of svg.querySelectorAll("[class], [data-transition]")) {
+    for (const name of element.classList) if (/^t\d+$/.test(name)) add(Number(name.slice(1)), element);
+    for (const index of element.dataset.transition?.split(" ") ?? []) if (index) add(Number(index), element);
+  }
+  return found;
 }
 
 export function transitionOf(element) {

@@ -79,6 +79,7 @@ export class ChartScreen {
     fill(this.source, found.source.split("\n").map((line, n) => h("div", { class: at.has(n + 1) ? `line ${at.get(n + 1).severity}` : "line", data: { line: n + 1 } }, h("span", { class: "number" }, n + 1), h("span", { class: "code" }, coloured(line)))));
     fill(this.problems, h("b", null, "Problems"), found.problems.length ? found.problems.map((one) => h("button", { type: "button", class: "problem " + one.severity, onclick: () => this.toLine(one.line) }, h("span", { class: "code" }, `${one.line}:${one.column}`), h("span", { class: "chip" }, one.code), one.message)) : h("span", { class: "muted" }, " none: rawko check has no findings"));
     if (!isReadable) return;
+    if (!this.drawing.svg) fill(this.drawing.node, h("p", { class: "empty" }, "The chart is being drawn…"));
     await drawing("chart.svg?path=" + encodeURIComponent(this.path)).then((svg) => this.drawing.put(svg), (error) => fill(this.drawing.node, h("p", { class: "empty" }, error.message)));
     await this.simulation.restart();
   }
