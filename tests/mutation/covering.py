@@ -14,6 +14,7 @@ import json
 import os
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,6 +41,7 @@ class Covering:
         by_line: Path of a module, relative to the tree, then line, then node ids.
         seconds: How long each test takes, to try quick ones first.
         failing: Tests that fail without any defect; they prove nothing.
+        finders: By the text of a defect, the test that has found it; it is tried first the next time.
         code: A digest of the code that was measured.
         files: A digest of each test file that was measured.
     """
@@ -49,6 +51,7 @@ class Covering:
     failing: list[str] = field(default_factory=list)
     code: str = ""
     files: dict[str, str] = field(default_factory=dict)
+    finders: dict[str, str] = field(default_factory=dict)
 
     def forget(self, files: Iterable[str]) -> None:
         """Leave out what is known of the tests of some files."""
@@ -83,6 +86,7 @@ class Covering:
                 "tests": names,
                 "seconds": [self.seconds[name] for name in names],
                 "failing": self.failing,
+                "finders": self.finders,
                 "lines": lines,
             }
         )
@@ -102,7 +106,7 @@ class Covering:
                 for path, lines in kept["lines"].items()
             }
             seconds = dict(zip(names, kept["seconds"], strict=True))
-            return cls(by_line, seconds, kept["failing"], kept["code"], kept["files"])
+            return cls(by_line, seconds, kept["failing"], kept["code"], kept["files"], kept["finders"])
         except (OSError, ValueError, KeyError, TypeError, IndexError):
             return cls()
 
@@ -117,7 +121,9 @@ class Covering:
         """Tests that run any line from `first` to `last`, the likeliest to fail first.
 
         Those that also run a line of the same function which few tests run come before all others: of two thousand
-        tests that ask a condition, the four that take its rare branch show that it is turned. Then the quickest first.
+        tests that ask a condition, the four that take its rare branch show that it is turned. Then one test of each
+        test function, then a second one of each and so on, the quickest first: of a table of five hundred quick cases
+        that are all alike, the last ones must not come before the slower test of another kind.
 
         Args:
             function: First and last line of the function around; None for lines that an import runs (a constant of a
@@ -132,7 +138,14 @@ class Covering:
         if function is not None:
             near = (lines.get(line, set()) for line in range(function[0], function[1] + 1))
             rare = set[str]().union(*(tests for tests in near if len(tests) <= FEW)) & found
-        return sorted(found, key=lambda name: (name not in rare, self.seconds.get(name, 0.0), name))
+        quick = sorted(found, key=lambda name: (self.seconds.get(name, 0.0), name))
+        of_function: Counter[str] = Counter()
+        rounds: dict[str, int] = {}
+        for name in quick:
+            function_name = name.partition("[")[0]
+            rounds[name] = of_function[function_name]
+            of_function[function_name] += 1
+        return sorted(quick, key=lambda name: (name not in rare, rounds[name]))  # stable: quick ones stay first
 
 
 def known(tree: Tree, folders: Sequence[str], jobs: int, kept: Path, package: str = "rawko") -> Covering:

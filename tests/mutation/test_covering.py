@@ -20,6 +20,7 @@ TEST = "from signs.small import sign\n\n\ndef test_{name}():\n    assert sign({v
 
 def test_what_is_kept_reads_as_it_was_written(tmp_path: Path) -> None:
     covering = Covering({"a.py": {3: {"t.py::x", "t.py::y"}}}, {"t.py::x": 0.2, "t.py::y": 0.1}, ["u.py::z"], "c", {})
+    covering.finders = {"a.py:3 bound: `x < 1` -> `(x <= 1)`": "t.py::x"}
     covering.write(tmp_path / "kept.json")
     assert Covering.read(tmp_path / "kept.json") == covering
     assert covering.tests("a.py", 2, 3, (2, 3)) == ["t.py::y", "t.py::x"]
@@ -32,6 +33,14 @@ def test_tests_of_a_rare_branch_come_first_and_a_line_without_tests_has_none() -
     assert covering.tests("a.py", 2, 2, (2, 4))[:2] == ["t.py::rare", "t.py::07"]
     assert covering.tests("a.py", 4, 4, (2, 4)) == []
     assert set(covering.tests("a.py", 1, 1, None)) == many | {"t.py::rare", "t.py::far"}, "run by an import"
+
+
+def test_a_table_of_quick_cases_leaves_room_for_tests_of_another_kind() -> None:
+    table = {f"t.py::case[{number:03}]": 0.01 for number in range(500)}
+    slow = {"t.py::slow": 2.0, "u.py::slower[a]": 3.0, "u.py::slower[b]": 4.0}
+    covering = Covering({"a.py": {2: {*table, *slow}}}, table | slow)
+    first = ["t.py::case[000]", "t.py::slow", "u.py::slower[a]", "t.py::case[001]", "u.py::slower[b]"]
+    assert covering.tests("a.py", 2, 2, (2, 2))[:5] == first
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"tests": 1}'])
