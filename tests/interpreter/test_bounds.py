@@ -78,6 +78,7 @@ def test_a_loop_is_named_with_events_states_and_places(name: str) -> None:
         machine.send("GO")
     error = caught.value
     assert error.limit is None
+    assert "same configuration, context and queue; the loop is\n  " in str(error)
     found = [step.event for step in error.loop]
     assert found in [events[place:] + events[:place] for place in range(len(events))]
     assert error.microsteps < 3 * WATCH_AFTER
@@ -167,6 +168,7 @@ def test_bounds_are_exact_from_one_on() -> None:
     with pytest.raises(EventlessCycleError, match="more than 1 microsteps") as caught:
         counting(lambda context, event: False, 1).send("GO")
     assert caught.value.limit == 1
+    assert "(the bound `max_microsteps`); the latest are\n  " in str(caught.value)
 
 
 def test_with_bound_functions_the_same_state_again_is_an_error_too() -> None:

@@ -110,6 +110,27 @@ def test_delayed_sends_of_code() -> None:
     assert interpreter.context["n"] == 1
 
 
+@pytest.mark.parametrize("delay", [0.25, 1, 3])
+def test_a_delay_of_any_length_is_waited_for_and_none_is_not(delay: float) -> None:
+    text = """
+      statechart:
+        name: c
+        root state:
+          name: r
+          transitions:
+          - {event: GO, action: "send('LATE', delay=%s); send('AT_ONCE')"}
+          - {event: LATE, action: "seen.append(('late', time))"}
+          - {event: AT_ONCE, action: "seen.append(('at once', time))"}
+          on entry: seen = []
+    """
+    interpreter = Interpreter.from_sismic(import_from_yaml(text % delay), trusted=True)
+    interpreter.send("GO")
+    assert interpreter.context["seen"] == [("at once", 0)]
+    assert interpreter.next_due() == delay
+    interpreter.advance(delay)
+    assert interpreter.context["seen"] == [("at once", 0), ("late", delay)]
+
+
 def test_time_guards_wake_up_by_themselves() -> None:
     interpreter = machine()
     interpreter.send("E", by=1)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import pickle
+import re
 from datetime import UTC, datetime
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -311,6 +314,57 @@ def test_guard_expressions(guard: str, expected: bool) -> None:
     machine.start()
     assert machine.can("E") is expected
     assert machine.send("E").receipt.is_taken is expected  # type: ignore[union-attr]
+
+
+def test_every_short_guard_says_what_python_says() -> None:
+    """`a op b op c` over constants and functions, with and without `not` and brackets."""
+    atoms = ("yes", "no", "true", "not true")
+    words = ("and", "or")
+    guards = [f"{a} {v} {b} {w} {c}" for a, v, b, w, c in itertools.product(atoms, words, atoms, words, atoms)]
+    guards += [f"not ({a} {w} {b})" for a, w, b in itertools.product(atoms, words, atoms)]
+    bindings = Bindings()
+    bindings.add("guard", "yes", lambda context, event: True)
+    bindings.add("guard", "no", lambda context, event: False)
+    transitions = ", ".join(f"{{event: E{number}, guard: {guard}}}" for number, guard in enumerate(guards))
+    machine = Interpreter(chart_of(f"name: r\ntransitions: [{transitions}]"), bindings)
+    machine.start()
+    for number, guard in enumerate(guards):
+        said = eval(guard, {"yes": True, "no": False, "true": True})
+        assert machine.can(f"E{number}") is said, guard
+        assert machine.send(f"E{number}").receipt.is_taken is said, guard  # type: ignore[union-attr]
+
+
+def test_arguments_that_a_function_does_not_take_or_needs_are_answered_with_those_that_it_takes() -> None:
+    def guard(context: Any, event: Any, *, least: int, most: int = 9) -> bool:
+        return True
+
+    for call, message in (
+        ("small(lest=1)", "guard 'small' does not take 'lest'; its arguments: 'least', 'most'"),
+        ("small(most=1)", "guard 'small' needs 'least'; its arguments: 'least', 'most'"),
+        ("plain(least=1)", "guard 'plain' does not take 'least'; its arguments: none"),
+    ):
+        bindings = Bindings()
+        bindings.add("guard", "small", guard)
+        bindings.add("guard", "plain", lambda context, event: True)
+        with pytest.raises(BindingError, match=re.escape(message)):
+            Interpreter(chart_of(f"name: r\ntransitions: [{{event: E, guard: {call}}}]"), bindings)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        MappingProxyType({"a": (1, MappingProxyType({"b": [2]}))}),
+        {"a": (1, {"b": [2]})},
+        {"a": [1, freeze({"b": [2]})]},
+        freeze({"a": [1, {"b": [2]}]}),
+    ],
+    ids=["foreign mappings", "tuples in dictionaries", "frozen in plain", "frozen"],
+)
+def test_thawing_leaves_nothing_but_dictionaries_and_lists(value: Any) -> None:
+    thawed = thaw(value)
+    assert json.dumps(thawed) == '{"a": [1, {"b": [2]}]}'
+    assert type(thawed) is dict and type(thawed["a"]) is list and type(thawed["a"][1]) is dict
+    assert type(thawed["a"][1]["b"]) is list
 
 
 def test_operands_are_asked_from_the_left_and_no_more_than_needed() -> None:

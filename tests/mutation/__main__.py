@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -56,6 +57,10 @@ class Defect:
         return Path(self.path).parts[1]
 
     @property
+    def module(self) -> str:
+        return ".".join(Path(self.path).with_suffix("").parts).removesuffix(".__init__")
+
+    @property
     def key(self) -> Key:
         return key(self.path, self.source, self.place)
 
@@ -86,6 +91,20 @@ def draw(rooms: Iterable[str], count: int, seed: int) -> list[Defect]:
     return sorted(chosen.values(), key=lambda defect: (defect.path, defect.place.start))
 
 
+@cache
+def imported_by(file: Path) -> frozenset[str]:
+    """Modules that a file of tests names in its imports, `from package import module` included."""
+    if file.suffix != ".py":
+        return frozenset()
+    named: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            named |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            named |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(named)
+
+
 def is_found(trial: Trial | None) -> bool:
     """A failing test, test files that do not load (2), a test without end, and a module that does not load show it."""
     return trial is not None and trial.code in (1, 2, None, BROKEN)
@@ -97,7 +116,9 @@ def attempt(tree: Tree, defect: Defect, covering: Covering) -> Trial | None:
     The test that found the defect the last time is tried alone, then the likeliest ones, then the others.
     """
     first, last = defect.place.line, defect.place.end_line
-    tests = covering.tests(defect.path, first, last, function_of(defect.source, first))[:MOST_TESTS]
+    function = function_of(defect.source, first)
+    importing = [file for file in covering.files if defect.module in imported_by(tree.root / file)]
+    tests = covering.tests(defect.path, first, last, function, importing)[:MOST_TESTS]
     finder = covering.finders.pop(str(defect), None)
     portions = [[finder] if finder in tests else [], tests[:LIKELIEST], tests[LIKELIEST:]]
     trial: Trial | None = None

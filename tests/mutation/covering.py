@@ -15,7 +15,7 @@ import os
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -106,7 +106,7 @@ class Covering:
                 for path, lines in kept["lines"].items()
             }
             seconds = dict(zip(names, kept["seconds"], strict=True))
-            return cls(by_line, seconds, kept["failing"], kept["code"], kept["files"], kept["finders"])
+            return cls(by_line, seconds, kept["failing"], kept["code"], kept["files"], kept.get("finders", {}))
         except (OSError, ValueError, KeyError, TypeError, IndexError):
             return cls()
 
@@ -117,7 +117,9 @@ class Covering:
             for tests in lines.values():
                 tests.discard(test)
 
-    def tests(self, path: str, first: int, last: int, function: tuple[int, int] | None) -> list[str]:
+    def tests(
+        self, path: str, first: int, last: int, function: tuple[int, int] | None, importing: Collection[str] = ()
+    ) -> list[str]:
         """Tests that run any line from `first` to `last`, the likeliest to fail first.
 
         Those that also run a line of the same function which few tests run come before all others: of two thousand
@@ -128,6 +130,8 @@ class Covering:
         Args:
             function: First and last line of the function around; None for lines that an import runs (a constant of a
                 module): these belong to every test of the module.
+            importing: Test files that import the module. Their tests are the likeliest for lines that an import runs:
+                a test that looks at a constant runs no line of the module.
         """
         lines = self.by_line.get(path, {})
         if function is None:
@@ -135,9 +139,12 @@ class Covering:
         else:
             found = set[str]().union(*(lines.get(line, ()) for line in range(first, last + 1)))
         rare = set[str]()
+        if function is None or not found:
+            rare = {test for test in self.seconds if test.partition("::")[0] in importing}
+            found |= rare
         if function is not None:
             near = (lines.get(line, set()) for line in range(function[0], function[1] + 1))
-            rare = set[str]().union(*(tests for tests in near if len(tests) <= FEW)) & found
+            rare |= set[str]().union(*(tests for tests in near if len(tests) <= FEW)) & found
         quick = sorted(found, key=lambda name: (self.seconds.get(name, 0.0), name))
         of_function: Counter[str] = Counter()
         rounds: dict[str, int] = {}

@@ -43,6 +43,14 @@ def test_a_table_of_quick_cases_leaves_room_for_tests_of_another_kind() -> None:
     assert covering.tests("a.py", 2, 2, (2, 2))[:5] == first
 
 
+def test_a_constant_belongs_to_the_tests_of_the_files_that_import_its_module() -> None:
+    """A test that looks at a constant runs no line of the module, so that no measuring shows it."""
+    covering = Covering({"a.py": {9: {"t.py::far"}}}, {"t.py::far": 0.1, "u.py::looks": 0.2, "v.py::other": 0.1})
+    assert covering.tests("a.py", 1, 1, None, ["u.py"]) == ["u.py::looks", "t.py::far"]
+    assert covering.tests("a.py", 5, 5, (4, 6), ["u.py"]) == ["u.py::looks"], "a function that an import has run"
+    assert covering.tests("a.py", 9, 9, (8, 9), ["u.py"]) == ["t.py::far"]
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"tests": 1}'])
 def test_a_file_that_holds_something_else_counts_as_missing(tmp_path: Path, text: str) -> None:
     (tmp_path / "kept.json").write_text(text, encoding="utf-8")

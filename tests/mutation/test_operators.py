@@ -58,6 +58,7 @@ def test_what_is_left_alone() -> None:
         if TYPE_CHECKING:
             y = 3
         log.warning("so many", 3 == 4)
+        assert_never(x)
         text = f"{3 == 4}"
         name = "a" + b
         class A:

@@ -279,6 +279,31 @@ async def test_a_log_that_cannot_be_written_does_not_end_the_run(driver: DriverN
 
 
 @each_driver
+async def test_what_could_not_be_kept_of_a_stopped_attempt_is_in_the_log(driver: DriverName) -> None:
+    lines: list[tuple[str, str]] = []
+    begun = asyncio.Event()
+
+    async def slow(call: NodeCall) -> NodeOutcome:
+        begun.set()
+        await asyncio.sleep(3600)
+        return succeeded()
+
+    class Full(Keeper):
+        async def on_persist(self, state: RunState, events: Sequence[Mapping[str, Any]], node_name: str) -> None:
+            raise OSError("disk full")
+
+    setup = run_of(nodes_of(a=slow), callbacks=Full())
+    log = lambda level, message, fields: lines.append((level, message))  # noqa: E731
+    drive = make_driver(RunSetup(setup.context, setup.ports, log=log), driver)
+    running = asyncio.create_task(drive.run())
+    await begun.wait()
+    drive.stop("enough")
+    report = await running
+    assert (report.outcome, report.reason) == ("stopped", "enough")
+    assert [message for level, message in lines if level == "error"] == ["on_persist failed: OSError: disk full"]
+
+
+@each_driver
 async def test_what_nodes_and_callbacks_change_in_place_is_nobodys(driver: DriverName) -> None:
     kept: dict[str, Any] = {"list": [1], "pair": (1, 2)}
     seen: list[Any] = []
