@@ -44,6 +44,7 @@ LOADED: Final = (
     "rawko.cli.following.log",
     "rawko.cli.run",
     "rawko.cli.runs.history",
+    "rawko.cli.runs.differences",
     "rawko.cli.runs.travel",
     "rawko.journal",
     "rawko.machines.agent_loop",

@@ -138,7 +138,7 @@ def diff(
     bindings: BindingsOption = None,
 ) -> None:
     """Compare two steps, of one run (`diff RUN A B`) or of two (`diff RUN1@A RUN2@B`): files, conversation, machine."""
-    from rawko.cli.runs.travel import diff_command
+    from rawko.cli.runs.differences import diff_command
 
     asked = {"files": files, "conversation": conversation, "machine": machine}
     parts = [name for name, is_asked in asked.items() if is_asked]

@@ -1,4 +1,4 @@
-"""`diff`, `rewind`, `fork`, `branch`, `replay` and `resume --dry-run`: between the steps of recorded runs.
+"""`rewind`, `fork`, `branch`, `replay` and `resume --dry-run`: between the steps of recorded runs.
 
 Each command loads what it needs when it runs: that is most of what a quick one costs.
 """
@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from rawko.app.records.addresses import LAST, Address
+from rawko.app.records.addresses import Address
 from rawko.app.records.outcomes import REWOUND
 from rawko.cli.exit_codes import KILLED
 from rawko.cli.interrupts import tidying
 from rawko.cli.output import Painter, complain, exact_line, nobody_reads, visible, visible_json, visible_line
-from rawko.cli.runs.lines import file_line, short
+from rawko.cli.runs.lines import file_line
 from rawko.cli.runs.notices import tell_finished, tell_lost
 from rawko.cli.settings import settings_here, settings_to_look
-from rawko.cli.summary import diff_style
 from rawko.cli.trust.question import judge as person
 from rawko.config import ConfigError, Settings
 from rawko.trust.project import Judge, never
@@ -28,8 +27,6 @@ from rawko.vocabulary.shown_states import shown_states
 if TYPE_CHECKING:
     from rawko.app.run.resume import ResumePlan
     from rawko.app.time_travel.branch import Branched
-    from rawko.app.time_travel.compare import Difference, FieldChange
-    from rawko.app.time_travel.conversation import Said
     from rawko.app.time_travel.fork import Forked
     from rawko.app.time_travel.replay import Verified
     from rawko.app.time_travel.rewind import Rewound
@@ -79,99 +76,9 @@ async def _awaited(work: Awaitable[Result]) -> Result:
     return await work
 
 
-def _code(result: object) -> int:
+def code_of(result: object) -> int:
+    """The exit code of what `carry_out` gave: 0 where it was done."""
     return result if isinstance(result, int) else 0
-
-
-# ---------------------------------------------------------------- diff
-
-
-def diff_command(
-    run: str, places: Sequence[str], parts: Sequence[str], *, as_json: bool, bindings: str | None = None
-) -> int:
-    """What lies between two steps."""
-
-    from rawko.app.time_travel.compare import PARTS, compare
-
-    async def do(current: Settings) -> Difference:
-        before, after = _sides(run, places)
-        for name in dict.fromkeys((before.run, after.run)):
-            await tell_finished(name, current)
-            await tell_lost(name, current)
-        return await compare(before, after, current, parts or PARTS)
-
-    return _code(carry_out(do, _print_difference, as_json=as_json, bindings=bindings))
-
-
-def _sides(run: str, places: Sequence[str]) -> tuple[Address, Address]:
-    """The two places that the command line names: the first step and the end, where it names none."""
-    first = Address.parse(run)
-    rest = list(places)
-    if first.place is None:
-        first = _place(first.run, rest.pop(0) if rest else "1")
-    second = _place(first.run, rest.pop(0)) if rest else Address(first.run, LAST)
-    if rest:
-        raise ConfigError(f"diff compares two steps; {rest[0]!r} is one too many")
-    return first, second
-
-
-def _place(run: str, text: str) -> Address:
-    """`RUN2@B`, or a place of the first run: `B` or `@B`."""
-    return Address.parse(text) if text.find("@") > 0 else Address(run, text.removeprefix("@"))
-
-
-def _print_difference(told: Difference) -> None:
-    paint = Painter(sys.stdout)
-    print(paint(visible_line(f"{told.before} → {told.after}"), "bold"))
-    if told.files is not None:
-        print(paint(f"\nfiles: {len(told.files)} changed" if told.files else "\nfiles: the same", "bold"))
-        for change in told.files:
-            print(f"  {visible_line(file_line(change))}")
-        for line in told.diff.removesuffix("\n").split("\n") if told.diff else ():
-            print(paint(visible(line), *diff_style(line)))
-    if told.conversation is not None:
-        print(paint("\nconversation" if told.conversation else "\nconversation: the same", "bold"))
-        for kind, said in told.conversation:
-            for line in _said_lines(said, "+" if kind == "added" else "-"):
-                print(paint(visible(line), "green" if kind == "added" else "red"))
-    if told.fields is not None:
-        _print_machine(told, told.fields, paint)
-
-
-def _said_lines(said: Said, sign: str) -> Iterator[str]:
-    from rawko.app.time_travel.conversation import text_of
-
-    role = said.message.get("role")
-    who = f"{said.agent} " if said.agent else ""
-    lines = text_of(said.message).split("\n")
-    yield f"{sign} {who}{role}: {lines[0]}"
-    yield from (f"{sign}     {line}" for line in lines[1:])
-
-
-def _print_machine(told: Difference, fields: Sequence[FieldChange], paint: Painter) -> None:
-    states = _states(told)
-    print(paint("\nmachine" if fields or states else "\nmachine: the same", "bold"))
-    for line in (*states, *(line for change in fields for line in _field_lines(change))):
-        print(f"  {visible_line(line)}")
-
-
-def _states(told: Difference) -> list[str]:
-    before, after = told.before.configuration, told.after.configuration
-    found = []
-    for actor in sorted(before.keys() | after.keys()):
-        left, right = (" ".join(shown_states(side.get(actor, ()))) or "-" for side in (before, after))
-        if left != right:
-            found.append(f"{actor}  {left} → {right}")
-    return found
-
-
-def _field_lines(change: FieldChange) -> Iterator[str]:
-    name = f"{change.actor}  {change.name}"
-    if change.added is not None:
-        yield f"{name}  +{len(change.added)}"
-        yield from (f"    + {short(item)}" for item in change.added[:5])
-    else:
-        yield f"{name}  {short(change.before, 70)} → {short(change.after, 70)}"
 
 
 # ---------------------------------------------------------------- rewind, fork, branch, replay
@@ -197,7 +104,7 @@ def rewind_command(address: str, *, files_only: bool, as_json: bool, is_trusted:
     def tell(told: Rewound) -> None:
         _print_rewound(told, how_on or f"go on from here with: rawko resume {told.run}")
 
-    return _code(carry_out(do, tell, as_json=as_json, judge=person(is_granted=is_trusted)))
+    return code_of(carry_out(do, tell, as_json=as_json, judge=person(is_granted=is_trusted)))
 
 
 def _print_rewound(told: Rewound, how_on: str) -> None:
@@ -239,7 +146,7 @@ def fork_command(
         await tell_lost(place.run, current)
         return await fork(place, current, Changes(task, agent, model), into=into)
 
-    return _code(carry_out(do, _print_forked, as_json=as_json, judge=person(is_granted=is_trusted)))
+    return code_of(carry_out(do, _print_forked, as_json=as_json, judge=person(is_granted=is_trusted)))
 
 
 def _print_forked(told: Forked) -> None:
@@ -262,7 +169,7 @@ def branch_command(
         await tell_lost(place.run, current)
         return await branch(place, name, current, is_forced=is_forced, message=message)
 
-    return _code(carry_out(do, _print_branched, as_json=as_json, judge=person(is_granted=is_trusted)))
+    return code_of(carry_out(do, _print_branched, as_json=as_json, judge=person(is_granted=is_trusted)))
 
 
 def _print_branched(told: Branched) -> None:

@@ -99,7 +99,7 @@ def _model(session: Session, name: str) -> None:
 
 
 def _diff(session: Session, argument: str) -> None:
-    from rawko.cli.runs.travel import diff_command
+    from rawko.cli.runs.differences import diff_command
 
     last = _last(session)
     if argument == "all":

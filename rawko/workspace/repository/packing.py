@@ -27,9 +27,9 @@ import pygit2
 from rawko.runtime.ports import WorkspaceError
 from rawko.workspace.integrity import Packs
 from rawko.workspace.names import check_run
-from rawko.workspace.repository.history import read_commit
 from rawko.workspace.repository.locks import FileLock
-from rawko.workspace.repository.objects import MODE_FOLDER, Objects
+from rawko.workspace.repository.objects import Objects
+from rawko.workspace.repository.reachable import objects_in, reachable
 from rawko.workspace.repository.repository import mark_cleaned, open_repository, prepare, reopened
 
 _HEX = frozenset("0123456789abcdef")
@@ -174,7 +174,7 @@ class _Cleaner:
         try:
             before = _bytes_in(self._folder)
             self._drop_rests()
-            needed = _reachable(self._repository)
+            needed = reachable(self._repository)
             loose, packed = set(self._loose()), self._packed()
             is_whole = not packed <= needed
             todo = needed if is_whole else (loose & needed) - packed
@@ -233,7 +233,7 @@ class _Cleaner:
             return
         checked = Packs(self._folder)
         checked.check()
-        kept = self._pack(_objects_in(self._packs / f"{name}.idx" for name in todo))
+        kept = self._pack(objects_in(self._packs / f"{name}.idx" for name in todo))
         mark_cleaned(self._repository)
         self._drop_packs(todo - {kept})
 
@@ -305,58 +305,10 @@ def joining(sizes: Mapping[str, int]) -> set[str]:
     return set(rising[:joined])
 
 
-def _objects_in(indexes: Iterable[Path]) -> set[bytes]:
-    """The ids that pack indexes name (gitformat-pack, version 2: 8 bytes of head, 256 counts of 4 bytes, then the
-    ids, sorted).
-
-    Raises:
-        ValueError: One is of another version, or cut off.
-    """
-    found: set[bytes] = set()
-    for index in indexes:
-        data = index.read_bytes()
-        start, count = 8 + 1024, int.from_bytes(data[8 + 1020 : 8 + 1024], "big")
-        if data[:8] != b"\xfftOc\0\0\0\2" or len(data) < start + 20 * count:
-            raise ValueError(f"{index.name} is no index of a pack")
-        found.update(data[at : at + 20] for at in range(start, start + 20 * count, 20))
-    return found
-
-
 def _packs_of(objects: Path) -> pygit2.Odb:
     odb = pygit2.Odb()
     odb.add_backend(pygit2.OdbBackendPack(str(objects)), 1)
     return odb
-
-
-def _reachable(repository: pygit2.Repository) -> set[bytes]:
-    """Every object that a reference leads to.
-
-    Raises:
-        KeyError: One is missing.
-    """
-    objects = Objects(repository)
-    found: set[bytes] = set()
-    commits = [str(repository.references[name].target) for name in repository.references]
-    while commits:
-        name = commits.pop()
-        if bytes.fromhex(name) not in found:
-            commit = read_commit(repository, objects, name)
-            found.add(bytes(commit.id.raw))
-            _add_tree(objects, bytes(commit.tree_id.raw), found)
-            commits += map(str, commit.parent_ids)
-    return found
-
-
-def _add_tree(objects: Objects, tree: bytes, found: set[bytes]) -> None:
-    if tree in found:
-        return
-    found.add(tree)
-    for _, mode, oid in objects.read_tree(tree):
-        if mode == MODE_FOLDER:
-            _add_tree(objects, oid, found)
-        elif oid not in found:
-            objects.check(oid)
-            found.add(oid)
 
 
 def _bytes_in(folder: Path) -> int:
