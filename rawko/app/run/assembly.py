@@ -61,10 +61,10 @@ def is_task_in_input(agent: str | None, continues: str | None, first_event: obje
 def assemble(
     settings: Settings, run: str, agent: str | None, prompt: str, parts: Parts, *, is_interactive: bool = False
 ) -> Prepared:
-    """The machine that a run drives: one agent's, or the orchestrator's, which is told its task later.
+    """The machine that a run drives: one agent's, or the orchestrator's, which gets its task by an event.
 
     Args:
-        prompt: What the agent is to do; empty where it, too, is told later.
+        prompt: What the agent is to do; empty where it, too, gets it by an event.
         is_interactive: The agent is talked with (C-20).
 
     Raises:

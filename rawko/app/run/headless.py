@@ -9,7 +9,7 @@ from rawko.runtime.ports import Answer, Question, Unattended
 CONFIGURED = "default answer"
 """Who the journal names as the one who gave a configured answer."""
 NOBODY = "nobody there"
-"""Who the journal names where a call is denied because nobody could allow it."""
+"""The journal's name for what denied a call that no person could allow."""
 
 
 class Nobody:
@@ -24,7 +24,7 @@ class Headless:
 
     Args:
         policy: "fail" ends the run, "park" leaves the question open, "default" gives the configured answer; a kind
-            of question that has none is left open, but for an approval: what nobody allows is denied.
+            of question that has none is left open, but for an approval: a call that no person allows is denied.
 
     Source: S3-093, Q63, Q64.
     """

@@ -54,7 +54,7 @@ class Run:
         observe: Called with every event of the inspection stream.
         is_resumed: Go on with the run `id`, from its journal.
         continues: Id of a run that has ended, whose conversation and plan this one takes over.
-        first_event: What a fresh machine is told once it is idle, instead of the task.
+        first_event: The first event of a fresh machine, sent once it is idle, in place of the task.
         is_cancel: Take the run up only to end it: no model is asked, no tool is run.
         log: Where the machine's log lines go.
         is_interactive: A conversation with one agent: when it is done, the user says what comes next.
@@ -151,7 +151,7 @@ class Run:
             self._driver.cancel(who)
 
     async def override(self, kind: str, text: str = "", who: str = "") -> Reply:
-        """Force an agent, skip a step, retry at once, or tell the arbiter something, while the run is at work.
+        """Force an agent, skip a step, retry at once, or tell the arbiter something, while the run works.
 
         Args:
             kind: "force" (`text` is the agent's name), "skip", "retry" or "tell" (`text` is the message).
@@ -176,7 +176,7 @@ class Run:
         return command_folder(self.settings.workspace, folders.get(agent, ""))
 
     async def kill_tools(self) -> None:
-        """Kill every process of a tool at once; for somebody who cannot wait for `cancel`."""
+        """Kill every process of a tool at once, for a caller that cannot wait for `cancel`."""
         if self._toolbox is not None:
             await self._toolbox.aclose()
 
@@ -202,7 +202,7 @@ class Run:
             # What the machine's SESSION_CLEANUP closes (C-30); without it, what is left is closed here.
             parts = await stack.enter_async_context(AsyncExitStack())
             driver.on_cleanup = parts.aclose
-            # A run that goes on is taken hold of before it is read: nobody adds to it any more.
+            # A run that goes on is locked before it is read: no other process adds to it.
             stores = await self._open_stores(stack) if self.is_resumed else None
             noted = None if stores is None or stores.recorded is None else stores.recorded.notes
             provider = self._open_provider(noted["position"] if noted else await self._position_before())
@@ -320,7 +320,7 @@ class Run:
         return None if self._meter is None else self._meter.out_of_time()
 
     async def _begin(self, actor: Actor, toolbox: Toolbox, stores: Stores, witness: Witness) -> FirstWords | None:
-        """What comes before the first step; what the machine is told then, unless it knows its task.
+        """Do what comes before the first step; gives the first event, or None where the machine has its task.
 
         A run that cannot be resumed, or that cannot follow the one that it continues, has changed nothing so far.
         """

@@ -30,7 +30,7 @@ class MicroStep(SismicMicroStep):
         sent_events: What its code sent or raised.
     """
 
-    # What can be read from the plan is read from it when somebody asks: most steps are never looked at.
+    # What can be read from the plan is read from it on request: most steps are never looked at.
     __slots__ = ("plan",)
 
     def __init__(self, plan: Plan | None, event: Event | None, sent_events: list[Any]) -> None:

@@ -182,7 +182,7 @@ class Vector(Sequence[Any]):
     def appended(self, item: Any) -> Vector:
         """This vector and one more item, which must be frozen already."""
         buffer = self._buffer
-        if len(buffer) != self._length:  # somebody else has grown the shared buffer: take a copy of our part
+        if len(buffer) != self._length:  # another vector has grown the shared buffer: copy our part
             buffer = buffer[: self._length]
         buffer.append(item)
         grown = Vector(buffer)

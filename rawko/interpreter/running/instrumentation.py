@@ -31,7 +31,7 @@ class Observation(ContractChecks):
     Attributes:
         is_open: A step has begun and not ended.
         is_listening_only: No trusted code, and no invariants, which would have to be asked after every microstep.
-        on_choice: Called with what `chosen` is told, where somebody notes how a machine chooses.
+        on_choice: Called with the arguments of `chosen`; set by `choices`, which records how a machine chooses.
     """
 
     has_evaluator = False
@@ -187,7 +187,7 @@ class Observation(ContractChecks):
             self.listeners.tell(self.program.bound.entry_events[block.element])
 
     def _bound_microstep(self, plan: Plan) -> None:
-        """The same where nobody listens: only what has a contract is looked at."""
+        """The same without listeners: only elements with a contract are checked."""
         names, bound, event, run = self.program.structure.names, self.bound, self.machine.event, self.run
         self._told, self._told_count = plan, 0  # what is active meanwhile is worked out for those who ask
         exits, transitions, entries = self.program.bound.blocks(plan)

@@ -24,7 +24,7 @@ _ENDS = ("done.invoke.", "error.invoke.")
 
 
 class ReplayClock(Clock):
-    """A clock that says what it is told; it may go back, as clocks of other machines do."""
+    """A clock that is set; it may go back, as clocks of other machines do."""
 
     def __init__(self, time: float = 0.0) -> None:
         self._now = time

@@ -1,4 +1,4 @@
-"""What the functions that move a machine tell of it, and what they ask, where somebody listens.
+"""What the functions that move a machine tell of it, and what they ask, where a machine has an observer.
 
 A machine without listeners, without contracts that look at more than context and event, and without trusted code has
 no observer: then `machine.observer` is None, and none of this is called.

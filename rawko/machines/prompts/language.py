@@ -1,7 +1,7 @@
 """The part of Jinja2 that templates may use: names, fields, `if`, `for` and a few filters.
 
 Everything else (arithmetic, calls, imports, macros) is refused when a template is loaded, so that no template can run
-code, hang or fill the memory, whoever wrote it.
+code, hang or fill the memory, also one of an untrusted project.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def inline(value: Any) -> Any:
     """A value as it may stand in a line of a prompt: none of its lines is one of the prompt's own.
 
     A further line stands behind a bar, in its own indentation; so does the first where it would start a heading, a
-    fence or a mark. What nobody can see in it is escaped.
+    fence or a mark. Invisible characters are escaped.
     """
     if not isinstance(value, str) or isinstance(value, Whole):
         return value

@@ -21,7 +21,7 @@ class Life:
         is_ended: Whether it has finished, crashed or been stopped. Asked with every event, hence no call.
         place: Its id in a journal, held while it lives; None without a journal of its own.
         task: What runs it; None before it has begun.
-        is_error_told: Whether somebody has read or caught the error that it crashed with.
+        is_error_told: Whether a caller has read or caught the error that it crashed with.
     """
 
     def __init__(self, owner: Member, cycle: Cycle, place: Place | None) -> None:

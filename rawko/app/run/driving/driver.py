@@ -22,11 +22,11 @@ from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.ports import People
 
 CLEANUP: Final = "SESSION_CLEANUP"
-"""What the orchestrator emits at its end: whoever runs it closes provider and tools."""
+"""Emitted by the orchestrator at its end: its caller closes provider and tools."""
 RATE_WAIT: Final = "RATE_WAIT"
-"""What a machine is told while a call waits for the run's rate limit."""
+"""Sent to a machine while a call waits for the run's rate limit."""
 FirstWords = Callable[[], Awaitable[tuple[str, Mapping[str, Any]]]]
-"""Gives the event that a machine is told once it is idle."""
+"""Gives the event that a machine gets once it is idle."""
 
 
 @dataclass(slots=True)
@@ -149,7 +149,7 @@ class Driver:
             try:
                 await _first_of((ended, waits), helpers)
                 if not ended.done() and self.halted is None:
-                    await actor.settle()  # a parent is told after the observers that its agent waits
+                    await actor.settle()  # its parent hears after the observers that the agent waits
             finally:
                 for task in (ended, waits, *helpers):
                     task.cancel()
@@ -166,7 +166,7 @@ class Driver:
         try:
             await actor.wait_for(lambda a: a.matches("idle") or self._has_task(a))
         except (ActorStopped, ActorCrashed):
-            return  # it ended before: whoever waits for its end is told
+            return  # it ended before: the caller learns it by the end
         if not self._has_task(actor):
             actor.put(*await self.first_words())
 

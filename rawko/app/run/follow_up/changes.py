@@ -1,4 +1,4 @@
-"""Files that were changed after a run's end, as the run that follows it is told of them."""
+"""Files that were changed after a run's end, for the event that begins the next run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rawko.vocabulary.snapshot import ChangedFiles, FileChange, Snapshot
 from rawko.workspace.repository.archive import Archive
 
 MAX_TOLD_CHANGES: Final = 50
-"""Paths that an agent is told by name."""
+"""Paths that the event names; of the others, it says how many."""
 MAX_PATH_CHARS: Final = 200
 
 
@@ -42,7 +42,7 @@ async def told_changes(
 async def changes_since(
     run: str, settings: Settings, workspace: Workspace, tree: str, known: str | None = None
 ) -> ChangedFiles | None:
-    """Files that have been changed since a run's last snapshot; None where there are none, or nobody can tell.
+    """Files that have been changed since a run's last snapshot; None where there are none, or no snapshot says.
 
     Args:
         workspace: Of the run that goes on; it has the snapshots of both.

@@ -17,11 +17,11 @@ from rawko.vocabulary.snapshot import ChangedFiles
 
 @dataclass(slots=True)
 class FirstEvent:
-    """What a run's machine is told once it is idle.
+    """The event that a run's machine gets once it is idle.
 
     Args:
         continues: The run that this one follows.
-        given: The event of a fork, which is told instead of the task.
+        given: The event of a fork, sent in place of the task.
     """
 
     settings: Settings

@@ -1,6 +1,6 @@
 """What a run leaves to the one that follows it, as the data of the event FOLLOW_UP.
 
-The event carries all of it, so that the new run's journal says what it followed and needs the other one no more.
+The event carries all of it, so that the new run's journal says what it followed, and the earlier run may be removed.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Legacy:
 
     @property
     def outcome(self) -> str:
-        """How the run ended, as an agent is told it."""
+        """How the run ended, in the words of prompts."""
         return "being set back to an earlier step" if self.record.outcome == REWOUND else self.record.outcome
 
     def told_to_arbiter(self, task: str, changes: ChangedFiles | None = None) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class Legacy:
     def told_to_agent(
         self, agent: str, task: str, settings: Settings, changes: ChangedFiles | None = None
     ) -> dict[str, Any]:
-        """The payload for one agent alone; another agent is told in words what was done.
+        """The payload for one agent alone; another agent gets a description of what was done.
 
         Args:
             settings: Of the run that goes on; they name the templates.
@@ -147,7 +147,7 @@ async def legacy_of(followed: RecordedRun, record: RunRecord) -> Legacy:
 
 
 def _agent_at_work(snapshot: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The context of the agent that an orchestrator had at work; None where none was."""
+    """The context of the agent that worked for an orchestrator; None where none did."""
     for child in (snapshot.get("children") or {}).values():
         if child["context"].get("messages") is not None:
             found: Mapping[str, Any] = child["context"]
@@ -160,7 +160,7 @@ def legacy_at(record: RunRecord, snapshot: Mapping[str, Any], at_work: Mapping[s
 
     Args:
         snapshot: Of its machines at that step.
-        at_work: Context of the agent that the orchestrator had at work then, whose conversation is the latest.
+        at_work: Context of the agent that worked for the orchestrator then, whose conversation is the latest.
     """
     context = snapshot["context"]
     if record.agent is not None:
