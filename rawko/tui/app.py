@@ -1,10 +1,10 @@
-"""The terminal view's app: its layout, its keys, and the loop that looks at the run."""
+"""The terminal view's app: its layout, its keys, and what puts news of the run into its lists."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
-import time
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 from textual import events
@@ -12,8 +12,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 
-from rawko.app.following.watching import TAIL, News, Watched
-from rawko.app.records.record import RunRecord, read_record
+from rawko.app.following.watching import News, Watched
 from rawko.app.views.steps import StepView
 from rawko.config import ConfigError, Settings
 from rawko.tui.decisions.asking import Host
@@ -24,6 +23,7 @@ from rawko.tui.feeding import Feed
 from rawko.tui.file_list import FileList
 from rawko.tui.frame import NAMES, Frame
 from rawko.tui.keys import DECISIONS, HELP, VIEWS
+from rawko.tui.looking import Looking
 from rawko.tui.machine_list import MachineList
 from rawko.tui.reading import read_why
 from rawko.tui.widgets.dialogs import Dialog, Help
@@ -31,8 +31,6 @@ from rawko.tui.widgets.lines import Lines
 
 NARROW: Final = 90
 """Cells below which one list is shown at a time."""
-AT_WORK_S, AT_REST_S = 0.1, 0.5
-"""Seconds between two looks at the run."""
 
 
 class WatchApp(App[None]):
@@ -84,8 +82,7 @@ class WatchApp(App[None]):
         self.current = current
         self.host = host
         self.failure: BaseException | None = None
-        self.watched: Watched | None = None
-        self.reading = ""
+        self.looking = Looking(run, current, self)
         self.view = "steps"
         self.feed = Feed()
         self.machine = MachineList()
@@ -100,6 +97,7 @@ class WatchApp(App[None]):
             "used": self.feed.used,
         }
         self._deciding = Deciding(self, act)
+        self._home: Step | None = None
         self._presses = 0
         self._is_terminating = False
 
@@ -120,7 +118,7 @@ class WatchApp(App[None]):
         if self.host is not None:
             self.host.start()
         self._lay_out()
-        self.run_worker(self._watch())
+        self.run_worker(self.looking.go_on())
         self.set_interval(1.0, self._tick)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -141,70 +139,36 @@ class WatchApp(App[None]):
         self.refresh_texts()
         if self.view == "files":
             self._read_files()
+        elif self.view == "used":
+            self.looking.want_earlier(all_of_them=True)  # what agents and states used is a sum over all steps
 
     # ------------------------------------------------------------ the run
 
-    async def _watch(self) -> None:
-        record = await self._record()
-        if record is None:
-            return
-        try:
-            async with Watched(record, self.current, tail=TAIL) as latest:
-                self.watched = latest
-                self.reading = "reading earlier steps" if latest.joined_at else ""
-                if not latest.joined_at:
-                    while True:
-                        await self._look(latest)
-                async with Watched(record, self.current) as whole:
-                    await self._read_whole(latest, whole)
-                    while True:
-                        await self._look(whole)
-        except ConfigError as error:
-            self.say(str(error), "error")
+    @property
+    def watched(self) -> Watched | None:
+        """The run, once it is open."""
+        return self.looking.watched
 
-    async def _read_whole(self, latest: Watched, whole: Watched) -> None:
-        """Read a long run from its first step, while its latest ones are shown; then show all."""
-        views: list[StepView] = []
-        looked = 0.0
-        while whole.is_catching_up:
-            if latest.is_catching_up or time.monotonic() > looked + AT_WORK_S:
-                looked = time.monotonic()
-                news = await latest.look()
-                self._take(news, latest)
-            if not latest.is_catching_up:
-                views += (await whole.look()).steps
-                self.reading = f"reading earlier steps, {whole.reader.last:,}"
-            await asyncio.sleep(0.005)  # keys come first
-        self.reading = ""
-        self.watched = whole
-        self.feed.take_whole(views, whole)
+    def may_begin(self) -> bool:
+        """Whether a run that has no record yet may still write one."""
+        return self.host is not None and not self.host.is_done
+
+    def take_earlier(self, views: Sequence[StepView], watched: Watched) -> None:
+        """Earlier steps have been read."""
+        self.machine.is_whole = not watched.joined_at
+        current = self.feed.steps.current
+        is_home = self._home is not None and current is not None and current.view.number == self._home.view.number
+        self.feed.take_earlier(views, watched)
+        if is_home and not watched.joined_at:
+            self.feed.steps.go_to(0)
         self._show_moment()
 
-    async def _record(self) -> RunRecord | None:
-        """The run's record, as soon as a run that begins here has written it."""
-        while True:
-            try:
-                return read_record(self.run_id, self.current)
-            except ConfigError as error:
-                if self.host is None or self.host.is_done:
-                    self.say(str(error), "error")
-                    return None
-            await asyncio.sleep(AT_WORK_S)
-
-    async def _look(self, watched: Watched) -> None:
-        try:
-            news = await watched.look()
-        except ConfigError as error:
-            self.say(str(error), "error")
-            await asyncio.sleep(1.0)
-            return
-        self._take(news, watched)
-        await asyncio.sleep(0 if news.is_more else AT_WORK_S if watched.is_at_work else AT_REST_S)
-
-    def _take(self, news: News, watched: Watched) -> None:
+    def take(self, news: News, watched: Watched) -> None:
+        """What a look has found."""
         self.feed.take(news, watched)
         if news.steps:
             self.machine.since = news.steps[-1].time
+            self.machine.is_whole = not watched.joined_at
             found = next((view.snapshot for view in reversed(news.steps) if view.snapshot is not None), None)
             self.files.snapshot = found or self.files.snapshot
             self._show_moment()
@@ -240,8 +204,12 @@ class WatchApp(App[None]):
     # ------------------------------------------------------------ what is read on request
 
     def on_lines_at_top(self, event: Lines.AtTop) -> None:
-        if event.lines is self.feed.talk:
-            self.feed.show_earlier()
+        """Up at the first step or entry that is there: more of them; Home in the steps: all of them."""
+        if event.lines is self.feed.steps:
+            self._home = self.feed.steps.current if event.is_home else None
+            self.looking.want_earlier(all_of_them=event.is_home)
+        elif event.lines is self.feed.talk and event.was_there and not self.feed.show_earlier():
+            self.looking.want_earlier()
 
     def on_lines_unfolded(self, event: Lines.Unfolded) -> None:
         item = event.lines.items[event.index]
@@ -280,7 +248,7 @@ class WatchApp(App[None]):
 
     def refresh_texts(self) -> None:
         """Draw the lines around the lists that have changed."""
-        self.frame.draw(self.watched, self.feed, self.view, self.machine.since, self.reading, self.size.width)
+        self.frame.draw(self.watched, self.feed, self.view, self.machine.since, self.looking.reading, self.size.width)
 
     # ------------------------------------------------------------ keys
 

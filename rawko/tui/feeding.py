@@ -1,6 +1,6 @@
 """Puts what is new of the run into the lists of steps, conversation, plan and cost.
 
-Each look costs what it brings. A rewind, which changes what earlier steps are, goes through all steps once.
+Each look costs what it brings, however long the run is. Which steps a rewind left behind is asked as they are drawn.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from rawko.tui.drawing.conversation import draw_entry
 from rawko.tui.drawing.plan_and_cost import SpentRow, draw_plan, draw_spent
 from rawko.tui.drawing.steps import Step, draw_step
 from rawko.tui.widgets.lines import Lines
+from rawko.vocabulary.usage import Usage
 from rawko.vocabulary.visible import VisibleStream
 
 WINDOW: Final = 200
@@ -39,7 +40,7 @@ class Feed:
     """The lists, and what is in them.
 
     Attributes:
-        all: Every step, those that are hidden included.
+        all: Every step that was read, those that are hidden included.
         agent: Who works, by the latest steps.
         live: The end of the text that arrives now; `output` is what the running command has written.
         shows_all: Steps that machines tell each other are shown, too.
@@ -47,11 +48,12 @@ class Feed:
     """
 
     def __init__(self) -> None:
-        self.steps: Lines[Step] = Lines(draw_step, id="steps", empty="no steps yet")
+        self.steps: Lines[Step] = Lines(self._draw_step, id="steps", empty="no steps yet")
         self.talk: Lines[Entry] = Lines(self._draw_entry, id="talk", is_flat=False, empty="nothing was said yet")
         self.plan: Lines[PlanStep] = Lines(draw_plan, id="plan", follows=False, empty="no plan")
         self.used: Lines[SpentRow] = Lines(draw_spent, id="used", follows=False, empty="nothing was used yet")
         self.all: list[Step] = []
+        self._people: list[Step] = []
         self.agent = ""
         self.live = ""
         self.output: Output | None = None
@@ -61,7 +63,6 @@ class Feed:
         self._most = WINDOW
         self._said: list[int] = []
         self._read = 0
-        self._first = 0
         self._entries: list[Entry] = []
         self._plan: tuple[PlanStep, ...] = ()
         self._live_row = 0
@@ -75,26 +76,34 @@ class Feed:
             self._take_steps(news, watched)
             self._take_talk(watched, is_rewound=news.is_rewound)
             if self.step is None:
-                self.used.reset(spent_rows(watched.totals, watched.reader.fold.cost_usd))
+                self.used.reset(_spent_so_far(watched))
         if watched.plan != self._plan and self.step is None:
             self._plan = watched.plan
             self.plan.reset(list(watched.plan))
         self._take_output(news, is_at_work=watched.is_at_work)
         self._take_pieces(news, is_at_work=watched.is_at_work)
 
-    def take_whole(self, views: Sequence[StepView], watched: Watched) -> None:
-        """Take all steps of a run of which the latest ones were there so far."""
+    def take_earlier(self, views: Sequence[StepView], watched: Watched) -> None:
+        """Take the steps of a run again, with earlier ones in front; the cursor and what is open stay."""
         self._watched = watched
-        line, entries = watched.line, watched.conversation.entries
-        self.all = [Step(view, line.leaves_behind(view.number)) for view in views]
+        known = {step.view.number: step for step in self.steps.items if step.detail is not None}
+        self.all = [known.get(view.number) or Step(view) for view in views]
+        self._people = [one for one in self.all if _is_for_people(one)]
         self.show_steps()
-        self._entries, self._read = entries, len(entries)
-        self._said = [number for number, one in enumerate(entries) if not line.leaves_behind(one.row)]
+        self._entries = entries = watched.conversation.entries
+        self._read = len(entries)
         if self.step is not None:
-            self.go_to(self.step)
+            self._said = self._before(len(entries), WINDOW)
+            self.show_earlier()
             return
-        self._show_latest()
-        self.used.reset(spent_rows(watched.totals, watched.reader.fold.cost_usd))
+        talk, there = self.talk, len(self._said)
+        self._said = self._before(len(entries), max(there, WINDOW))
+        more = len(self._said) - there
+        if talk.is_at_end or more < 0:
+            self._place_said()
+        else:
+            self._place_said(talk.cursor + more, {index + more for index in talk.opened})
+        self.used.reset(_spent_so_far(watched))
 
     @property
     def selected(self) -> int | None:
@@ -113,99 +122,120 @@ class Feed:
         if step is None or moment is None:
             self._show_latest(is_back=True)
             self._plan = watched.plan
-            self.used.reset(spent_rows(watched.totals, watched.reader.fold.cost_usd))
+            self.used.reset(_spent_so_far(watched))
         else:
             said = watched.said_at(step, self._most)
             self.talk.reset(said, cursor=max(len(said) - 1, 0))
             self._plan = moment.plan
-            self.used.reset(spent_rows(watched.moments.totals_at(step), watched.moments.cost_at(step)))
+            cost_usd = watched.moments.cost_at(step)
+            if watched.joined_at:
+                self.used.reset([SpentRow("", "", Spent(cost_usd=cost_usd))])
+            else:
+                self.used.reset(spent_rows(watched.moments.totals_at(step), cost_usd))
         self.plan.reset(list(self._plan))
 
     # ------------------------------------------------------------ steps
 
     def _take_steps(self, news: News, watched: Watched) -> None:
-        steps = [Step(view, watched.line.leaves_behind(view.number)) for view in news.steps]
+        steps = [Step(view) for view in news.steps]
         self.agent = next((view.agent for view in reversed(news.steps) if "/" in view.actor), self.agent)
         if watched.record.agent is not None:
             self.agent = watched.record.agent
+        people = [one for one in steps if _is_for_people(one)]
         self.all += steps
+        self._people += people
+        self.steps.append(steps if self.shows_all else people)
         if news.is_rewound:
-            self.all = [replace(one, is_left_behind=watched.line.leaves_behind(one.view.number)) for one in self.all]
-            self.show_steps()
-        else:
-            self.steps.append([one for one in steps if self._is_shown(one)])
+            self.steps.repaint()
 
-    def _is_shown(self, step: Step) -> bool:
-        return self.shows_all or step.view.kind not in _HIDDEN or bool(step.view.files)
+    def _draw_step(self, step: Step, width: int, is_open: bool) -> Sequence[CellLine]:
+        is_left = self._watched is not None and self._watched.line.leaves_behind(step.view.number)
+        return draw_step(step, width, is_open, is_left)
 
     def show_steps(self) -> None:
-        """Place all steps again: what is shown of them has changed."""
-        current = self.steps.current
-        is_last = self.steps.cursor >= len(self.steps.items) - 1
-        shown = [one for one in self.all if self._is_shown(one)]
+        """Place all steps again: which of them are shown has changed. No step is looked at."""
+        steps = self.steps
+        current, is_last = steps.current, steps.is_at_end
+        opened = [steps.items[index].view.number for index in steps.opened]
+        shown = self.all if self.shows_all else self._people
         cursor = None if is_last or current is None else bisect_left(shown, current.view.number, key=_number)
-        self.steps.reset(shown, cursor=cursor)
+        places = (bisect_left(shown, number, key=_number) for number in opened)
+        still = {at for at, number in zip(places, opened, strict=True) if _number_at(shown, at) == number}
+        steps.reset(shown, cursor=cursor, opened=still)
 
     def explain(self, number: int, detail: Explanation | str) -> None:
         """What was read of a step."""
-        place = bisect_left(self.all, number, key=_number)
-        self.all[place] = replace(self.all[place], detail=detail)
-        index = bisect_left(self.steps.items, number, key=_number)
-        if index < len(self.steps.items) and self.steps.items[index].view.number == number:
-            self.steps.put(index, self.all[place])
+        for steps in (self.all, self._people, self.steps.items):
+            at = bisect_left(steps, number, key=_number)
+            if _number_at(steps, at) != number:
+                continue
+            told = replace(steps[at], detail=detail)
+            if steps is self.steps.items:
+                self.steps.put(at, told)
+            else:
+                steps[at] = told
 
     # ------------------------------------------------------------ conversation
 
     def _take_talk(self, watched: Watched, *, is_rewound: bool) -> None:
         self._entries = entries = watched.conversation.entries
-        line, talk = watched.line, self.talk
+        line = watched.line
         if is_rewound:
-            self._said = [number for number, one in enumerate(entries) if not line.leaves_behind(one.row)]
             self._show_latest()
-        elif self.step is not None:
-            new = [n for n in range(self._read, len(entries)) if not line.leaves_behind(entries[n].row)]
-            self._said += new
         else:
-            if watched.conversation.changed is not None:
+            if self.step is None and watched.conversation.changed is not None:
                 self._update(watched.conversation.changed)
             new = [n for n in range(self._read, len(entries)) if not line.leaves_behind(entries[n].row)]
             self._said += new
-            if watched.is_catching_up and len(self._said) - self._first > 2 * WINDOW:
+            if watched.is_catching_up and len(self._said) > 2 * WINDOW:
                 self._show_latest()
-            else:
-                talk.append([entries[number] for number in new])
+            elif self.step is None:
+                self.talk.append([entries[number] for number in new])
         watched.conversation.changed = None
         self._read = len(entries)
 
     def _update(self, changed: int) -> None:
         """Entries that have got their result since."""
-        for place in range(max(bisect_left(self._said, changed), self._first), len(self._said)):
+        for place in range(bisect_left(self._said, changed), len(self._said)):
             entry = self._entries[self._said[place]]
-            if self.talk.items[place - self._first] is not entry:
-                self.talk.put(place - self._first, entry)
+            if self.talk.items[place] is not entry:
+                self.talk.put(place, entry)
+
+    def _before(self, end: int, most: int) -> list[int]:
+        """The latest entries before one, in order, as their indices; none that a rewind left behind."""
+        line, found = None if self._watched is None else self._watched.line, list[int]()
+        for number in range(end - 1, -1, -1):
+            if line is None or not line.leaves_behind(self._entries[number].row):
+                found.append(number)
+                if len(found) >= most:
+                    break
+        return found[::-1]
 
     def _show_latest(self, *, is_back: bool = False) -> None:
         """Place the latest entries; `is_back`: another step was shown before, and the cursor goes to the last one."""
-        self._first = max(len(self._said) - WINDOW, 0)
+        self._said = self._before(len(self._entries), WINDOW)
         if self.step is None:
-            said = [self._entries[number] for number in self._said[self._first :]]
-            self.talk.reset(said, cursor=max(len(said) - 1, 0) if is_back else None)
+            self._place_said(max(len(self._said) - 1, 0) if is_back else None)
 
-    def show_earlier(self) -> None:
-        """More of the conversation above what is placed."""
+    def _place_said(self, cursor: int | None = None, opened: set[int] | None = None) -> None:
+        self.talk.reset([self._entries[number] for number in self._said], cursor=cursor, opened=opened)
+
+    def show_earlier(self) -> bool:
+        """Place more of the conversation above what is there; False where no more was read."""
+        talk = self.talk
         if self.step is not None and self._watched is not None:
-            there, self._most = len(self.talk.items), self._most + WINDOW
+            there = len(talk.items)
+            self._most = there + WINDOW
             said = self._watched.said_at(self.step, self._most)
             added = len(said) - there
-            self.talk.reset(said, cursor=max(added - 1, 0), opened={index + added for index in self.talk.opened})
-            return
-        if not self._first:
-            return
-        before, self._first = self._first, max(self._first - WINDOW, 0)
-        added = before - self._first
-        opened = {index + added for index in self.talk.opened}
-        entries = [self._entries[number] for number in self._said[self._first :]]
-        self.talk.reset(entries, cursor=added - 1, opened=opened)
+            if added > 0:
+                talk.reset(said, cursor=added - 1, opened={index + added for index in talk.opened})
+            return added > 0
+        more = self._before(self._said[0] if self._said else 0, WINDOW)
+        if more:
+            self._said = more + self._said
+            self._place_said(len(more) - 1, {index + len(more) for index in talk.opened})
+        return bool(more)
 
     def _draw_entry(self, entry: Entry, width: int, is_open: bool) -> Sequence[CellLine]:
         lines, output = draw_entry(entry, width, is_open), self.output
@@ -241,8 +271,26 @@ class Feed:
             self.live = ""
 
 
+def _is_for_people(step: Step) -> bool:
+    return step.view.kind not in _HIDDEN or bool(step.view.files)
+
+
 def _number(step: Step) -> int:
     return step.view.number
+
+
+def _number_at(steps: Sequence[Step], index: int) -> int | None:
+    return steps[index].view.number if index < len(steps) else None
+
+
+def _spent_so_far(watched: Watched) -> list[SpentRow]:
+    """What was used until now; of a run that is not there from its first step on the sum alone."""
+    fold = watched.reader.fold
+    if not watched.joined_at:
+        return spent_rows(watched.totals, fold.cost_usd)
+    used = sum(fold.usage.values(), start=Usage())
+    whole = Spent(used.total_tokens - used.output_tokens, used.output_tokens, fold.cost_usd, used.calls)
+    return [SpentRow("", "", whole)]
 
 
 def spent_rows(totals: Totals, cost_usd: float | None) -> list[SpentRow]:

@@ -18,11 +18,13 @@ class MachineList:
 
     Attributes:
         since: Time of the latest step, in seconds since 1970.
+        is_whole: The run was read from its first step on, so that all visits are known.
     """
 
     def __init__(self) -> None:
         self.lines: Lines[Any] = Lines(self._draw, id="machine", follows=False, empty="no machine yet")
         self.since = time.time()
+        self.is_whole = True
         self._watched: Watched | None = None
         self._charts: RunCharts | None = None
         self._configurations: Mapping[str, tuple[str, ...]] = {}
@@ -95,4 +97,4 @@ class MachineList:
     def _draw(self, row: outline.Row | outline.Unknown, width: int, is_open: bool) -> Sequence[CellLine]:
         is_at_work = self._is_moving and self._watched is not None and self._watched.is_at_work
         since = f"{max(int(time.time() - self.since), 0)}s" if is_at_work else ""
-        return outline.draw(row, width, is_open, self._visits, since)
+        return outline.draw(row, width, is_open, self._visits, since, is_whole=self.is_whole)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from rawko.app.following.watching import TAIL, Watched
+from rawko.app.records.record import read_record
 from rawko.app.views.conversation import HEAD_CHARS, TAIL_CHARS, Conversation
 from rawko.app.views.proposal import proposal_of
 from rawko.app.views.steps import StepKind, StepView
@@ -12,8 +15,9 @@ from rawko.runtime.journal import StepRecord
 from rawko.tui.drawing.cells import CellLine, plain, strip_of, width_of, wrapped
 from rawko.tui.drawing.conversation import draw_entry
 from rawko.tui.drawing.steps import Step, draw_step
+from rawko.tui.feeding import spent_rows
 from tests.cli.shell import Shell, call, says
-from tests.tui.viewing import lengthen, viewed
+from tests.tui.viewing import lengthen, settings_of, viewed
 
 ALONE = ("run", "Try [bold]markup[/bold] \x1b[31m", "--agent", "developer", "--yes", "--json")
 EVIL = "\x1b]0;owned\x07\x1b[2J[red]not red[/red] [link=http://x]y[/link] \u202eevil\u2066 $(id)"
@@ -80,17 +84,61 @@ async def test_binary_files_and_files_that_are_no_utf8_have_diffs_that_can_be_re
         assert "Binary files" in screen and "a\\xffb" in screen and is_clean(screen), screen
 
 
-async def test_a_long_run_shows_its_latest_steps_first_then_all(rawko: Shell) -> None:
+async def test_a_long_run_shows_its_latest_steps_and_earlier_ones_as_a_person_goes_up(rawko: Shell) -> None:
     scenario = rawko.scenario(says("developer", call("write", file_path="a.txt", content="a\n")), DONE)
     run = rawko(*ALONE, "--scenario", str(scenario)).report["run"]
     last = lengthen(rawko, run, 3_000)
     async with viewed(rawko, run) as view:
-        assert view.app.feed.all[0].view.number == 1
-        assert view.app.feed.all[-1].view.number == last
-        await view.press("l", "home")
-        assert f"{1:>5} " in view.screen
-        await view.press("end")
+        feed = view.app.feed
+        await view.press("2", "l")
+        first = feed.all[0].view.number
+        assert first > last - 2 * TAIL, "nothing before the latest steps is read"
+        assert feed.all[-1].view.number == last and f"{last:>5} " in view.screen
+        machine = left_half(view.screen)
+        assert re.search(r"×\d+\+", machine), "a part of the visits is known"
+        feed.steps.go_to(0)
+        await view.press("enter", "up")
+        await view.until(f"{first - 1:>5} ")
+        [opened] = feed.steps.opened
+        assert feed.steps.items[opened].view.number == first and feed.steps.current == feed.steps.items[opened]
+        assert feed.all[0].view.number > 1
+        await view.press("home")
+        await view.until(f"{1:>5} ")
+        assert [step.view.number for step in feed.all] == list(range(1, last + 1))
+        assert feed.steps.cursor == 0 and not view.app.looking.reading
+        await view.press("escape")
         assert f"{last:>5} " in view.screen
+        assert "+" not in re.findall(r"×\d+(\+?)", left_half(view.screen))
+
+
+async def test_costs_and_conversation_of_a_long_run_are_whole_once_they_are_looked_at(rawko: Shell) -> None:
+    texts = [says("developer", call("write", file_path="a.txt", content=f"{n}\n"), text=f"Text {n}.") for n in (1, 2)]
+    run = rawko(*ALONE, "--scenario", str(rawko.scenario(*texts, DONE))).report["run"]
+    lengthen(rawko, run, 1_000)
+    settings = settings_of(rawko)
+    async with Watched(read_record(run, settings), settings) as whole:
+        while whole.is_catching_up:
+            await whole.look()
+        rows = spent_rows(whole.totals, whole.reader.fold.cost_usd)
+    async with viewed(rawko, run) as view:
+        assert view.app.feed.all[0].view.number > 1
+        assert [(row.agent, row.state) for row in view.app.feed.used.items] == [("", "")], "the sum alone"
+        await view.press("6")
+        await view.until("thinking")
+        assert view.app.feed.used.items == rows, "of the whole run, by agent and state"
+        assert view.app.feed.all[0].view.number == 1
+    async with viewed(rawko, run) as view:
+        await view.press("3", "home", "up")
+        assert "Text 1." not in view.screen
+        for _ in range(100):
+            if "Text 1." in view.screen:
+                break
+            await view.press("home")
+        assert "Text 1." in view.screen and view.app.feed.all[0].view.number == 1
+
+
+def left_half(screen: str) -> str:
+    return "\n".join(line[:46] for line in screen.splitlines())
 
 
 async def test_an_update_of_a_list_of_100_000_steps_costs_what_is_new(rawko: Shell) -> None:

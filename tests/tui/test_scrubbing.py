@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from rawko.app.following.moments import KEPT_EVERY
 from rawko.app.following.watching import Watched
 from rawko.app.records.record import read_record
 from rawko.app.views.totals import Totals
-from tests.cli.shell import Shell
+from rawko.runtime.session import CHECKPOINT_EVERY
+from tests.cli.shell import Shell, call, judges, picks, says
 from tests.tui.viewing import lengthen, settings_of, viewed
 
 FIRST_WRITE, SECOND_WRITE, LAST = 17, 21, 85
@@ -84,3 +88,34 @@ async def test_totals_are_right_beyond_those_that_are_kept(rawko: Shell, demo: t
         calls = [sum(one.seconds for one in watched.moments.totals_at(step).by.values()) for step in range(1, last)]
         assert calls == sorted(calls)
         assert watched.moments.totals_at(last) == watched.totals
+
+
+async def test_who_joins_late_sees_what_who_was_there_from_the_first_step_on_sees(rawko: Shell) -> None:
+    """From a checkpoint between: plan, agents, conversation, tokens and cost are the same."""
+    planned = says("developer", call("update_plan", steps=[{"description": "first"}, {"description": "second"}]))
+    done = says("developer", call("complete", summary="Done."))
+
+    def writes(agent: str) -> Iterator[Mapping[str, Any]]:
+        for n in range(27):
+            yield says(agent, call("write", file_path="a.txt", content=f"{agent} {n}\n"), text=f"{n}.")
+
+    replies = [picks("developer"), planned, *writes("developer"), done]
+    on = judges("SELECT_MODE", mode="tester", reason="on")
+    scenario = rawko.scenario(*replies, on, *writes("tester"))
+    run = rawko("run", "Write", "--yes", "--scenario", str(scenario), "--json").report["run"]
+    settings = settings_of(rawko)
+    record = read_record(run, settings)
+    async with Watched(record, settings) as whole, Watched(record, settings, tail=40) as late:
+        while whole.is_catching_up or late.is_catching_up:
+            await whole.look()
+            await late.look()
+        assert late.joined_at > CHECKPOINT_EVERY and late.reader.last == whole.reader.last
+        assert late.plan == whole.plan and [step.words for step in late.plan] == ["first", "second"]
+        said = late.conversation.entries
+        assert len(said) > 10 and said == whole.conversation.entries[-len(said) :]
+        assert {entry.agent for entry in said} == {"tester"}
+        mine, theirs = late.reader.fold, whole.reader.fold
+        assert (mine.usage, mine.cost_usd) == (theirs.usage, theirs.cost_usd)
+        assert mine.configurations == theirs.configurations
+        for step in (late.joined_at + 1, late.reader.last):
+            assert late.moments.at(step) == whole.moments.at(step)

@@ -96,13 +96,13 @@ async def hosted(
 
 @asynccontextmanager
 async def viewed(shell: Shell, run: str, size: tuple[int, int] = (120, 36)) -> AsyncIterator[Viewed]:
-    """The view of a run, once it has read all steps."""
+    """The view of a run, once it shows the latest steps."""
     settings = settings_of(shell)
     app = WatchApp(run, settings, Actor(settings, "ada"))
     async with app.run_test(size=size) as pilot:
         found = Viewed(app, pilot)
         for _ in range(1_200):
-            if app.watched is not None and app.feed.all and not app.watched.is_catching_up and not app.reading:
+            if app.watched is not None and app.feed.all and not app.watched.is_catching_up and not app.looking.reading:
                 break
             await pilot.pause(0.1)
         yield found

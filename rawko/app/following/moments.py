@@ -55,6 +55,10 @@ class Moments:
         self._kept: list[Totals] = [Totals()]
         self.totals = Totals()
 
+    def begin(self, agent: str) -> None:
+        """Who had worked last, where the first step that is added is not the run's first."""
+        self._moment = Moment({}, self._alone or agent, ())
+
     def add(self, view: StepView, fold: StepFold, plan: tuple[PlanStep, ...]) -> None:
         """Add the next step, with what is known and the plan after it."""
         configurations = fold.configurations

@@ -6,11 +6,11 @@ removed while it is watched; the viewer learns of each.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 
 from rawko.app.following.channel import TEXTS
 from rawko.app.following.moments import Moments
@@ -22,7 +22,7 @@ from rawko.app.run.inbox import is_at_work, outcome_now
 from rawko.app.views.conversation import Conversation, Entry
 from rawko.app.views.folding import StepFold
 from rawko.app.views.machines import Asked
-from rawko.app.views.plan import PlanStep, plan_after
+from rawko.app.views.plan import PlanStep, plan_after, plan_in
 from rawko.app.views.reading import StepReader, open_steps
 from rawko.app.views.steps import StepView
 from rawko.app.views.totals import Totals
@@ -31,7 +31,7 @@ from rawko.runtime.errors import JournalError
 from rawko.runtime.journal import Journal, StepRecord
 from rawko.runtime.replay.rewind_records import jump_of
 
-TAIL: Final = 1_000
+TAIL: Final = 200
 """Steps from the end that a viewer of a long run gets first."""
 LOOK: Final = 100
 """Steps of one look: few, so that a viewer can draw in between."""
@@ -98,8 +98,9 @@ class Watched:
         self._stack.callback(self._texts.close)
         if self._tail is not None:
             self.joined_at = max(await _last_step(self.record) - self._tail, 0)
-        opened = open_steps(self.record, self.joined_at, also=self._row, then=self._after)
+        opened = open_steps(self.record, self.joined_at, also=self._row, then=self._after, begun=self._begun)
         self._reader = await self._stack.enter_async_context(opened)
+        self.moments.begin(self._reader.fold.agent)
         self._has_joined = True
         return self
 
@@ -159,13 +160,18 @@ class Watched:
         self.is_catching_up = len(steps) >= LOOK
         return News(steps, pieces, self.is_catching_up, bool(rewound), output)
 
+    def _begun(self, snapshot: Mapping[str, Any]) -> None:
+        self.plan = plan_in(snapshot)
+        self.conversation.begin(snapshot)
+
     def _row(self, row: StepRecord) -> None:
         jump = jump_of(row)
         if jump is not None and jump.snapshot is not None:
             self._jump = row.seq
-        if not self._has_joined:
-            return  # a row between the checkpoint and the step that was joined at
-        self.conversation.take(row)
+        if self._has_joined:
+            self.conversation.take(row)
+        else:  # a row between the checkpoint and the step that was joined at
+            self.conversation.pass_over(row)
         self.plan = plan_after(row, self.plan)
 
     def _after(self, view: StepView, fold: StepFold) -> None:

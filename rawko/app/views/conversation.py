@@ -90,6 +90,18 @@ class Conversation:
         self.entries: list[Entry] = []
         self.changed: int | None = None
 
+    def begin(self, snapshot: Mapping[str, Any]) -> None:
+        """Go on from a snapshot of the machines: what was said until then is not among the entries."""
+        chosen = at(snapshot, "context", "current_agent")
+        name = at(chosen, "name") if isinstance(chosen, Mapping) else chosen
+        if isinstance(name, str):
+            self._agents[f"{ROOT}/execute_agent"] = name
+
+    def pass_over(self, row: StepRecord) -> None:
+        """A row whose entries are not wanted: only who works after it is learnt."""
+        if jump_of(row) is None:
+            self._learn_agent(row)
+
     def take(self, row: StepRecord) -> None:
         """Take the next row."""
         jump = jump_of(row)

@@ -73,6 +73,11 @@ class StepFold:
         return None if asked is None else replace(asked, folder=self._folders.get(asked.agent, ""))
 
     @property
+    def agent(self) -> str:
+        """Whom the arbiter has chosen last, or who works alone; "" before the first one."""
+        return self._machines.agent
+
+    @property
     def configurations(self) -> Mapping[str, tuple[str, ...]]:
         """Active states of each machine after the latest row, by its path: the root's and those of actors at work."""
         return self._machines.configurations()

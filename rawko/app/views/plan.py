@@ -37,6 +37,15 @@ def plan_of(plan: Any) -> tuple[PlanStep, ...]:
     )
 
 
+def plan_in(snapshot: Any) -> tuple[PlanStep, ...]:
+    """The plan in a snapshot of the machines: that of the agent at work, else the root's."""
+    for child in (at(snapshot, "children") or {}).values():
+        found = plan_in(child)
+        if found:
+            return found
+    return plan_of(at(snapshot, "context", "plan"))
+
+
 def plan_after(row: StepRecord, before: tuple[PlanStep, ...]) -> tuple[PlanStep, ...]:
     """The plan after a row, which was `before` until then."""
     jump = jump_of(row)

@@ -6,8 +6,9 @@ step that says so, and the rows after it are read.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 from rawko.app.records.journal import open_journal
 from rawko.app.records.record import RunRecord
@@ -39,9 +40,10 @@ class StepReader:
         trees: Trees | None,
         also: Callable[[StepRecord], object] | None = None,
         then: Callable[[StepView, StepFold], object] | None = None,
+        begun: Callable[[Mapping[str, Any]], object] | None = None,
     ) -> None:
         self.record = record
-        self._also, self._then = also, then
+        self._also, self._then, self._begun = also, then, begun
         self._journal = journal
         self._last = 0
         self.fold = StepFold(agent=record.agent, prices=record.settings.prices, trees=trees, rewinds=record.rewinds)
@@ -67,6 +69,8 @@ class StepReader:
                     self.fold.begin(first[0].time)
                 notes = snapshot.get("notes") or (await read_latest(self._journal, run, number)).notes
                 self.fold.load(number, snapshot, notes)
+                if self._begun is not None:
+                    self._begun(snapshot)
                 self._last = number
         except JournalError as error:
             raise ConfigError(str(error)) from error
@@ -153,11 +157,13 @@ async def open_steps(
     after: int = 0,
     also: Callable[[StepRecord], object] | None = None,
     then: Callable[[StepView, StepFold], object] | None = None,
+    begun: Callable[[Mapping[str, Any]], object] | None = None,
 ) -> AsyncIterator[StepReader]:
     """Open a run to read its steps after a number.
 
     Args:
         also: Gets every row that is read, before its view is made; `then` the view, and what is known after it.
+        begun: Gets the snapshot of the machines that it begins with, where that is not the first step.
 
     Raises:
         ConfigError: Its journal cannot be read.
@@ -165,7 +171,7 @@ async def open_steps(
     journal: Journal = open_journal(record.settings)
     trees = _trees(record)
     try:
-        reader = StepReader(record, journal, trees, also, then)
+        reader = StepReader(record, journal, trees, also, then, begun)
         await reader.seek(after)
         yield reader
     finally:

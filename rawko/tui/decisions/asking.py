@@ -41,8 +41,10 @@ class View(Protocol):
     run_id: str
     current: Settings
     host: Host | None
-    watched: Watched | None
     feed: Feed
+
+    @property
+    def watched(self) -> Watched | None: ...
 
     @property
     def size(self) -> Size: ...

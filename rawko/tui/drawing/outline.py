@@ -115,11 +115,18 @@ def _count(chart: Chart, state: State) -> int:
 
 
 def draw(
-    row: Row | Unknown, width: int, is_open: bool, visits: Mapping[tuple[str, str], int], since: str
+    row: Row | Unknown,
+    width: int,
+    is_open: bool,
+    visits: Mapping[tuple[str, str], int],
+    since: str,
+    *,
+    is_whole: bool = True,
 ) -> Sequence[CellLine]:
     """The lines of a row; of an open one also its transitions.
 
     Args:
+        visits: How often each state was entered, by chart and state; of a part of the run where `is_whole` is False.
         since: How long the run has been in its latest state, such as "8s".
     """
     if isinstance(row, Unknown):
@@ -135,7 +142,7 @@ def draw(
     spans.append((visible_line(state.name), "active" if row.is_active else ""))
     count = visits.get((row.chart, state.name), 0)
     if count > 1:
-        spans.append((f"  ×{count}", "dim"))
+        spans.append((f"  ×{count}{'' if is_whole else '+'}", "dim"))
     if row.is_leaf and since:
         spans.append((f"  {since}", "warning"))
     if row.below:

@@ -39,25 +39,25 @@ _VERDICTS: Final = {"taken": ("✓", "ok"), "guard": ("✗", "error")}
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step in the list: its view, whether a rewind left it behind, and what was read of it once it was unfolded."""
+    """A step in the list: its view, and what was read of it once it was unfolded."""
 
     view: StepView
-    is_left_behind: bool = False
     detail: Explanation | str | None = None
 
 
-def draw_step(step: Step, width: int, is_open: bool) -> Sequence[CellLine]:
+def draw_step(step: Step, width: int, is_open: bool, is_left_behind: bool = False) -> Sequence[CellLine]:
+    """A step; `is_left_behind`: by a rewind."""
     view = step.view
     mark, style = _MARKS[view.kind]
     if view.is_error:
         style = "error"
-    is_faint = step.is_left_behind or view.kind is StepKind.PLUMBING
+    is_faint = is_left_behind or view.kind is StepKind.PLUMBING
     number: Span = (f"{view.number:>5} ", "faint")
     spans: list[Span] = [number] if width >= 30 else []
     if width >= WIDE:
         spans.append((padded(clock(view.seconds), 8), "dim"))
         spans.append((padded(visible_line(view.agent), 10) + " ", "faint" if is_faint else "agent"))
-    spans.append((f"{'~' if step.is_left_behind else mark} ", "faint" if is_faint else style))
+    spans.append((f"{'~' if is_left_behind else mark} ", "faint" if is_faint else style))
     tail: list[Span] = lines_changed(view.files)
     if width >= WIDE and view.usage.total_tokens:
         tail.append((f"  {count(view.tokens_in)}→{count(view.tokens_out)}", "dim"))

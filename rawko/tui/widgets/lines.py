@@ -62,11 +62,17 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
             self.lines = lines
 
     class AtTop(Message):
-        """The cursor stands at the first item, and a person wants to see what is above it."""
+        """A person wants to see what is above the first item, or the very first (`is_home`).
 
-        def __init__(self, lines: Lines[object]) -> None:
+        Attributes:
+            was_there: The cursor stood at the first item already.
+        """
+
+        def __init__(self, lines: Lines[object], *, is_home: bool = False, was_there: bool = True) -> None:
             super().__init__()
             self.lines = lines
+            self.is_home = is_home
+            self.was_there = was_there
 
     def __init__(
         self,
@@ -245,6 +251,8 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
         if not self.items:
             return
         if is_whole:
+            if self.cursor + by < 0:
+                self.post_message(self.AtTop(self))  # type: ignore[arg-type]  # any list
             self.go_to(self.cursor + by)
             return
         top = self._places.top(self.cursor)
@@ -269,9 +277,9 @@ class Lines(ScrollView, Generic[Item], can_focus=True):
         self.go_to(self._places.at(max(target, 0)))
 
     def action_first(self) -> None:
-        if self.cursor == 0:
-            self.post_message(self.AtTop(self))  # type: ignore[arg-type]
+        was_there = self.cursor == 0
         self.go_to(0)
+        self.post_message(self.AtTop(self, is_home=True, was_there=was_there))  # type: ignore[arg-type]
 
     def action_last(self) -> None:
         self.go_to(len(self.items) - 1)

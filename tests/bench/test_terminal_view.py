@@ -1,0 +1,11 @@
+"""The benchmark of the terminal view comes to its end, and measures what it says."""
+
+from __future__ import annotations
+
+from tests.bench.terminal_view import compared
+
+
+def test_both_runs_are_opened() -> None:
+    found = compared({"short": 4, "longer": 40}, 1)
+    for figures in found.values():
+        assert min(figures.opening_ms, figures.up_ms, figures.all_ms, figures.home_ms) > 0
