@@ -124,7 +124,7 @@ async def test_costs_and_conversation_of_a_long_run_are_whole_once_they_are_look
         assert view.app.feed.all[0].view.number > 1
         assert [(row.agent, row.state) for row in view.app.feed.used.items] == [("", "")], "the sum alone"
         await view.press("6")
-        await view.until("thinking")
+        await view.until(f"{rows[0].spent.calls} calls")
         assert view.app.feed.used.items == rows, "of the whole run, by agent and state"
         assert view.app.feed.all[0].view.number == 1
     async with viewed(rawko, run) as view:
