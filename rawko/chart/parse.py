@@ -16,6 +16,7 @@ from rawko.chart.reading.reader import Reader, Unreadable
 from rawko.chart.reading.types import READERS
 from rawko.chart.source.composer import MAX_CHARS, compose, decode
 from rawko.chart.source.nodes import Document
+from rawko.named_files import is_pipe, near_path
 
 _LARGE = 20_000
 _MAX_BYTES = 4 * MAX_CHARS
@@ -100,11 +101,14 @@ def _read(document: Document, reader: Reader) -> Chart | None:
 
 def _bytes(path: Path, file: str) -> bytes:
     try:
+        if is_pipe(path):
+            raise ValueError("it is a pipe; a file is accepted")
         with path.open("rb") as source:
             data = source.read(_MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        message = f"cannot read the chart: {reason}"
+        near = near_path(path) if isinstance(error, FileNotFoundError) else ""
+        message = f"cannot read the chart: {reason}{near}"
         raise ChartFileError([Diagnostic(Position(file), "unreadable", message)]) from None
     if len(data) > _MAX_BYTES:
         message = f"the file has more than {_MAX_BYTES} bytes; a chart has at most {MAX_CHARS} characters"

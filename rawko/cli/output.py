@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from rawko.cli.exit_codes import BAD_INPUT, READER_GONE
+from rawko.named_files import why_unwritable
 from rawko.vocabulary.visible import exact, exact_line, visible, visible_json, visible_line
 
 __all__ = [
@@ -61,8 +62,8 @@ def write_out(text: str, output: Path | None) -> int:
     if output is None:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         return 0
-    if not output.parent.is_dir():
-        return complain(f"{output}: there is no folder {str(output.parent)!r}")
+    if (problem := why_unwritable(output)) is not None:
+        return complain(problem)
     try:
         output.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
     except OSError as error:

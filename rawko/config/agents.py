@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from rawko.named_files import near_path
 from rawko.trust.confined import ProjectFiles
 from rawko.trust.errors import ConfigError
 from rawko.vocabulary.agent import AgentConfig
@@ -16,6 +17,7 @@ TOOLS: Final = (
     *("read", "write", "edit", "glob", "grep", "bash", "changes", "output"),
     *("update_plan", "clarify", "pause", "complete"),
 )
+
 """Every tool that an agent's file may name: those of the toolbox, and the machine's own."""
 MCP_PREFIX: Final = "mcp__"
 """How tools of MCP servers begin; which there are is known when the servers run."""
@@ -59,7 +61,8 @@ def load_agents(folder: Path | None, files: ProjectFiles | None = None) -> Mappi
 
 def _agents_of(folder: Path, listed: Iterable[Path] | None, read: Callable[[Path], str]) -> Mapping[str, AgentConfig]:
     if listed is None:
-        raise ConfigError(f"there is no folder {str(folder)!r} with agents; `rawko init` writes one")
+        near = near_path(folder, is_folder=True)
+        raise ConfigError(f"there is no folder {str(folder)!r} with agents{near}; `rawko init` writes one")
     defects: list[Defect] = []
     agents: dict[str, AgentConfig] = {}
     origin: dict[str, Path] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rawko.named_files import near_path
 from rawko.providers.scenario import Scenario, ScenarioDoc
 from rawko.providers.scenario_errors import ScenarioError, ScenarioNotFoundError
 from rawko.vocabulary.documents import DocumentError, accepted, read_document, read_text
@@ -27,7 +28,8 @@ def find_scenario(name: str) -> Path:
         path = Path(name)
         if path.is_file():
             return path
-        raise ScenarioNotFoundError(name, f"there is no scenario file {name!r}")
+        what = ": it is a folder" if path.is_dir() else near_path(path)
+        raise ScenarioNotFoundError(name, f"there is no scenario file {name!r}{what}")
     if name in shipped_scenarios():
         return SCENARIO_DIR / f"{name}.yaml"
     raise ScenarioNotFoundError(name, _unknown_name(name))

@@ -19,6 +19,7 @@ from rawko.chart.source.composer import compose, decode
 from rawko.chart.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from rawko.chart.source.scalars import NotJsonError, scalar_value
 from rawko.cutting import cut
+from rawko.named_files import near_path
 from rawko.vocabulary.budget import DURATION
 
 M = TypeVar("M", bound=BaseModel)
@@ -108,10 +109,11 @@ def read_text(path: Path) -> str:
     """
     try:
         if path.exists() and not path.is_file():  # opening a pipe would block
-            raise DocumentError([Defect(str(path), 1, 1, "cannot be read: it is not a file")])
+            what = "a folder" if path.is_dir() else "not a file"
+            raise DocumentError([Defect(str(path), 1, 1, f"cannot be read: it is {what}")])
         data = path.read_bytes()
     except OSError as error:
-        raise DocumentError([Defect(str(path), 1, 1, f"cannot be read: {error.strerror}")]) from error
+        raise DocumentError([Defect(str(path), 1, 1, f"cannot be read: {error.strerror}{near_path(path)}")]) from error
     try:
         return decode(data, str(path))
     except ChartError as error:

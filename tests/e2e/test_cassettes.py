@@ -38,6 +38,7 @@ def env(llmock: Any) -> dict[str, str]:
 
 @pytest.fixture
 def tape(tmp_path: Path) -> Path:
+    (tmp_path / "tapes").mkdir()
     return tmp_path / "tapes" / "run.yaml"
 
 
@@ -164,6 +165,7 @@ def test_a_cassette_in_the_workspace_is_no_work_of_the_agent(typed: Typed, rawko
         says("developer", call("complete", summary="Done.")),
     )
     words = ("run", TASK, "--agent", "developer", "--yes", "--json")
+    (rawko.folder / "tapes").mkdir()
     recorded = typed(*words, "--scenario", str(scenario), "--record", "tapes/run.yaml")
     assert recorded.report["files_changed"] == ["a.txt"], recorded.text
     (rawko.folder / "a.txt").unlink()
@@ -218,7 +220,7 @@ def test_a_killed_recording_is_gone_on_with_and_plays_back(
 
 
 def test_files_that_are_no_cassette_are_told_before_the_task_starts(typed: Typed, rawko: Shell, tape: Path) -> None:
-    tape.parent.mkdir()
+    assert tape.parent.is_dir()
     header = "cassette: 1\nprovider: scripted\nlevel: port\nmodel: scripted\n...\n"
     bad = {
         "": "is empty",

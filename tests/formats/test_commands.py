@@ -41,7 +41,7 @@ def test_defects_are_told_and_nothing_is_written(tmp_path: Path, capsys: pytest.
     assert import_command(machine, None, chart) == 1
     assert "m.json:1:1: missing-initial:" in capsys.readouterr().err
     assert not chart.exists()
-    assert import_command(tmp_path / "none.json", None, chart) == 1
+    assert import_command(tmp_path / "none.json", None, chart) == 2
     assert "unreadable" in capsys.readouterr().err
 
 

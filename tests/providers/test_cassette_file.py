@@ -157,7 +157,7 @@ def test_a_character_that_is_cut_in_two_hides_no_exchange(tmp_path: Path) -> Non
 
 
 def test_one_writer_and_no_surprises(tmp_path: Path) -> None:
-    path = tmp_path / "folder" / "t.yaml"
+    path = tmp_path / "t.yaml"
     first = CassetteWriter(path, HEADER)
     with pytest.raises(CassetteError, match="another rawko is recording"):
         CassetteWriter(path, HEADER, keep=0)

@@ -231,7 +231,7 @@ def test_what_is_no_text_is_told(tmp_path: Path) -> None:
     file.write_bytes(b"scenario: \xff\xfe")
     with pytest.raises(ScenarioError, match="1:11: byte 0xff is not UTF-8"):
         load_scenario(file)
-    with pytest.raises(ScenarioError, match="cannot be read: it is not a file"):
+    with pytest.raises(ScenarioError, match="cannot be read: it is a folder"):
         load_scenario(tmp_path)
 
 

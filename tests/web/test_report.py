@@ -75,7 +75,7 @@ def test_what_cannot_be_written_is_said(reported: Shell) -> None:
     rawko = reported
     ended = rawko("report", "last", "-o", "nowhere/run.html")
     assert ended.code == 2
-    assert "does not exist" in ended.err
+    assert "there is no folder" in ended.err
     assert not (rawko.folder / "nowhere").exists()
     assert rawko("report", "nothing", "-o", "nothing.html").code == 2
     assert not (rawko.folder / "nothing.html").exists()

@@ -10,6 +10,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from getpass import getuser
 from typing import Any, Final
@@ -235,6 +236,21 @@ class Actor:
         Raises:
             ConfigError: It cannot be told as one, or not be written; no file was changed.
         """
+        folder = (self._settings.workspace / file).parent
+        is_new = not folder.exists()
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise ConfigError(f"{file}: there is no folder {str(folder)!r}: {error.strerror}") from error
+        try:
+            return await self._pin_into(run, step, file)
+        except ConfigError:
+            if is_new:
+                with suppress(OSError):
+                    folder.rmdir()
+            raise
+
+    async def _pin_into(self, run: str, step: int, file: str) -> Done:
         with self._begin(("pin", f"--output={file}", "--", f"{run}@{step}")) as process:
             await process.ended()
             complained = process.complained.removeprefix("rawko: ")

@@ -10,6 +10,7 @@ from rawko.app.records.record import elsewhere, list_records, runs_folder, works
 from rawko.app.records.record_changes import change_record
 from rawko.app.run.external_edits import edits_since, named
 from rawko.config import ConfigError, Settings, share_state
+from rawko.named_files import near_path
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange
 from rawko.workspace.repository.archive import Archive
@@ -57,7 +58,7 @@ def check_attachable(run: str, folder: Path, current: Settings) -> Attachable:
     """
     place = folder.resolve()
     if not place.is_dir():
-        raise ConfigError(f"--workspace: {str(folder)!r} is no folder")
+        raise ConfigError(f"--workspace: {str(folder)!r} is no folder{near_path(folder, is_folder=True)}")
     is_here = (runs_folder(current.state_dir) / run / "run.json").is_file()
     state = current.state_dir if is_here else elsewhere(run, current)
     if state is None:

@@ -83,6 +83,7 @@ def _charts_in(folder: Path, *, is_deep: bool = True) -> list[Path]:
         path
         for path in paths
         if path.suffix in _SUFFIXES
+        and path.is_file()
         and not any(part.startswith(".") for part in path.relative_to(folder).parts)
         and _is_chart(path)
     )

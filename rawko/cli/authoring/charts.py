@@ -10,7 +10,7 @@ from typing import Any
 
 from rawko.chart import Chart, ChartError, load_chart
 from rawko.chart.check import check_chart
-from rawko.chart.errors import Diagnostic
+from rawko.chart.errors import ChartFileError, Diagnostic
 from rawko.chart.lint import has_errors
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_file, chart_files
 from rawko.cli.authoring.formats import to_scxml, to_xstate
@@ -25,6 +25,9 @@ def check_command(paths: Sequence[Path], *, bindings: str | None, trusted: bool)
     for path in files:
         try:
             chart = load_chart(path, trusted=trusted)
+        except ChartFileError as error:
+            problems.append(str(error))
+            continue
         except ChartError as error:
             found += error.diagnostics
             continue

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast, get_args
 from rawko.chart import Chart, ChartError, find_chart, load_chart, shipped_charts
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_file
 from rawko.cli.output import BAD_INPUT, complain, visible, visible_line, write_out
+from rawko.named_files import why_unwritable
 
 if TYPE_CHECKING:
     from rawko.config import Settings
@@ -216,8 +217,8 @@ def _write_bytes(drawn: bytes, output: Path | None) -> int:
     if output is None:
         sys.stdout.buffer.write(drawn)
         return 0
-    if not output.parent.is_dir():
-        return complain(f"{output}: there is no folder {str(output.parent)!r}")
+    if (problem := why_unwritable(output)) is not None:
+        return complain(problem)
     try:
         output.write_bytes(drawn)
     except OSError as error:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rawko.chart import Chart, ChartError
-from rawko.chart.errors import Diagnostic
+from rawko.chart.errors import ChartFileError, Diagnostic
 from rawko.chart.formats.exchange import Exported, Imported
 from rawko.chart.parse import read_text
 from rawko.cli.output import complain, visible_line, write_out
@@ -36,7 +36,7 @@ def import_command(
         imported = _IMPORTS[kind](read_text(path), path, Reading(trusted, data_model, lenient))
     except ChartError as error:
         tell(error.diagnostics)
-        return 1
+        return 2 if isinstance(error, ChartFileError) else 1
     tell(imported.losses)
     return write_out(imported.text, output)
 

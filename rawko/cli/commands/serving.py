@@ -8,6 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 from rawko.cli.options.common import RunId
+from rawko.cli.options.naming import named
 from rawko.extras import require
 
 
@@ -35,4 +36,4 @@ def report(
     """Write a run as one page that needs no server and no network, to read and to pass on."""
     from rawko.cli.serving.report import report_command
 
-    raise typer.Exit(report_command(run, output))
+    raise typer.Exit(report_command(named(run, "look"), output))

@@ -32,6 +32,7 @@ from rawko.config.layers import checked
 from rawko.machines.node_engine.drivers.choice import driver_name
 from rawko.machines.node_engine.errors import UnknownDriver
 from rawko.machines.node_engine.explore.policy import ExplorePolicy
+from rawko.named_files import why_unwritable
 from rawko.processes.keys import environment
 from rawko.trust.project import Judge
 from rawko.vocabulary.budget import duration_ms
@@ -149,10 +150,9 @@ def _check_output(output: Path | None) -> None:
     """Refuse a page that could not be written, before hours are spent on it."""
     if output is None:
         return
-    folder = next(parent for parent in output.absolute().parents if parent.exists())
-    if output.is_dir():
-        raise ConfigError(f"{output}: cannot be written: it is a folder; accepted: the name of a file, .html or .md")
-    if not (folder.is_dir() and os.access(folder, os.W_OK)) or (output.exists() and not os.access(output, os.W_OK)):
+    if (problem := why_unwritable(output)) is not None:
+        raise ConfigError(problem)
+    if not os.access(output if output.exists() else output.parent, os.W_OK):
         raise ConfigError(f"{output}: cannot be written")
 
 
@@ -274,7 +274,6 @@ def _write_page(exploration: Exploration, report: ExplorationReport, output: Pat
     _, record = ExplorationRecord.read(exploration.folder)
     page = page_of(report, record.attempts, name=output.name)
     try:
-        output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(page, encoding="utf-8")
     except OSError as error:
         return complain(f"{output}: cannot be written: {error.strerror}")

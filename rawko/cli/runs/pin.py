@@ -17,6 +17,7 @@ from rawko.cli.output import complain, visible, visible_line
 from rawko.cli.settings import settings_here
 from rawko.cli.trust.question import judge
 from rawko.config import ConfigError, Settings, project_of
+from rawko.named_files import why_unwritable
 from rawko.runtime.errors import BindingsNotFound
 from rawko.trust.bindings import project_bindings
 from rawko.trust.project import Judge
@@ -44,7 +45,6 @@ class _Place:
             ConfigError: It cannot be read or written.
         """
         try:
-            self.chart.parent.mkdir(parents=True, exist_ok=True)
             self.chart.write_text(Path(file).read_text(encoding="utf-8"), encoding="utf-8")
         except OSError as error:
             raise ConfigError(f"{self.chart}: {file} cannot be copied there: {error.strerror}") from error
@@ -56,6 +56,9 @@ def pin_command(address: str, *, output: Path | None, gives_guards: bool, is_tru
     try:
         if output is not None and output.suffix != SUFFIX:
             raise ConfigError(f"{output}: a contract is a *{SUFFIX} beside a chart of the same stem")
+        problem = None if output is None else why_unwritable(output)
+        if problem is not None:
+            raise ConfigError(problem)
         place = None if output is None else _Place(output)
         return asyncio.run(_pin(Address.parse(address), place, gives_guards, judge(is_granted=is_trusted)))
     except ConfigError as error:

@@ -10,6 +10,7 @@ from uuid import uuid4
 from rawko.cli.output import complain, visible_line
 from rawko.cli.settings import settings_to_look
 from rawko.config import ConfigError
+from rawko.named_files import why_unwritable
 
 
 def report_command(run: str, output: Path) -> int:
@@ -17,8 +18,8 @@ def report_command(run: str, output: Path) -> int:
     from rawko.web.report import report_page
 
     try:
-        if not output.absolute().parent.is_dir():
-            raise ConfigError(f"{output}: the folder {str(output.absolute().parent)!r} does not exist")
+        if (problem := why_unwritable(output)) is not None:
+            raise ConfigError(problem)
         page = asyncio.run(report_page(run, settings_to_look()))
         _write(output, page)
     except ConfigError as error:

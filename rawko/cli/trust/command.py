@@ -9,6 +9,7 @@ from rawko.cli.output import complain, exact_line, nobody_reads, visible_json, v
 from rawko.cli.trust.question import has_person
 from rawko.cli.trust.question import judge as person
 from rawko.config import wishes
+from rawko.named_files import near_path
 from rawko.trust.contracts import ContractTrust, charts_with_contracts
 from rawko.trust.errors import ConfigError, NotTrusted
 from rawko.trust.items import Item
@@ -21,7 +22,7 @@ def trust_command(folder: Path | None, *, shows: bool, revokes: bool, as_json: b
     try:
         root = (folder or Path.cwd()).resolve()
         if not root.is_dir():
-            raise ConfigError(f"{str(folder)!r} is no folder")
+            raise ConfigError(f"{str(folder)!r} is no folder{near_path(root, is_folder=True)}")
         if revokes:
             return _revoke(root)
         project = Project(root, person())

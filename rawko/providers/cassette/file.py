@@ -20,6 +20,7 @@ from typing import Any, Final, Literal, get_args
 import yaml
 
 from rawko.cutting import cut
+from rawko.named_files import near_path
 from rawko.providers.cassette.errors import CassetteError
 from rawko.providers.cassette.requests import Asked, whole
 
@@ -134,7 +135,7 @@ def _read(path: Path, data: bytes | None = None) -> str:
         # A character that the end of the file cuts in two stands behind the last complete document.
         return codecs.utf_8_decode(data, "strict", False)[0]
     except OSError as error:
-        raise CassetteError(path, f"cannot be read: {error.strerror}") from error
+        raise CassetteError(path, f"cannot be read: {error.strerror}{near_path(path)}") from error
     except UnicodeDecodeError as error:
         raise CassetteError(path, f"is no cassette: byte {error.start} is no UTF-8") from error
 

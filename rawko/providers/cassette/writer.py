@@ -88,7 +88,8 @@ def _open(path: Path, *, is_new: bool) -> int:
     flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         if is_new:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.parent.is_dir():
+                raise CassetteError(path, f"there is no folder {str(path.parent)!r}")
             flags |= os.O_CREAT | os.O_EXCL
         descriptor = os.open(path, flags, 0o644)
     except FileExistsError:

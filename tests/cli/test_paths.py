@@ -1,0 +1,224 @@
+"""Bad paths: every argument and option that takes a path refuses what it cannot use, and nothing is created."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import typer
+
+from rawko.cli.commands import app
+from tests.cli.shell import Shell, call, says
+from tests.cli.test_simulate import DOOR
+
+PATHS = frozenset({"FILE", "DIR", "FOLDER", "CHART", "CHART...", "FILE.html"})
+"""What arguments and options that take a path are called in the help."""
+POLICY = "rules: [{expect: x, send: {literal: y}}]\n"
+
+
+class Row(NamedTuple):
+    """How a path is given.
+
+    Attributes:
+        words: The command line; `{}` stands for the path.
+        good: Name and text of a file, or of a folder (no text), that is accepted; for near names.
+        env: More of the environment.
+        needs_run: The folder has a run, whose id is `last`.
+    """
+
+    words: str
+    good: tuple[str, str | None]
+    needs_run: bool = False
+
+
+CHART = ("door.yaml", DOOR)
+SCENARIO = ("story.yaml", "scenario: story\nreplies: []\n")
+READ: Mapping[tuple[str, str], Row] = {
+    ("run", "--scenario"): Row("run Work --agent developer --yes --scenario {}", SCENARIO),
+    ("run", "--cassette"): Row("run Work --agent developer --yes --cassette {}", ("tape.jsonl", "{}\n")),
+    ("run", "--agents"): Row("run Work --yes --scenario fizzbuzz --agents {}", ("workers", None)),
+    ("explore", "--policy"): Row("explore --policy {} true", ("policy.yaml", POLICY)),
+    ("explore", "--scenario"): Row("explore --goal Look --scenario {} true", SCENARIO),
+    ("check", "CHART..."): Row("check {}", CHART),
+    ("test", "CHART..."): Row("test {}", CHART),
+    ("simulate", "CHART"): Row("simulate {}", CHART),
+    ("diagram", "CHART"): Row("diagram {} -o door.svg", CHART),
+    ("export", "CHART"): Row("export {} --to sismic", CHART),
+    ("import", "FILE"): Row("import {}", ("machine.scxml", "<scxml/>")),
+    ("trust", "FOLDER"): Row("trust {}", ("project", None)),
+    ("resume", "--workspace"): Row("resume last --workspace {}", ("project", None), needs_run=True),
+}
+WRITTEN: Mapping[tuple[str, str], Row] = {
+    ("run", "--record"): Row("run Work --agent developer --scenario ../scenario.yaml --record {}", ("tape.jsonl", "")),
+    ("explore", "--output"): Row("explore --policy ../policy.yaml -o {} true", ("page.html", "")),
+    ("diagram", "--output"): Row("diagram ../door.yaml -o {}", ("door.svg", "")),
+    ("export", "--output"): Row("export ../door.yaml --to sismic -o {}", ("out.yaml", "")),
+    ("import", "--output"): Row("import ../machine.scxml -o {}", ("out.yaml", "")),
+    ("schema", "--output"): Row("schema chart -o {}", ("schema.json", "")),
+    ("report", "--output"): Row("report last -o {}", ("run.html", ""), needs_run=True),
+    ("pin", "--output"): Row("pin last@4 -o {}", ("pinned.feature", ""), needs_run=True),
+    ("fork", "--into"): Row("fork last@4 --into {}", ("forked", None), needs_run=True),
+}
+
+
+OF_A_TERMINAL = {("chat", "--scenario"), ("chat", "--cassette"), ("chat", "--agents")}
+"""Declared by the same rows of the settings as those of `run`; `chat` first wants a terminal."""
+
+
+def declared() -> Iterator[tuple[str, str]]:
+    """Every argument and option that takes a path, by its command."""
+
+    def walk(command: object, name: str) -> Iterator[tuple[str, str]]:
+        for inner, one in getattr(command, "commands", {}).items():
+            yield from walk(one, f"{name} {inner}".strip())
+        for one in getattr(command, "params", ()):
+            is_path = one.bare_type is Path or one.metavar in PATHS or "--scenario" in one.opts
+            if is_path:
+                option = next((opt for opt in one.opts if opt.startswith("--")), None)
+                yield name, option or str(one.metavar)
+
+    return walk(typer.main.get_command(app), "")
+
+
+def test_every_path_of_the_command_line_has_its_row() -> None:
+    assert set(declared()) == {*READ, *WRITTEN, *OF_A_TERMINAL}
+
+
+@pytest.fixture
+def place(rawko: Shell) -> Shell:
+    """What the good parts of the commands need lies beside the folder, which is empty."""
+    base = rawko.folder.parent
+    (base / "door.yaml").write_text(DOOR, encoding="utf-8")
+    (base / "policy.yaml").write_text(POLICY, encoding="utf-8")
+    (base / "machine.scxml").write_text(
+        '<scxml xmlns="http://www.w3.org/2005/07/scxml" version="1.0"><state id="a"/></scxml>', encoding="utf-8"
+    )
+    (base / "scenario.yaml").write_text('{"scenario": "s", "replies": []}', encoding="utf-8")
+    return rawko
+
+
+def a_run(rawko: Shell) -> None:
+    replies = (
+        says("developer", call("write", file_path="a.txt", content="a")),
+        says("developer", call("complete", summary=".")),
+    )
+    words = ("run", "Work", "--agent", "developer", "--yes", "--scenario", str(rawko.scenario(*replies)))
+    assert rawko(*words).code == 0
+
+
+def listing(folder: Path) -> list[tuple[str, bool]]:
+    return sorted((str(path.relative_to(folder)), path.is_dir()) for path in folder.rglob("*"))
+
+
+def refused(rawko: Shell, row: Row, path: str) -> str:
+    """What is said of a path that cannot be used."""
+    before = listing(rawko.folder)
+    words = [path if word == "{}" else word for word in row.words.split()]
+    ended = rawko(*words, env={"ANTHROPIC_API_KEY": "k"}, stdin="", timeout_s=60)
+    assert ended.code == 2, (words, ended)
+    said = [line for line in ended.text.splitlines() if line.strip()]
+    told = [line for line in said if Path(path).name in line]
+    assert len(told) == 1 and len(said) <= 4 and len(told[0]) < 600, ended
+    assert listing(rawko.folder) == before, "something was created"
+    return told[0]
+
+
+def is_folder_wanted(row: Row) -> bool:
+    return row.good[1] is None
+
+
+READ_ROWS = pytest.mark.parametrize("row", READ.values(), ids=[" ".join(key) for key in READ])
+WRITTEN_ROWS = pytest.mark.parametrize("row", WRITTEN.values(), ids=[" ".join(key) for key in WRITTEN])
+
+
+def _make_good(rawko: Shell, row: Row) -> None:
+    name, text = row.good
+    if text is None:
+        (rawko.folder / name).mkdir(exist_ok=True)
+    else:
+        rawko.write(name, text)
+
+
+@READ_ROWS
+def test_what_is_missing(place: Shell, row: Row) -> None:
+    if row.needs_run:
+        a_run(place)
+    told = refused(place, row, f"nowhere-{row.good[0]}")
+    assert any(words in told for words in ("no such", "there is no", "No such", "is no folder")), told
+    refused(place, row, f"no/such/{row.good[0]}")
+
+
+@READ_ROWS
+def test_a_near_name_is_offered(place: Shell, row: Row) -> None:
+    if row.needs_run:
+        a_run(place)
+    _make_good(place, row)
+    name = row.good[0]
+    told = refused(place, row, f"{name[:2]}{name[3:]}")
+    assert "did you mean" in told and name in told, told
+
+
+@READ_ROWS
+def test_a_file_for_a_folder_and_the_other_way_round(place: Shell, row: Row) -> None:
+    if row.needs_run:
+        a_run(place)
+    wrong = f"wrong-{row.good[0]}"
+    if is_folder_wanted(row):
+        place.write(wrong, "text\n")
+    else:
+        (place.folder / wrong).mkdir()
+    told = refused(place, row, wrong)
+    assert "folder" in told or "directory" in told or "no regular file" in told, told
+
+
+@READ_ROWS
+def test_a_pipe_is_never_waited_for(place: Shell, row: Row) -> None:
+    if row.needs_run:
+        a_run(place)
+    os.mkfifo(place.folder / f"pipe-{row.good[0]}")
+    refused(place, row, f"pipe-{row.good[0]}")
+
+
+@READ_ROWS
+def test_a_link_that_leads_nowhere(place: Shell, row: Row) -> None:
+    if row.needs_run:
+        a_run(place)
+    (place.folder / f"link-{row.good[0]}").symlink_to("gone")
+    refused(place, row, f"link-{row.good[0]}")
+
+
+@READ_ROWS
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
+def test_what_may_not_be_read(place: Shell, row: Row) -> None:
+    if row.needs_run:
+        a_run(place)
+    _make_good(place, row)
+    path = place.folder / row.good[0]
+    path.chmod(0)
+    try:
+        refused(place, row, row.good[0])
+    finally:
+        path.chmod(0o700)
+
+
+Spoil = Callable[[Path], object]
+SPOILS: Mapping[str, tuple[str, Spoil]] = {
+    "into a folder that does not exist": ("no/such/{}", lambda path: None),
+    "onto a folder": ("{}", lambda path: path.mkdir()),
+    "below a file": ("file/{}", lambda path: path.parent.write_text("x", encoding="utf-8")),
+    "onto a pipe": ("{}", os.mkfifo),
+    "through a link that leads nowhere": ("{}", lambda path: path.symlink_to("no/such/place")),
+}
+
+
+@WRITTEN_ROWS
+@pytest.mark.parametrize(("name", "spoil"), SPOILS.values(), ids=list(SPOILS))
+def test_where_nothing_can_be_written(place: Shell, row: Row, name: str, spoil: Spoil) -> None:
+    if row.needs_run:
+        a_run(place)
+    path = name.format(row.good[0])
+    spoil(place.folder / path)
+    refused(place, row, path)
