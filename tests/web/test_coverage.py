@@ -87,6 +87,11 @@ def test_what_is_never_visited_is_marked_on_the_chart(tab: Callable[..., Tab], d
         "2"
     ]
     assert page.locator('[data-state="opened"] .heat-badge').text_content() == "2×"
+    strokes = """() => [...document.querySelectorAll('[data-state].missed > .shape, .never > .line, .line.never')]
+        .map(one => getComputedStyle(one).stroke)"""
+    found = page.evaluate(strokes)
+    assert len(found) >= 2, "the state and the arrow into it"
+    assert len(set(found)) == 1, "in one colour"
     lines = page.locator(".line[data-visits]").evaluate_all(
         "all => all.map(one => [one.dataset.line, one.dataset.visits])"
     )
