@@ -5,8 +5,8 @@
 The run whose first paint is measured is a real one, with its snapshots and checkpoints; the rows of the long one that
 is scrolled are those of a short real one, repeated. The server and the browser are processes of their own. First paint
 is the time from the navigation to the mark that the page sets when its rows stand; the longest frame is measured while
-the list of all events is scrolled from top to bottom. A live run of as many commands as asked tells how long a row
-takes from its event to the frame that shows it.
+the list of all events is scrolled from top to bottom, and the way through the chart still comes behind them. A live run
+of as many commands as asked tells how long a row takes from its event to the frame that shows it.
 """
 
 from __future__ import annotations
@@ -188,7 +188,9 @@ def _measured(browser: Browser, server: Server, short: str, long: str, commands:
     page.goto(f"{server.link}&/runs/{long}")
     page.wait_for_selector(".steps .choice", timeout=240_000)
     page.get_by_role("button", name="all", exact=True).click()
-    page.wait_for_function("() => performance.getEntriesByName('rawko-path').length > 0", timeout=240_000)
+    count = f"{server.get(f'/api/runs/{long}/steps?last=1')['count']:,}"
+    whole = "count => document.querySelector('.steps header .muted').textContent === `${count} of ${count}`"
+    page.wait_for_function(whole, arg=count, timeout=480_000)
     page.wait_for_timeout(1_000)
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
