@@ -423,6 +423,26 @@ def test_old_is_kept_only_where_it_is_read() -> None:
     assert interpreter.snapshot()["old"] == {}
 
 
+@pytest.mark.parametrize("is_heard", [False, True], ids=["unheard", "heard"])
+def test_old_is_let_go_when_its_state_is_left(is_heard: bool) -> None:
+    bindings = Bindings()
+    bindings.add("guard", "unchanged", lambda context, event, old: dict(context) == dict(old))
+    chart = chart_of(
+        "name: r\ninitial: a\nstates:\n"
+        "- {name: a, contract: [{after: unchanged}], transitions: [{event: E, target: b}]}\n"
+        "- {name: b, transitions: [{event: E, target: a}]}"
+    )
+    interpreter = Interpreter(chart, bindings, input={"n": 1})
+    if is_heard:
+        interpreter.attach(lambda told: None)
+    interpreter.start()
+    kept = []
+    for _ in range(3):
+        kept.append(interpreter.snapshot()["old"])
+        interpreter.send("E")
+    assert kept == [{"a": {"n": 1}}, {}, {"a": {"n": 1}}]
+
+
 def test_invariants_hold_where_only_time_passes() -> None:
     bindings = Bindings()
     deadline = [False]

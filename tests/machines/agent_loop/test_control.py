@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from rawko.machines.agent_loop.control import MODELS, ControlError, control_specs, parse_control
-from rawko.vocabulary.plan import PlanPatch
+from rawko.vocabulary.plan import PlanError, PlanPatch, merge_plan
 
 SPECS = {spec.name: spec for spec in control_specs(can_update_plan=True)}
 
@@ -35,6 +35,15 @@ EXAMPLES: list[tuple[str, dict[str, Any], bool]] = [
     ("update_plan", {"step_updates": [{"index": 1, "status": "complete"}]}, True),
     ("update_plan", {"step_updates": [{"status": "complete"}]}, False),
     ("update_plan", {"current_step_index": "one"}, False),
+    # At each bound, and one beside it:
+    ("update_plan", {"steps": [STEP] * 100}, True),
+    *(
+        ("update_plan", {field: [{"index": 1, "description": "x" * length}]}, 1 <= length <= 2000)
+        for field in ("steps", "step_updates")
+        for length in (0, 1, 2000, 2001)
+    ),
+    ("update_plan", {"step_updates": [{"index": 1}]}, True),
+    ("update_plan", {"step_updates": [{"index": 1, "owner": "me"}]}, False),
     ("update_plan", {"plan": []}, False),
 ]
 
@@ -47,6 +56,14 @@ def test_the_schema_that_the_model_sees_and_the_check_agree(tool: str, input: di
     else:
         with pytest.raises(ControlError, match=f"Invalid input for '{tool}'.*Accepted fields"):
             parse_control(tool, input)
+
+
+@pytest.mark.parametrize("input", [{"step_updates": [{"index": 0}]}, {"current_step_index": -1}])
+def test_a_place_that_no_plan_has_is_refused_by_the_schema_and_by_the_plan(input: dict[str, Any]) -> None:
+    assert not Draft202012Validator(SPECS["update_plan"].input_schema).is_valid(input)
+    plan = merge_plan(None, PlanPatch.model_validate({"steps": [STEP]}))
+    with pytest.raises(PlanError):
+        merge_plan(plan, PlanPatch.model_validate(input))
 
 
 def test_schemas_are_schemas_and_name_the_fields_of_the_models() -> None:

@@ -334,6 +334,14 @@ async def test_a_machine_is_stopped_whatever_the_reason_is() -> None:
         assert machine.matches("stopped")
 
 
+async def test_events_are_kept_for_late_watchers_only_where_the_steps_are_journaled() -> None:
+    for journal in (None, MemoryJournal()):
+        drive = StatechartDriver(run_of(nodes_of(a=good)), journal=journal)
+        stream = drive.begin().session.stream
+        assert (await drive.run()).outcome == "finished"
+        assert stream.oldest == (1 if journal is not None else stream.latest + 1)
+
+
 # ---------------------------------------------------------------- going on
 
 

@@ -194,6 +194,22 @@ async def test_a_run_that_another_worker_has_is_left_alone(driver: DriverName) -
     assert begun == []
 
 
+@pytest.mark.parametrize(("driver", "times"), [("statechart", 1), ("runner", 2)])
+async def test_only_the_statechart_goes_on_from_the_journal(driver: DriverName, times: int) -> None:
+    begun: list[str] = []
+
+    async def handler(call: NodeCall) -> NodeOutcome:
+        begun.append(call.node)
+        return succeeded()
+
+    journal = MemoryJournal()
+    leases = JournalLeases(MemoryJournal())
+    for _ in range(2):
+        report = await worker(leases, driver, journal=journal).run(run_of(handler))
+        assert report.outcome == "finished"
+    assert begun == ["a"] * times
+
+
 @each_driver
 async def test_a_lease_is_renewed_as_long_as_the_run_goes_on(driver: DriverName) -> None:
     leases = JournalLeases(MemoryJournal(), ttl_ms=450)
