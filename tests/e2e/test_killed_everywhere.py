@@ -19,7 +19,7 @@ from tests.e2e.killing import LOG, Bed, Result, beds, check
 from tests.e2e.nursery import COMMIT, COMMITTED, Nursery
 
 KILLS = os.environ.get("RAWKO_KILLS", "")
-STRIDE = 1 if KILLS == "all" else 24
+STRIDE = 1 if KILLS == "all" else 40
 SLICES = 3
 Calm = tuple[Nursery, Result, int]
 
@@ -34,10 +34,10 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calm]:
 @pytest.mark.parametrize("part", range(SLICES))
 @pytest.mark.parametrize("kind", [COMMIT, COMMITTED])
 def test_killed_at_every_commit(tmp_path: Path, calm: Calm, kind: str, part: int) -> None:
-    """Just after a commit, when its effects have not begun, for every third commit of the run; and just before one,
-    when all that led to it has happened, for every sixth."""
+    """Just after a commit, when its effects have not begun, for every fifth commit of the run; and just before one,
+    when all that led to it has happened, for every tenth."""
     nursery, expected, _ = calm
-    skip = 1 if KILLS == "all" else 3 if kind == COMMITTED else 6
+    skip = 1 if KILLS == "all" else 5 if kind == COMMITTED else 10
     for at in range(1 + part + SLICES * random.randrange(skip), 1_000, SLICES * skip):
         bed = Bed(nursery, tmp_path / f"{kind}{at}")
         killed = bed.play(kill_at=at, kinds=(kind,))

@@ -23,7 +23,7 @@ from tests.e2e.nursery import COMMITTED, Fate, Nursery
 from tests.e2e.refusing import FULL, IS_POSSIBLE, disk, remount
 
 IS_WHOLE = os.environ.get("RAWKO_KILLS", "") == "all"
-STRIDE = 1 if IS_WHOLE else 24
+STRIDE = 1 if IS_WHOLE else 40
 """Between two moments at which some disk refuses; the kinds of disks take turns."""
 Calm = tuple[Nursery, Result, int]
 BY_KERNEL = pytest.mark.skipif(not IS_POSSIBLE, reason="needs seccomp on x86-64 or ARM-64")
