@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -12,7 +13,7 @@ from rich.cells import cell_len
 from tests.cli.conftest import Typed
 from tests.cli.shell import RAWKO, Shell, call, judges, picks, says
 from tests.cli.terminal import Terminal
-from tests.e2e.travelling import Travel
+from tests.e2e.travelling import TASK, Travel
 
 HOSTILE = "x\x1b]0;owned\x07\x1b[31m\n\u202eevil\x9b"
 USED = {"input_tokens": 1200, "output_tokens": 34}
@@ -28,9 +29,35 @@ REPLIES = (
 )
 
 
+PRICES = "prices: {scripted: {input: 3, output: 15}}\n"
+
+
+class Seen(Travel):
+    """A run that was recorded before, for tests that only look at it."""
+
+    def __init__(self, rawko: Shell, typed: Typed, report: dict[str, Any]) -> None:
+        self.rawko, self.report, self.run = rawko, report, report["run"]
+        self.typed = lambda *words: typed(*words, env=rawko.environ(), cwd=rawko.folder)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Shell, dict[str, Any]]:
+    shell = Shell(tmp_path_factory.mktemp("recorded"))
+    shell.write(".rawko/config.yaml", PRICES)
+    words = ("run", TASK, "--scenario", str(shell.scenario(*REPLIES)), "--yes", "--json", "--quiet")
+    return shell, shell(*words).report
+
+
+@pytest.fixture
+def seen(recorded: tuple[Shell, dict[str, Any]], typed: Typed) -> Travel:
+    """The one run of this module, which no test changes."""
+    shell, report = recorded
+    return Seen(shell, typed, report)
+
+
 @pytest.fixture
 def travel(rawko: Shell, typed: Typed) -> Travel:
-    rawko.write(".rawko/config.yaml", "prices: {scripted: {input: 3, output: 15}}\n")
+    rawko.write(".rawko/config.yaml", PRICES)
     return Travel(rawko, typed, *REPLIES, agent=None)
 
 
@@ -39,8 +66,8 @@ def lines_of(out: str) -> list[list[str]]:
     return [re.split(r"  +", line.strip()) for line in out.splitlines()[1:]]
 
 
-def test_the_log_says_who_did_what_with_files_tokens_and_cost(travel: Travel) -> None:
-    ended = travel.typed("log")
+def test_the_log_says_who_did_what_with_files_tokens_and_cost(seen: Travel) -> None:
+    ended = seen.typed("log")
     header, *_ = ended.out.splitlines()
     assert header.split() == ["step", "time", "agent", "state", "in/out", "cost", "files", "what"]
     whole = "\n".join(" ".join(cells[1:]) for cells in lines_of(ended.out))
@@ -59,25 +86,25 @@ def test_the_log_says_who_did_what_with_files_tokens_and_cost(travel: Travel) ->
     numbers = [int(cells[0]) for cells in lines_of(ended.out)]
     assert numbers == sorted(set(numbers))
     for number in numbers:
-        assert travel.typed("show", f"@{number}").code == 0
+        assert seen.typed("show", f"@{number}").code == 0
 
 
-def test_the_log_is_picked_by_agent_state_and_pattern(travel: Travel) -> None:
+def test_the_log_is_picked_by_agent_state_and_pattern(seen: Travel) -> None:
     def words(*options: str) -> list[str]:
-        return [cells[-1] for cells in lines_of(travel.typed("log", *options).out)]
+        return [cells[-1] for cells in lines_of(seen.typed("log", *options).out)]
 
     assert words("--agent", "reviewer")[0].startswith("calls read")
-    assert all("reviewer" in " ".join(cells) for cells in lines_of(travel.typed("log", "--agent", "reviewer").out))
+    assert all("reviewer" in " ".join(cells) for cells in lines_of(seen.typed("log", "--agent", "reviewer").out))
     assert words("--grep", "WRITE A") == ["I begin.", "write a.txt"], "of its detail, too"
     assert words("--grep", "^edit|^write a.*xt$") == ["I begin.", "write a.txt"]
     assert words("--grep", "no such words") == []
     assert words("--state", "thinking")[-1] == "read a.txt"
     assert words("--agent", "arbiter", "--grep", "→") == ["because", "look at it"]
-    assert len(lines_of(travel.typed("log", "-n", "3").out)) == 3
-    assert travel.typed("log", "-n", "3").out.splitlines()[1:] == travel.typed("log").out.splitlines()[-3:]
+    assert len(lines_of(seen.typed("log", "-n", "3").out)) == 3
+    assert seen.typed("log", "-n", "3").out.splitlines()[1:] == seen.typed("log").out.splitlines()[-3:]
     assert (
-        travel.typed("log", "--agent", "developer", "-n", "2").out.splitlines()[1:]
-        == (travel.typed("log", "--agent", "developer").out.splitlines()[-2:])
+        seen.typed("log", "--agent", "developer", "-n", "2").out.splitlines()[1:]
+        == (seen.typed("log", "--agent", "developer").out.splitlines()[-2:])
     )
 
 
@@ -89,22 +116,22 @@ def test_the_log_is_picked_by_agent_state_and_pattern(travel: Travel) -> None:
         (("--follow", "--last", "3"), "--last is of a log that has ended"),
     ],
 )
-def test_what_cannot_be_picked_is_refused(travel: Travel, options: tuple[str, ...], told: str) -> None:
-    ended = travel.typed("log", *options)
+def test_what_cannot_be_picked_is_refused(seen: Travel, options: tuple[str, ...], told: str) -> None:
+    ended = seen.typed("log", *options)
     assert (ended.code, ended.out) == (2, "") and told in ended.err
 
 
-def test_the_machine_s_own_view_and_json_have_every_row(travel: Travel) -> None:
-    rows = travel.log()
-    events = travel.typed("log", "--events").out.splitlines()
+def test_the_machine_s_own_view_and_json_have_every_row(seen: Travel) -> None:
+    rows = seen.log()
+    events = seen.typed("log", "--events").out.splitlines()
     assert len(events) == len(rows) and any("AGENT_TOOL_CALL" in line for line in events)
     views = [row["view"] for row in rows]
     assert [view["number"] for view in views] == [row["seq"] for row in rows]
     assert {view["kind"] for view in views} >= {"tool", "command", "handover", "model", "end", "plumbing"}
-    picked = [json.loads(line) for line in travel.typed("log", "--json", "--agent", "reviewer").out.splitlines()]
+    picked = [json.loads(line) for line in seen.typed("log", "--json", "--agent", "reviewer").out.splitlines()]
     assert {row["view"]["agent"] for row in picked} == {"reviewer"}
-    assert len(travel.typed("log", "--json", "-n", "4").out.splitlines()) == 4
-    whole = travel.typed("log", "--all").out.splitlines()
+    assert len(seen.typed("log", "--json", "-n", "4").out.splitlines()) == 4
+    whole = seen.typed("log", "--all").out.splitlines()
     assert len(whole) == len(rows) + 1, "nothing is left out, and a header"
 
 
@@ -117,16 +144,23 @@ def test_steps_that_a_rewind_left_behind_are_marked(travel: Travel) -> None:
     assert f"back to step {step}" in lines[-1] and "~" not in lines[-1]
 
 
-@pytest.mark.parametrize("columns", [20, 40, 60, 80, 120, 200])
-def test_lines_fit_the_terminal_and_hostile_texts_stay_texts(rawko: Shell, typed: Typed, columns: int) -> None:
-    scenario = rawko.scenario(
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    """A run whose texts are hostile, for tests that only look."""
+    shell = Shell(tmp_path_factory.mktemp("hostile"))
+    scenario = shell.scenario(
         says("developer", call("bash", command=f"echo '{HOSTILE}'"), text=f"漢字{HOSTILE}" * 9),
         says("developer", call("complete", summary=HOSTILE)),
     )
     words = ("run", f"Task {HOSTILE}", "--agent", "developer", "--scenario", str(scenario), "--yes", "--json")
-    assert typed(*words).code == 0
+    assert shell(*words).code == 0
+    return shell
+
+
+@pytest.mark.parametrize("columns", [20, 40, 60, 80, 120, 200])
+def test_lines_fit_the_terminal_and_hostile_texts_stay_texts(hostile: Shell, columns: int) -> None:
     for command in ("log", "runs"):
-        with Terminal(rawko, command, env={"NO_COLOR": "1"}, size=(columns, 40)) as terminal:
+        with Terminal(hostile, command, env={"NO_COLOR": "1"}, size=(columns, 40)) as terminal:
             assert terminal.end() == 0
         lines = terminal.raw.replace("\r\n", "\n").splitlines()
         assert len(lines) >= 2
@@ -135,12 +169,12 @@ def test_lines_fit_the_terminal_and_hostile_texts_stay_texts(rawko: Shell, typed
             assert all(char.isprintable() for char in line), (command, line)
 
 
-def test_a_reader_that_goes_away_ends_the_log_quietly(travel: Travel) -> None:
+def test_a_reader_that_goes_away_ends_the_log_quietly(seen: Travel) -> None:
     words = " ".join((*RAWKO, "log"))
     done = subprocess.run(
         ["bash", "-c", f"{words} | head -1; exit ${{PIPESTATUS[0]}}"],
-        cwd=travel.rawko.folder,
-        env=travel.rawko.environ(),
+        cwd=seen.rawko.folder,
+        env=seen.rawko.environ(),
         capture_output=True,
         check=False,
     )

@@ -199,11 +199,18 @@ def test_rules_answer_before_anybody_is_asked(typed: Typed, rawko: Shell) -> Non
     assert done.report["files_changed"] == ["hello.txt"]
 
 
+@pytest.fixture(scope="module")
+def completed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Shell, str]:
+    """A run that has ended, by its id, for tests that only look."""
+    shell = Shell(tmp_path_factory.mktemp("completed"))
+    scenario = shell.scenario(says("developer", COMPLETE))
+    return shell, shell("run", "Write", "--agent", "developer", "--scenario", str(scenario), "--json").report["run"]
+
+
 @pytest.mark.parametrize("command", ["runs", "runs --json", "log RUN", "show RUN", "diff RUN 1 last", "--help"])
-def test_a_short_output_that_takes_nothing(rawko: Shell, typed: Typed, command: str) -> None:
+def test_a_short_output_that_takes_nothing(completed: tuple[Shell, str], command: str) -> None:
     """It is written at the very end, all at once: that it cannot be is told, too, or needs no telling."""
-    scenario = rawko.scenario(says("developer", COMPLETE))
-    run = typed("run", "Write", "--agent", "developer", "--scenario", str(scenario), "--json").report["run"]
+    rawko, run = completed
     ended = []
     for is_pipe in (True, False):
         reader, writer = os.pipe() if is_pipe else (os.open(os.devnull, os.O_RDONLY), os.open("/dev/full", os.O_WRONLY))
@@ -280,9 +287,9 @@ def test_nothing_leaves_the_workspace_and_nothing_chokes_on_a_file(typed: Typed,
 def test_a_command_that_floods_hangs_and_leaves_children(typed: Typed, rawko: Shell) -> None:
     rawko.write(".rawko/config.yaml", "bash: {default_timeout_ms: 400}\n")
     calls = [
-        call("bash", command="yes | head -c 3000000"),
+        call("bash", command="yes | head -c 3000000", timeout_ms=60_000),
         call("bash", command="sleep 300.75 & sleep 300.75"),
-        call("bash", command="exit 7"),
+        call("bash", command="exit 7", timeout_ms=60_000),
     ]
     told = ["[stopped: it ran longer than 400 ms", "[exit code 7]", "[exit code 0]"]
     finish = says("developer", call("complete", summary="Done."), expect={"last_message": told})

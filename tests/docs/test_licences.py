@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import zipfile
 from collections.abc import Iterator
 from importlib import metadata
@@ -13,6 +11,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from tests.packaging.wheel import built_wheel
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "licences.md").read_text(encoding="utf-8")
@@ -90,16 +90,13 @@ def test_the_readme_leads_to_the_licences() -> None:
     assert "(docs/licences.md)" in readme
 
 
-def test_the_licence_is_the_one_of_the_metadata_and_is_in_the_wheel(tmp_path: Path) -> None:
+def test_the_licence_is_the_one_of_the_metadata_and_is_in_the_wheel(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
     licence = (ROOT / "LICENSE").read_text(encoding="utf-8")
     assert licence.startswith("MIT License")
     assert "rawko contributors" in licence
     assert metadata.metadata("rawko")["License-Expression"] == "MIT"
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--no-deps"]
-    built = subprocess.run([*pip, "--wheel-dir", str(tmp_path), str(ROOT)], capture_output=True, text=True, check=False)
-    if built.returncode:
-        pytest.skip(f"the build backend is not to be had here: {built.stderr[-200:]}")
-    (wheel,) = tmp_path.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
+    with zipfile.ZipFile(built_wheel(tmp_path_factory)) as archive:
         (inside,) = (name for name in archive.namelist() if name.endswith("/licenses/LICENSE"))
         assert archive.read(inside).decode() == licence

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rawko.extras import NEEDS
+from tests.packaging.wheel import built_wheel
 
 ROOT = Path(__file__).parents[2]
 CHART = """\
@@ -56,16 +57,13 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of programs of an environment with rawko's core."""
     folder = tmp_path_factory.mktemp("core")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    wheel = [*pip, "wheel", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
+    wheel = built_wheel(tmp_path_factory)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "env")], check=True)
     programs = folder / "env" / "bin"
     install = [*pip, "--python", str(programs / "python"), "install", "--constraint", str(ROOT / "constraints.txt")]
-    for command in (wheel, install):
-        if command is install:
-            install.append(str(next(folder.glob("*.whl"))))
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            pytest.skip(f"packages are not to be had here: {done.stderr[-200:]}")
+    done = subprocess.run([*install, "--no-compile", str(wheel)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"packages are not to be had here: {done.stderr[-200:]}")
     return programs
 
 

@@ -178,19 +178,19 @@ def test_rests_of_killed_processes_go(place: Place) -> None:
 @pytest.mark.slow
 def test_a_cleaning_that_is_killed_loses_nothing(place: Place) -> None:
     with place.open("kept") as store:
-        kept = capture_some(place, store, 150, "kept")
+        kept = capture_some(place, store, 60, "kept")
     with place.open("gone") as store:
-        capture_some(place, store, 50, "gone")
+        capture_some(place, store, 20, "gone")
     program = "import sys; from rawko.workspace import clean; print('ready', flush=True);"
-    for number in range(12):
-        forgotten = ["gone"] if number == 6 else []
+    for number in range(8):
+        forgotten = ["gone"] if number == 4 else []
         child = subprocess.Popen(
             [sys.executable, "-c", program + f"clean({str(place.state)!r}, forget={forgotten!r})"],
             stdout=subprocess.PIPE,
         )
         assert child.stdout is not None
         assert child.stdout.readline() == b"ready\n"
-        time.sleep(number * 0.004)
+        time.sleep(number * 0.006)
         os.kill(child.pid, signal.SIGKILL)
         child.communicate()
         place.git("fsck", "--full")
@@ -275,7 +275,7 @@ def many_small_files(work: Path, number: int) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("edit", "steps"), [(one_large_file, 160), (many_small_files, 600)])
+@pytest.mark.parametrize(("edit", "steps"), [(one_large_file, 80), (many_small_files, 400)])
 def test_a_run_never_takes_more_than_twice_its_packed_state(
     tmp_path: Path, edit: Callable[[Path, int], str], steps: int
 ) -> None:
@@ -346,7 +346,7 @@ def test_a_joining_that_is_killed_anywhere_loses_nothing(place: Place) -> None:
     shutil.copytree(place.state, whole)
     steps = pack_loose(place.state)
     assert (len(packs(place)), loose(place)) == (1, [])
-    kills = [number for number, name in enumerate(steps) if "pack" in name or number % 9 == 0]
+    kills = [number for number, name in enumerate(steps) if "pack" in name or number % 30 == 0]
     assert {Path(steps[number]).stem for number in kills} > before, "the old packs' removal is among them"
     for number in kills:
         shutil.rmtree(place.state)
