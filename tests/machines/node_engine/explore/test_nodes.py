@@ -12,12 +12,12 @@ import pytest
 
 from rawko.machines.node_engine.context import RunState
 from rawko.machines.node_engine.explore.deciding import Memory, view_of
-from rawko.machines.node_engine.explore.nodes import launch_or_attach
+from rawko.machines.node_engine.explore.nodes import launch_or_attach, switch_policy
 from rawko.machines.node_engine.explore.policy import ExplorePolicy
-from rawko.machines.node_engine.explore.ports import TERMINAL, TRAIL
+from rawko.machines.node_engine.explore.ports import PATTERNS, TERMINAL, TRAIL
 from rawko.machines.node_engine.explore.trail import KeptTrail
 from rawko.machines.node_engine.nodes import Adapters, NodeCall
-from rawko.terminal import PtyTerminal
+from rawko.terminal import KillableSearch, PtyTerminal
 
 Make = Callable[..., PtyTerminal]
 
@@ -80,6 +80,45 @@ async def test_a_program_that_is_not_ready_is_closed_and_says_why(
     assert (event["type"], event["message"]) == ("LAUNCH_FAILED", problem)
     assert event["pid"] > 0
     assert not at.is_open
+
+
+RULE = {"name": "r", "when": {"screen": ["menu"]}}
+DECIDED: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "a rule presses": ("menu", {"rules": [{**RULE, "press": ["enter"]}]}, {"next": "perceive"}),
+    "a rule goes back": ("menu", {"rules": [{**RULE, "back": True}]}, {"dead_end": "the policy says so"}),
+    "a rule stops": ("menu", {"rules": [{**RULE, "stop": "success"}]}, {"outcome": "success"}),
+    "no rule, back": ("menu", {"otherwise": "back"}, {"dead_end": "no rule fits the screen"}),
+    "no rule, wait": ("menu", {"otherwise": "wait"}, {"next": "wait_idle", "is_waiting": True}),
+    "no rule, stop": ("menu", {"otherwise": "stop"}, {"outcome": "failure"}),
+    "ended well": ("", {"otherwise": "back"}, {"outcome": "success"}),
+    "ended badly": ("3", {"otherwise": "back"}, {"outcome": "failure"}),
+    "a rule for the end": ("3", {"rules": [{"name": "e", "when": {"exited": True}, "stop": "success"}]},
+                           {"outcome": "success"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DECIDED)
+async def test_what_is_decided(terminal: Make, name: str) -> None:
+    shown, policy, expected = DECIDED[name]
+    at = terminal("print('menu'); input()" if shown == "menu" else f"raise SystemExit({shown or 0})")
+    await at.launch()
+    if shown == "menu":
+        await at.until_shown("menu", 30_000)
+    else:
+        while at.exit_status is None:
+            await at.until_quiet(10, 1_000)
+    adapters = Adapters().bound(TERMINAL, at).bound(TRAIL, KeptTrail([])).bound(PATTERNS, KillableSearch())
+    ctx = {"policy": ExplorePolicy.model_validate({"rules": [], **policy}).model_dump(mode="json")}
+    outcome = await switch_policy(NodeCall("switch_policy", RunState(), adapters, ctx, 7))
+    last = outcome.events[-1]
+    found: dict[str, Any] = {"next": outcome.next_node}
+    if last["type"] == "DEAD_END":
+        found = {"dead_end": last["why"]}
+    elif outcome.data.get("outcome"):
+        found = {"outcome": outcome.data["outcome"]}
+    elif outcome.data["is_waiting"]:
+        found["is_waiting"] = True
+    assert found == expected
 
 
 async def test_decisions_that_change_nothing_are_counted(terminal: Make) -> None:
