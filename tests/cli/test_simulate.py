@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 
 import pytest
 
 from tests.cli.conftest import Typed
-from tests.cli.shell import Ended, Shell
+from tests.cli.shell import RAWKO, Ended, Shell
 from tests.cli.terminal import Terminal
 
 DOOR = """\
@@ -208,3 +209,16 @@ def test_a_dangling_link_is_there_already(rawko: Shell, typed: Typed) -> None:
     ended = typed("new", "machine", "team")
     assert ended.code == 2 and "team.yaml: is there already" in ended.err
     assert not (rawko.folder.parent / "elsewhere.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "last"), [("init", ".rawko/schema/config.json"), ("new machine team", "pyproject.toml")]
+)
+def test_a_reader_that_goes_away_stops_the_telling_and_not_the_writing(rawko: Shell, words: str, last: str) -> None:
+    command = shlex.join([*RAWKO, *words.split()])
+    line = f"{command} | true; echo; echo ${{PIPESTATUS[0]}} >&2"
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=rawko.folder, env=rawko.environ(), capture_output=True, text=True, check=False
+    )
+    assert "cannot be written" not in done.stderr and "Traceback" not in done.stderr
+    assert (rawko.folder / last).is_file()

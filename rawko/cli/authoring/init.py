@@ -44,6 +44,7 @@ def init_command(folder: Path, *, force: bool) -> int:
     for name, schema in schemas().items():
         files[base / "schema" / f"{name}.json"] = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
     kept: list[Path] = []
+    written: list[Path] = []
     try:
         for path, text in files.items():
             if path.exists() and not force and path.suffix != ".json":
@@ -51,9 +52,13 @@ def init_command(folder: Path, *, force: bool) -> int:
                 continue
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-            print(visible_line(f"wrote {path.relative_to(folder)}"))
+            written.append(path)
     except OSError as error:
+        for path in written:
+            print(visible_line(f"wrote {path.relative_to(folder)}"))
         return complain(f"{error.filename or base}: cannot be written: {error.strerror}")
+    for path in written:  # only now: what a reader that goes away stops is the telling, not the writing
+        print(visible_line(f"wrote {path.relative_to(folder)}"))
     for path in kept:
         print(visible_line(f"kept  {path.relative_to(folder)} (is there already; --force overwrites)"))
     return 0

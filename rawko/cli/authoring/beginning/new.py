@@ -133,15 +133,18 @@ def new_command(kind: str, name: str, folder: Path) -> int:
         return complain(f"{PROJECT_FILE}: is no UTF-8 text; nothing was written")
     except ValueError as error:
         return complain(f"{error}; nothing was written")
+    told: list[str] = []
     try:
         for path, text in {**files, **changed}.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             is_there = path in changed and _exists(folder / path)
             (folder / path).write_text(text, encoding="utf-8", newline="")
-            print(visible_line(f"{'added a line to' if is_there else 'wrote'} {path}"))
+            told.append(f"{'added a line to' if is_there else 'wrote'} {path}")
     except OSError as error:
+        for line in told:
+            print(visible_line(line))
         return complain(f"{error.filename or folder}: cannot be written: {error.strerror}")
-    for line in _next_lines(kind, name):
+    for line in (*told, *_next_lines(kind, name)):
         print(visible_line(line))
     return 0
 
