@@ -17,7 +17,7 @@ from rawko.interpreter.compiled.program import program_of
 from tests.interpreter.strategies import Move, chart_bindings, charts, interpreter_of, is_legal, moves
 
 fast = settings(
-    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 
@@ -123,7 +123,7 @@ def remaining(snapshot: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in snapshot.items() if key not in ("external", "timers", "now")}
 
 
-@settings(fast, max_examples=15)
+@settings(fast, max_examples=10)
 @given(charts(), moves)
 def test_whichever_call_fails_all_is_as_before_but_the_event(chart: Chart, story: list[Move]) -> None:
     counting = Failing(0)
