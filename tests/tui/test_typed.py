@@ -165,3 +165,29 @@ def words_of(process: psutil.Process) -> list[str]:
         return process.cmdline()
     except psutil.Error:
         return []
+
+
+def test_a_rule_is_kept_on_a_terminal_of_20_columns_and_none_is_offered_that_would_not_fit_there(
+    rawko: Shell, tmux: Tmux, typed: Typed
+) -> None:
+    rawko.write("a.py", "one\n")
+    long = says("developer", call("bash", command=f"cat {'deep/' * 50}a.py"))
+    scenario = rawko.scenario(long, COMMAND, COMMAND, DONE)
+    assert typed(*ALONE, "--scenario", str(scenario), "--json").report["outcome"] == "needs_person"
+    tmux.resize(20, 24)
+    tmux.rawko("watch", "--full")
+    tmux.wait_for("a shows it")
+    tmux.press("a")
+    asked = tmux.wait_for("o once")
+    assert "this rule" not in asked and "too small" in " ".join(asked.split()), asked
+    tmux.press("o")
+    tmux.wait_until_gone("o once")
+    tmux.wait_for("calls bash cat a")
+    tmux.wait_for("a shows it")
+    tmux.press("a")
+    asked = " ".join(tmux.wait_for("o once").split())
+    assert "r this rule" in asked and "allow bash(cat a.py)" in asked, asked
+    tmux.press("r")
+    tmux.wait_for("success")
+    tmux.press("q")
+    tmux.wait_for("ready>")
