@@ -75,7 +75,7 @@ def test_any_chart_survives(text: str) -> None:
 
 
 @given(value=JSON)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_value_is_read_back_by_our_reader_and_by_pyyaml(value: object) -> None:
     text = yaml_text({"value": value})
     ours = to_json(compose(text, "t").root)
