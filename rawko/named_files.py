@@ -39,7 +39,12 @@ def is_pipe(path: Path) -> bool:
 def why_unwritable(path: Path) -> str | None:
     """Why no file can be written there, with the path; None where it can, as far as can be seen without trying."""
     if not path.parent.is_dir():
-        return f"{path}: there is no folder {str(path.parent)!r}"
+        is_other = path.parent.exists()
+        return (
+            f"{path}: {str(path.parent)!r} is no folder"
+            if is_other
+            else f"{path}: there is no folder {str(path.parent)!r}"
+        )
     if path.is_dir():
         return f"{path}: cannot be written: it is a folder; accepted: the name of a file"
     if is_pipe(path):

@@ -73,6 +73,7 @@ class Interrupts:
         self._kill_tools = kill_tools
         self._task = task
         self._count = 0
+        self._is_ending = False
         self._killing: asyncio.Task[None] | None = None
         self._before = {number: signal.getsignal(number) for number in self.SIGNALS}
 
@@ -85,12 +86,15 @@ class Interrupts:
         loop = asyncio.get_running_loop()
         for number, handler in self._before.items():
             loop.remove_signal_handler(number)
-            signal.signal(number, handler)
+            # The process is about to end: a terminal that goes away, and says so once more, is no reason to be killed.
+            is_late = self._is_ending and number == signal.SIGHUP
+            signal.signal(number, signal.SIG_IGN if is_late else handler)
 
     def _interrupt(self, number: int) -> None:
         if number == signal.SIGINT and not self._count and self._stop_turn():
             self._tell("\nrawko: stopping the turn; press Ctrl-C again to cancel the run")
             return
+        self._is_ending |= number != signal.SIGINT
         if number == signal.SIGHUP and self._count:
             return  # a terminal that goes away may say so more than once: nobody asks for more by that
         self._count += 1

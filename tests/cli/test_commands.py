@@ -188,7 +188,7 @@ def test_an_output_that_cannot_be_written(typed: Typed, rawko: Shell, words: tup
     rawko.write("file", "")
     done = typed(*words, "file/out.mmd")
     assert done.code == 2
-    assert "file/out.mmd: there is no folder 'file'" in done.err
+    assert "file/out.mmd: 'file' is no folder" in done.err
     (rawko.folder / "taken.mmd").mkdir()
     done = typed(*words, "taken.mmd")
     assert done.code == 2

@@ -90,12 +90,21 @@ def test_a_second_one_kills_what_does_not_want_to_end(rawko: Shell) -> None:
 
 def test_other_commands_just_end(rawko: Shell) -> None:
     """Not "Aborted!" with exit code 1, and no traceback: what a shell knows as 130."""
-    os.mkfifo(rawko.folder / "chart.yaml")
-    running = rawko.start("check", "chart.yaml")
-    with (rawko.folder / "chart.yaml").open("wb"):  # opens when the command has opened its end
-        running.process.send_signal(signal.SIGINT)
-        ended = running.end()
-    assert (ended.code, ended.text) == (-signal.SIGINT, "")
+    last = 11_999
+    states = "\n".join(
+        f"      - {{name: s{number}, transitions: [{{event: E, target: s{number + 1 if number < last else 0}}}]}}"
+        for number in range(last + 1)
+    )
+    rawko.write(
+        "chart.yaml", f"statechart:\n  name: c\n  root state:\n    name: r\n    initial: s0\n    states:\n{states}\n"
+    )
+    running = rawko.start("diagram", "chart.yaml", "--detail", "all", "-o", "chart.svg")
+    drawing = psutil.Process(running.process.pid)
+    running.wait_until(lambda: drawing.cpu_times().user > 0.8)  # it draws, for some seconds
+    running.process.send_signal(signal.SIGINT)
+    ended = running.end()
+    assert not (rawko.folder / "chart.svg").exists()
+    assert (ended.code, ended.err) == (-signal.SIGINT, "")
 
 
 @pytest.mark.parametrize(

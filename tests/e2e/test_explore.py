@@ -443,7 +443,7 @@ def test_the_page_cannot_be_written(here: Here) -> None:
     here.write("policy.yaml", "policy: p\nlaunch: {silent_ms: 50}\nrules: [{name: enough, stop: success}]")
     here.write("file", "")
     done = here("explore", "--policy", "policy.yaml", "-o", "file/page.html", "cat")
-    assert (done.code, "file/page.html: there is no folder 'file'" in done.err) == (2, True), done.text
+    assert (done.code, "file/page.html: 'file' is no folder" in done.err) == (2, True), done.text
 
 
 def test_a_page_cannot_be_broken_by_a_screen(here: Here) -> None:

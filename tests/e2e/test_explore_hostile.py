@@ -58,12 +58,14 @@ def test_a_program_that_vanishes_before_it_is_launched(here: Here) -> None:
     assert "failed: './program.sh' cannot be executed: no such file or directory" in done.err
 
 
-@pytest.mark.parametrize("name", [".", "file/page.html"])
-def test_a_page_that_cannot_be_written_is_refused_beforehand(here: Here, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "why"), [(".", ".: cannot be written: it is a folder"), ("file/page.html", "'file' is no folder")]
+)
+def test_a_page_that_cannot_be_written_is_refused_beforehand(here: Here, name: str, why: str) -> None:
     here.write("policy.yaml", STOP)
     here.write("file", "")
     done = here("explore", "--policy", "policy.yaml", "-o", name, "cat")
-    assert (done.code, f"{name}: cannot be written" in done.err) == (2, True), done.text
+    assert (done.code, why in done.err) == (2, True), done.text
     assert not list(here.state.glob("*/explorations/*")), "nothing was begun"
 
 
