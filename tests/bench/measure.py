@@ -63,14 +63,17 @@ def measure(
             continue
         running.append((row, runner, _rounds(runner, slice_s) if warm_up else 1))
     gc.collect()
-    gc.freeze()  # what one contender keeps is not to be collected in another's time
+    is_frozen = gc.get_freeze_count() > 0  # beside thousands of collected tests, which stay frozen
+    if not is_frozen:
+        gc.freeze()  # what one contender keeps is not to be collected in another's time
     try:
         for slice_ in range(slices):
             for row, runner, rounds in running:
                 if slice_ < FEW or not row.is_slow:
                     row.microseconds.append(runner.measure(rounds) / rounds / case.count * 1e6)
     finally:
-        gc.unfreeze()
+        if not is_frozen:
+            gc.unfreeze()
         for _, runner, _ in running:
             runner.close()
     return rows

@@ -47,9 +47,11 @@ class Shell:
     Attributes:
         is_warm: Commands may be carried out by a process that has loaded its modules before (tests/cli/warm.py), in
             another home folder: not for tests of what is read while they load.
+        passed_on: Variables with which they may be, too: a key, say, where the test is not about keys.
     """
 
     is_warm = True
+    passed_on: frozenset[str] = frozenset()
 
     def __init__(self, base: Path) -> None:
         self.folder, self.state, self.home = base / "project", base / "state", base / "home"
@@ -78,7 +80,7 @@ class Shell:
         """Run a command to its end; nothing that it says is ever a traceback."""
         environ = self.environ(env)
         done = subprocess.run(
-            [*(calling(environ) if self.is_warm else RAWKO), *words],
+            [*(calling(environ, self.passed_on) if self.is_warm else RAWKO), *words],
             cwd=cwd or self.folder,
             env=environ,
             input=None if stdin is None else stdin.encode(),

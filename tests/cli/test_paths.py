@@ -90,6 +90,7 @@ def test_every_path_of_the_command_line_has_its_row() -> None:
 @pytest.fixture
 def place(rawko: Shell) -> Shell:
     """What the good parts of the commands need lies beside the folder, which is empty."""
+    rawko.passed_on = frozenset({"ANTHROPIC_API_KEY"})
     base = rawko.folder.parent
     (base / "door.yaml").write_text(DOOR, encoding="utf-8")
     (base / "policy.yaml").write_text(POLICY, encoding="utf-8")

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -70,9 +70,13 @@ _PASSED_ON: Final = frozenset(
 _server: tuple[subprocess.Popen[bytes], str] | None = None
 
 
-def calling(environ: Mapping[str, str]) -> Sequence[str]:
-    """The words that stand before those of `rawko`: of the warm one where it makes no difference, else of a new one."""
-    is_same = all(name in _PASSED_ON or name.startswith("RAWKO_") for name in environ)
+def calling(environ: Mapping[str, str], passed_on: Collection[str] = ()) -> Sequence[str]:
+    """The words that stand before those of `rawko`: of the warm one where it makes no difference, else of a new one.
+
+    Args:
+        passed_on: Further variables that make no difference to what is tested.
+    """
+    is_same = all(name in _PASSED_ON or name in passed_on or name.startswith("RAWKO_") for name in environ)
     if not is_same or environ.get("LANG") != "C.UTF-8" or not hasattr(os, "pidfd_open"):
         return (sys.executable, "-m", "rawko")
     return (*_CALLING, _address(environ))
