@@ -160,8 +160,10 @@ class _Assembler:
         for key in draft.order:
             if key == "on done":
                 self._add_all(state, "invoke on done", draft.on_done, (f"done.invoke.{draft.id}",))
-            else:
+            elif key == "on error":
                 self._add_all(state, "invoke on error", draft.on_error, (f"error.invoke.{draft.id}",))
+            else:
+                self._add_all(state, "invoke on each", draft.on_each, (f"each.invoke.{draft.id}",))
         return Invoke(
             draft.id,
             draft.src,
@@ -172,6 +174,7 @@ class _Assembler:
             draft.finalize,
             draft.autoforward,
             draft.position,
+            draft.for_each,
         )
 
     def _add_all(

@@ -15,9 +15,12 @@ Json: TypeAlias = Any
 """A JSON value: None, bool, int, float, str, list or mapping of these."""
 
 StateKind = Literal["atomic", "compound", "parallel", "final", "shallow history", "deep history"]
-TransitionOrigin = Literal["transitions", "always", "after", "on done", "invoke on done", "invoke on error"]
+TransitionOrigin = Literal[
+    "transitions", "always", "after", "on done", "invoke on done", "invoke on error", "invoke on each"
+]
 TimerPolicy = Literal["original", "remaining", "restart"]
 RestorePolicy = Literal["restart", "resume", "reset workspace", "ask", "fail"]
+JoinPolicy = Literal["all", "any", "first", "settled", "quorum"]
 ErrorPolicy = Literal["rollback", "scxml"]
 Selection = Literal["inner", "scxml"]
 
@@ -314,6 +317,24 @@ class After:
 
 
 @dataclass(frozen=True, slots=True)
+class ForEach:
+    """One call of an invocation's actor per item of a list.
+
+    Attributes:
+        items: The list: name of a bound input function of (context, event), a field, or a literal.
+        join: When the invocation is done. all: each item is done; any: one is done; first: one has ended, also by a
+            failure; settled: each has ended; quorum: so many are done.
+        quorum: For that; 0 for the others.
+        concurrency: How many run at a time: a number, name of a bound input function, or None for all.
+    """
+
+    items: str | Reference | tuple[Json, ...]
+    join: JoinPolicy = "all"
+    quorum: int = 0
+    concurrency: int | str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Invoke:
     """An actor that runs while its state is active.
 
@@ -323,6 +344,7 @@ class Invoke:
         input: Name of a bound input function of (context, event), a literal mapping, trusted code, or None.
         finalize: Actions for each event from the actor, executed before a transition is selected.
         autoforward: The actor receives every external event that the machine consumes.
+        for_each: It is called once per item of a list; `input` is computed, and `on_restore` holds, for each of them.
     """
 
     id: str
@@ -334,6 +356,12 @@ class Invoke:
     finalize: tuple[Action, ...] = ()
     autoforward: bool = False
     position: Position = field(default=NOWHERE, compare=False)
+    for_each: ForEach | None = None
+
+    @property
+    def restore_policy(self) -> RestorePolicy:
+        """What a restore does with the whole invocation: what its items came to is kept, whatever holds for each."""
+        return self.on_restore if self.for_each is None else "resume"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from typing import Final
 STATE_TYPES: Final = ("final", "shallow history", "deep history")
 TIMER_POLICIES: Final = ("original", "remaining", "restart")
 RESTORE_POLICIES: Final = ("restart", "resume", "reset workspace", "ask", "fail")
+JOIN_POLICIES: Final = ("all", "any", "first", "settled")
 ERROR_POLICIES: Final = ("rollback", "scxml")
 SELECTIONS: Final = ("inner", "scxml")
 DATA_MODELS: Final = ("python",)
@@ -54,6 +55,10 @@ class Type(Enum):
     DELAY = auto()
     TIMER_POLICY = auto()
     RESTORE_POLICY = auto()
+    ITEMS = auto()
+    JOIN = auto()
+    CONCURRENCY = auto()
+    COUNT = auto()
     ERROR_POLICY = auto()
     SELECTION = auto()
     DATA_MODEL = auto()
@@ -229,8 +234,18 @@ INVOKE = _element(
     Key("on restore", Type.RESTORE_POLICY, "What happens to it in a restored machine", "resume"),
     Key("finalize", Type.ACTIONS, "Actions for each event from the actor, before it is handled", "keep_page"),
     Key("autoforward", Type.BOOLEAN, "The actor receives every external event that the machine consumes", "true"),
+    Key("for each", Type.ITEMS, "A list, by a bound input function, a field or literal: one call per item", "[1, 2]"),
+    Key("join", Type.JOIN, "When it is done: all, any, first, settled, or {quorum: 2}; all by default", "any"),
+    Key("concurrency", Type.CONCURRENCY, "How many items run at a time: a number or a bound input function", "4"),
+    Key("on each", Type.OUTCOMES, "Transitions taken when one item has ended", "{action: keep_page}"),
     Key("on done", Type.OUTCOMES, "Transitions taken with its result", "{target: busy, action: keep_page}"),
     Key("on error", Type.OUTCOMES, "Transitions taken when it fails or times out", "busy"),
+)
+
+JOIN = _element(
+    "join",
+    "How many items must be done",
+    Key("quorum", Type.COUNT, "As soon as so many are done; those that are running are stopped", "2", is_required=True),
 )
 
 CONTRACT_ITEM = _element(
@@ -275,9 +290,13 @@ DECLARED_EVENT = _element(
 )
 
 ELEMENTS: Final = (
-    DOCUMENT, STATECHART, STATE, DEFAULT_ENTRY, TRANSITION, OUTCOME, AFTER_ITEM, INVOKE,
+    DOCUMENT, STATECHART, STATE, DEFAULT_ENTRY, TRANSITION, OUTCOME, AFTER_ITEM, INVOKE, JOIN,
     CONTRACT_ITEM, ACTION, RAISE, EMIT, SEND, DECLARED_EVENT,
 )  # fmt: skip
+
+# Keys of an invocation that is called once per item of a list, and keys that it refuses.
+OF_ITEMS: Final = ("join", "concurrency", "on each")
+OF_ONE_ACTOR: Final = ("finalize", "autoforward")
 
 # Keys that a kind of state refuses. A final state is never exited; a history state is never active.
 LEAVING: Final = frozenset(("transitions", "always", "after", "on done", "invoke"))

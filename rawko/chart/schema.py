@@ -21,7 +21,11 @@ from rawko.chart.grammar import (
     EMIT,
     ERROR_POLICIES,
     INVOKE,
+    JOIN,
+    JOIN_POLICIES,
     MAX_NAME,
+    OF_ITEMS,
+    OF_ONE_ACTOR,
     OUTCOME,
     PRIORITIES,
     RAISE,
@@ -56,6 +60,8 @@ _TEXT: Schema = {"type": ["string", "number", "boolean"]}
 _NAME: Schema = {"type": ["string", "integer"], "pattern": _NAME_PATTERN, "minLength": 1, "maxLength": MAX_NAME}
 _BOUND: Schema = {"type": "string", "pattern": f"^{_IDENTIFIER}$", "maxLength": MAX_NAME}
 _PYTHON: Schema = {"type": "string", "pattern": r"\W", "description": "A Python expression (trusted code only)"}
+_FIELD: Schema = {"type": "string", "pattern": rf"^(context|event)(\.{_IDENTIFIER})+$"}
+_COUNT: Schema = {"type": "integer", "minimum": 1}
 _EVENT: Schema = {"type": ["string", "integer"], "pattern": _EVENT_PATTERN, "minLength": 1}
 _DESCRIPTOR: Schema = {"type": ["string", "integer"], "pattern": _DESCRIPTOR_PATTERN, "minLength": 1}
 
@@ -64,6 +70,7 @@ def chart_schema() -> Schema:
     """The JSON Schema of a chart's file."""
     definitions = {_id(element): _element(element) for element in ELEMENTS if element is not DOCUMENT}
     definitions[_id(STATE)]["allOf"] = _state_rules()
+    definitions[_id(INVOKE)] |= _invoke_rules()
     return {
         "$schema": DIALECT,
         "title": "rawko chart",
@@ -180,6 +187,10 @@ SCHEMAS: Final[Mapping[Type, Callable[[], Schema]]] = MappingProxyType(
         Type.DELAY: _delay,
         Type.TIMER_POLICY: lambda: {"enum": list(TIMER_POLICIES)},
         Type.RESTORE_POLICY: lambda: {"enum": list(RESTORE_POLICIES)},
+        Type.ITEMS: lambda: {"anyOf": [_BOUND, _FIELD, {"type": "array"}]},
+        Type.JOIN: lambda: {"anyOf": [{"enum": list(JOIN_POLICIES)}, _ref(JOIN)]},
+        Type.CONCURRENCY: lambda: {"anyOf": [_BOUND, _COUNT]},
+        Type.COUNT: lambda: dict(_COUNT),
         Type.ERROR_POLICY: lambda: {"enum": list(ERROR_POLICIES)},
         Type.SELECTION: lambda: {"enum": list(SELECTIONS)},
         Type.DATA_MODEL: lambda: {"enum": list(DATA_MODELS)},
@@ -213,3 +224,13 @@ def _state_rules() -> list[Schema]:
     rules.append({"if": {"required": ["memory"]}, "then": {"required": ["type"]}})
     rules.append({"if": {"required": ["initial"]}, "then": {"required": ["states"], "properties": {"states": filled}}})
     return rules
+
+
+def _invoke_rules() -> Schema:
+    """What an invocation may say where it is called once per item of a list, and where it is not."""
+    refused: Schema = dict.fromkeys(OF_ONE_ACTOR, False)
+    return {
+        "dependentRequired": {key: ["for each"] for key in OF_ITEMS},
+        "if": {"required": ["for each"]},
+        "then": {"properties": {**refused, "input": _BOUND}},
+    }

@@ -74,7 +74,7 @@ def sendable(chart: Chart) -> list[str]:
     return [name for name in names if not name.startswith(_OWN) and "*" not in name]
 
 
-_OWN: Final = ("after.", "done.", "error.")
+_OWN: Final = ("after.", "done.", "each.", "error.")
 
 
 async def send(source: Source, path: str, name: str, data: Mapping[str, Any]) -> tuple[str, bool]:

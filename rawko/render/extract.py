@@ -13,7 +13,15 @@ from rawko.chart.definition import Chart, State, Transition
 from rawko.cutting import cut_line
 from rawko.render.graph import Arrow, ArrowKind, Box, BoxKind, Diagram, Entry
 from rawko.render.view import View, make_view
-from rawko.render.words import actions_text, delay_text, events_text, guard_text, short_actions, timers_by_event
+from rawko.render.words import (
+    actions_text,
+    delay_text,
+    events_text,
+    guard_text,
+    limits_text,
+    short_actions,
+    timers_by_event,
+)
 
 TITLE_CHARS = 48
 EVENT_CHARS = 60
@@ -118,7 +126,7 @@ class _Extraction:
             if actions:
                 yield Entry(word, actions=short_actions(actions), tooltip=f"{word} / {actions_text(actions)}")
         for invoke in state.invoke:
-            limit = "" if invoke.timeout is None else f", at most {delay_text(invoke.timeout)}"
+            limit = limits_text(invoke)
             text = f"invoke {cut_line(invoke.id, EVENT_CHARS)}{limit}"
             yield Entry(text, tooltip=f"invoke {invoke.id}: {invoke.src}{limit}")
         for timer in state.after:

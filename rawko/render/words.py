@@ -19,6 +19,7 @@ from rawko.chart.definition import (
     EmitAction,
     FixedDelay,
     Guard,
+    Invoke,
     LogAction,
     RaiseAction,
     SendAction,
@@ -57,10 +58,25 @@ def event_text(event: str, timers: Mapping[str, After]) -> str:
         return f"after {delay_text(timer.delay)}"
     if event.startswith("done.state."):
         return "done"
-    for prefix, word in (("done.invoke.", "done"), ("error.invoke.", "error")):
+    for prefix, word in (("done.invoke.", "done"), ("error.invoke.", "error"), ("each.invoke.", "each of")):
         if event.startswith(prefix):
             return f"{word} {event.removeprefix(prefix)}"
     return event
+
+
+def limits_text(invoke: Invoke) -> str:
+    """What an invocation says of its items and its time: `, for each context.files, any, 4 at a time, at most 10m`."""
+    parts: list[str] = []
+    each = invoke.for_each
+    if each is not None:
+        parts.append(f"for each {'of a list' if isinstance(each.items, tuple) else each.items}")
+        if each.join != "all":
+            parts.append(f"quorum of {each.quorum}" if each.join == "quorum" else each.join)
+        if each.concurrency is not None:
+            parts.append(f"{each.concurrency} at a time")
+    if invoke.timeout is not None:
+        parts.append(f"at most {delay_text(invoke.timeout)}")
+    return "".join(f", {part}" for part in parts)
 
 
 def delay_text(delay: Delay) -> str:

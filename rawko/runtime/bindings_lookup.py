@@ -23,6 +23,7 @@ from rawko.chart.shipped import shipped_path
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.errors import BindingError
 from rawko.runtime.errors import BindingsNotFound
+from rawko.runtime.fan_out.machine import CHART_FILE
 
 PROJECT_FILE = "pyproject.toml"
 TABLE = "[tool.rawko.bindings]"
@@ -90,6 +91,8 @@ def name_bindings(
 def shipped_bindings(chart: Chart) -> NamedBindings | None:
     """The module of a chart that comes with rawko; None for every other one."""
     path = Path(chart.file).resolve()
+    if path == CHART_FILE:
+        return NamedBindings("rawko.runtime.fan_out.bindings", path.parent, "rawko's own chart 'fan_out'")
     if path.parent != _shipped_folder():
         return None
     return NamedBindings(f"rawko.machines.{path.stem}", path.parent, f"the shipped chart {path.stem!r}")

@@ -145,6 +145,31 @@ DEFECTS: list[tuple[str, str]] = [
      "accepted: 'restart', 'resume', 'reset workspace', 'ask', 'fail'"),
     (states(A, "  invoke: {src: f, input: [1]}"),
      "8:31: wrong-type: expected the name of a bound input or a mapping of literals, found a list"),
+    (states(A, "  invoke: {src: f, for each: 3}"),
+     "8:34: wrong-type: expected a list, the name of a bound input function, or a field such as context.files, "
+     "found the number 3"),
+    (states(A, "  invoke: {src: f, for each: state.files}"),
+     "8:34: invalid-expression: 'state.files' names no list; accepted: a list, the name of a bound input function, "
+     "or a field such as context.files"),
+    (states(A, "  invoke: {src: f, for each: context._files}"),
+     "8:34: invalid-expression: 'context._files' names no list; accepted: a list, the name of a bound input function, "
+     "or a field such as context.files"),
+    (states(A, "  invoke: {src: f, join: any}"),
+     "8:24: conflicting-keys: 'join' is of items; add 'for each', a list of them"),
+    (states(A, "  invoke: {src: f, for each: [1], join: some}"),
+     "8:45: invalid-value: unknown value 'some'; accepted: 'all', 'any', 'first', 'settled'"),
+    (states(A, "  invoke: {src: f, for each: [1], join: {quorum: 0}}"),
+     "8:54: invalid-value: 0 is too low; accepted: a number, 1 or more"),
+    (states(A, "  invoke: {src: f, for each: [1], join: {}}"),
+     "8:45: missing-key: a join needs the key 'quorum', for example 'quorum: 2'"),
+    (states(A, "  invoke: {src: f, for each: [1], concurrency: 1.5}"),
+     "8:52: wrong-type: expected a number, 1 or more, found the number 1.5"),
+    (states(A, "  invoke: {src: f, for each: [1], autoforward: true}"),
+     "8:39: conflicting-keys: an invocation with 'for each' has no 'autoforward': events of its items reach the "
+     "machine as they are"),
+    (states(A, "  invoke: {src: f, for each: [1], input: {a: 1}}"),
+     "8:39: conflicting-keys: with 'for each', 'input' is the name of a bound function of "
+     "(context, event, item, index); without it, each call gets its item"),
     # guards, actions, contracts
     (states(A, "  always: {guard: x >= 3, target: a}"),
      f"8:25: code-not-trusted: guard 'x >= 3' is not an expression over bound names: unexpected '>'. {CODE}"),

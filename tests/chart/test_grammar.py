@@ -63,6 +63,8 @@ PLACES = {
     "transition without event": "statechart: {{name: t, root state: {{name: busy, always: {{{row}}}}}}}",
     "after item": "statechart: {{name: t, root state: {{name: busy, after: {{2s: {{{row}}}}}}}}}",
     "invoke": "statechart: {{name: t, root state: {{name: busy, invoke: {{src: x, {row}}}}}}}",
+    "join": "statechart: {{name: t, root state: {{name: busy, invoke: {{src: x, for each: [1, 2], "
+    "join: {{{row}}}}}}}}}",
     "contract item": "statechart: {{name: t, root state: {{name: busy, contract: [{{{row}}}]}}}}",
     "action": "statechart: {{name: t, root state: {{name: busy, on entry: {{{row}}}}}}}",
     "raise": "statechart: {{name: t, root state: {{name: busy, on entry: {{raise: {{event: E, {row}}}}}}}}}",
@@ -79,6 +81,11 @@ BESIDE = {
     "memory": "type: shallow history, memory: busy",
     "on done": "on done: busy, parallel states: [{name: left}]",
     "output": "type: final, output: {outcome: success}",
+}
+BESIDE_INVOKE = {
+    "join": "for each: [1, 2], join: any",
+    "concurrency": "for each: [1, 2], concurrency: 4",
+    "on each": "for each: [1, 2], on each: {action: keep_page}",
 }
 GIVEN = {"name", "root state", "src", "event", "target"}
 
@@ -98,6 +105,8 @@ def test_every_example_is_valid_for_parser_and_schema(element: Element, key: Key
     row = f"{key.name}: {key.example}"
     if element.name == "state":
         row = BESIDE.get(key.name, row)
+    if element.name == "invoke":
+        row = BESIDE_INVOKE.get(key.name, row)
     text = PLACES[element.name].format(row=row)
     parse_chart(text, trusted=key.type is Type.CODE)
     assert list(VALIDATOR.iter_errors(as_json(text))) == []

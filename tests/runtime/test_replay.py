@@ -53,7 +53,7 @@ statechart:
       - {event: error.execution, action: note}
     states:
       - name: idle
-        transitions: [{event: GO, target: work}, {event: KID, target: family}]
+        transitions: [{event: GO, target: work}, {event: KID, target: family}, {event: CROWD, target: crowd}]
       - name: work
         invoke:
           id: job
@@ -73,6 +73,21 @@ statechart:
           - {event: POKE, action: {send: {event: POKE, to: kid}}}
           - {event: FINISH, action: {send: {event: FINISH, to: kid}}}
           - {event: STOP, target: idle}
+      - name: crowd
+        invoke:
+          id: kids
+          src: kid
+          for each: [1, 2, 3]
+          concurrency: 2
+          join: {quorum: 2}
+          on restore: resume
+          on each: {action: note}
+          on done: {target: idle, action: keep}
+          on error: {target: idle, action: keep_error}
+        transitions:
+          - {event: POKE, action: {send: {event: POKE, to: kids}}}
+          - {event: FINISH, action: {send: {event: FINISH, to: kids}}}
+          - {event: STOP, target: idle}
       - name: memory
         initial: first
         after: {2s: idle}
@@ -82,7 +97,7 @@ statechart:
           - {name: second, transitions: [{event: NEXT, target: first}]}
 """
 )
-EVENTS = "NOTE LATER ECHO TWICE CALL_OFF BREAK GO KID STOP POKE FINISH NEXT UNKNOWN".split()  # noqa: SIM905
+EVENTS = "NOTE LATER ECHO TWICE CALL_OFF BREAK GO KID CROWD STOP POKE FINISH NEXT UNKNOWN".split()  # noqa: SIM905
 
 
 def note(context: Any, event: Any) -> Any:

@@ -13,9 +13,14 @@ from typing import TypeAlias
 from rawko.chart.definition import State, Transition
 
 Place: TypeAlias = "tuple[str, int | tuple[str, str] | None]"
-"""A key of a state; for timers also the index, for invocations the id and "on done" or "on error"."""
+"""A key of a state; for timers also the index, for invocations the id and "on done", "on error" or "on each"."""
 
-_OUTCOMES = {"invoke on done": "on done", "invoke on error": "on error"}
+_OUTCOMES = {
+    "invoke on done": ("on done", "done"),
+    "invoke on error": ("on error", "error"),
+    "invoke on each": ("on each", "each"),
+}
+"""By origin: the key, and the first part of the event that it implies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,7 @@ class Layout:
         return self.places.get((key, part), [])
 
     def outcomes_of(self, invoke: str) -> list[str]:
-        """The keys `on done`, `on error` of an invocation, in the order of its transitions."""
+        """The keys `on done`, `on error`, `on each` of an invocation, in the order of its transitions."""
         return [part[1] for _, part in self.places if isinstance(part, tuple) and part[0] == invoke]
 
 
@@ -64,10 +69,10 @@ def _place(state: State, transition: Transition) -> Place:
             if events == (timer.event,):
                 return "after", timer.index
     if origin in _OUTCOMES:
+        key, kind = _OUTCOMES[origin]
         for invoke in state.invoke:
-            kind = "done" if origin == "invoke on done" else "error"
-            if events == (f"{kind}.invoke.{invoke.id}",):
-                return "invoke", (invoke.id, _OUTCOMES[origin])
+            if events == (f"{kind}.invoke.{invoke.id}",) and (kind != "each" or invoke.for_each is not None):
+                return "invoke", (invoke.id, key)
     return "transitions", None
 
 

@@ -25,6 +25,7 @@ from rawko.chart.definition import (
     Delay,
     EmitAction,
     FixedDelay,
+    ForEach,
     Guard,
     Invoke,
     LogAction,
@@ -134,6 +135,8 @@ class _Writer:
         if invoke.input is not None:
             found["input"] = _value(invoke.input)
         found |= _given(finalize=self._actions(invoke.finalize), autoforward=invoke.autoforward or None)
+        if invoke.for_each is not None:
+            found |= _items(invoke.for_each)
         for key in layout.outcomes_of(invoke.id):
             found[key] = self._outcomes(layout.rows("invoke", (invoke.id, key)))
         return found
@@ -236,6 +239,18 @@ def _value(value: Any) -> Any:
     if not isinstance(value, CodeValue):
         return _json(value)
     return f"({value.code})" if value.code.isidentifier() else value.code
+
+
+def _items(each: ForEach) -> dict[str, Any]:
+    """`for each` and what goes with it."""
+    items: Any = list(each.items) if isinstance(each.items, tuple) else str(each.items)
+    join: Any = {"quorum": each.quorum} if each.join == "quorum" else each.join
+    found = {"for each": _json(items)}
+    if join != "all":
+        found["join"] = join
+    if each.concurrency is not None:
+        found["concurrency"] = each.concurrency
+    return found
 
 
 def _one_or_list(names: Sequence[str]) -> Any:

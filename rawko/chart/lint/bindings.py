@@ -92,6 +92,10 @@ def _state_names(chart: Chart) -> Iterator[Needed]:
             yield Needed("actor", invoke.src, where, place)
             if isinstance(invoke.input, str):
                 yield Needed("input", invoke.input, f"invoke {invoke.id!r}", invoke.position)
+            if invoke.for_each is not None:
+                for name in (invoke.for_each.items, invoke.for_each.concurrency):
+                    if isinstance(name, str):
+                        yield Needed("input", name, f"invoke {invoke.id!r}", invoke.position)
             if isinstance(invoke.timeout, NamedDelay):
                 yield Needed("delay", invoke.timeout.name, f"invoke {invoke.id!r}", invoke.timeout.position)
         if isinstance(state.output, str):

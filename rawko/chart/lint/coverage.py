@@ -9,7 +9,7 @@ from rawko.chart.errors import Diagnostic, hint, nearest, shown
 from rawko.chart.lint import walk
 from rawko.chart.lint.rules import finding
 
-GENERATED = ("after.", "done.", "error.", "rawko.")
+GENERATED = ("after.", "done.", "each.", "error.", "rawko.")
 """Events that the interpreter creates; charts do not declare them."""
 
 

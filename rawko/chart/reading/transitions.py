@@ -14,6 +14,7 @@ from rawko.chart.definition import (
     CodeValue,
     Contract,
     Delay,
+    ForEach,
     Guard,
     Json,
     Position,
@@ -23,6 +24,7 @@ from rawko.chart.definition import (
 from rawko.chart.errors import a
 from rawko.chart.grammar import AFTER_ITEM, DEFAULT_ENTRY, INVOKE, OUTCOME, TRANSITION, Element
 from rawko.chart.reading import values
+from rawko.chart.reading.fan_out import for_each
 from rawko.chart.reading.reader import Reader, Unreadable
 from rawko.chart.source.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
@@ -64,9 +66,11 @@ class InvokeDraft:
     on_done: list[TransitionDraft] = field(default_factory=list)
     on_error: list[TransitionDraft] = field(default_factory=list)
     order: tuple[str, ...] = ()
-    """The keys "on done" and "on error", in the order written."""
+    """The keys "on done", "on error" and "on each", in the order written."""
     finalize: tuple[Action, ...] = ()
     autoforward: bool = False
+    for_each: ForEach | None = None
+    on_each: list[TransitionDraft] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -167,7 +171,9 @@ def _invoke(reader: Reader, node: Node) -> InvokeDraft:
         given.get("on restore", "restart"),
         given.get("on done", []),
         given.get("on error", []),
-        tuple(key for key in given if key in ("on done", "on error")),
+        tuple(key for key in given if key in ("on done", "on error", "on each")),
         given.get("finalize", ()),
         given.get("autoforward", False),
+        for_each(reader, mapping, given),
+        given.get("on each", []),
     )

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from rawko.chart.grammar import Type
-from rawko.chart.reading import behaviour, states, transitions, values
+from rawko.chart.reading import behaviour, fan_out, states, transitions, values
 from rawko.chart.reading.reader import ValueReader
 
 READERS: Final[Mapping[Type, ValueReader]] = MappingProxyType(
@@ -38,6 +38,10 @@ READERS: Final[Mapping[Type, ValueReader]] = MappingProxyType(
         Type.DELAY: values.delay,
         Type.TIMER_POLICY: values.timer_policy,
         Type.RESTORE_POLICY: values.restore_policy,
+        Type.ITEMS: fan_out.items,
+        Type.JOIN: fan_out.join,
+        Type.CONCURRENCY: fan_out.concurrency,
+        Type.COUNT: fan_out.count,
         Type.ERROR_POLICY: values.error_policy,
         Type.SELECTION: values.selection,
         Type.DATA_MODEL: values.data_model,

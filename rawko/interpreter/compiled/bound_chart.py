@@ -15,6 +15,7 @@ from rawko.chart import definition as d
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.bounds.limits import watch_after
 from rawko.interpreter.compiled.contracts import compile_condition
+from rawko.interpreter.compiled.fan_out import compile_input
 from rawko.interpreter.compiled.functions import (
     CompiledAction,
     CompiledGuard,
@@ -102,11 +103,7 @@ class BoundChart:
             None if s.output is None else attempt(compile_value, s.output, "output", bindings, s.position)
             for s in states
         )
-        self.inputs = {
-            i.id: None if i.input is None else attempt(compile_value, i.input, "input", bindings, i.position)
-            for s in states
-            for i in s.invoke
-        }
+        self.inputs = {i.id: attempt(compile_input, i, bindings, structure.chart) for s in states for i in s.invoke}
         self.timeouts = {
             i.id: None if i.timeout is None else attempt(compile_delay, i.timeout, bindings)
             for s in states

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from rawko.chart.definition import RestorePolicy
+
 
 @dataclass(frozen=True, slots=True)
 class Assign:
@@ -114,11 +116,16 @@ def logged(message: str, level: str, data: Mapping[str, Any]) -> Log:
 
 @dataclass(frozen=True, slots=True)
 class Spawn:
-    """Start an actor that lives until it ends, is stopped, or the machine is done."""
+    """Start an actor that lives until it ends, is stopped, or the machine is done.
+
+    Attributes:
+        on_restore: What a restore does with it (see `Invoke.on_restore`).
+    """
 
     id: str
     src: str
     input: Any = None
+    on_restore: RestorePolicy = "restart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +186,9 @@ def log(message: str, /, level: str = "info", **data: Any) -> Log:
     return logged(message, level, data)
 
 
-def spawn(src: str, *, id: str, input: Any = None) -> Spawn:
+def spawn(src: str, *, id: str, input: Any = None, on_restore: RestorePolicy = "restart") -> Spawn:
     """Start an actor by the name it is bound under."""
-    return Spawn(id, src, input)
+    return Spawn(id, src, input, on_restore)
 
 
 def stop(id: str) -> Stop:

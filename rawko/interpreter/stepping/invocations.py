@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rawko.chart.definition import Invoke
+from rawko.chart.definition import Invoke, RestorePolicy
+from rawko.chart.grammar import RESTORE_POLICIES
 from rawko.interpreter.compiled.functions import CodeCall
 from rawko.interpreter.data.effects import StopInvocation, start_invocation
 from rawko.interpreter.data.events import Event
@@ -55,17 +56,20 @@ def forget_invocation(machine: Machine, invocation: Invocation) -> None:
     machine.invocations = left
 
 
-def spawn(machine: Machine, work: Transaction, id: str, src: str, input: Any) -> None:
+def spawn(machine: Machine, work: Transaction, id: str, src: str, input: Any, policy: RestorePolicy) -> None:
     """Start an actor that belongs to no state.
 
     Raises:
-        InterpreterError: One of that id is running.
+        InterpreterError: One of that id is running, or there is no such policy.
     """
     if machine.is_done:
         return  # exit code of a machine that has finished: nothing would ever stop it
+    if policy not in RESTORE_POLICIES:
+        accepted = ", ".join(RESTORE_POLICIES)
+        raise InterpreterError(f"spawn of {id!r}: on_restore is {policy!r}; accepted: {accepted}")
     if id in machine.invocations:
         raise InterpreterError(f"an actor with id {id!r} is running already")
-    _start(machine, work, id, src, input, None, "restart", None)
+    _start(machine, work, id, src, input, None, policy, None)
 
 
 def _start(
@@ -108,7 +112,7 @@ def start_invocations(machine: Machine, work: Transaction) -> None:
                 continue
             if invoke.id in machine.invocations:  # a spawned actor of that name
                 stop_invocation(machine, work, machine.invocations[invoke.id])
-            _start(machine, work, invoke.id, invoke.src, value, invoke.state, invoke.on_restore, timeout_s)
+            _start(machine, work, invoke.id, invoke.src, value, invoke.state, invoke.restore_policy, timeout_s)
 
 
 def value_of(machine: Machine, compute: Any, event: Event) -> Any:

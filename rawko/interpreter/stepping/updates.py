@@ -176,7 +176,7 @@ def _cancel(machine: Machine, work: Transaction, update: Cancel) -> None:
 
 def _spawn(machine: Machine, work: Transaction, update: Spawn) -> None:
     id, src = exact_text(update.id, "spawn"), exact_text(update.src, "spawn")
-    spawn(machine, work, id, src, freeze(update.input, "input"))
+    spawn(machine, work, id, src, freeze(update.input, "input"), update.on_restore)
 
 
 def _stop(machine: Machine, work: Transaction, update: Stop) -> None:

@@ -17,7 +17,7 @@ from rawko.chart.definition import Chart, State, Transition
 from rawko.cutting import cut
 from rawko.render.placing.layout import Direction
 from rawko.render.view import View, make_view
-from rawko.render.words import actions_text, event_text, guard_text, timers_by_event
+from rawko.render.words import actions_text, event_text, guard_text, limits_text, timers_by_event
 from rawko.vocabulary.visible import visible_line
 
 MAX_LABEL = 80
@@ -181,7 +181,7 @@ class _Diagram:
 
 def _notes(state: State) -> list[str]:
     """Lines under a state's name: what runs in it, and what is done on entry and exit."""
-    notes = [f"invoke {invoke.id}" for invoke in state.invoke]
+    notes = [f"invoke {invoke.id}{limits_text(invoke) if invoke.for_each else ''}" for invoke in state.invoke]
     for word, actions in (("entry", state.on_entry), ("exit", state.on_exit)):
         if actions:
             notes.append(f"{word} / {actions_text(actions)}")

@@ -14,7 +14,7 @@ from rawko.render.formats.mermaid import to_mermaid
 from rawko.render.placing.layout import Direction
 from rawko.render.placing.texts import visible
 from rawko.render.view import View, make_view
-from rawko.render.words import actions_text, delay_text, events_text, guard_text, timers_by_event
+from rawko.render.words import actions_text, events_text, guard_text, limits_text, timers_by_event
 
 _MARKS = re.compile(r"([\\`*_\[\]])")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "~": "&#126;", "#": "&#35;"}
@@ -72,7 +72,7 @@ def _does(state: State) -> Iterator[str]:
         if actions:
             yield f"{word} {_code(actions_text(actions))}"
     for invoke in state.invoke:
-        limit = "" if invoke.timeout is None else f", at most {_words(delay_text(invoke.timeout))}"
+        limit = _words(limits_text(invoke))
         yield f"invoke {_code(invoke.id)}{'' if invoke.src == invoke.id else f' ({_code(invoke.src)})'}{limit}"
     if state.tags:
         yield f"tags {', '.join(map(_code, state.tags))}"

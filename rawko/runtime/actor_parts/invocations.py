@@ -20,6 +20,7 @@ from rawko.interpreter.monitors import MonitorViolated
 from rawko.runtime.actor_kinds import ActorFailed, ChildFactory, ChildMachine, Done, Immediate
 from rawko.runtime.actor_parts.members import Member
 from rawko.runtime.errors import ActorCrashed, JournalError, SubscriberFailed
+from rawko.runtime.fan_out.machine import calls_each, fan_out
 
 ENDS_ALL = (JournalError, MonitorViolated, SubscriberFailed)
 """What ends the whole tree and not only the child that it happened in: no machine could mend it."""
@@ -42,11 +43,13 @@ class Way:
     """What is bound to an actor's name, and how it is called.
 
     Attributes:
+        bound: What is bound to the name: `logic`, or the actor that it calls once per item.
         wants_scope: With the scope as its second argument.
         is_async: It is an `async def`, perhaps with arguments bound; else its answer says what is to be done with it.
     """
 
     logic: Any
+    bound: Any
     wants_scope: bool
     is_async: bool
 
@@ -83,14 +86,14 @@ class Invocations:
         self._owner = owner
         self._running: dict[str, Running] = {}
         self._ending: set[asyncio.Task[None]] = set()
-        self._ways: dict[str, Way] = {}
+        self._ways: dict[tuple[str, bool], Way] = {}
 
     def start(self, effect: StartInvocation) -> None:
         """Begin an invocation; its result comes back as an event."""
         owner, id, number = self._owner, effect.id, effect.number
         child: Member | None = None
         try:  # a child machine exists at once, so that what is sent to it in this very step arrives
-            way = self._way(effect.src)
+            way = self._way(effect)
             logic = way.logic
             if isinstance(logic, ChildFactory):
                 logic = logic.make(effect.input)
@@ -106,14 +109,17 @@ class Invocations:
         task = asyncio.get_running_loop().create_task(self._run(effect, way, logic, child, before), name=name)
         self._running[id] = Running(id, number, task, child)
 
-    def _way(self, src: str) -> Way:
+    def _way(self, effect: StartInvocation) -> Way:
         """How an actor is called; what is bound to a name may be bound anew."""
-        logic = self._owner.interpreter.bindings.get("actor", src)
-        known = self._ways.get(src)
-        if known is None or known.logic is not logic:  # looking at a signature costs more than the call
+        src, interpreter = effect.src, self._owner.interpreter
+        bound = interpreter.bindings.get("actor", src)
+        is_each = calls_each(interpreter.chart, effect.state, effect.id)
+        known = self._ways.get((src, is_each))
+        if known is None or known.bound is not bound:  # looking at a signature costs more than the call
+            logic = fan_out(src, bound) if is_each else bound
             is_of_ours = isinstance(logic, ChildFactory | Immediate)
             wants_scope = not is_of_ours and takes_scope(logic)
-            known = self._ways[src] = Way(logic, wants_scope, inspect.iscoroutinefunction(logic))
+            known = self._ways[src, is_each] = Way(logic, bound, wants_scope, inspect.iscoroutinefunction(logic))
         return known
 
     def stop(self, id: str, number: int) -> None:

@@ -16,12 +16,14 @@ from typing import Any
 from rawko.chart.definition import Chart
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.data.effects import StartInvocation, StopInvocation
+from rawko.interpreter.data.invocation import Invocation
 from rawko.interpreter.data.steps import Step
 from rawko.interpreter.errors import InterpreterError
 from rawko.interpreter.running.interpreter import Interpreter
 from rawko.interpreter.running.replay import ReplayClock, replay_step, restore_as_it_was
 from rawko.runtime.actor_kinds import ChildFactory, ChildMachine
 from rawko.runtime.errors import RuntimeFault
+from rawko.runtime.fan_out.machine import calls_each, fan_out
 from rawko.runtime.journal import StepRecord, encode_effect, encode_update
 from rawko.runtime.replay.recorded import JournalReader
 from rawko.runtime.replay.rewind_records import jump_of
@@ -181,17 +183,19 @@ class ReplayTree:
         restore_as_it_was(machine.interpreter, {**snapshot, "children": {}})
         for id, below in snapshot["children"].items():
             invocation = machine.interpreter.invocations[id]
-            child = self._child(machine, invocation.src, invocation.input)
+            child = self._child(machine, invocation)
             if child is not None:
                 machine.children[id] = child
                 self._fill(child, below)
 
-    def _child(self, parent: Machine, src: str, input: Any) -> Machine | None:
+    def _child(self, parent: Machine, invoked: Invocation | StartInvocation) -> Machine | None:
         """The machine behind an actor; None where the actor is a function."""
-        logic = parent.interpreter.bindings.find("actor", src)
+        logic = parent.interpreter.bindings.find("actor", invoked.src)
+        if logic is not None and calls_each(parent.interpreter.chart, invoked.state, invoked.id):
+            logic = fan_out(invoked.src, logic)
         if not isinstance(logic, ChildFactory):
             return None
-        made: ChildMachine = logic.make(input)
+        made: ChildMachine = logic.make(invoked.input)
         return Machine(self._make(made.chart, made.bindings, made.input, self._clock))
 
     # ------------------------------------------------------------ one row
@@ -246,7 +250,7 @@ class ReplayTree:
         if effect.is_resumed and effect.id in machine.children:
             return
         machine.children.pop(effect.id, None)
-        child = self._child(machine, effect.src, effect.input)
+        child = self._child(machine, effect)
         if child is not None:
             machine.children[effect.id] = child
 

@@ -238,6 +238,7 @@ class _Writer(ContentWriter):
             "timeouts and 'on restore' of invocations": lambda state: any(
                 row.timeout or row.on_restore != "restart" for row in state.invoke
             ),
+            "'for each' of invocations": lambda state: any(row.for_each for row in state.invoke),
             "'on restore' of timers": lambda state: any(row.on_restore != "original" for row in state.after),
         }
         for what, asks in silent.items():

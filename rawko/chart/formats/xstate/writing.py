@@ -128,6 +128,8 @@ class _Writer:
         for key, is_said in (("finalize", invoke.finalize), ("autoforward", invoke.autoforward)):
             if is_said:
                 self.losses.add(invoke.position, f"{where}: {key!r} is left out: XState has none")
+        if invoke.for_each is not None:
+            self.losses.add(invoke.position, f"{where}: 'for each' is left out: XState invokes one actor")
         if invoke.on_restore != "restart":
             self.losses.add(invoke.position, f"{where}: 'on restore' is left out: XState restarts invocations")
         return {**found, **outcomes}
