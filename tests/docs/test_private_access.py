@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2] / "rawko"
 
-STEP = "sismic's slots of a step; its properties take a call, and this is done with every event"
+STEP = "a step's slots, some of them sismic's; properties and `__init__` take a call, and this is done with every event"
 CLOCK = "sismic's simulated clock is read with every event; its property asks the wall clock first"
 FACE = "the machine behind `Interpreter`, for modules of the same room"
 REASONS = {
@@ -32,7 +32,7 @@ ROWS: dict[str, dict[str, str]] = {
     "interpreter/running/interpreter.py": {"_steps": STEP, "_time": CLOCK, "_play": CLOCK},
     "interpreter/stepping/execution.py": {"_time": CLOCK, "_play": CLOCK},
     "interpreter/stepping/machine.py": {"_time": CLOCK, "_play": CLOCK},
-    "interpreter/stepping/macrostep.py": {"_time": STEP, "_steps": STEP},
+    "interpreter/stepping/plain_step.py": {"_time": STEP, "_plan": STEP, "_event": STEP},
 }
 """Module to foreign private names to the reason why it uses them."""
 

@@ -563,3 +563,31 @@ def test_an_object_that_never_ends_is_refused() -> None:
     for value in (Endless(), [Endless()], Wide(a=1)):
         with pytest.raises(NotJsonError):
             freeze(value)
+
+
+def test_a_payload_whose_names_are_a_subclass_of_text_is_frozen_too() -> None:
+    rows = [1]
+    machine = Interpreter(parse_chart("statechart: {name: c, root state: {name: r}}"))
+    machine.start()
+    step = machine.send("E", **{Loud("rows"): rows})
+    rows.append(2)
+    assert step.event is not None
+    assert step.event.data == {"rows": [1]}
+    assert all(type(name) is str for name in step.event.data)
+    with pytest.raises(NotJsonError, match=r"E\.rows"):
+        machine.send("E", **{Loud("rows"): {1}})
+
+
+def test_a_list_in_a_mapping_is_refused_at_the_same_depth_whatever_is_in_it() -> None:
+    def held(inner: Any) -> Any:
+        value = {"a": inner}
+        for _ in range(MAX_DEPTH - 2):
+            value = {"a": value}
+        return value
+
+    freeze(held([]))
+    freeze(held(["x", 1]))
+    deeper: list[Any] = [held([[]]), held([{}]), held(["x", []]), *({"a": held(part)} for part in ([], ["x"], [1]))]
+    for value in deeper:
+        with pytest.raises(NotJsonError):
+            freeze(value)

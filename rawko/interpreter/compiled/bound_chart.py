@@ -288,6 +288,7 @@ class BoundChart:
             plan.is_bound = True
             if self.checks_inline:
                 plan.operations = self.checked_operations(plan)
+                plan.action = None
         return plan
 
 

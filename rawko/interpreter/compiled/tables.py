@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
-from rawko.interpreter.compiled.functions import GuardFunction
+from rawko.interpreter.compiled.functions import CompiledAction, GuardFunction
 from rawko.interpreter.compiled.plans import Configuration, Entry, Outline, describe
 from rawko.interpreter.compiled.structure import Structure
 from rawko.interpreter.data.receipt import Receipt
@@ -65,11 +65,20 @@ class Blocks(dict[_Key, Block], Generic[_Key]):
         return found
 
 
+def only_action(operations: tuple[Operation, ...]) -> CompiledAction | None:
+    """The action that is all there is to run; None where there is nothing, something else, or more."""
+    if len(operations) != 1:
+        return None
+    ((kind, what, _),) = operations
+    return what if kind == ACTION else None
+
+
 class Plan:
     """An outline with its code.
 
     Attributes:
         operations: What there is to run where nobody listens, in order; empty for most transitions.
+        action: Its only operation, where that is an action; None where it has none or more.
         has_code: Trusted Python code runs, which may change anything.
         is_bound: A contract binds something that it leaves, takes or enters.
         is_direct: Its operations are only actions and conditions, and the machine goes on.
@@ -80,6 +89,7 @@ class Plan:
     """
 
     __slots__ = (
+        "action",
         "finished_by",
         "has_code",
         "is_bound",
@@ -99,6 +109,7 @@ class Plan:
         self.structure = structure
         self.outline = drawn
         self.operations = operations
+        self.action = only_action(operations)
         self.writes = drawn.writes
         self.finished_by = drawn.finished_by
         self.has_code = False
@@ -124,6 +135,7 @@ class Plan:
         plan.structure = self.structure
         plan.outline = self.outline
         plan.operations = self.operations
+        plan.action = self.action
         plan.writes = self.writes
         plan.finished_by = self.finished_by
         plan.has_code = self.has_code
@@ -229,7 +241,7 @@ class Branch:
 
 
 class Way:
-    """All that an event comes to in a configuration, where that is simple: see `macrostep.plain_macrostep`.
+    """All that an event comes to in a configuration, where that is simple: see `plain_step.plain_macrostep`.
 
     Attributes:
         branches: In the order in which they are asked; the first that is true is taken.

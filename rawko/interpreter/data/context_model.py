@@ -250,7 +250,7 @@ class FreeContext:
 
     @staticmethod
     def item(name: str, value: Any) -> Any:
-        return freeze_item(value, f"{name}[]")
+        return freeze_item(value, name)
 
 
 FREE = FreeContext()

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any, Final
 
-from rawko.interpreter.data.values import DEEP, Record, Vector, depth_of, record_of, vector_of
+from rawko.interpreter.data.values import DEEP, Record, Vector, depth_of, record_of, set_fields, vector_of
 from rawko.interpreter.errors import NotJsonError
 
 FROZEN = frozenset({str, bool, type(None), Record, Vector})
@@ -30,6 +30,7 @@ TOO_LONG: Final = 10**4300
 """Whole numbers from here on (and below its negative) have more digits than Python and others read or write."""
 TOO_LOW: Final = -TOO_LONG
 """That negative, worked out once: to negate so long a number takes longer than all else that is asked of a value."""
+_new = object.__new__
 _ACCEPTED = "None, bool, int, float, str, list or mapping"
 
 
@@ -61,7 +62,7 @@ def freeze(value: Any, where: str = "value", *, was_kept: bool = False) -> Any:
         return value
     try:
         if kind is dict:
-            return record_of(_frozen_fields(value, _KEPT if was_kept else 0))
+            return record_of(_frozen_dict(value, _KEPT if was_kept else 0))
         return _frozen(value, _KEPT if was_kept else 0)
     except _NotJson as error:
         raise NotJsonError(where + error.path, error.found, error.accepted) from error.__cause__
@@ -69,8 +70,8 @@ def freeze(value: Any, where: str = "value", *, was_kept: bool = False) -> Any:
         raise NotJsonError(where, ..., f"at most {MAX_DEPTH} levels of nesting, and room on the stack") from None
 
 
-def freeze_item(value: Any, where: str) -> Any:
-    """As `freeze`, for a value that will stand in a list: one level less is accepted.
+def freeze_item(value: Any, field: str) -> Any:
+    """As `freeze`, for a value that will stand in the list of a field: one level less is accepted.
 
     Raises:
         NotJsonError: As `freeze`.
@@ -80,12 +81,12 @@ def freeze_item(value: Any, where: str) -> Any:
         return value
     try:
         if kind is dict:
-            return record_of(_frozen_fields(value, 1))
+            return record_of(_frozen_dict(value, 1))
         return _part(value, 0) if kind in DEEP else _frozen(value, 1)
     except _NotJson as error:
-        raise NotJsonError(where + error.path, error.found, error.accepted) from error.__cause__
+        raise NotJsonError(f"{field}[]{error.path}", error.found, error.accepted) from error.__cause__
     except RecursionError:
-        raise NotJsonError(where, ..., f"at most {MAX_DEPTH} levels of nesting, and room on the stack") from None
+        raise NotJsonError(f"{field}[]", ..., f"at most {MAX_DEPTH} levels of nesting, and room on the stack") from None
 
 
 def freeze_fields(data: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -105,19 +106,24 @@ def freeze_fields(data: Mapping[str, Any], where: str) -> dict[str, Any]:
 def freeze_own_fields(data: dict[str, Any], where: str) -> dict[str, Any]:
     """As `freeze_fields`, for a dictionary that the caller gives away: its values are frozen in place, without a copy.
 
+    Where a key is a subclass of str, which is rare, the frozen fields are a dictionary of their own.
+
     Raises:
         NotJsonError: As `freeze`; then the dictionary is half done.
     """
     try:
-        for key, item in data.items():
+        for key in data:
             if type(key) is not str:
                 return _frozen_fields(data, 0)
+            item = data[key]
             kind = type(item)
-            if kind in _SHALLOW or (kind is int and TOO_LOW < item < TOO_LONG):
+            if kind is str or kind in _SHALLOW or (kind is int and TOO_LOW < item < TOO_LONG):
                 continue
             try:
                 if kind is dict:
-                    data[key] = record_of(_frozen_fields(item, 1))
+                    record = _new(Record)  # as `record_of` does, without the call
+                    set_fields(record, _frozen_dict(item, 1))
+                    data[key] = record
                 else:
                     data[key] = _part(item, 0) if kind in DEEP else _frozen(item, 1)
             except _NotJson as error:
@@ -144,7 +150,7 @@ def exact_text(value: Any, what: str) -> str:
 def _frozen(value: Any, depth: int) -> Any:
     kind = type(value)
     if kind is dict:
-        return record_of(_frozen_fields(value, depth))
+        return record_of(_frozen_dict(value, depth))
     if kind is list or kind is tuple:
         return vector_of(_frozen_items(value, depth))
     if kind is float:
@@ -190,7 +196,7 @@ def _frozen_items(values: Sequence[Any], depth: int) -> list[Any]:
             if kind in _SHALLOW or (kind is int and TOO_LOW < item < TOO_LONG):
                 items.append(item)
             elif kind is dict:
-                items.append(record_of(_frozen_fields(item, depth + 1)))
+                items.append(record_of(_frozen_dict(item, depth + 1)))
             else:
                 items.append(_part(item, depth) if kind in DEEP else _frozen(item, depth + 1))
     except _NotJson as error:
@@ -199,24 +205,48 @@ def _frozen_items(values: Sequence[Any], depth: int) -> list[Any]:
     return items
 
 
-def _frozen_fields(values: Mapping[str, Any], depth: int) -> dict[str, Any]:
+def _frozen_dict(values: dict[str, Any], depth: int) -> dict[str, Any]:
+    """As `_frozen_fields`, of a dictionary, in two thirds of the time: most payloads hold some small ones."""
     if depth >= MAX_DEPTH:
         raise _too_deep()
     if len(values) > _MANY and _SHALLOW.issuperset(map(type, values.values())) and _TEXT.issuperset(map(type, values)):
         return dict(values)
     fields: dict[str, Any] = {}
-    for key, item in values.items():
+    for key in values:  # looked up by key: of a small dictionary that takes half the time of `items()`
         if type(key) is not str:
-            key = _key(key, fields)
+            return _frozen_fields(values, depth)
+        item = values[key]
         kind = type(item)
-        if kind in _SHALLOW or (kind is int and TOO_LOW < item < TOO_LONG):
+        if kind is str or kind in _SHALLOW or (kind is int and TOO_LOW < item < TOO_LONG):
             fields[key] = item
             continue
         try:
-            if kind is list:
-                fields[key] = vector_of(_frozen_items(item, depth + 1))
+            if kind is list and depth < MAX_DEPTH - 1:
+                for part in item:
+                    if type(part) not in _SHALLOW:
+                        items = _frozen_items(item, depth + 1)
+                        break
+                else:
+                    items = [*item]
+                fields[key] = vector_of(items)
             else:
                 fields[key] = _part(item, depth) if kind in DEEP else _frozen(item, depth + 1)
+        except _NotJson as error:
+            error.path = f".{key}{error.path}"
+            raise
+    return fields
+
+
+def _frozen_fields(values: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    """The fields of any mapping, also with keys that are a subclass of str, in a dictionary of their own."""
+    if depth >= MAX_DEPTH:
+        raise _too_deep()
+    fields: dict[str, Any] = {}
+    for key, item in values.items():
+        if type(key) is not str:
+            key = _key(key, fields)
+        try:
+            fields[key] = _part(item, depth) if type(item) in DEEP else _frozen(item, depth + 1)
         except _NotJson as error:
             error.path = f".{key}{error.path}"
             raise

@@ -77,7 +77,12 @@ class Step(MacroStep):
         following: Macrosteps that ran after this one within the same `send`, for events the machine sent itself.
     """
 
-    __slots__ = ("effects", "following", "node", "receipt", "updates")
+    # Most steps are one microstep that nobody looks at: it is made from `_plan` and `_event` when it is first read, and
+    # `_steps` is not set before.
+    __slots__ = ("_event", "_plan", "effects", "following", "node", "receipt", "updates")
+
+    _plan: Plan
+    _event: Event
 
     if TYPE_CHECKING:  # sismic's own, which has no types for those who embed us
 
@@ -116,6 +121,13 @@ class Step(MacroStep):
         self.following: tuple[Step, ...] = ()
         self.node = node
 
+    def __getattr__(self, name: str) -> Any:
+        if name != "_steps":
+            raise AttributeError(f"a step has no attribute {name!r}")
+        steps: list[Any] = [MicroStep(self._plan, self._event, [])]
+        self._steps = steps
+        return steps
+
     @property
     def steps(self) -> list[MicroStep]:  # type: ignore[override]
         """The microsteps, in order."""
@@ -125,3 +137,19 @@ class Step(MacroStep):
     def configuration(self) -> tuple[str, ...]:
         """Active states at the end, by depth and name."""
         return () if self.node is None else self.node.names
+
+
+_new = object.__new__
+
+
+def taken_step(time: float, plan: Plan, event: Event, updates: tuple[Update, ...]) -> Step:
+    """The step of one plan that an event has triggered, made in a third of the time that `Step(...)` takes."""
+    step = _new(Step)
+    step._time = time
+    step._plan = plan
+    step._event = event
+    step.receipt = Receipt.TAKEN
+    step.updates = updates
+    step.effects = step.following = ()
+    step.node = plan.target
+    return step

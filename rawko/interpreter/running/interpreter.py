@@ -49,7 +49,8 @@ from rawko.interpreter.running.sismic_face import SismicFace
 from rawko.interpreter.running.snapshots import snapshot_text, take_snapshot
 from rawko.interpreter.stepping.execution import execute_next, execute_observed
 from rawko.interpreter.stepping.machine import Machine
-from rawko.interpreter.stepping.macrostep import macrostep, plain_macrostep
+from rawko.interpreter.stepping.macrostep import macrostep
+from rawko.interpreter.stepping.plain_step import plain_macrostep
 
 NO_BINDINGS = Bindings()
 NO_SUBSCRIBERS: Mapping[object, Callable[[Step], Any]] = {}
@@ -302,7 +303,7 @@ class Interpreter(SismicFace):
         machine = self._machine
         observer = machine.observer
         if data and (observer is None or not observer.has_evaluator):
-            freeze_own_fields(data, name)
+            data = freeze_own_fields(data, name)
         event = _new_event(Event)
         event.name = name
         event.data = data

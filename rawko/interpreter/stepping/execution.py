@@ -12,8 +12,9 @@ from rawko.interpreter.data.steps import MicroStep, Step
 from rawko.interpreter.data.values import Record
 from rawko.interpreter.stepping.event_queue import Timer
 from rawko.interpreter.stepping.machine import Machine, init_event
-from rawko.interpreter.stepping.macrostep import macrostep, plain_macrostep, told_macrostep
+from rawko.interpreter.stepping.macrostep import macrostep, told_macrostep
 from rawko.interpreter.stepping.observer import IdleWatch, Observer
+from rawko.interpreter.stepping.plain_step import plain_macrostep
 from rawko.interpreter.stepping.recovery import error_of
 
 

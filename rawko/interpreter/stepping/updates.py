@@ -75,8 +75,8 @@ def _apply_all(machine: Machine, work: Transaction, updates: Any) -> None:
             apply_update(machine, work, part)
 
 
-def assign(machine: Machine, work: Transaction, update: Assign) -> None:
-    """Set context fields, each checked and frozen.
+def assign_fields(machine: Machine, undo: list[tuple[str, Any]], update: Assign) -> Assign:
+    """Set context fields, each checked and frozen; the update as the step keeps it, with the frozen values.
 
     Raises:
         ContextError, NotJsonError: A value that the context does not take.
@@ -87,13 +87,22 @@ def assign(machine: Machine, work: Transaction, update: Assign) -> None:
     for name, value in update.fields.items():
         kind = value.__class__
         if not (is_free and (kind in FROZEN or (kind is int and TOO_LOW < value < TOO_LONG))):
-            accepted = model.field(name, value)
+            accepted = freeze(value, name) if is_free else model.field(name, value)
             if accepted is not value:
                 frozen = frozen or dict(update.fields)
                 frozen[name] = value = accepted
-        work.undo.append((name, fields.get(name, MISSING)))
+        undo.append((name, fields.get(name, MISSING)))
         fields[name] = value
-    work.updates.append(update if frozen is None else assigned(frozen))
+    return update if frozen is None else assigned(frozen)
+
+
+def assign(machine: Machine, work: Transaction, update: Assign) -> None:
+    """Set context fields.
+
+    Raises:
+        ContextError, NotJsonError: As `assign_fields`.
+    """
+    work.updates.append(assign_fields(machine, work.undo, update))
 
 
 def append_item(machine: Machine, undo: list[tuple[str, Any]], update: Append) -> Append:
