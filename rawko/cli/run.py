@@ -28,7 +28,7 @@ from rawko.cli.people import TerminalPeople, user
 from rawko.cli.settings import current_folder, settings_here
 from rawko.cli.summary import print_report
 from rawko.cli.trust.question import has_person, judge
-from rawko.config import ConfigError, changed_by, load_settings
+from rawko.config import ConfigError, Settings, changed_by, load_settings
 from rawko.config.flags import changing_names, fixed_names
 from rawko.extras import require
 from rawko.processes.keys import environment
@@ -40,13 +40,18 @@ if TYPE_CHECKING:
     from rawko.cli.live.screen import LiveScreen
 
 
-def run_command(options: RunOptions) -> int:
-    """Run the task; returns the exit code."""
+def run_command(options: RunOptions, arrange: Callable[[Settings], Settings] | None = None) -> int:
+    """Run the task; returns the exit code.
+
+    Args:
+        arrange: Changes the settings that were read: what a pattern of agents adds.
+    """
     if options.again is not None:
         return _run_again(options, options.again)
     try:
         decide = judge(is_granted=options.trust, is_headless=options.is_headless)
         settings = load_settings(current_folder(), options.flags, environment(), judge=decide)
+        settings = settings if arrange is None else arrange(settings)
         agent = options.agent
         if options.continues is not None and agent is None:
             agent = check_followed(settings, options.continues).agent

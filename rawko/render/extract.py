@@ -20,6 +20,7 @@ from rawko.render.words import (
     guard_text,
     limits_text,
     short_actions,
+    short_limits_text,
     timers_by_event,
 )
 
@@ -126,9 +127,8 @@ class _Extraction:
             if actions:
                 yield Entry(word, actions=short_actions(actions), tooltip=f"{word} / {actions_text(actions)}")
         for invoke in state.invoke:
-            limit = limits_text(invoke)
-            text = f"invoke {cut_line(invoke.id, EVENT_CHARS)}{limit}"
-            yield Entry(text, tooltip=f"invoke {invoke.id}: {invoke.src}{limit}")
+            text = f"invoke {cut_line(invoke.id, EVENT_CHARS)}{short_limits_text(invoke)}"
+            yield Entry(text, tooltip=f"invoke {invoke.id}: {invoke.src}{limits_text(invoke)}")
         for timer in state.after:
             if timer.event in self.told:
                 continue  # its transition is drawn, and says so

@@ -64,6 +64,14 @@ def event_text(event: str, timers: Mapping[str, After]) -> str:
     return event
 
 
+def short_limits_text(invoke: Invoke) -> str:
+    """As `limits_text`, as short as a box has room for: `, each of files, at most 10m`."""
+    each = invoke.for_each
+    items = "" if each is None else "items" if isinstance(each.items, tuple) else str(each.items).rpartition(".")[2]
+    time = "" if invoke.timeout is None else f", at most {delay_text(invoke.timeout)}"
+    return (f", each of {items}" if items else "") + time
+
+
 def limits_text(invoke: Invoke) -> str:
     """What an invocation says of its items and its time: `, for each context.files, any, 4 at a time, at most 10m`."""
     parts: list[str] = []

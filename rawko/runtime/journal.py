@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from rawko.interpreter.data.effects import Effect, EmitEvent, LogLine, SendTo, StartInvocation, StopInvocation
+from rawko.interpreter.data.events import Event, InvocationEvent
 from rawko.interpreter.data.steps import Step
 from rawko.interpreter.data.updates import Append, Assign, Update
 from rawko.interpreter.data.values import thaw
@@ -27,7 +28,7 @@ class StepRecord:
         epoch: Of the writer; a writer with an older epoch than the run's is refused.
         actor: Path of the actor: "root", "root/execute_agent".
         time: Seconds on the actor's clock.
-        event: {"name", "data"} or None.
+        event: {"name", "data"}, of an event that an invoked actor sent also {"from": id}; or None.
         notes: What the session wants to know again when it goes on from here; None where nothing has changed.
     """
 
@@ -220,6 +221,14 @@ def encode_effect(effect: Effect) -> dict[str, Any]:
             return {"type": "log", "message": message, "level": level, "data": thaw(data)}
 
 
+def encode_event(event: Event) -> dict[str, Any]:
+    """An event as JSON; `from` is the invocation that it came from, unless it tells its end, whose name says that."""
+    told: dict[str, Any] = {"name": event.name, "data": thaw(event.data)}
+    if isinstance(event, InvocationEvent) and not event.is_end:
+        told["from"] = event.id
+    return told
+
+
 def record_of(
     step: Step, *, run: str, seq: int, epoch: int, actor: str, notes: dict[str, Any] | None = None
 ) -> StepRecord:
@@ -231,7 +240,7 @@ def record_of(
         epoch=epoch,
         actor=actor,
         time=step.time,
-        event=None if event is None else {"name": event.name, "data": thaw(event.data)},
+        event=None if event is None else encode_event(event),
         receipt=None if step.receipt is None else step.receipt.value,
         updates=tuple(encode_update(u) for u in step.updates),
         effects=tuple(encode_effect(e) for e in step.effects),

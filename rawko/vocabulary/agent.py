@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -54,7 +54,11 @@ class ContextOptions(Data):
 
 
 class AgentConfig(Data):
-    """The whole configuration of one agent: the content of its file."""
+    """The whole configuration of one agent: the content of its file.
+
+    Attributes:
+        parameters: What its machine is given beside the task; which ones there are, its chart's context says.
+    """
 
     name: Name
     display_name: str = ""
@@ -65,6 +69,7 @@ class AgentConfig(Data):
     model: str | None = None
     context: ContextOptions = ContextOptions()
     chart: str = "agent_loop"
+    parameters: dict[str, Any] = Field(default_factory=dict)
 
 
 class RecentPerformance(Data):
@@ -86,6 +91,7 @@ class AgentDescription(Data):
     limits: Limits = Limits()
     context: ContextOptions = ContextOptions()
     chart: str = "agent_loop"
+    parameters: dict[str, Any] = Field(default_factory=dict)
     recent_performance: RecentPerformance | None = None
 
 
@@ -99,4 +105,5 @@ def describe(config: AgentConfig) -> AgentDescription:
         limits=config.limits,
         context=config.context,
         chart=config.chart,
+        parameters=config.parameters,
     )

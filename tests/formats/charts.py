@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from rawko.chart import ChartError, parse_chart
+from rawko.chart import ChartError, find_chart, load_chart, parse_chart, shipped_charts
 from rawko.chart.formats.yaml_text import yaml_text
 from rawko.chart.formats.yaml_writer import write_chart
 
@@ -162,3 +162,11 @@ def chart_texts(draw: st.DrawFn, *, is_plain: bool = False) -> str:
     except ChartError:
         assume("s1" in plan.inside)  # guards ask for it: all else loads
         raise
+
+
+WITHOUT_LISTS = tuple(
+    stem
+    for stem in shipped_charts()
+    if not any(invoke.for_each for state in load_chart(find_chart(stem)) for invoke in state.invoke)
+)
+"""The shipped charts that other formats hold whole: none of them calls an actor once per item of a list."""

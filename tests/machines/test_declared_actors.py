@@ -11,10 +11,11 @@ import pytest
 from rawko.chart import find_chart, load_chart
 from rawko.chart.check import check_chart
 from rawko.interpreter.bindings import Bindings
-from rawko.machines import agent_loop, node_engine, orchestrator
+from rawko.machines import agent_loop, gauntlet, node_engine, orchestrator
 from rawko.runtime.bindings_lookup import bound_names
 
-MACHINES = {"agent_loop": agent_loop, "node_engine": node_engine, "orchestrator": orchestrator}
+WITH_PORTS = {"agent_loop": agent_loop, "node_engine": node_engine, "orchestrator": orchestrator}
+MACHINES = {**WITH_PORTS, "gauntlet": gauntlet}
 
 
 @pytest.mark.parametrize("stem", MACHINES)
@@ -29,7 +30,7 @@ def test_the_shipped_chart_has_no_findings(stem: str) -> None:
     assert check_chart(chart, bound_names(MACHINES[stem].bindings)) == ()
 
 
-@pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
+@pytest.mark.parametrize("machine", WITH_PORTS.values(), ids=WITH_PORTS)
 def test_the_ports_bind_the_declared_actors(machine: ModuleType) -> None:
     source = (Path(str(machine.__file__)).parent / "actors.py").read_text(encoding="utf-8")
     bound = {

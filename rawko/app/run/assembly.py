@@ -8,7 +8,7 @@ from typing import Any
 
 from rawko.app.records.record import RunRecord
 from rawko.app.run.headless import Nobody
-from rawko.app.run.parts.machines import Machine, agent_machines, check_machines, shipped_chart
+from rawko.app.run.parts.machines import PATTERNS, Machine, agent_machines, check_machines, shipped_chart
 from rawko.app.run.parts.null_ports import NoWorkspace, StillProvider, StillToolbox
 from rawko.app.run.parts.project import templates_of
 from rawko.app.secrecy.prompt_key import prompt_key
@@ -79,6 +79,7 @@ def assemble(
 
         loop_prompts = prompts("agent_loop", agent_loop_actors.PLACEHOLDERS)
         arbiter_prompts = prompts("orchestrator", ORCHESTRATOR_PROMPTS)
+        pattern_prompts = {name: prompts(name, pattern.PLACEHOLDERS) for name, pattern in PATTERNS.items()}
     except PromptError as error:
         raise ConfigError(str(error)) from error
     model = model_of(settings)
@@ -96,7 +97,8 @@ def assemble(
         out_of_time=parts.out_of_time,
         pace=parts.pace,
     )
-    machines = agent_machines(settings, agent_loop.bindings | agent_loop_actors.actors(ports))
+    base = agent_loop.bindings | agent_loop_actors.actors(ports)
+    machines = agent_machines(settings, base, pattern_prompts)
     check_machines(settings, machines)
     seed = _seed(run)
     if agent is not None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from rawko.app.run.budget import check_prices
 from rawko.app.run.follow_up.legacy import FOLLOW_UP, check_followed
-from rawko.app.run.parts.machines import agent_machines, shipped_chart
+from rawko.app.run.parts.machines import PATTERNS, agent_machines, shipped_chart
 from rawko.app.run.parts.project import require_grants
 from rawko.app.run.parts.toolbox import open_toolbox
 from rawko.chart import shipped_charts
@@ -50,8 +50,8 @@ def charts_of(settings: Settings, agent: str | None) -> dict[str, str]:
     """
     machines = agent_machines(settings)
     stem = None if agent is None else settings.agents[agent].chart
-    # A chart of the project's own may run every other agent.
-    chosen = [machines[stem]] if stem in shipped_charts() else machines.values()
+    # A pattern, and a chart of the project's own, may run every other agent.
+    chosen = [machines[stem]] if stem in shipped_charts() and stem not in PATTERNS else machines.values()
     charts = [chart for chart, _ in chosen]
     if agent is None:
         charts.append(shipped_chart("orchestrator"))

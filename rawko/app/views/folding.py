@@ -60,6 +60,7 @@ class StepFold:
         self._rewinds = list(rewinds)
         self._line = Line(self._rewinds)
         self._used: dict[str, Usage] = {}
+        self._told: dict[str, Usage] = {}
         self._folders: Mapping[str, str] = {}
         self._asked_as: Mapping[str, str] = {}
         self._tree: str | None = None
@@ -101,6 +102,7 @@ class StepFold:
         self.last = number
         self._machines.load(snapshot)
         self._note(notes)
+        self._told = dict(self._used)
         commit = (notes or {}).get("snapshot")
         if commit is not None:
             self._tree = self._tree_of(str(commit))
@@ -110,9 +112,10 @@ class StepFold:
         self.last = record.seq
         if self._started is None:
             self._started = record.time
-        used = self._note(record.notes)
+        self._note(record.notes)
         jump = jump_of(record)
         view = self._step(record) if jump is None else self._jump(record, jump)
+        used = self._of_step(record)
         return replace(
             view,
             usage=sum(used.values(), Usage()),
@@ -228,20 +231,42 @@ class StepFold:
 
     # ------------------------------------------------------------ tokens
 
-    def _note(self, notes: Mapping[str, Any] | None) -> dict[str, Usage]:
-        """What was used since the last notes, by model."""
+    def _note(self, notes: Mapping[str, Any] | None) -> None:
+        """Take what the session noted with a row: folders of commands, and all that was used until then."""
         folders = folders_of(notes)
         if folders is not None:
             self._folders = folders
-        if notes is None or not isinstance(notes.get("usage"), Mapping):
-            return {}
-        before, self._used = self._used, {name: Usage.model_validate(one) for name, one in notes["usage"].items()}
-        self._asked_as = notes.get("asked_as") or {}
-        new = {name: _less(usage, before.get(name, Usage())) for name, usage in self._used.items()}
-        return {name: usage for name, usage in new.items() if usage.total_tokens}
+        if notes is not None and isinstance(notes.get("usage"), Mapping):
+            self._used = {name: Usage.model_validate(one) for name, one in notes["usage"].items()}
+            self._asked_as = notes.get("asked_as") or {}
+
+    def _of_step(self, record: StepRecord) -> dict[str, Usage]:
+        """What the calls of models used that ended in a step, by model.
+
+        A turn says what it used. All else (arbiters, tries that failed) is what the notes have more than was told
+        until then; but not while a turn is under way, of which the notes may know already what it will tell:
+
+            26  turn of reviewer a ends      notes 3 000   told 1 000: its own
+            27  a file is captured           notes 3 000   reviewer b is still asking: nothing is told
+            28  turn of reviewer b ends      notes 3 000   told 2 000: its own
+        """
+        found = _own_usage(record)
+        if found is None and not self._machines.asks_model():
+            found = {name: _less(usage, self._told.get(name, Usage())) for name, usage in self._used.items()}
+        told = {name: usage for name, usage in (found or {}).items() if usage.total_tokens}
+        for name, usage in told.items():
+            self._told[name] = self._told.get(name, Usage()) + usage
+        return told
 
     def _cost(self, used: Mapping[str, Usage]) -> float | None:
         return cost_of(used, self._asked_as, self._prices, self._default)
+
+
+def _own_usage(record: StepRecord) -> dict[str, Usage] | None:
+    """What the turn used that ended in a row, as it says itself; None where none did, or it does not say."""
+    data = None if record.event is None else record.event["data"]
+    usage, model = at(data, "output", "usage"), at(data, "output", "model")
+    return {model: Usage.model_validate(usage)} if isinstance(usage, Mapping) and isinstance(model, str) else None
 
 
 def cost_of(

@@ -13,6 +13,10 @@ from rawko.app.views.words import at
 from rawko.runtime.journal import StepRecord
 
 ROOT: Final = "root"
+TURN: Final = "stream_agent"
+"""The actor that asks the model for the turn of an agent."""
+FAN_OUT: Final = "fan_out"
+"""The root state of the machine that calls an actor once per item: it names no agent, and passes on what others say."""
 _WAITING: Final = frozenset({"waiting", "out_of_budget"})
 
 
@@ -157,7 +161,7 @@ class Machines:
             case "stop":
                 known.begun.pop(effect["id"], None)
                 self._forget(f"{row.actor}/{effect['id']}")
-            case "send" | "emit" if row.actor != ROOT or self._alone:
+            case "send" | "emit" if (row.actor != ROOT or self._alone) and FAN_OUT not in row.configuration[:1]:
                 known.agent = str(at(effect, "data", "agent") or known.agent)
 
     def _root(self, fields: Mapping[str, Any]) -> None:
@@ -172,6 +176,10 @@ class Machines:
         """An actor of an earlier invocation with that id, and all below it."""
         for known in [one for one in self._known if one == path or one.startswith(f"{path}/")]:
             del self._known[known]
+
+    def asks_model(self) -> bool:
+        """Whether a turn of an agent is under way in some machine."""
+        return any(one.src == TURN for known in self._known.values() for one in known.begun.values())
 
     def agent_of(self, path: str) -> str:
         """Who works in a machine: the agent that it names itself, else the one that was chosen last."""

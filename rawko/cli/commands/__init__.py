@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
-from rawko.cli.commands import charts, exploring, overriding, past, serving, watching, working
+from rawko.cli.commands import charts, exploring, overriding, past, patterns, serving, watching, working
 from rawko.cli.commands.groups import GroupedHelp, epilog
 from rawko.extras import require
 
@@ -56,6 +56,7 @@ def _of_agents(command: Callable[..., None]) -> Callable[..., None]:
 
 _BEFORE_RUNS: Final[tuple[Callable[..., None], ...]] = (
     working.run,
+    patterns.gauntlet,
     working.chat,
     working.resume,
     working.cancel,

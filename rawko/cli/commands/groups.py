@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 # Contexts and formatters are typer's own copies of click's, which have no public names.
 
 GROUPS: Final[Mapping[str, Sequence[str]]] = {
-    "Work": ("run", "chat", "resume", "cancel", "explore"),
+    "Work": ("run", "chat", "gauntlet", "resume", "cancel", "explore"),
     "Answer and steer": ("answer", "approve", "deny", "tell", "force", "skip", "retry"),
     "Look": ("runs", "log", "show", "diff", "watch", "serve", "report"),
     "Go back, and elsewhere": ("rewind", "fork", "adopt", "branch", "replay", "pin"),
@@ -30,6 +30,10 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     ),
     "run": ('rawko run "Write fizzbuzz" --yes', 'rawko run "Now its tests" --continue last'),
     "chat": ('rawko chat "Explain the parser" --agent planner', "rawko chat --continue"),
+    "gauntlet": (
+        'rawko gauntlet "Parse dates"',
+        'rawko gauntlet "Parse dates" --reviewers security_reviewer',
+    ),
     "resume": ("rawko resume", "rawko resume 7f2c --max-cost 5"),
     "answer": ('rawko answer "Four spaces."', 'rawko answer 7f2c "Four spaces."'),
     "approve": ("rawko approve", "rawko approve --scope tool"),

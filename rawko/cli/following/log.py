@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Protocol
 
@@ -53,7 +54,7 @@ async def _follow(run: str, options: LogOptions) -> None:
         elif options.is_events:
             shown = _Events(Line(record.rewinds))
         else:
-            shown = _Lines(reader.fold, wanted, is_whole=options.is_whole)
+            shown = _Lines(reader.fold, wanted, is_whole=options.is_whole, agents=record.settings.agents)
         async for one in follow(record):
             if isinstance(one, Piece):
                 shown.piece(one)
@@ -90,12 +91,12 @@ class _Text:
 class _Lines:
     """For people: a line per step that says something, and text."""
 
-    def __init__(self, fold: StepFold, wanted: Wanted, *, is_whole: bool) -> None:
+    def __init__(self, fold: StepFold, wanted: Wanted, *, is_whole: bool, agents: Iterable[str]) -> None:
         self._fold, self._wanted = fold, wanted
         self._joiner = Joiner(is_whole=is_whole)
         self._text = _Text()
         self._has_text = False
-        self._lines = LogLines(Painter(sys.stdout), stdout_width())
+        self._lines = LogLines(Painter(sys.stdout), stdout_width(), agents)
         print(self._lines.header())
 
     def row(self, step: StepRecord) -> None:

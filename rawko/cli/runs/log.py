@@ -91,7 +91,7 @@ async def _print_log(run: str, options: LogOptions) -> None:
     if options.as_json:
         await _print_json(record, options, wanted)
         return
-    lines = LogLines(Painter(sys.stdout), stdout_width())
+    lines = LogLines(Painter(sys.stdout), stdout_width(), record.settings.agents)
     print(lines.header())
     if options.last is None:
         await _each_line(record, options, wanted, 0, lambda view: print(lines.line(view)))

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Final
+
+from rich.cells import cell_len
 
 from rawko.app.views.steps import StepKind, StepView
 from rawko.cli.amounts import duration, in_and_out, money
 from rawko.cli.columns import Column, Columns
 from rawko.cli.output import Painter, visible_line
+
+_AGENT_CELLS: Final = (12, 24)
+"""Least and most cells of the column of agents: as wide as their names, where they are known."""
 
 _COLUMNS: Final = (
     Column("step", 6, is_right=True),
@@ -64,11 +70,18 @@ class Wanted:
 
 
 class LogLines:
-    """Lines of one list."""
+    """Lines of one list.
 
-    def __init__(self, paint: Painter, width: int | None) -> None:
+    Args:
+        agents: Names of those who may stand in it.
+    """
+
+    def __init__(self, paint: Painter, width: int | None, agents: Iterable[str] = ()) -> None:
         self._paint = paint
-        self._columns = Columns(_COLUMNS, width)
+        least, most = _AGENT_CELLS
+        cells = min(max(least, *map(cell_len, (*agents, ""))), most)
+        columns = (replace(one, width=cells) if one.title == "agent" else one for one in _COLUMNS)
+        self._columns = Columns(tuple(columns), width)
 
     def header(self) -> str:
         return self._paint(self._columns.header(), "dim")

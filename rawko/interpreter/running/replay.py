@@ -48,11 +48,11 @@ def restore_as_it_was(machine: Interpreter, snapshot: Mapping[str, Any]) -> None
 
 
 def replay_step(machine: Interpreter, event: Mapping[str, Any] | None) -> Step | None:
-    """The macrostep that consumed `event` ({"name", "data"}); None as event: the start, or what was due by itself."""
+    """The macrostep that consumed `event` ({"name", "data"}, perhaps "from"); None: the start, or what was due."""
     if not machine.is_started:
         return machine.start()
     if event is not None and not _is_next(machine, event):
-        machine.queue_first(_made(machine, event["name"], event["data"]))
+        machine.queue_first(_made(machine, event))
     return machine.execute_once()
 
 
@@ -71,8 +71,12 @@ def _is_timeout(event: Mapping[str, Any]) -> bool:
     return isinstance(error, Mapping) and error.get("category") == "timeout"
 
 
-def _made(machine: Interpreter, name: str, data: Mapping[str, Any]) -> Event:
+def _made(machine: Interpreter, event: Mapping[str, Any]) -> Event:
     """The event as it came from outside; the end of an invocation ends it again."""
+    name, data = event["name"], event["data"]
+    sender = machine.invocations.get(event.get("from", ""))
+    if sender is not None:
+        return invocation_event(name, freeze_fields(data, name), sender.id, sender.number, is_end=False)
     for prefix in _ENDS:
         if name.startswith(prefix):
             invocation = machine.invocations.get(name.removeprefix(prefix))

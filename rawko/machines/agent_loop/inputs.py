@@ -34,7 +34,7 @@ def agent_loop_input(
         messages: The agent's own conversation so far, as wire messages, to resume it (C-35).
         is_interactive: For a conversation: `complete` leads back to idle (C-20).
     """
-    return {
+    given = {
         "agent": agent.name,
         "prompt": prompt,
         "messages": list(messages),
@@ -44,6 +44,7 @@ def agent_loop_input(
         "seed": seed,
         "is_interactive": is_interactive,
     }
+    return {**given, "parameters": agent.parameters} if agent.parameters else given
 
 
 @bindings.input

@@ -79,6 +79,11 @@ class Prompts:
                 _template(one)
         return cls(loaded, dict(placeholders), key)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the templates."""
+        return tuple(self._loaded)
+
     def render(self, name: str, /, **data: Any) -> str:
         """A prompt.
 

@@ -2,8 +2,9 @@
 
     invoke: {id: agent, src: run_agent, input: review_input, on restore: resume, on done: ..., on error: ...}
 
-where `review_input` gives `{"agent": "reviewer", "prompt": "Review the change"}`. The child belongs to the same run:
-one journal, gate, budget and workspace.
+where `review_input` gives `{"agent": "reviewer", "prompt": "Review it"}`, or in place of the prompt a template and its
+values: `{"agent": "reviewer", "template": "gauntlet/review", "values": {...}}`. The child belongs to the same run: one
+journal, gate, budget and workspace.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.data.values import thaw
 from rawko.machines.agent_loop.inputs import agent_loop_input
 from rawko.machines.orchestrator.executor import finished_run
+from rawko.machines.prompts.errors import PromptError
+from rawko.machines.prompts.prompts import Prompts
 from rawko.runtime.actor_kinds import ActorFailed, ChildFactory, ChildMachine, child_machine
 from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.documents import accepted
@@ -26,25 +29,27 @@ RUN_AGENT: Final = "run_agent"
 MAX_DEPTH: Final = 4
 """Agents that run agents that run agents: more levels are a circle."""
 
-_OPTIONAL: Final = ("messages", "plan", "seed")
+_OPTIONAL: Final = ("template", "values", "messages", "plan", "seed")
 
 
 @dataclass(frozen=True, slots=True)
 class RunAgent:
     """Makes the child machine of an agent which the input names.
 
-    The input is `{agent, prompt}`, and optionally `messages` (the agent's own conversation so far), `plan` and `seed`;
-    the output is an AgentResult as data: `{outcome, summary, messages, files_changed, usage, ...}`. A failed run is an
-    error of the child.
+    The input is `{agent, prompt}` or `{agent, template, values}`, and optionally `messages` (the agent's own
+    conversation so far), `plan` and `seed`; the output is an AgentResult as data: `{outcome, summary, messages,
+    files_changed, usage, ...}`. A failed run is an error of the child.
 
     Attributes:
         agents: By their names.
         machines: Chart and bindings by the name of a chart in the agents' files; read when an agent is invoked.
+        prompts: Templates by the first part of their names.
         depth: How many agents stand above the one that is run.
     """
 
     agents: Mapping[str, AgentConfig]
     machines: Mapping[str, tuple[Chart, Bindings]]
+    prompts: Mapping[str, Prompts]
     depth: int = 1
     _deeper: dict[str, Bindings] = field(default_factory=dict)
 
@@ -53,7 +58,7 @@ class RunAgent:
         return RUN_AGENT
 
     def __call__(self, given: Any) -> ChildMachine:
-        config, told = _understood(given, self.agents)
+        config, told = _understood(given, self.agents, self.prompts)
         if self.depth > MAX_DEPTH:
             raise _invalid(f"agent {config.name!r} is not run: {MAX_DEPTH} agents stand above it, each run by another")
         return ChildMachine(self.machines[config.chart][0], self._bindings(config.chart), told, finished_run)
@@ -64,20 +69,24 @@ class RunAgent:
             bindings = self.machines[chart][1]
             bound = bindings.find("actor", RUN_AGENT)
             if isinstance(bound, ChildFactory) and isinstance(bound.make, RunAgent):
-                below = RunAgent(self.agents, self.machines, self.depth + 1)
+                below = RunAgent(self.agents, self.machines, self.prompts, self.depth + 1)
                 bindings = bindings.replaced("actor", {RUN_AGENT: child_machine(below)})
             self._deeper[chart] = bindings
         return self._deeper[chart]
 
 
-def running_agents(agents: Mapping[str, AgentConfig], machines: Mapping[str, tuple[Chart, Bindings]]) -> Bindings:
+def running_agents(
+    agents: Mapping[str, AgentConfig], machines: Mapping[str, tuple[Chart, Bindings]], prompts: Mapping[str, Prompts]
+) -> Bindings:
     """`run_agent`, bound for the agents and machines of a run; see `RunAgent`."""
     bindings = Bindings()
-    bindings.add("actor", RUN_AGENT, child_machine(RunAgent(agents, machines)))
+    bindings.add("actor", RUN_AGENT, child_machine(RunAgent(agents, machines, prompts)))
     return bindings
 
 
-def _understood(given: Any, agents: Mapping[str, AgentConfig]) -> tuple[AgentConfig, dict[str, Any]]:
+def _understood(
+    given: Any, agents: Mapping[str, AgentConfig], prompts: Mapping[str, Prompts]
+) -> tuple[AgentConfig, dict[str, Any]]:
     """The agent that is to run, and the input of its machine."""
     asked = thaw(given)
     if not isinstance(asked, dict):
@@ -87,6 +96,8 @@ def _understood(given: Any, agents: Mapping[str, AgentConfig]) -> tuple[AgentCon
         if name not in names:
             raise _invalid(f"its input has {name!r}{accepted(names, found=str(name))}")
     name, prompt = asked.get("agent"), asked.get("prompt")
+    if asked.get("template") is not None:
+        prompt = _rendered(asked, prompts)
     if not isinstance(name, str) or name not in agents:
         raise _invalid(f"there is no agent {name!r}{accepted(agents, found=str(name))}")
     if not isinstance(prompt, str) or not prompt.strip():
@@ -100,6 +111,21 @@ def _understood(given: Any, agents: Mapping[str, AgentConfig]) -> tuple[AgentCon
         raise _invalid(f"its input has a plan that cannot be used: {error}") from error
     told = agent_loop_input(agents[name], prompt, messages=messages, plan=checked, seed=asked.get("seed") or 0)
     return agents[name], told
+
+
+def _rendered(asked: Mapping[str, Any], prompts: Mapping[str, Prompts]) -> str:
+    """The prompt that a template and its values give."""
+    if asked.get("prompt") is not None:
+        raise _invalid("its input has both a prompt and a template; accepted: one of them")
+    template, values = asked["template"], asked.get("values") or {}
+    known = [f"{machine}/{name}" for machine, templates in prompts.items() for name in templates.names]
+    if template not in known:
+        raise _invalid(f"there is no template {template!r}{accepted(known, found=str(template))}")
+    machine, _, name = template.partition("/")
+    try:
+        return prompts[machine].render(name, **values)
+    except PromptError as error:
+        raise _invalid(str(error)) from error
 
 
 def _invalid(problem: str) -> ActorFailed:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType, ModuleType
+from typing import Final
 
 from rawko.app.run.parts.invoked_agents import RUN_AGENT, running_agents
 from rawko.chart import Chart, ChartError, find_chart, load_chart, shipped_charts
@@ -14,7 +16,8 @@ from rawko.config import ConfigError, Settings, project_of
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.errors import BindingError, ContextError
 from rawko.interpreter.running.interpreter import Interpreter
-from rawko.machines import agent_loop
+from rawko.machines import agent_loop, gauntlet
+from rawko.machines.prompts.prompts import Prompts
 from rawko.runtime.errors import BindingsNotFound
 from rawko.trust.bindings import project_bindings
 from rawko.trust.charts import project_chart
@@ -24,17 +27,26 @@ from rawko.vocabulary.documents import accepted
 Machine = tuple[Chart, Bindings]
 
 
-def agent_machines(settings: Settings, base: Bindings = agent_loop.bindings) -> Mapping[str, Machine]:
+PATTERNS: Final[Mapping[str, ModuleType]] = {"gauntlet": gauntlet}
+"""The shipped charts that run agents by `run_agent`, with the packages of their bindings and templates."""
+
+
+def agent_machines(
+    settings: Settings, base: Bindings = agent_loop.bindings, prompts: Mapping[str, Prompts] = MappingProxyType({})
+) -> Mapping[str, Machine]:
     """Chart and bindings by what agents' files name in `chart`: a shipped stem, or the path of a chart (C-09).
 
     A chart of the project's own may use everything that the agent loop binds, the functions of its own bindings, and
     the actor `run_agent`, which runs another agent. All are read here, once: a run cannot rewrite its own rules.
 
+    Args:
+        prompts: Templates that `run_agent` may be given by name.
+
     Raises:
         ConfigError: There is no such chart, it has defects, or its bindings cannot be loaded.
     """
     machines: dict[str, Machine] = {}
-    running = running_agents(settings.agents, machines)
+    running = running_agents(settings.agents, machines, prompts)
     for config in settings.agents.values():
         if config.chart not in machines:
             machines[config.chart] = _machine(settings, config, base, running)
@@ -49,6 +61,8 @@ def shipped_chart(stem: str) -> Chart:
 
 def _machine(settings: Settings, config: AgentConfig, base: Bindings, running: Bindings) -> Machine:
     try:
+        if config.chart in PATTERNS:
+            return shipped_chart(config.chart), PATTERNS[config.chart].bindings | running
         if config.chart in shipped_charts():
             return shipped_chart(config.chart), base
         project = project_of(settings)
@@ -79,16 +93,14 @@ def check_machines(settings: Settings, machines: Mapping[str, Machine]) -> None:
     Raises:
         ConfigError: With every finding that is an error.
     """
-    from rawko.runtime.bindings_lookup import bound_names
-
     for config in settings.agents.values():
-        if config.chart in shipped_charts():
+        if config.chart in shipped_charts() and config.chart not in PATTERNS:
             continue  # held to their bindings by tests
         chart, bindings = machines[config.chart]
-        findings = check_chart(chart, bound_names(bindings))
-        if has_errors(findings):
-            told = "\n".join(str(finding) for finding in findings if finding.severity == "error")
-            raise ConfigError(f"agent {config.name!r}: its chart has defects:\n{told}")
+        if config.chart in PATTERNS:
+            _check_agents(config, PATTERNS[config.chart].AGENT_PARAMETERS, settings.agents)
+        else:
+            _check_own(config, chart, bindings)
         given = agent_loop.agent_loop_input(config, "task")
         try:
             Interpreter(chart, bindings, input=given)
@@ -98,3 +110,22 @@ def check_machines(settings: Settings, machines: Mapping[str, Machine]) -> None:
                 f"agent {config.name!r}: the context of its chart {config.chart!r} does not take what an agent is "
                 f"given ({names}): {error}"
             ) from error
+
+
+def _check_own(config: AgentConfig, chart: Chart, bindings: Bindings) -> None:
+    from rawko.runtime.bindings_lookup import bound_names
+
+    findings = check_chart(chart, bound_names(bindings))
+    if has_errors(findings):
+        told = "\n".join(str(finding) for finding in findings if finding.severity == "error")
+        raise ConfigError(f"agent {config.name!r}: its chart has defects:\n{told}")
+
+
+def _check_agents(config: AgentConfig, parameters: Sequence[str], agents: Mapping[str, AgentConfig]) -> None:
+    """Refuse parameters that name an agent that there is not."""
+    for parameter in parameters:
+        given = config.parameters.get(parameter)
+        for name in given if isinstance(given, (list, tuple)) else [given]:
+            if isinstance(name, str) and name not in agents:
+                known = accepted(agents, found=name)
+                raise ConfigError(f"agent {config.name!r}: its {parameter!r} names {name!r}, which is no agent{known}")

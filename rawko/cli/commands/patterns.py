@@ -1,0 +1,18 @@
+"""Commands that set several agents to one task, by a pattern."""
+
+from __future__ import annotations
+
+import typer
+
+from rawko.cli.options.expanding import expanded
+from rawko.cli.options.patterns import GauntletOptions
+
+
+@expanded
+def gauntlet(options: GauntletOptions) -> None:
+    """Run a task, have several reviewers look at it, and repair until nothing blocks."""
+    from rawko.cli.run import run_command
+    from rawko.config.patterns import with_pattern
+
+    arrange = lambda settings: with_pattern(settings, "gauntlet", options.parameters)  # noqa: E731
+    raise typer.Exit(run_command(options.run, arrange))

@@ -1,0 +1,59 @@
+"""What a gauntlet is given, and what it remembers. All of it is JSON (C-26)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from rawko.machines.gauntlet.findings import Finding
+from rawko.vocabulary.agent import Limits, Name
+from rawko.vocabulary.base import Data
+
+Outcome = Literal["success", "limit", "failure", "cancelled"]
+
+
+class GauntletParameters(Data):
+    """Who takes part; `parameters` of the agent's file.
+
+    Attributes:
+        author: The agent that works and repairs.
+        reviewers: Agents that look at the work and change nothing.
+        rounds: How often the author may work.
+        at_a_time: Reviews that run side by side: more than one only for reviewers without tools that change files.
+    """
+
+    author: Name = "developer"
+    reviewers: Annotated[tuple[Name, ...], Field(min_length=1, max_length=20)] = ("reviewer",)
+    rounds: Annotated[int, Field(ge=1, le=50)] = 3
+    at_a_time: Annotated[int, Field(ge=1)] = 4
+
+
+class GauntletContext(Data):
+    """The context of the machine: what every agent's machine is given, then what this one remembers.
+
+    Attributes:
+        round: How often the author has begun.
+        author_messages: The author's conversation so far, as wire messages.
+        says: What the author says that it has done.
+        files: What the author has changed, in all rounds.
+        findings: Of the last round, merged, the gravest first.
+    """
+
+    agent: str = ""
+    prompt: str = ""
+    messages: tuple[Any, ...] = ()
+    plan: Any = None
+    limits: Limits = Limits()
+    can_update_plan: bool = False
+    seed: int | str = 0
+    is_interactive: bool = False
+    parameters: GauntletParameters = GauntletParameters()
+    round: int = 0
+    author_messages: tuple[Any, ...] = ()
+    says: str = ""
+    files: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    error: dict[str, Any] | None = None
+    outcome: Outcome | None = None
+    reason: str | None = None
