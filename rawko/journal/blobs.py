@@ -10,9 +10,9 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 MIN_CHARS = 512
 """Shorter texts cost less in the row than a pointer and a row of their own."""
@@ -24,6 +24,8 @@ _BLOB, _PAGES = "$blob", "$pages"
 _POINTER = re.compile(r"[0-9a-f]{64}")
 _RAW, _DEFLATED = b"\0", b"\1"
 _MIN_DEFLATED = 64
+_PLAIN: Final = frozenset({int, float, bool, type(None)})
+_encoder: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
 Fetch = Callable[[bytes], bytes]
 """The content of a digest; LookupError where there is none."""
@@ -51,18 +53,32 @@ def pack(value: Any) -> Packed:
         packed.taken[digest] = data
         return digest.hex()
 
+    # Most parts stay as they are: these are not copied, and numbers and short texts cost no call.
+
     def visit(part: Any) -> Any:
         if isinstance(part, str):
             return {_BLOB: take(part)} if len(part) >= MIN_CHARS else part
         if isinstance(part, dict):
-            items = {key: visit(item) for key, item in part.items()}
+            items = part
+            for key, item in part.items():
+                kind = type(item)
+                if kind in _PLAIN or (kind is str and len(item) < MIN_CHARS) or (found := visit(item)) is item:
+                    continue
+                items = part.copy() if items is part else items
+                items[key] = found
             return {_BLOB: None, "value": items} if _BLOB in part or _PAGES in part else items  # it looks like ours
         if isinstance(part, (list, tuple)):
-            found = [visit(item) for item in part]
-            return pages(found) if len(found) >= PAGE_ITEMS else found
+            entries: list[Any] | tuple[Any, ...] = part
+            for index, item in enumerate(part):
+                kind = type(item)
+                if kind in _PLAIN or (kind is str and len(item) < MIN_CHARS) or (found := visit(item)) is item:
+                    continue
+                entries = list(part) if entries is part else entries
+                entries[index] = found  # type: ignore[index]
+            return pages(entries) if len(entries) >= PAGE_ITEMS else entries
         return part
 
-    def pages(items: list[Any]) -> Any:
+    def pages(items: Sequence[Any]) -> Any:
         full = len(items) - len(items) % PAGE_ITEMS
         texts = [_json(items[start : start + PAGE_ITEMS]) for start in range(0, full, PAGE_ITEMS)]
         if any(len(text) < _MIN_PAGE_CHARS for text in texts):
@@ -141,4 +157,4 @@ def unsqueeze(data: bytes) -> bytes:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return _encoder.encode(value)

@@ -66,9 +66,11 @@ class KeptRules:
     def current(self) -> tuple[Rule, ...]:
         """The rules as they are now; the file is read again when it has changed."""
         stamp = self._own.stamp()
-        if stamp != self._seen or stamp is None:
+        if stamp is None:
+            self._rules = ()
+        elif stamp != self._seen:
             self._rules = tuple(rule for one in self.load() if (rule := _usable(one.rule)) is not None)
-            self._seen = stamp
+        self._seen = stamp
         return self._rules
 
     def add(self, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -57,6 +58,17 @@ def test_a_list_that_grows_adds_only_what_is_new() -> None:
     assert len(second.taken.keys() - first.taken.keys()) == 1000 // PAGE_ITEMS - 900 // PAGE_ITEMS
     assert len(first.text) < 8_000 < len(first.taken) * 1_000
     assert unpack(second.text, second.taken.__getitem__) == {"messages": items}
+
+
+def test_what_is_packed_stays_as_it_was() -> None:
+    """Parts that need no change are not copied; those that need one are changed in a copy, tuples too."""
+    long = "x" * MIN_CHARS
+    value = {"same": {"n": 1, "t": "short"}, "list": [1, long, [True, None]], "tuple": (long, {"$blob": (2.5,)})}
+    before = deepcopy(value)
+    packed = pack(value)
+    assert value == before
+    restored = {"same": before["same"], "list": before["list"], "tuple": [long, {"$blob": [2.5]}]}
+    assert unpack(packed.text, packed.taken.__getitem__) == restored
 
 
 def test_half_a_surrogate_pair_survives() -> None:

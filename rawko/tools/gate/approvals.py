@@ -30,7 +30,7 @@ class Approvals:
 
     def covering(self, agent: str, call: ToolCall) -> ApprovalScope | None:
         """The narrowest approval that covers the call."""
-        if _key(agent, call) in self._calls:
+        if self._calls and _key(agent, call) in self._calls:
             return "once"
         if call.name in self._tools:
             return "tool"
@@ -38,7 +38,8 @@ class Approvals:
 
     def use(self, agent: str, call: ToolCall) -> None:
         """Remove the approval of this one call: it permits one execution."""
-        self._calls.discard(_key(agent, call))
+        if self._calls:
+            self._calls.discard(_key(agent, call))
 
     def notes(self) -> dict[str, Any]:
         """All approvals as JSON; calls by the fingerprint of what the person was shown."""
