@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from sismic.clock import SimulatedClock
 
+from rawko.chart import parse_chart
 from rawko.chart.definition import Chart
 from rawko.interpreter import (
     Bindings,
@@ -327,6 +328,58 @@ def test_text_is_what_json_gives_of_the_snapshot() -> None:
             read = Interpreter(machine.chart, bindings(), clock=at(1))
             read.restore(json.loads(text))
             assert again.snapshot() == read.snapshot()
+
+
+HELD = """
+statechart:
+  name: caf\u00e9 "held"
+  root state:
+    name: root
+    initial: work
+    states:
+      - name: work
+        initial: a
+        transitions: [{event: PAUSE, target: "b\u00eate"}, {event: END, target: end}]
+        states:
+          - {name: a, transitions: [{event: NEXT, target: c}]}
+          - name: c
+          - {name: recent, type: deep history}
+      - {name: "b\u00eate", transitions: [{event: BACK, target: recent}]}
+      - {name: end, type: final, output: {n: 1.5}}
+"""
+
+
+def test_text_of_a_machine_at_rest_is_what_json_gives_too() -> None:
+    """It is put together from what is known before."""
+    given = {"text": "caf\u00e9 \ud83d\ude00\n", "items": [1, {"b": [None, -0.0, 1e300]}], "empty": [], "big": 10**30}
+    machine = Interpreter(parse_chart(HELD), clock=at(1.25), input=given)
+    machine.start()
+    for event in (None, "NEXT", "PAUSE", "BACK", "END"):
+        if event is not None:
+            machine.send(event)
+        text = machine.snapshot_json()
+        assert text == json.dumps(machine.snapshot())
+        again = Interpreter(machine.chart, clock=at(1.25))
+        again.restore(text)
+        assert again.snapshot_json() == text
+    assert machine.final
+
+
+def test_a_record_that_was_found_legal_does_not_vouch_for_others() -> None:
+    machine = Interpreter(parse_chart(HELD))
+    machine.start()
+    machine.send("PAUSE")
+    snapshot = machine.snapshot()
+    for _ in range(2):
+        Interpreter(machine.chart).restore(snapshot)
+        damaged: list[dict[str, list[str]]]
+        damaged = [{"recent": ["a", "c"]}, {"recent": ["end"]}, {"recent": []}, {"work": ["a"]}, {"recent": ["x"]}]
+        for history in damaged:
+            with pytest.raises(SnapshotError):
+                Interpreter(machine.chart).restore({**snapshot, "history": history})
+        for active in (["root"], ["root", "work"], ["root", "work", "a", "end"], ["a"], ["root", "recent"], ["x"]):
+            with pytest.raises(SnapshotError):
+                Interpreter(machine.chart).restore({**snapshot, "configuration": active})
 
 
 def deepest() -> Interpreter:

@@ -40,6 +40,10 @@ MAX_PARTS = 65_536
 class Program:
     """The tables of a bound chart, filled as machines need them.
 
+    Attributes:
+        nodes: By configuration; each is one that machines can be in.
+        legal_records: Histories with records that were checked, by index; at most MAX_NODES.
+
     Raises:
         BindingError: See `BoundChart`.
     """
@@ -49,6 +53,7 @@ class Program:
         self.bound = BoundChart(structure, bindings)
         self.max_nodes = max(MAX_NODES, len(structure.states))
         self.nodes: dict[Configuration, Node] = {}
+        self.legal_records: set[tuple[int, tuple[int, ...]]] = set()
         self._strays: list[Node] = []
         self._generation = 0
         self.uses_parts = structure.has_parallel

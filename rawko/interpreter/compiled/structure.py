@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
+from json import dumps
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -75,6 +76,11 @@ class Structure:
     def hash(self) -> str:
         """The hash of the chart; it is worked out for the first snapshot, not for a machine that takes none."""
         return self.chart.hash
+
+    @cached_property
+    def heading_text(self) -> str:
+        """Name and hash, as the JSON text that stands in each snapshot."""
+        return dumps({"name": self.name, "hash": self.hash})
 
     def _ancestors(self) -> tuple[tuple[int, ...], ...]:
         found: list[tuple[int, ...]] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from json import dumps
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from rawko.interpreter.compiled.functions import CompiledAction, GuardFunction
@@ -271,7 +272,17 @@ class Node:
         generation: Of the program's tables, see `Program.node`.
     """
 
-    __slots__ = ("_names", "_names_set", "_structure", "configuration", "generation", "plans", "rows", "ways")
+    __slots__ = (
+        "_document_text",
+        "_names",
+        "_names_set",
+        "_structure",
+        "configuration",
+        "generation",
+        "plans",
+        "rows",
+        "ways",
+    )
 
     def __init__(self, structure: Structure, configuration: Configuration, generation: int) -> None:
         self.configuration = configuration
@@ -279,6 +290,7 @@ class Node:
         self._structure = structure
         self._names: tuple[str, ...] | None = None
         self._names_set: frozenset[str] | None = None
+        self._document_text = ""
         self.rows: dict[EventKey, Rows] = {}
         self.plans: dict[tuple[int, ...], Plan | HistoryBranch] = {}
         self.ways: dict[EventKey, Way | None] = {}
@@ -302,6 +314,19 @@ class Node:
         if self._names_set is None:
             self._names_set = frozenset(self._structure.names[s] for s in self.configuration)
         return self._names_set
+
+    @property
+    def in_document_order(self) -> list[str]:
+        """Active states as snapshots list them."""
+        names = self._structure.names
+        return [names[state] for state in sorted(self.configuration)]
+
+    @property
+    def document_text(self) -> str:
+        """The same as JSON text, made once."""
+        if not self._document_text:
+            self._document_text = dumps(self.in_document_order)
+        return self._document_text
 
     def __repr__(self) -> str:
         return f"Node({', '.join(self.names)})"

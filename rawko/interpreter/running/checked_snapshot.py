@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from math import isfinite
 from typing import Any
 
+from rawko.interpreter.compiled.program import MAX_NODES
 from rawko.interpreter.data.events import Event, InvocationEvent, make_event
 from rawko.interpreter.data.invocation import Invocation
 from rawko.interpreter.data.values import Record
@@ -44,12 +45,12 @@ class CheckedSnapshot:
         self.structure = machine.program.structure
         if not isinstance(snapshot, Mapping):
             raise SnapshotError(f"found {type(snapshot).__name__}, accepted: a mapping as snapshot() returns")
-        missing = sorted(_KEYS.difference(snapshot))
+        missing = _KEYS.difference(snapshot)
         if snapshot.get("format") not in range(_OLDEST, FORMAT + 1):
             accepted = f"{_OLDEST} to {FORMAT}"
             raise SnapshotError(f"found {shown(snapshot.get('format'))}, accepted: {accepted}", field="format")
         if missing:
-            raise SnapshotError(f"missing {', '.join(map(repr, missing))}")
+            raise SnapshotError(f"missing {', '.join(map(repr, sorted(missing)))}")
         self.data = snapshot
         self._check_chart()
         try:
@@ -77,15 +78,19 @@ class CheckedSnapshot:
 
     def _check_states(self) -> None:
         names = self.data["configuration"]
-        self.configuration = frozenset(self._state(name, "configuration") for name in names)
+        self.configuration = frozenset(self._states(names, "configuration"))
         if bool(self.data["started"]) != bool(names):
             raise SnapshotError("'started' and the configuration contradict each other", field="started")
-        if names:
+        if names and self.configuration not in self.machine.program.nodes:  # there, it is known to be legal
             self._check_legal()
-        self.history = {
-            self._history_state(name): tuple(self._state(s, "history") for s in record)
-            for name, record in self.data["history"].items()
-        }
+        self.history = dict(map(self._record, self.data["history"].items()))
+
+    def _states(self, names: Any, field: str) -> list[int]:
+        index = self.structure.index
+        try:
+            return [index[name] for name in names]
+        except KeyError:
+            return [self._state(name, field) for name in names]
 
     def _check_legal(self) -> None:
         structure, active = self.structure, self.configuration
@@ -97,15 +102,24 @@ class CheckedSnapshot:
                 raise SnapshotError(f"{structure.names[state]!r} cannot be active here", field="configuration")
         self._check_whole(active, "configuration")
 
-    def _history_state(self, name: Any) -> int:
-        """The index of a history state whose record is legal: what its parent could have held when it was left."""
-        structure = self.structure
+    def _record(self, item: tuple[Any, Any]) -> tuple[int, tuple[int, ...]]:
+        """A history state and its record, which must be legal: what its parent could have held when it was left."""
+        name, recorded = item
         index = self._state(name, "history")
+        record = tuple(self._states(recorded, "history"))
+        known = self.machine.program.legal_records
+        if (index, record) not in known:
+            self._check_record(name, index, record)
+            if len(known) < MAX_NODES:
+                known.add((index, record))
+        return index, record
+
+    def _check_record(self, name: str, index: int, record: tuple[int, ...]) -> None:
+        structure = self.structure
         state = structure.states[index]
         if not state.is_history:
             raise SnapshotError(f"{name!r} is not a history state", field="history")
         parent = structure.parent[index]
-        record = [self._state(recorded, "history") for recorded in self.data["history"][name]]
         is_deep = state.kind == "deep history"
         inside = {parent, *record}
         for recorded in record:
@@ -116,7 +130,6 @@ class CheckedSnapshot:
             self._check_whole(inside, f"history {name}")
         else:
             self._check_children(parent, inside, f"history {name}")
-        return index
 
     def _check_whole(self, active: Collection[int], field: str) -> None:
         for state in active:

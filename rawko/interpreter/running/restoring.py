@@ -79,6 +79,8 @@ def _fill(machine: Machine, checked: CheckedSnapshot, *, as_is: bool) -> Step:
     agenda = machine.agenda = Agenda()
     for time, seq, event in checked.external:
         agenda.push(min(time, now), seq, event)
+    if not (checked.invocations or checked.timers):
+        return Step(now, [], node=machine.node)
     if as_is:
         machine.invocations = {invocation.id: invocation for invocation in checked.invocations}
         for timer in checked.timers:

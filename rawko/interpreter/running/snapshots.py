@@ -6,9 +6,11 @@ Lists are ordered, so that equal machines give equal bytes. Children's snapshots
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import isfinite
 from typing import Any
 
 from rawko.interpreter.compiled.structure import Structure
+from rawko.interpreter.compiled.tables import Node
 from rawko.interpreter.data.events import Event, InvocationEvent
 from rawko.interpreter.data.freezing import freeze
 from rawko.interpreter.data.invocation import Invocation
@@ -48,11 +50,8 @@ def take_snapshot(machine: Machine, plain: Callable[[Any], Any] = thaw) -> dict[
             "done": machine.is_done,
             "output": plain(machine.output),
             "now": float(machine.time),
-            "configuration": _document_order(structure, machine),
-            "history": {
-                structure.names[h]: [structure.names[s] for s in record]
-                for h, record in sorted(machine.history.items())
-            },
+            "configuration": _document_order(machine),
+            "history": _history(structure, machine),
             "context": plain(_accepted(dict(machine.visible_context), "context")),
             "external": [_external(plain, *queued) for queued in machine.agenda.events],
             "timers": [_timer(plain, timer) for timer in machine.agenda.timers],
@@ -79,7 +78,33 @@ def snapshot_text(machine: Machine) -> str:
     Raises:
         SnapshotError: As `take_snapshot`.
     """
-    return to_text(take_snapshot(machine, _as_it_is))
+    node, agenda = machine.node, machine.agenda
+    if (
+        node is None
+        or agenda
+        or machine.internal
+        or machine.invocations
+        or machine.olds
+        or machine.observer is not None
+    ):
+        return to_text(take_snapshot(machine, _as_it_is))
+    if machine.is_busy or not isfinite(machine.time):
+        return to_text(take_snapshot(machine, _as_it_is))
+    return _resting_text(machine, node)
+
+
+def _resting_text(machine: Machine, node: Node) -> str:
+    """The same text of a machine for which nothing waits: most of it is known before, and is not encoded again."""
+    structure = machine.program.structure
+    return (
+        f'{{"format": {FORMAT}, "chart": {structure.heading_text}, "started": true, '
+        f'"done": {"true" if machine.is_done else "false"}, '
+        f'"output": {"null" if machine.output is None else to_text(machine.output)}, '
+        f'"now": {float(machine.time)!r}, "configuration": {node.document_text}, '
+        f'"history": {to_text(_history(structure, machine)) if machine.history else "{}"}, '
+        f'"context": {to_text(machine.fields)}, "external": [], "timers": [], "invocations": [], "children": {{}}, '
+        f'"entry": {{}}, "idle": {{}}, "old": {{}}, "seq": {machine.seq}, "number": {machine.number}}}'
+    )
 
 
 def _as_it_is(value: Any) -> Any:
@@ -95,9 +120,13 @@ def _times(times: Mapping[str, float]) -> dict[str, float]:
     return {name: float(time) for name, time in sorted(times.items())}
 
 
-def _document_order(structure: Structure, machine: Machine) -> list[str]:
-    node = machine.node
-    return [] if node is None else [structure.names[s] for s in sorted(node.configuration)]
+def _history(structure: Structure, machine: Machine) -> dict[str, list[str]]:
+    names = structure.names
+    return {names[h]: [names[s] for s in record] for h, record in sorted(machine.history.items())}
+
+
+def _document_order(machine: Machine) -> list[str]:
+    return [] if machine.node is None else machine.node.in_document_order
 
 
 def _external(plain: Callable[[Any], Any], time: float, seq: int, event: Event) -> list[Any]:
