@@ -26,6 +26,8 @@ MODE_FILE = 0o100644
 MODE_EXECUTABLE = 0o100755
 MODE_LINK = 0o120000
 MODE_FOLDER = 0o040000
+EMPTY_TREE = bytes.fromhex("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
+"""Git's tree without a file."""
 
 _SPELLED = {mode: b"%o " % mode for mode in (MODE_FILE, MODE_EXECUTABLE, MODE_LINK, MODE_FOLDER)}
 _MODES = {spelled[:-1]: mode for mode, spelled in _SPELLED.items()}
@@ -157,7 +159,7 @@ class Objects:
         Raises:
             KeyError: There is no such object, or it is no tree.
         """
-        data = self.read(oid)
+        data = b"" if oid == EMPTY_TREE else self.read(oid)  # git knows it without a file
         if _ENTRIES.fullmatch(data) is None:
             raise KeyError(f"{oid.hex()} is no tree")
         return [(name, _MODES.get(mode) or int(mode, 8), entry) for mode, name, entry in _ENTRY.findall(data)]
