@@ -19,7 +19,7 @@ MAX_LENGTH = 500
 _NAME = r"[^\W\d]\w*"
 _VALUE = rf"""(?:-?(?:0|[1-9][0-9]{{0,17}})(?![\w.])|'[^'\\\n]*'|"[^"\\\n]*"|{_NAME}(?:\.{_NAME})*)"""
 _ARGUMENT = rf"{_NAME}\ *=\ *{_VALUE}"
-_CALL = re.compile(rf"\ *({_NAME})\(\ *({_ARGUMENT}(?:\ *,\ *{_ARGUMENT})*)\ *\)\ *")
+_CALL = re.compile(rf"\ *({_NAME})\(\ *({_NAME})\ *=\ *({_VALUE})((?:\ *,\ *{_ARGUMENT})*)\ *\)\ *")
 _PAIR = re.compile(rf"({_NAME})\ *=\ *({_VALUE})")
 _ROOTS: Final[Mapping[str, Literal["event", "context"]]] = {"event": "event", "context": "context"}
 _make_literal = quick(LiteralArgument)
@@ -32,13 +32,19 @@ def short_call(text: str) -> tuple[str, Arguments] | None:
     found = _CALL.fullmatch(text) if len(text) <= MAX_LENGTH else None
     if found is None:
         return None
-    arguments: dict[str, Argument] = {}
-    for key, value in _PAIR.findall(found[2]):
+    name, key, value, others = found.groups()
+    first = _argument(value)
+    if first is None:
+        return None
+    if not others:  # most calls have one argument
+        return name, ((key, first),)
+    arguments: dict[str, Argument] = {key: first}
+    for key, value in _PAIR.findall(others):
         argument = _argument(value)
         if argument is None or key in arguments:
             return None
         arguments[key] = argument
-    return found[1], tuple(arguments.items())
+    return name, tuple(arguments.items())
 
 
 def _argument(text: str) -> Argument | None:

@@ -132,7 +132,7 @@ def _transition(reader: Reader, node: Node, element: Element) -> TransitionDraft
             targets=values.targets(reader, node),
             target_positions=values.target_positions(reader, node),
         )
-    mapping = reader.mapping(node, a(element.name))
+    mapping = node if type(node) is MappingNode else reader.mapping(node, a(element.name))
     given = reader.element(mapping, element)
     draft = TransitionDraft(reader.position(mapping))
     for key, value in given.items():

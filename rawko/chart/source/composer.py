@@ -138,15 +138,22 @@ class _Composer:
         anchor: str | None = None
         opened = count = 0
         node: Node
+        new = object.__new__
         scalar, mapping = yaml.ScalarEvent, yaml.MappingStartEvent
         for event in events:
             kind = type(event)
             if kind is scalar:
                 mark = event.start_mark
                 tag = event.tag
-                node = ScalarNode(event.value, event.style or None, tag, mark.line + 1, mark.column + 1)
+                scalar_node: ScalarNode = new(ScalarNode)  # as its `__init__` does, in half the time
+                scalar_node.text = event.value
+                scalar_node.style = event.style or None
+                scalar_node.tag = tag
+                scalar_node.line = mark.line + 1
+                scalar_node.column = mark.column + 1
+                node = scalar_node
                 if tag is not None:
-                    self._check_tag(node, event)
+                    self._check_tag(scalar_node, event)
                 if event.anchor is not None:
                     self._anchors[event.anchor] = node
                 count += 1
