@@ -2,20 +2,22 @@
 
     python -m tests.mutation [ROOM...] [--count 300] [--seed 0] [-j N] [--page docs/mutants.md]
 
-Places are drawn at random over the rooms, the same for the same seed and code. The tests that run the place are tried,
-the quickest first, up to the first failure; slow tests and those of the command line are not tried. Each job has a copy
-of the tree to itself. A defect that no test can find, because nothing that a user could see changes, counts as
-equivalent where `equivalents.yaml` lists it with the reason. Exit code 1 where fewer than 95 of 100 others are found.
+Places are drawn at random over the rooms: the same for the same seed, as long as their lines stay as they are. The
+tests that run the place are tried, the quickest first, up to the first failure; slow tests and those of the command
+line are not tried. Each job has a copy of the tree to itself. A defect that no test can find, because nothing that a
+user could see changes, counts as equivalent where `equivalents.yaml` lists it with the reason. Exit code 1 where fewer
+than 95 of 100 others are found.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import random
+import hashlib
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -70,17 +72,25 @@ class Defect:
         return f"{self.path}:{self.place.line} {self.place.kind}: `{before[:70]}` -> `{after[:70]}`"
 
 
-def draw(rooms: Iterable[str], count: int, seed: int) -> list[Defect]:
-    """`count` defects at most, no two at one place, drawn evenly over all places of the rooms."""
-    every: list[Defect] = []
+def draw(rooms: Iterable[str], count: int, seed: int, root: Path = ROOT) -> list[Defect]:
+    """`count` defects at most, no two at one place, drawn evenly over all places of the rooms.
+
+    Each place has a number that comes from the seed, its function and its line of source, and the lowest numbers are
+    drawn: what changes elsewhere in the code leaves the sample as it was, so that two runs can be compared.
+    """
+    numbered: list[tuple[bytes, Defect]] = []
     for room in rooms:
-        for file in sorted((ROOT / "rawko" / room).rglob("*.py")):
+        for file in sorted((root / "rawko" / room).rglob("*.py")):
             source = file.read_text(encoding="utf-8")
-            path = file.relative_to(ROOT).as_posix()
-            every += [Defect(path, place, source) for place in places(source)]
-    random.Random(seed).shuffle(every)
+            path = file.relative_to(root).as_posix()
+            alike: Counter[Key] = Counter()
+            for place in places(source):
+                defect = Defect(path, place, source)
+                text = repr((seed, defect.key, alike[defect.key]))
+                alike[defect.key] += 1
+                numbered.append((hashlib.sha256(text.encode()).digest(), defect))
     chosen: dict[tuple[str, int, int], Defect] = {}
-    for defect in every:
+    for _, defect in sorted(numbered, key=lambda pair: pair[0]):
         if len(chosen) == count:
             break
         try:

@@ -7,7 +7,7 @@ once the line is another; `test_equivalents.py` fails then.
 from __future__ import annotations
 
 import ast
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import yaml
@@ -27,13 +27,18 @@ def key(path: str, source: str, place: Place) -> Key:
 
 
 def _function_name(source: str, line: int) -> str:
-    around = [
-        (node.lineno, node.name)
+    around = [(first, name) for first, last, name in _functions(source) if first <= line <= last]
+    return max(around, default=(0, ""))[1]
+
+
+@lru_cache(8)
+def _functions(source: str) -> list[tuple[int, int, str]]:
+    """First line, last line and name of every function of a module."""
+    return [
+        (node.lineno, node.end_lineno or node.lineno, node.name)
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.lineno <= line <= (node.end_lineno or node.lineno)
     ]
-    return max(around, default=(0, ""))[1]
 
 
 @cache

@@ -79,6 +79,19 @@ def test_a_draw_is_the_same_for_the_same_seed_and_every_defect_parses() -> None:
         assert Path(defect.path).parts[:2] == ("rawko", defect.room)
 
 
+def test_a_draw_stays_as_it_was_where_other_code_changes(tmp_path: Path) -> None:
+    room = tmp_path / "rawko" / "runtime"
+    room.mkdir(parents=True)
+    same = "".join(f"def f{n}(a):\n    if a < {n}:\n        return a + {n}\n    return not a\n" for n in range(20))
+    (room / "same.py").write_text(same, encoding="utf-8")
+    before = {defect.key for defect in draw(["runtime"], 30, 0, tmp_path)}
+    (room / "other.py").write_text("def other(a):\n    return a + 1\n", encoding="utf-8")
+    (room / "same.py").write_text("LIMIT = 3\n\n\n" + same, encoding="utf-8")
+    after = {defect.key for defect in draw(["runtime"], 30, 0, tmp_path)}
+    assert all(path.endswith("other.py") or line == "LIMIT = 3" for path, _, line, _ in after - before)
+    assert len(before & after) >= 25
+
+
 @pytest.mark.parametrize(("line", "body"), [(1, None), (2, None), (3, (3, 6)), (5, (5, 5)), (6, (3, 6)), (7, None)])
 def test_the_function_around_a_line(line: int, body: tuple[int, int] | None) -> None:
     source = "x = 1\ndef f(a=2):\n    y = 3\n    def g():\n        return 4\n    return g\nz = 5\n"
