@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from rawko import Bindings, Event, assign, parse_chart
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.interpreter.running.choices import Choice, Choosing, choices_of
@@ -98,3 +100,48 @@ def test_a_transition_that_needs_no_guard_comes_in_its_place() -> None:
 
 def test_an_event_that_nobody_handles_has_no_candidates() -> None:
     assert choices(Event("NOTHING")) == ()
+
+
+@pytest.mark.parametrize(
+    ("taking", "verdicts"),
+    [
+        ("", {"one": "guard", "two": "guard", "both": "guard"}),
+        ("both", {"one": "guard", "two": "guard", "both": "taken"}),
+        ("one", {"one": "taken", "two": "guard", "both": "guard"}),
+        ("one two", {"one": "taken", "two": "taken", "both": "not asked"}),
+        ("one two both", {"one": "taken", "two": "taken", "both": "not asked"}),
+    ],
+)
+def test_with_scxml_s_selection_each_leaf_asks_upwards_until_one_transition_is_taken(
+    taking: str, verdicts: dict[str, str]
+) -> None:
+    chart = parse_chart(
+        """
+statechart:
+  name: pair
+  selection: scxml
+  root state:
+    name: pair
+    initial: both
+    states:
+      - name: both
+        transitions: [{event: E, guard: takes(name='both'), action: nothing}]
+        parallel states:
+          - name: left
+            initial: one
+            states: [{name: one, transitions: [{event: E, guard: takes(name='one'), action: nothing}]}]
+          - name: right
+            initial: two
+            states: [{name: two, transitions: [{event: E, guard: takes(name='two'), action: nothing}]}]
+"""
+    )
+    bound = Bindings()
+    bound.add("guard", "takes", lambda context, event, *, name: name in taking.split())
+    bound.add("action", "nothing", lambda context, event: None)
+    machine = Choosing(chart, bound, clock=SimulatedClock())
+    machine.start()
+    machine.choices = []
+    step = machine.send("E")
+    (choice,) = choices_of(machine, step)
+    assert {candidate.source: candidate.verdict for candidate in choice.candidates} == verdicts
+    assert all(bool(candidate.values) == (candidate.verdict != "not asked") for candidate in choice.candidates)

@@ -9,6 +9,7 @@ import pytest
 
 from rawko.chart import Chart, ChartDefinitionError, parse_chart
 from rawko.interpreter import Interpreter, Receipt, SnapshotError, UntrustedCodeError
+from rawko.interpreter.foreign.scxml_code import compiled
 from rawko.interpreter.foreign.scxml_values import DataModelError, ProcessorType, milliseconds, revived, xml_value
 
 
@@ -50,6 +51,19 @@ def test_variables_are_declared_by_the_preamble() -> None:
 def test_given_values_replace_first_ones() -> None:
     made = machine("    - {name: a}\n", "x = 1\ny = x + 1", x=10, other=5)
     assert made.context == {"x": 10, "y": 11}
+
+
+@pytest.mark.parametrize(
+    ("code", "value"),
+    [("x +\n1", 3), ("[x, # the first\n x + 1]", [2, 3]), ("x", 2), ("(x\n# '\n)", 2), ("'#' +\n 'a'", SyntaxError),
+     ("x) + (x", SyntaxError), ("x # )\n) + (x", SyntaxError)],
+)  # fmt: skip
+def test_an_expression_may_go_over_several_lines(code: str, value: Any) -> None:
+    if value is SyntaxError:
+        with pytest.raises(SyntaxError):
+            compiled(code, "eval")
+    else:
+        assert eval(compiled(code, "eval"), {"x": 2}) == value
 
 
 def test_a_statement_of_the_preamble_that_fails_is_told_and_leaves_none() -> None:

@@ -75,6 +75,19 @@ def test_each_block_ends_alone() -> None:
     assert made.context.seen == ["1", "3", "4"]
 
 
+def test_what_a_state_starts_after_a_delay_or_an_input_that_fails_is_started() -> None:
+    made = machine(
+        "[{name: a, after: {no_delay: b, 2s: b},"
+        " invoke: [{src: work, id: one, input: no_input}, {src: work, id: two},"
+        " {src: work, id: three, timeout: no_delay}, {src: work, id: four}],"
+        " transitions: [{event: error.execution, action: note}]}, {name: b}]"
+    )
+    assert made.context.seen == ["error.execution"] * 3
+    assert list(made.invocations) == ["two", "four"]
+    made.advance(2)
+    assert made.matches("b")
+
+
 def test_the_event_says_what_failed_and_where() -> None:
     found: list[Any] = []
     made = machine("[{name: a, transitions: [{event: GO, action: fails}]}]")

@@ -55,6 +55,26 @@ def test_tables_are_bounded_and_what_is_in_use_goes_on() -> None:
     assert resting.configuration == ["r", "s10"]
 
 
+def test_a_guard_that_asks_for_another_region_is_asked_anew_in_each_configuration() -> None:
+    """The states that listen are the same ones before and after; whether `in_state` holds is not."""
+    chart = chart_of("""
+    name: r
+    parallel states:
+    - name: one
+      initial: a
+      states: [{name: a, transitions: [{event: E, guard: in_state('y'), target: b}]}, {name: b}]
+    - name: two
+      initial: x
+      states: [{name: x, transitions: [{event: NEXT, target: y}]}, {name: y}]
+    """)
+    machine = Interpreter(chart)
+    machine.send("E")
+    assert "a" in machine.configuration
+    machine.send("NEXT")
+    machine.send("E")
+    assert "b" in machine.configuration
+
+
 def test_charts_bindings_and_tables_go_with_their_last_user() -> None:
     chart, names = chart_of(RING), bindings()
     interpreter = Interpreter(chart, names, input={"n": 0})

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sismic.clock import SimulatedClock, UtcClock
 
 from rawko.interpreter import (
@@ -28,6 +30,7 @@ from rawko.interpreter import (
     raise_,
     send,
 )
+from rawko.interpreter.stepping.event_queue import Agenda
 from tests.interpreter.tables import Case, Log, chart_of, leaves, machine, noting, set_clock
 
 CASES = [
@@ -495,3 +498,12 @@ def test_time_in_parts_is_time_at_once(start: float) -> None:
         assert interpreter.configuration == ["r", "a"]
         interpreter.advance((80 - first) / 100)
         assert interpreter.configuration == ["r", "b"]
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.0, 1.0, 2.5]), st.integers(0, 6)), max_size=7, unique=True))
+def test_events_wait_in_the_order_of_their_times_however_they_come(places: list[tuple[float, int]]) -> None:
+    """Clocks may go back; of events sent at one time, the lower number goes first."""
+    queue = Agenda()
+    for time, seq in places:
+        queue.push(time, seq, Event("E"))
+    assert [(time, seq) for time, seq, _ in queue.events] == sorted(places)

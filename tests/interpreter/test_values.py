@@ -33,7 +33,7 @@ from rawko.interpreter import (
 )
 from rawko.interpreter.data.context_model import checked, context_model
 from rawko.interpreter.data.freezing import MAX_DEPTH, freeze_own_fields
-from rawko.interpreter.data.values import checked_by, was_checked_by
+from rawko.interpreter.data.values import checked_by, depth_of, was_checked_by
 from tests.interpreter.tables import chart_of
 
 json_values = st.recursive(
@@ -51,6 +51,23 @@ def test_thawing_what_was_frozen_gives_it_back(value: Any) -> None:
     assert freeze(frozen) is frozen or not isinstance(value, (dict, list))
     assert json.dumps(thaw(pickle.loads(pickle.dumps(frozen)))) == json.dumps(value)
     assert copy.deepcopy(frozen) == frozen
+
+
+def levels(value: Any) -> int:
+    """Of lists and mappings; 0 for a scalar."""
+    if isinstance(value, list):
+        return 1 + max(map(levels, value), default=0)
+    return 1 + max(map(levels, value.values()), default=0) if isinstance(value, dict) else 0
+
+
+@given(st.lists(json_values, max_size=3), st.lists(st.tuples(st.booleans(), json_values), max_size=4))
+def test_a_list_that_grows_knows_how_deep_it_is(start: list[Any], appended: list[tuple[bool, Any]]) -> None:
+    vector, plain = freeze(start), list(start)
+    for is_asked, item in appended:
+        if is_asked:
+            assert depth_of(vector) == levels(plain)
+        vector, plain = vector.appended(freeze(item)), [*plain, item]
+    assert depth_of(vector) == levels(plain)
 
 
 @given(st.lists(st.integers()), st.lists(st.tuples(st.booleans(), st.integers()), max_size=20))
@@ -519,3 +536,18 @@ def test_the_last_level_that_is_accepted(is_list: bool) -> None:
         assert freeze(outer(freeze(nested(MAX_DEPTH - 1), "here")), "here") == outer(nested(MAX_DEPTH - 1))
         with pytest.raises(NotJsonError, match=f"at most {MAX_DEPTH} levels of nesting"):
             freeze(outer(freeze(nested(MAX_DEPTH), "here")), "here")
+
+
+def test_a_key_of_another_class_of_text_costs_no_level() -> None:
+    class Name(str):
+        __slots__ = ()
+
+    def nested(depth: int) -> Any:
+        value: Any = 1
+        for _ in range(depth - 1):
+            value = [value]
+        return {Name("a"): value}
+
+    assert freeze_own_fields(nested(MAX_DEPTH), "here") == nested(MAX_DEPTH)
+    with pytest.raises(NotJsonError, match=f"at most {MAX_DEPTH} levels of nesting"):
+        freeze_own_fields(nested(MAX_DEPTH + 1), "here")

@@ -77,11 +77,9 @@ set_fields = Record.__dict__["__dict__"].__set__
 """Gives a new record its dictionary; `record_of` does it for all that need not save a call."""
 
 
-def fields_of(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields as a dictionary that may be the data's own: for reading, at once."""
-    if type(data) is Record:
-        return data.__dict__
-    return data if type(data) is dict else dict(data)
+def fields_of(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields, to be read at once: of a record its own dictionary, which Python copies the fastest."""
+    return data.__dict__ if type(data) is Record else data
 
 
 _model_slot = Record.__dict__["_model"]

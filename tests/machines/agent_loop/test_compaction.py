@@ -116,6 +116,12 @@ def test_the_transcript_tells_calls_results_and_errors_apart_and_no_thinking() -
     ]
 
 
+def test_only_the_first_message_tells_the_task() -> None:
+    assert first_text(conversation(5)) == "The task"
+    assert first_text([*turn("c0", "x")[:1], user("Later words")]) == ""
+    assert first_text([]) == ""
+
+
 def test_the_second_summary_begins_where_the_first_ended() -> None:
     messages = conversation(100, 100, 100)
     told = transcript(messages, View(head="before", kept_from=3), until=5, window_tokens=100_000)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rawko.interpreter import Record, freeze, thaw
 from rawko.machines.agent_loop import AgentLoopContext, agent_loop_input
 from rawko.machines.agent_loop.backoff import backoff_ms
+from rawko.machines.agent_loop.conversation.own_answers import immediate_answer
 from rawko.machines.agent_loop.conversation.rules import (
     as_sent,
     calls_of,
@@ -30,7 +31,7 @@ from rawko.machines.agent_loop.error_contexts import (
     tool_error,
 )
 from rawko.vocabulary.agent import AgentConfig, Limits, ToolAccess
-from rawko.vocabulary.messages import ToolResult, unpaired_calls
+from rawko.vocabulary.messages import ToolCall, ToolResult, unpaired_calls
 from rawko.vocabulary.plan import Plan, PlanStep
 
 # ---------------------------------------------------------------- backoff (C-24, C-67)
@@ -130,6 +131,20 @@ def test_the_plans_step_counts_from_1_and_is_none_past_the_end() -> None:
     assert plan_step(context()) is None
     assert plan_step(context(plan={"steps": steps, "current_step_index": 1})) == 2
     assert plan_step(context(plan={"steps": steps, "current_step_index": 2})) is None
+
+
+@pytest.mark.parametrize(
+    ("is_complete", "position"),
+    [([], "now at step 1"), ([1], "now at step 2"), ([1, 2], "all steps done"), ([2], "now at step 1")],
+)
+def test_the_answer_to_a_plan_says_where_it_stands(is_complete: list[int], position: str) -> None:
+    given = {"steps": [{"description": "a"}, {"description": "b"}]}
+    if is_complete:
+        given["step_updates"] = [{"index": place, "status": "complete"} for place in is_complete]
+    call = ToolCall(id="c1", name="update_plan", input=given)
+    answer = immediate_answer(context(pending_calls=[{"call": call.to_json()}], can_update_plan=True))
+    assert answer is not None
+    assert answer.result.content == f"Plan updated: {len(is_complete)} of 2 steps finished, {position}."
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,7 @@ async def test_the_rest_is_for_the_caller_and_after_the_end_nothing_is_sent() ->
     relay.take("one ")
     relay.take("two")
     assert relay.rest() == "two"
+    assert relay.rest() == "", "it was given once"
     relay.take("three")
     relay.close()
     await asyncio.sleep(2 * PERIOD_S)

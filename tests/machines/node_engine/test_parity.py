@@ -297,6 +297,44 @@ def test_any_engine_is_driven_alike(
     assert (report.reason is None) == (report.outcome == "finished")
 
 
+EVERY_WAY = (
+    EngineResult(outcome="FAILURE", next_node="a", retry_delay_ms=400, is_retryable=True),
+    EngineResult(outcome="SUCCESS", next_node="b", retry_delay_ms=1_200, tokens=2, data={"y": 1}),
+    EngineResult(outcome="FAILURE", next_node="c"),
+    EngineResult(outcome="FAILURE", next_node="b", backtracked=True),
+    EngineResult(outcome="SUCCESS", next_node="c", retry_delay_ms=0),
+    EngineResult(outcome="SUCCESS", events=({"type": "E"},)),
+)
+"""A retry, a way on after a delay, a way on after a failure, a way back, a way on without delay, the end."""
+
+
+@pytest.mark.parametrize(
+    ("plan", "outcome", "attempts"),
+    [
+        (Plan(), "finished", "aabcbc"),
+        (Plan(called=()), "finished", "aabcbc"),
+        (Plan(stop_at_s=0.2), "stopped", "a"),
+        (Plan(stop_at_s=1.2), "stopped", "aa"),
+        (Plan(stops=frozenset({("run_once", 2)})), "stopped", "aa"),
+        (Plan(stops=frozenset({("on_persist", 1)})), "stopped", "aa"),
+        (Plan(stops=frozenset({("should_stop", 1)})), "stopped", "a"),
+        (Plan(stops_when_told="TRANSITIONED"), "stopped", "aa"),
+        (Plan(verdicts=[StopCheck(), StopCheck(stop=True, reason="enough")]), "stopped", "a"),
+        (Plan(breaks=frozenset({("on_persist", 2)})), "failed", "aab"),
+        (Plan(breaks=frozenset({("on_attempt", 0)})), "failed", "a"),
+        (Plan(breaks=frozenset({("should_stop", 0)})), "failed", ""),
+    ],
+)
+def test_every_way_on_is_taken_alike(plan: Plan, outcome: str, attempts: str) -> None:
+    context = NodeEngineContext(node_name="a", seed=3, run_id="r1", policy="engine", data={"x": 0})
+    report, trace = both(plan, lambda: ScriptedEngine(EVERY_WAY), context)
+    check_order(trace, plan)
+    assert report.outcome == outcome
+    assert "".join(entry[2] for entry in kinds(trace, "attempt")) == attempts
+    if outcome == "finished":
+        assert (report.state.backtracks, dict(report.state.data)) == (1, {"x": 0, "y": 1})
+
+
 def check_order(trace: Sequence[tuple[Any, ...]], plan: Plan) -> None:
     """Every attempt is asked for first; its state is kept, and only then is it told of (NE-006, C-62, C-64)."""
     calls = [(entry[1], entry[2]) for entry in kinds(trace, "should_stop", "run_once", "on_persist", "on_attempt")]
