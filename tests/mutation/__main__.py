@@ -31,11 +31,11 @@ from tests.mutation.operators import Place, function_of, places
 from tests.mutation.page import Outcome, page
 from tests.requirements.mutant_probe import BROKEN
 from tests.requirements.page import ROOT
-from tests.requirements.tree import Tree, Trial
+from tests.requirements.tree import DEADLINE_S, Tree, Trial
 
 ROOMS = ("interpreter", "runtime", "workspace", "machines")
 MEASURED = ("tests/interpreter", "tests/runtime", "tests/workspace", "tests/machines", "tests/testing", "tests/chart",
-            "tests/journal", "tests/app", "tests/conformance", "statecharts")  # fmt: skip
+            "tests/journal", "tests/app", "tests/conformance", "tests/terminal", "statecharts")  # fmt: skip
 """Folders whose tests are measured; a stranger adds the folder of a new room here."""
 KEPT = ROOT / ".cache" / "mutants.json"
 """Which tests run which lines, from one call to the next."""
@@ -43,6 +43,8 @@ MOST_TESTS = 400
 """At most so many tests are tried for one defect: a line that thousands run is found by the first, or by few."""
 LIKELIEST = 40
 """So many tests are tried before all others: to load the files of all takes longer than to run these."""
+SLACK_S = 60.0
+"""What loading the tests of one defect may take on a machine that is busy with others, too."""
 ACCEPTED = 0.95
 
 
@@ -115,6 +117,14 @@ def imported_by(file: Path) -> frozenset[str]:
     return frozenset(named)
 
 
+def importers(root: Path, files: Iterable[str], module: str) -> list[str]:
+    """Test files that import a module by its name; where there are none, those that import its package."""
+    for name in (module, module.rpartition(".")[0]):
+        if found := [file for file in files if name in imported_by(root / file)]:
+            return found
+    return []
+
+
 def is_found(trial: Trial | None) -> bool:
     """A failing test, test files that do not load (2), a test without end, and a module that does not load show it."""
     return trial is not None and trial.code in (1, 2, None, BROKEN)
@@ -127,13 +137,15 @@ def attempt(tree: Tree, defect: Defect, covering: Covering) -> Trial | None:
     """
     first, last = defect.place.line, defect.place.end_line
     function = function_of(defect.source, first)
-    importing = [file for file in covering.files if defect.module in imported_by(tree.root / file)]
+    importing = importers(tree.root, covering.files, defect.module)
     tests = covering.tests(defect.path, first, last, function, importing)[:MOST_TESTS]
     finder = covering.finders.pop(str(defect), None)
     portions = [[finder] if finder in tests else [], tests[:LIKELIEST], tests[LIKELIEST:]]
     trial: Trial | None = None
     for portion in filter(None, portions):
-        trial = tree.try_({Path(defect.path): defect.place.applied(defect.source)}, portion)
+        usual_s = sum(covering.seconds.get(test, 0.0) for test in portion)
+        deadline_s = min(DEADLINE_S, SLACK_S + 20 * usual_s)  # some defects never come to an end
+        trial = tree.try_({Path(defect.path): defect.place.applied(defect.source)}, portion, deadline_s=deadline_s)
         if is_found(trial):
             if trial.failed:
                 covering.finders[str(defect)] = trial.failed[0]

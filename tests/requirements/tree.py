@@ -78,18 +78,20 @@ class Tree:
         ]
         subprocess.run(compiling, cwd=self.root, check=True, capture_output=True)
 
-    def try_(self, changed: Mapping[Path, str], tests: Sequence[str], *, stop: bool = True) -> Trial:
+    def try_(
+        self, changed: Mapping[Path, str], tests: Sequence[str], *, stop: bool = True, deadline_s: float = DEADLINE_S
+    ) -> Trial:
         """Run tests with some files changed; afterwards the tree is as before."""
         before = {path: (self.root / path).read_bytes() for path in changed}
         try:
             for path, text in changed.items():
                 (self.root / path).write_text(text, encoding="utf-8")
-            return self._run(changed, tests, stop=stop)
+            return self._run(changed, tests, stop=stop, deadline_s=deadline_s)
         finally:
             for path, content in before.items():
                 (self.root / path).write_bytes(content)
 
-    def _run(self, changed: Mapping[Path, str], tests: Sequence[str], *, stop: bool) -> Trial:
+    def _run(self, changed: Mapping[Path, str], tests: Sequence[str], *, stop: bool, deadline_s: float) -> Trial:
         probe = ["-p", "tests.requirements.mutant_probe"]
         plain = [
             "-q",
@@ -117,7 +119,7 @@ class Tree:
             start_new_session=True,
         ) as process:
             try:
-                output, _ = process.communicate(timeout=DEADLINE_S)
+                output, _ = process.communicate(timeout=deadline_s)
                 code: int | None = process.returncode
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, 9)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rawko.runtime.ports import WorkspaceError
+from rawko.workspace import clean
 from rawko.workspace.repository.archive import Archive, user_of
 from rawko.workspace.store import SnapshotStore
 
@@ -108,3 +109,41 @@ def test_a_process_that_is_gone_uses_nothing(folder: Path) -> None:
     assert user_of(state(folder), "r") is None, "alive, but it does not hold the lock"
     lock.write_text("nobody\n")
     assert user_of(state(folder), "r") is None
+
+
+def test_a_lock_that_names_no_process_yet_is_nobody_s(folder: Path) -> None:
+    with SnapshotStore.open(folder, state(folder), run="r"):
+        (state(folder) / "r.lock").write_text("")
+        assert user_of(state(folder), "r") is None
+
+
+def open_files(folder: Path) -> list[str]:
+    """Descriptors of this process that lead into a folder, and its files that are mapped into memory."""
+    found = [str(one.readlink()) for one in Path("/proc/self/fd").iterdir() if one.is_symlink()]
+    mapped = [line.split(maxsplit=5)[-1].strip() for line in Path("/proc/self/maps").read_text().splitlines()]
+    return sorted(name for name in (*found, *mapped) if name.startswith(str(folder)))
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="Linux tells which files are open")
+def test_nothing_stays_open(folder: Path) -> None:
+    """Of whole and hinted captures, restores, comparisons, a cleaning, and reading in a pack."""
+    base = folder.parent
+    (folder / "a" / "b").mkdir(parents=True)
+    file = folder / "a" / "b" / "file"
+    file.write_text("one\n")
+    with SnapshotStore.open(folder, state(folder), run="r") as store:
+        first = store.capture()
+        before = open_files(base)
+        for number in range(3):
+            file.write_text(f"{number}\n")
+            last = store.capture(["a/b/file", "a/b", "a/missing", "a/b/file/below"])
+            store.capture()
+            assert b"one" in store.diff(first.tree, last.tree)
+            store.restore(first)
+        assert open_files(base) == before
+    assert open_files(base) == []
+    clean(state(folder))
+    with Archive(state(folder)) as archive:
+        assert "+2\n" in archive.diff(first.tree, last.tree)
+    del archive
+    assert open_files(base) == []

@@ -123,6 +123,15 @@ def test_large_files_are_streamed_into_the_same_object(place: Place, extra: int)
     assert not [*(place.repository / "objects").glob("tmp_obj_*")]
 
 
+def test_stored_objects_are_read_only_as_git_s_own(place: Place) -> None:
+    place.write("small")
+    place.write("large", b"x" * (STREAM_FROM_BYTES + 1))
+    place.open().capture()
+    objects = [*(place.repository / "objects").glob("??/*")]
+    assert len(objects) >= 4
+    assert {stat.S_IMODE(one.stat().st_mode) for one in objects} == {0o444}
+
+
 def test_special_files_are_left_out(place: Place) -> None:
     place.write("file")
     os.mkfifo(place.workspace / "fifo")

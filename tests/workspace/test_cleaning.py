@@ -276,6 +276,18 @@ def many_small_files(work: Path, number: int) -> str:
     return name
 
 
+def test_a_run_packs_what_lies_loose_where_it_is_much(place: Place) -> None:
+    with place.open() as store:
+        place.write("small")
+        store.capture()
+        assert store.pack_if_many() is False
+        place.write("large", random.Random(1).randbytes(5 << 20))
+        store.capture()
+        assert store.pack_if_many() is True
+        assert (len(packs(place)), loose(place)) == (1, [])
+        assert store.pack_if_many() is False
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("edit", "steps"), [(one_large_file, 80), (many_small_files, 400)])
 def test_a_run_never_takes_more_than_twice_its_packed_state(

@@ -13,6 +13,7 @@ import pytest
 from rawko.runtime.ports import WorkspaceError
 from rawko.workspace import SnapshotStore, clean
 from rawko.workspace.repository.archive import Archive
+from rawko.workspace.repository.reachable import objects_in
 
 RUN = "run"
 TRIES = int(os.environ.get("RAWKO_DAMAGES", "60"))
@@ -132,3 +133,16 @@ def test_damage_of_any_file_is_told_and_never_written_into_the_workspace(made: P
         except Exception as error:
             raise AssertionError(f"{name} {what}, use {number}: {error!r}") from error
     assert told > TRIES // 10, f"{told} of {TRIES}"
+
+
+def test_an_index_that_is_another_s_or_cut_off_is_refused(made: Path) -> None:
+    if not (found := next((made / "state").rglob("*.idx"), None)):
+        pytest.skip("nothing is packed")
+    whole = found.read_bytes()
+    copy = made / "copy.idx"
+    copy.write_bytes(whole)
+    assert len(objects_in([copy])) == int.from_bytes(whole[1028:1032], "big") > 0
+    for damaged in (b"\0" + whole[1:], whole[:1100], whole[:4] + b"\0\0\0\3" + whole[8:]):
+        copy.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"copy\.idx is no index of a pack"):
+            objects_in([copy])

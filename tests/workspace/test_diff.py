@@ -116,6 +116,19 @@ def test_a_small_difference_reads_so(place: Place) -> None:
     )
 
 
+def test_a_binary_file_whose_mode_alone_changes_has_no_other_contents(place: Place) -> None:
+    place.write("tool", b"\0\1", mode=0o644)
+    store = place.open()
+    first = store.capture()
+    place.write("tool", b"\0\1", mode=0o755)
+    assert store.diff(first.tree, store.capture().tree).split(b"\n") == [
+        b"diff --git a/tool b/tool",
+        b"old mode 100644",
+        b"new mode 100755",
+        b"",
+    ]
+
+
 def test_comparing_the_next_tree_reads_only_what_was_not_compared_before(place: Place) -> None:
     """A run compares its first tree with each new one; the files that it changed long ago cost nothing."""
     store = place.open()

@@ -58,6 +58,20 @@ def test_modes_of_files_that_come_back(tmp_path: Path, mask: int) -> None:
         assert mode(work / "plain") == 0o644
 
 
+def test_a_file_that_is_there_keeps_permissions_that_a_new_one_would_not_get(tmp_path: Path) -> None:
+    work, state = tmp_path / "work", tmp_path / "state"
+    work.mkdir()
+    (work / "shared").write_text("one")
+    (work / "shared").chmod(0o644)
+    with umask(0o077), SnapshotStore.open(work, state, run="run") as store:
+        first = store.capture(label="first")
+        (work / "shared").write_text("two")
+        store.capture(label="second")
+        store.restore(first)
+    assert (work / "shared").read_text() == "one"
+    assert mode(work / "shared") == 0o644
+
+
 def test_a_file_that_was_opened_to_others_meanwhile_is_narrow_again(tmp_path: Path) -> None:
     work, state = tmp_path / "work", tmp_path / "state"
     work.mkdir()

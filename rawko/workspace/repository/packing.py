@@ -238,13 +238,13 @@ class _Cleaner:
         self._drop_packs(todo - {kept})
 
     def _drop_rests(self) -> None:
-        """What killed processes left: half-written objects, and packs that nobody can find."""
+        """Remove what killed processes left: half-written objects, and packs without an index."""
         shutil.rmtree(self._folder / _NEW, ignore_errors=True)
         for file in self._folder.glob("**/tmp_obj*"):
-            file.unlink(missing_ok=True)
+            file.unlink()
         for file in self._packs.glob("*.pack"):
             if not file.with_suffix(".idx").exists():
-                file.unlink(missing_ok=True)
+                file.unlink()
 
     def _loose(self) -> Iterator[bytes]:
         for folder in self._folder.iterdir():

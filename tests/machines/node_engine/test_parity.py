@@ -333,6 +333,14 @@ def test_every_way_on_is_taken_alike(plan: Plan, outcome: str, attempts: str) ->
     assert "".join(entry[2] for entry in kinds(trace, "attempt")) == attempts
     if outcome == "finished":
         assert (report.state.backtracks, dict(report.state.data)) == (1, {"x": 0, "y": 1})
+        assert report.state.is_degraded, "it went on after a failure"
+
+
+def test_a_run_that_only_succeeds_is_not_degraded() -> None:
+    answers = (EngineResult(outcome="SUCCESS", next_node="b"), EngineResult(outcome="SUCCESS"))
+    context = NodeEngineContext(node_name="a", seed=3, run_id="r1", policy="engine")
+    report, _ = both(Plan(), lambda: ScriptedEngine(answers), context)
+    assert (report.outcome, report.state.path, report.state.is_degraded) == ("finished", ("a",), False)
 
 
 def check_order(trace: Sequence[tuple[Any, ...]], plan: Plan) -> None:

@@ -15,7 +15,7 @@ from rawko.interpreter.data.events import Event
 from rawko.interpreter.data.freezing import freeze
 from rawko.interpreter.data.values import Record, thaw
 from rawko.machines import orchestrator
-from rawko.machines.orchestrator.actors import OrchestratorPorts, actors
+from rawko.machines.orchestrator.actors import OrchestratorPorts, _has_open_step, actors
 from rawko.machines.orchestrator.arbiter.decision import decision_schema
 from rawko.machines.orchestrator.arbiter.prompt import PLACEHOLDERS
 from rawko.machines.orchestrator.executor import child_input, finished_run
@@ -258,6 +258,13 @@ def executing(context: MakeContext, event: MakeEvent, **fields: Any) -> Any:
     return freeze(execute_agent_input(state, event("E")))
 
 
+@pytest.mark.parametrize(("place", "is_open"), [(0, True), (1, True), (2, False)])
+def test_a_step_can_be_skipped_where_the_plan_has_one(place: int, is_open: bool) -> None:
+    steps = [{"index": 1, "description": "a"}, {"index": 2, "description": "b"}]
+    assert _has_open_step({"steps": steps, "current_step_index": place}) is is_open
+    assert not _has_open_step(None)
+
+
 def test_a_first_run_gets_the_initial_prompt(context: MakeContext, event: MakeEvent) -> None:
     """S3-063."""
     prompts = Prompts.load("orchestrator", PLACEHOLDERS)
@@ -321,6 +328,9 @@ def test_a_finished_run_hands_over_what_is_new() -> None:
     assert result["changes"] == [FileChange(path="a.py", kind="added").to_json()]
     assert (result["outcome"], result["summary"], result["plan_updates"]) == ("success", "s", None)
     assert finished_run({"outcome": "success", "messages": SAID})["messages"] == SAID
+    plain = finished_run({"outcome": "success"})
+    assert not plain["is_compacted"], "the conversation goes on where an agent does not say that it began anew"
+    assert (plain["messages"], plain["files_changed"], plain["tree_after"]) == ([], [], None)
 
 
 def test_of_many_changed_files_all_are_named_and_some_described() -> None:

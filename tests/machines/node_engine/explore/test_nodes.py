@@ -12,7 +12,7 @@ import pytest
 
 from rawko.machines.node_engine.context import RunState
 from rawko.machines.node_engine.explore.deciding import Memory, view_of
-from rawko.machines.node_engine.explore.nodes import launch_or_attach, switch_policy
+from rawko.machines.node_engine.explore.nodes import launch_or_attach, perceive, switch_policy, wait_idle
 from rawko.machines.node_engine.explore.policy import ExplorePolicy
 from rawko.machines.node_engine.explore.ports import PATTERNS, TERMINAL, TRAIL
 from rawko.machines.node_engine.explore.trail import KeptTrail
@@ -129,3 +129,54 @@ async def test_decisions_that_change_nothing_are_counted(terminal: Make) -> None
     seen = [view_of(at, Memory(decided_on=on, unchanged=so_far)).unchanged for on, so_far in [
         (here, 0), (here, 2), ("elsewhere", 2), ("", 0)]]  # fmt: skip
     assert seen == [1, 3, 0, 0]
+
+
+def deciding(at: PtyTerminal, policy: Mapping[str, Any], **data: Any) -> NodeCall:
+    """A first attempt of the node that decides."""
+    search = KillableSearch(timeout_s=0.3)
+    adapters = Adapters().bound(TERMINAL, at).bound(TRAIL, KeptTrail([])).bound(PATTERNS, search)
+    ctx = {"policy": ExplorePolicy.model_validate({"rules": [], **policy}).model_dump(mode="json")}
+    return NodeCall("switch_policy", RunState(data=data), adapters, ctx, 7)
+
+
+async def test_a_screen_is_told_once_and_a_program_that_does_not_react_is_left_alone(terminal: Make) -> None:
+    at = terminal("print('menu'); input()")
+    await at.launch()
+    await at.until_shown("menu", 30_000)
+    policy = {"rules": [{"name": "r", "press": ["enter"]}], "stuck_after": 3}
+    first = await switch_policy(deciding(at, policy, decided_on=at.screen().hash, unchanged=1))
+    assert [event["type"] for event in first.events] == ["SCREEN", "DECIDED"]
+    assert (first.next_node, first.data["unchanged"]) == ("perceive", 2)
+    again = await switch_policy(deciding(at, policy, **first.data))
+    last = again.events[-1]
+    assert (last["type"], last["why"]) == ("DEAD_END", "3 decisions in a row have changed nothing on the screen")
+
+
+async def test_what_was_told_of_a_screen_is_not_told_again(terminal: Make) -> None:
+    at = terminal("print('menu'); input()")
+    await at.launch()
+    await at.until_shown("menu", 30_000)
+    seen = await perceive(deciding(at, {}))
+    assert [event["type"] for event in seen.events] == ["SCREEN"]
+    assert (await perceive(deciding(at, {}, **seen.data))).events == []
+    decided = await switch_policy(deciding(at, {"otherwise": "wait"}, **seen.data))
+    assert [event["type"] for event in decided.events] == ["DECIDED"]
+
+
+async def test_a_pattern_that_cannot_be_searched_for_in_time_ends_the_exploration(terminal: Make) -> None:
+    at = terminal(f"print({'a' * 40 + 'b'!r}); input()")
+    await at.launch()
+    await at.until_shown("ab", 30_000)
+    outcome = await switch_policy(
+        deciding(at, {"rules": [{"name": "slow", "when": {"matches": "^(a+)+$"}, "press": "q"}]})
+    )
+    assert (outcome.is_success, outcome.next_node, outcome.data["outcome"]) == (False, "stop", "failure")
+    assert outcome.message.startswith("the pattern '^(a+)+$' takes longer than 0.3 s")
+
+
+@pytest.mark.parametrize("node", [perceive, wait_idle, switch_policy])
+async def test_without_its_terminal_an_exploration_launches_anew(terminal: Make, node: Any) -> None:
+    outcome = await node(deciding(terminal("input()"), {}))
+    assert outcome.is_success
+    assert outcome.next_node == "launch_or_attach"
+    assert [event["type"] for event in outcome.events] == ["PROGRAM_GONE"]

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rawko.machines.node_engine.explore.decision import DecisionError, parse_decision
+from rawko.machines.node_engine.explore.advisor import _usable
+from rawko.machines.node_engine.explore.decision import Decision, DecisionError, Situation, parse_decision
 from rawko.machines.node_engine.explore.policy import ExplorePolicy, View, choose, parse_policy
 from rawko.machines.node_engine.explore.screen import Screen, changed_lines
 from rawko.machines.node_engine.explore.trail import KeptTrail
@@ -172,3 +173,37 @@ def test_what_has_changed_makes_one_screen_the_other(before: list[str], after: l
         assert made[change["line"]] != change["text"]
         made[change["line"]] = change["text"]
     assert made == [*after, *[""] * (len(made) - len(after))]
+
+
+def test_variables_and_patterns_of_the_rules_are_named_once() -> None:
+    text = """
+rules:
+- {name: a, type_env: USER_NAME, when: {matches: "login:"}}
+- {name: b, type_env: PASSWORD, when: {matches: "word:"}}
+- {name: c, type_env: USER_NAME, when: {matches: "login:"}}
+- {name: d, press: q}
+"""
+    found = parse_policy(text)
+    assert found.variables == ("USER_NAME", "PASSWORD")
+    assert found.patterns == ("login:", "word:")
+
+
+@pytest.mark.parametrize(
+    ("decision", "situation", "problem"),
+    [
+        (Decision(action="keys", text="q"), {}, None),
+        (Decision(action="keys", text="q"), {"refused": ("keys:'':f2",)}, None),
+        (Decision(action="keys", text="q"), {"exit_status": 0}, "the program has ended"),
+        (Decision(action="keys", text="q"), {"refused": (Decision(action="keys", text="q").choice,)}, "dead end"),
+        (Decision(action="wait"), {"exit_status": 0, "refused": (Decision(action="wait").choice,)}, None),
+    ],
+)
+def test_a_decision_that_leads_nowhere_is_asked_for_again(
+    decision: Decision, situation: dict[str, Any], problem: str | None
+) -> None:
+    seen = Situation("goal", Screen(("menu",), 80), **{"exit_status": None, **situation})
+    if problem is None:
+        assert _usable(decision, seen) is decision
+    else:
+        with pytest.raises(DecisionError, match=problem):
+            _usable(decision, seen)

@@ -32,6 +32,7 @@ def test_what_there_is_nothing_of_is_left_out() -> None:
     told = PROMPTS.render("explore", **_data(Situation("", Screen(("",), 80), 3)))
     assert "Look around, and say what the program is for." in told
     assert "(empty)" in told
+    assert "cursor in column 1 of line 1" in told
     assert "The program has ended with status 3" in told
     assert "Nothing yet" in told
     for absent in ("Highlighted", "changed nothing on the screen", "Dead ends", "title"):
