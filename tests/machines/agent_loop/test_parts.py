@@ -138,7 +138,7 @@ def test_the_plans_step_counts_from_1_and_is_none_past_the_end() -> None:
     [([], "now at step 1"), ([1], "now at step 2"), ([1, 2], "all steps done"), ([2], "now at step 1")],
 )
 def test_the_answer_to_a_plan_says_where_it_stands(is_complete: list[int], position: str) -> None:
-    given = {"steps": [{"description": "a"}, {"description": "b"}]}
+    given: dict[str, Any] = {"steps": [{"description": "a"}, {"description": "b"}]}
     if is_complete:
         given["step_updates"] = [{"index": place, "status": "complete"} for place in is_complete]
     call = ToolCall(id="c1", name="update_plan", input=given)
