@@ -14,7 +14,7 @@ from typing import Any
 
 import psutil
 
-from tests.cli.warm import calling
+from tests.cli.warm import carry_out, is_same
 
 RAWKO = (sys.executable, "-m", "rawko")
 KILL_RAWKO = "kill -9 $(cut -d' ' -f4 /proc/$PPID/stat); sleep 60"
@@ -78,18 +78,22 @@ class Shell:
         timeout_s: float = 240,
     ) -> Ended:
         """Run a command to its end; nothing that it says is ever a traceback."""
-        environ = self.environ(env)
-        done = subprocess.run(
-            [*(calling(environ, self.passed_on) if self.is_warm else RAWKO), *words],
-            cwd=cwd or self.folder,
-            env=environ,
-            input=None if stdin is None else stdin.encode(),
-            stdin=subprocess.DEVNULL if stdin is None else None,
-            capture_output=True,
-            timeout=timeout_s,
-            check=False,
-        )
-        ended = Ended(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+        environ, folder, given = self.environ(env), cwd or self.folder, None if stdin is None else stdin.encode()
+        if self.is_warm and is_same(environ, self.passed_on):
+            code, out, err = carry_out(words, folder, environ, given, timeout_s)
+        else:
+            done = subprocess.run(
+                [*RAWKO, *words],
+                cwd=folder,
+                env=environ,
+                input=given,
+                stdin=subprocess.DEVNULL if given is None else None,
+                capture_output=True,
+                timeout=timeout_s,
+                check=False,
+            )
+            code, out, err = done.returncode, done.stdout, done.stderr
+        ended = Ended(code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
         assert "Traceback" not in ended.text, ended.text
         assert "Exception ignored" not in ended.err, ended.err
         return ended

@@ -21,7 +21,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -76,10 +76,52 @@ def calling(environ: Mapping[str, str], passed_on: Collection[str] = ()) -> Sequ
     Args:
         passed_on: Further variables that make no difference to what is tested.
     """
-    is_same = all(name in _PASSED_ON or name in passed_on or name.startswith("RAWKO_") for name in environ)
-    if not is_same or environ.get("LANG") != "C.UTF-8" or not hasattr(os, "pidfd_open"):
-        return (sys.executable, "-m", "rawko")
-    return (*_CALLING, _address(environ))
+    return (*_CALLING, _address(environ)) if is_same(environ, passed_on) else (sys.executable, "-m", "rawko")
+
+
+def is_same(environ: Mapping[str, str], passed_on: Collection[str] = ()) -> bool:
+    """Whether the warm `rawko` does in an environment what a new process does."""
+    is_known = all(name in _PASSED_ON or name in passed_on or name.startswith("RAWKO_") for name in environ)
+    return is_known and environ.get("LANG") == "C.UTF-8" and hasattr(os, "pidfd_open")
+
+
+def carry_out(
+    words: Sequence[str | bytes], folder: Path, environ: Mapping[str, str], given: bytes | None, timeout_s: float
+) -> tuple[int, bytes, bytes]:
+    """Have the warm `rawko` carry out a command line, without a process that waits for it meanwhile: that one takes
+    as long as a short command does.
+
+    Args:
+        given: Its standard input; None for none.
+
+    Returns:
+        The exit code (negative where a signal has ended it), standard output, standard error.
+
+    Raises:
+        subprocess.TimeoutExpired: It was killed after `timeout_s` seconds.
+    """
+    umask = os.umask(0)
+    os.umask(umask)
+    told = {"words": list(map(os.fsdecode, words)), "folder": str(folder), "environ": dict(environ), "umask": umask}
+    with ExitStack() as stack:
+        streams = [stack.enter_context(os.fdopen(os.memfd_create(name), "w+b")) for name in ("out", "err")]
+        source = stack.enter_context(Path(os.devnull).open("r+b"))
+        if given is not None:
+            source = stack.enter_context(os.fdopen(os.memfd_create("in"), "w+b"))
+            source.write(given)
+            source.seek(0)
+        server = stack.enter_context(socket.socket(socket.AF_UNIX))
+        server.settimeout(timeout_s)
+        server.connect(_address(environ))
+        try:
+            order = json.dumps(told).encode() + b"\n"
+            sent = socket.send_fds(server, [order], [one.fileno() for one in (source, *streams)])
+            server.sendall(order[sent:])
+            answer = server.recv(64)
+        except TimeoutError as error:
+            raise subprocess.TimeoutExpired(list(words), timeout_s) from error
+        out, err = (os.pread(one.fileno(), os.fstat(one.fileno()).st_size, 0) for one in streams)
+    return int(answer), out, err
 
 
 def _address(environ: Mapping[str, str]) -> str:
