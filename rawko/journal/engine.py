@@ -105,7 +105,7 @@ def _tune_sqlite(engine: Engine, is_power_safe: bool) -> None:
         cursor.execute(f"PRAGMA page_size={PAGE_BYTES}")  # of a new file; an old one keeps its own
         cursor.execute("PRAGMA journal_mode=WAL")
         cursor.execute(f"PRAGMA wal_autocheckpoint={WAL_PAGES}")
-        cursor.execute(f"PRAGMA journal_size_limit={WAL_PAGES * PAGE_BYTES}")
+        limit_log(cursor)
         cursor.execute(f"PRAGMA synchronous={'FULL' if is_power_safe else 'NORMAL'}")
         cursor.close()
         for suffix in ("", "-wal", "-shm"):
@@ -119,6 +119,11 @@ def _tune_sqlite(engine: Engine, is_power_safe: bool) -> None:
         is_reading = connection.get_execution_options().get(_READING, False)
         driver: Any = connection.connection.driver_connection
         driver.execute("BEGIN" if is_reading else "BEGIN IMMEDIATE")
+
+
+def limit_log(connection: sqlite3.Connection | sqlite3.Cursor) -> None:
+    """Have SQLite cut the log beside the file to its usual length when it has been longer."""
+    connection.execute(f"PRAGMA journal_size_limit={WAL_PAGES * PAGE_BYTES}")
 
 
 def _wait_for_the_disk(engine: Engine) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
@@ -17,8 +18,9 @@ class Done(Protocol):
     def rowcount(self) -> int: ...
 
 
-Run = Callable[[Connection, Values | Sequence[Values]], Done]
-"""Carries a statement out with its values by name, or with several sets of them."""
+Run = Callable[[Connection | sqlite3.Connection, Values | Sequence[Values]], Done]
+"""Carries a statement out with its values by name, or with several sets of them; on SQLite also on the driver's own
+connection."""
 
 _PASSED_ON: Final = "sqlite"
 """A database whose driver takes our values (texts, numbers, bytes, None) as they are."""
@@ -35,12 +37,14 @@ def prepared(engine: Engine, statement: Any) -> Run:
         SQLAlchemyError, sqlite3.Error: The statement cannot be carried out.
     """
     if engine.dialect.name != _PASSED_ON:
-        return lambda connection, values: _executed(connection, statement, values)
+        return lambda connection, values: _executed(connection, statement, values)  # type: ignore[arg-type]
     compiled = statement.compile(dialect=engine.dialect)
     text, names = str(compiled), tuple(compiled.positiontup)
 
-    def run(connection: Connection, values: Values | Sequence[Values]) -> Done:
-        driver: Any = connection.connection.driver_connection
+    def run(connection: Connection | sqlite3.Connection, values: Values | Sequence[Values]) -> Done:
+        driver: Any = connection
+        if not isinstance(connection, sqlite3.Connection):
+            driver = connection.connection.driver_connection
         if isinstance(values, Mapping):
             done: Done = driver.execute(text, [values[name] for name in names])
         else:

@@ -11,25 +11,29 @@ import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
-from rawko.journal.blobs import Packed, squeeze
+from rawko.journal.blobs import Packed
+from rawko.journal.contents import Contents
+from rawko.journal.direct import DirectWriting
 from rawko.journal.engine import journal_error, open_engine, reading
 from rawko.journal.holds import holds_of
 from rawko.journal.migrations import bring_up_to_date, check_format, found_format
 from rawko.journal.pruning import Pruned, prune_runs, shrink
 from rawko.journal.rows import is_same_step, packed_state, packed_step, read_state, read_steps
-from rawko.journal.statements import prepared
-from rawko.journal.tables import FORMAT, blobs, checkpoints, runs, steps, uses
+from rawko.journal.statements import Values, prepared
+from rawko.journal.tables import FORMAT, checkpoints, runs, steps
 from rawko.journal.writing import Writing
 from rawko.runtime.errors import JournalError, RuntimeFault
 from rawko.runtime.journal import StepRecord
 
 Result = TypeVar("Result")
 
+_MOST_AT_ONCE: Final = 65_536
+"""Bytes of new texts that a row may have to be committed in the loop's thread: they are compressed there."""
 _PROBE = "~probe"
 """Stands behind all runs, where a new one is written, too."""
 
@@ -62,27 +66,19 @@ class SqlJournal:
         self._writing = Writing(self._engine)
         self._insert = _insert_of(self._engine.dialect.name)
         self._take_turn, self._add_step = prepared(self._engine, _TAKE_TURN), prepared(self._engine, _ADD_STEP)
-        self._keep_blob, self._note_use = (prepared(self._engine, one) for one in self._blob_statements())
+        self._contents = Contents(self._engine, self._insert)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rawko-journal")
+        self._waiting = 0  # calls that the thread has not ended yet
         self._is_closed = False
-        self._noted: dict[str, set[bytes]] = {}
         self._holds = holds_of(self._engine, self.name)
         try:
             self._prepare()
+            self._direct = DirectWriting(self._engine, is_power_safe=is_power_safe)
         except BaseException:
             self._writing.close()
             self._engine.dispose()
             self._thread.shutdown(wait=False)
             raise
-
-    def _blob_statements(self) -> tuple[Any, Any]:
-        """To write a text, and to note that a run needs it; made once, because making them takes longer than SQLite."""
-        texts = self._insert(blobs)
-        # A blob that is there already is locked by being written again: a prune may be about to remove it. In
-        # SQLite a writer is alone.
-        same = texts.on_conflict_do_update(index_elements=[blobs.c.digest], set_={"digest": texts.excluded.digest})
-        is_sqlite = self._engine.dialect.name == "sqlite"
-        return texts.on_conflict_do_nothing() if is_sqlite else same, self._insert(uses).on_conflict_do_nothing()
 
     # ------------------------------------------------------------ the port
 
@@ -92,7 +88,9 @@ class SqlJournal:
 
     async def append(self, record: StepRecord) -> None:
         """Commit one step."""
-        await self._work(lambda: self._append(record))
+        row, packed = packed_step(record)  # outside of the transaction, which other writers wait for
+        if not self._append_directly(record, row, packed):
+            await self._work(lambda: self._append(record, row, packed))
 
     async def checkpoint(self, run: str, seq: int, snapshot: dict[str, Any], *, epoch: int) -> None:
         """Keep a full snapshot as of the latest row."""
@@ -129,7 +127,13 @@ class SqlJournal:
         """Run in the journal's thread. A cancelled caller does not tear a transaction: it is finished there."""
         if self._is_closed:
             raise JournalError(f"the journal {self.name} is closed", is_retryable=False)
-        return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._thread, call))
+        future = asyncio.get_running_loop().run_in_executor(self._thread, call)
+        self._waiting += 1
+        future.add_done_callback(self._ended)
+        return await asyncio.shield(future)
+
+    def _ended(self, future: asyncio.Future[Any]) -> None:
+        self._waiting -= 1
 
     def dispose(self) -> None:
         """`aclose` where no loop runs."""
@@ -139,6 +143,7 @@ class SqlJournal:
 
     def _end(self) -> None:
         self._holds.give_back_all()
+        self._direct.close()
         self._writing.close()
         self._engine.dispose()
 
@@ -166,7 +171,7 @@ class SqlJournal:
             row, packed = packed_step(
                 StepRecord(_PROBE, 1, 1, "root", 0.0, None, None, ({"text": _PROBE * 100},), (), ())
             )
-            self._keep(connection, _PROBE, packed)
+            self._contents.keep(connection, _PROBE, packed)
             connection.execute(insert(steps), row)
             nested.rollback()
 
@@ -179,8 +184,7 @@ class SqlJournal:
     async def prune(self, doomed: Collection[str]) -> Pruned:
         """Delete runs with all that only they need; what they were is gone. Their writers are fenced off."""
         pruned = await self._work(lambda: self._written(prune_runs, doomed))
-        for run in doomed:
-            self._noted.pop(run, None)
+        self._contents.forget(doomed)
         return pruned
 
     async def shrink(self) -> None:
@@ -230,20 +234,36 @@ class SqlJournal:
         assert epoch is not None
         return int(epoch)
 
-    def _append(self, record: StepRecord) -> None:
-        row, packed = packed_step(record)  # outside of the transaction, which other writers wait for
+    def _append_directly(self, record: StepRecord, row: Values, packed: Packed) -> bool:
+        """Whether the row could be committed at once, in the loop's own thread; see `rawko.journal.direct`."""
+        if self._is_closed or self._waiting or self._contents.size_of_new(record.run, packed) > _MOST_AT_ONCE:
+            return False
+        if not self._direct.commit(lambda connection: self._add(connection, record, row, packed)):
+            return False
+        self._contents.remember(record.run, packed)
+        if self._direct.has_long_log():
+            self._thread.submit(self._direct.shorten_log)
+        return True
 
+    def _append(self, record: StepRecord, row: Values, packed: Packed) -> None:
         def write(connection: Connection) -> None:
-            turn = {"of": record.run, "by": record.epoch, "after": record.seq - 1, "to": record.seq}
-            if self._take_turn(connection, turn).rowcount != 1:
-                if not self._is_written(connection, record):
-                    raise _refused(connection, record.run, record.epoch, record.seq)
-                return
-            self._keep(connection, record.run, packed)
-            self._add_step(connection, row)
+            is_written = self._add(connection, record, row, packed) or self._is_written(connection, record)
+            if not is_written:
+                raise _refused(connection, record.run, record.epoch, record.seq)
 
         self._written(write)
-        self._remember(record.run, packed)
+        self._contents.remember(record.run, packed)
+
+    def _add(
+        self, connection: Connection | sqlite3.Connection, record: StepRecord, row: Values, packed: Packed
+    ) -> bool:
+        """Write a row with its texts; nothing where it is not the writer's turn."""
+        turn = {"of": record.run, "by": record.epoch, "after": record.seq - 1, "to": record.seq}
+        if self._take_turn(connection, turn).rowcount != 1:
+            return False
+        self._contents.keep(connection, record.run, packed)
+        self._add_step(connection, row)
+        return True
 
     def _is_written(self, connection: Connection, record: StepRecord) -> bool:
         query = select(steps).join(runs, (runs.c.run == steps.c.run) & (runs.c.epoch == steps.c.epoch))
@@ -257,29 +277,14 @@ class SqlJournal:
         def write(connection: Connection) -> None:
             if self._take_turn(connection, {"of": run, "by": epoch, "after": seq, "to": seq}).rowcount != 1:
                 raise _refused(connection, run, epoch, seq + 1)
-            self._keep(connection, run, packed)
+            self._contents.keep(connection, run, packed)
             statement = self._insert(checkpoints).values(run=run, seq=seq, body=body)
             key = [checkpoints.c.run, checkpoints.c.seq]
             new = {"body": statement.excluded.body}
             connection.execute(statement.on_conflict_do_update(index_elements=key, set_=new))
 
         self._written(write)
-        self._remember(run, packed)
-
-    def _keep(self, connection: Connection, run: str, packed: Packed) -> None:
-        """Write the content that the run does not have yet."""
-        noted = self._noted.get(run, set())
-        fresh = [digest for digest in packed.taken if digest not in noted]
-        if not fresh:
-            return
-        data = [{"digest": digest, "data": squeeze(packed.taken[digest])} for digest in fresh]
-        self._keep_blob(connection, data)
-        self._note_use(connection, [{"run": run, "digest": digest} for digest in fresh])
-
-    def _remember(self, run: str, packed: Packed) -> None:
-        """Only what is committed is known to be there."""
-        if packed.taken:
-            self._noted.setdefault(run, set()).update(packed.taken)
+        self._contents.remember(run, packed)
 
     # ------------------------------------------------------------ reading
 

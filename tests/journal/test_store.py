@@ -221,6 +221,8 @@ async def test_a_write_that_was_refused_holds_up_no_later_one(tmp_path: Path, wh
     await other.begin("other")
     await journal.append(record(1))
 
+    long = os.urandom(50_000).hex() if where == "commit" else "b"  # a long text is written by the journal's thread
+
     def change(statement: str) -> None:
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute(statement)
@@ -234,14 +236,14 @@ async def test_a_write_that_was_refused_holds_up_no_later_one(tmp_path: Path, wh
         event.listen(Engine, "commit", refuse)
     try:
         with pytest.raises(JournalError, match="it is full"):
-            await journal.append(record(2))
+            await journal.append(record(2, text=long))
     finally:
         if where == "row":
             change("DROP TRIGGER refusing")
         else:
             event.remove(Engine, "commit", refuse)
     await other.append(record(1, run="other"))
-    await journal.append(record(2))
+    await journal.append(record(2, text=long))
     assert [row.seq for row in await journal.rows("r")] == [1, 2]
     for one in (journal, other):
         await one.aclose()

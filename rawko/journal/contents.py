@@ -1,0 +1,56 @@
+"""Texts that stand apart from their rows, by their content: what of them a run has, and how the others are written."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Collection
+from typing import Any
+
+from sqlalchemy import Connection, Engine
+
+from rawko.journal.blobs import Packed, squeeze
+from rawko.journal.statements import prepared
+from rawko.journal.tables import blobs, uses
+
+
+class Contents:
+    """The texts of a journal's runs.
+
+    Args:
+        insert: The database's own INSERT, which can pass over what is there already.
+    """
+
+    def __init__(self, engine: Engine, insert: Callable[..., Any]) -> None:
+        # Statements are made once, because making them takes longer than SQLite.
+        texts = insert(blobs)
+        # A blob that is there already is locked by being written again: a prune may be about to remove it. In
+        # SQLite a writer is alone.
+        same = texts.on_conflict_do_update(index_elements=[blobs.c.digest], set_={"digest": texts.excluded.digest})
+        is_sqlite = engine.dialect.name == "sqlite"
+        self._keep = prepared(engine, texts.on_conflict_do_nothing() if is_sqlite else same)
+        self._note_use = prepared(engine, insert(uses).on_conflict_do_nothing())
+        self._noted: dict[str, set[bytes]] = {}
+
+    def size_of_new(self, run: str, packed: Packed) -> int:
+        """Bytes of the texts that `keep` would write."""
+        noted = self._noted.get(run, ())
+        return sum(len(text) for digest, text in packed.taken.items() if digest not in noted)
+
+    def keep(self, connection: Connection | sqlite3.Connection, run: str, packed: Packed) -> None:
+        """Write the texts that the run does not have yet."""
+        noted = self._noted.get(run, ())
+        fresh = [digest for digest in packed.taken if digest not in noted]
+        if not fresh:
+            return
+        self._keep(connection, [{"digest": digest, "data": squeeze(packed.taken[digest])} for digest in fresh])
+        self._note_use(connection, [{"run": run, "digest": digest} for digest in fresh])
+
+    def remember(self, run: str, packed: Packed) -> None:
+        """The run has them: only what is committed is known to be there."""
+        if packed.taken:
+            self._noted.setdefault(run, set()).update(packed.taken)
+
+    def forget(self, pruned: Collection[str]) -> None:
+        """These runs are no more."""
+        for run in pruned:
+            self._noted.pop(run, None)

@@ -1,0 +1,121 @@
+"""Transactions on SQLite that the event loop carries out itself, where nothing can make it wait.
+
+In WAL mode a commit is a write into the system's cache: about 0.1 ms. To hand it to a thread and to hear of its end
+costs several times that. What may take long is left to the journal's thread:
+
+    another writer holds the lock         the transaction is not begun; the thread waits for the lock
+    the log has become long               the thread brings it into the file, which waits for the disk
+    anything else goes wrong              it is undone; the thread does it again, and tells the error
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from sqlalchemy import Engine
+
+from rawko.journal.engine import limit_log
+
+_ROWS_UNTIL_LONG: Final = 16
+"""Rows that fill about as many pages as a log has that SQLite brings in by itself (`WAL_PAGES`): four each."""
+
+
+class DirectWriting:
+    """Short transactions on a connection of their own, for a caller that must not wait.
+
+    Args:
+        engine: Of a SQLite file, which has been opened before.
+        is_power_safe: Each commit waits for the disk: then nothing is written here.
+    """
+
+    def __init__(self, engine: Engine, *, is_power_safe: bool) -> None:
+        file = engine.url.database or ""
+        is_file = engine.dialect.name == "sqlite" and not engine.url.query and Path(file).is_file()
+        self._file = file if is_file and not is_power_safe else ""
+        self._connection: sqlite3.Connection | None = None
+        self._bringing: sqlite3.Connection | None = None
+        self._one_at_a_time = Lock()
+        self._rows = 0
+
+    def commit(self, write: Callable[[sqlite3.Connection], bool]) -> bool:
+        """Whether it is written and committed; if not, nothing is, and the thread has to do it.
+
+        Args:
+            write: Carries out its statements; False undoes them.
+        """
+        if not self._file or not self._one_at_a_time.acquire(blocking=False):
+            return False
+        try:
+            return self._committed(write)
+        finally:
+            self._one_at_a_time.release()
+
+    def has_long_log(self) -> bool:
+        """Whether the thread should call `shorten_log` now: True once per so many rows."""
+        is_long = self._rows >= _ROWS_UNTIL_LONG
+        if is_long:
+            self._rows = 0
+        return is_long
+
+    def shorten_log(self) -> None:
+        """Bring what the log holds into the file. It can fail: then the log grows until the next time."""
+        with suppress(sqlite3.Error):
+            self._bringing = self._bringing or self._opened()
+            if self._bringing is not None:
+                self._bringing.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def close(self) -> None:
+        """Nothing is written here any more."""
+        with self._one_at_a_time:
+            self._file = ""
+            for connection in (self._connection, self._bringing):
+                if connection is not None:
+                    connection.close()
+            self._connection = self._bringing = None
+
+    def _committed(self, write: Callable[[sqlite3.Connection], bool]) -> bool:
+        connection = None
+        try:
+            connection = self._connection or self._opened()
+            self._connection = connection
+            if connection is None:
+                return False
+            connection.execute("BEGIN IMMEDIATE")
+            if is_written := write(connection):
+                connection.execute("COMMIT")
+                self._rows += 1
+            return is_written
+        except sqlite3.Error:
+            return False
+        finally:
+            if connection is not None and connection.in_transaction:
+                self._undo(connection)
+
+    def _undo(self, connection: sqlite3.Connection) -> None:
+        try:
+            connection.execute("ROLLBACK")
+        except sqlite3.Error:  # closing it undoes it, too
+            connection.close()
+            self._connection = None
+
+    def _opened(self) -> sqlite3.Connection | None:
+        """A connection that never waits; None where the file keeps no log of this kind: never write here then."""
+        existing = f"{Path(self._file).absolute().as_uri()}?mode=rw"  # a file that was removed is not made again
+        connection = sqlite3.connect(existing, uri=True, timeout=0, isolation_level=None, check_same_thread=False)
+        try:
+            if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+                connection.execute("PRAGMA wal_autocheckpoint=0")
+                connection.execute("PRAGMA synchronous=NORMAL")
+                limit_log(connection)
+                return connection
+        except BaseException:
+            connection.close()
+            raise
+        connection.close()
+        self._file = ""
+        return None
