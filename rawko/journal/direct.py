@@ -64,7 +64,7 @@ class DirectWriting:
 
     def shorten_log(self) -> None:
         """Bring what the log holds into the file. It can fail: then the log grows until the next time."""
-        with suppress(sqlite3.Error):
+        with suppress(sqlite3.Error, OSError):
             self._bringing = self._bringing or self._opened()
             if self._bringing is not None:
                 self._bringing.execute("PRAGMA wal_checkpoint(PASSIVE)")
@@ -90,7 +90,7 @@ class DirectWriting:
                 connection.execute("COMMIT")
                 self._rows += 1
             return is_written
-        except sqlite3.Error:
+        except (sqlite3.Error, OSError):
             return False
         finally:
             if connection is not None and connection.in_transaction:

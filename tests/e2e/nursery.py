@@ -24,6 +24,7 @@ import sys
 import time
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
@@ -163,11 +164,18 @@ class _Moments:
         self._count = self._acknowledged = 0
         self._is_refusing = False
         self._disk = os.fsencode(Path(order.base) / order.refuse)
+        self._direct: list[sqlite3.Connection] = []
+        self._opens_direct = False
         self.is_watching = False
 
     def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         if not self.is_watching:
             return
+        if event == "sqlite3.connect":
+            self._opens_direct = "?mode=rw" in str(arguments[0])
+        elif event == "sqlite3.connect/handle" and self._opens_direct:  # SQLAlchemy tells of the others' commits
+            self._direct.append(arguments[0])
+            arguments[0].set_trace_callback(self._see_statement)
         if event in _CHANGES or (event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITES):
             self.pass_by(event)
             if self._is_refusing and event in _OF_DISK and self._is_on_disk(arguments[0]):
@@ -177,8 +185,14 @@ class _Moments:
         """Whether a path lies on the disk that refuses. What is named from an open folder is the workspace's."""
         if not isinstance(path, (str, bytes)):
             return False
-        named = os.fsencode(path)
+        named = os.fsencode(path).removeprefix(b"file://")
         return named.startswith(self._disk) or (self._order.refuse == "project" and not named.startswith(b"/"))
+
+    def _see_statement(self, statement: str) -> None:
+        """A connection that commits without SQLAlchemy is about to carry a statement out."""
+        if statement == "COMMIT":
+            with suppress(sqlite3.OperationalError):  # an error raised here would be swallowed: `_refuse` has set it
+                self.pass_by(COMMIT)
 
     def pass_by(self, kind: str) -> None:
         """A moment has come."""
@@ -200,6 +214,8 @@ class _Moments:
             refuse(REFUSALS[self._order.refuse], self._order.errno)
         else:
             self._is_refusing = True
+            for connection in self._direct if self._order.refuse == "state" else ():
+                connection.set_authorizer(_refuse_commits)
 
     def observe(self, event: Mapping[str, Any]) -> None:
         """The inspection stream tells of committed steps only."""
@@ -210,6 +226,11 @@ class _Moments:
 
     def _tell(self) -> None:
         _SHARED.pack_into(self._shared, 0, self._count, self._acknowledged, 0)
+
+
+def _refuse_commits(action: int, name: str | None, *_: str | None) -> int:
+    is_commit = action == sqlite3.SQLITE_TRANSACTION and name == "COMMIT"
+    return sqlite3.SQLITE_DENY if is_commit else sqlite3.SQLITE_OK
 
 
 def _play(order: Order, moments: _Moments, told: Path) -> int:
