@@ -1,12 +1,15 @@
 """`make mutants`: put small defects into the code, one at a time, and see whether a test fails.
 
-    python -m tests.mutation [ROOM...] [--count 300] [--seed 0] [-j N] [--page docs/mutants.md]
+    python -m tests.mutation [ROOM...] [--count 300] [--seed 0] [-j N] [--page docs/mutants.md] [--after LOG]
 
 Places are drawn at random over the rooms: the same for the same seed, as long as their lines stay as they are. The
 tests that run the place are tried, the quickest first, up to the first failure; slow tests and those of the command
 line are not tried. Each job has a copy of the tree to itself. A defect that no test can find, because nothing that a
 user could see changes, counts as equivalent where `equivalents.yaml` lists it with the reason. Exit code 1 where fewer
 than 95 of 100 others are found.
+
+`--after` takes what a former run has printed: what it has found counts as found, and only the others are tried again,
+with the tests that were written since. The page says so.
 """
 
 from __future__ import annotations
@@ -159,6 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--page", type=Path, help="a page of Markdown that names what no test has found")
+    parser.add_argument("--after", type=Path, help="what a former run has printed: only what it did not find is tried")
     parser.add_argument("-j", dest="jobs", type=int, default=2, help="defects at a time")
     options = parser.parse_args(arguments)
 
@@ -166,7 +170,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown := [room for room in rooms if not (ROOT / "rawko" / room).is_dir()]:
         print(f"no room {', '.join(unknown)} in rawko/", file=sys.stderr)
         return 2
-    defects = draw(rooms, options.count, options.seed)
+    drawn = draw(rooms, options.count, options.seed)
+    before = found_before(options.after.read_text(encoding="utf-8")) if options.after else frozenset()
+    defects = [defect for defect in drawn if str(defect) not in before]
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="rawko-defects-") as folder:
         trees: SimpleQueue[Tree] = SimpleQueue()
@@ -198,14 +204,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     outcome = Outcome(
         rooms,
         options.seed,
-        len(defects),
+        len(drawn),
         [(str(defect), listed[defect.key]) for defect in surviving if defect.key in listed],
         [str(defect) for defect in surviving if defect.key not in listed],
+        len(drawn) - len(defects),
     )
     print(f"{outcome.sentence} {time.monotonic() - began:.0f} s.")
     if options.page:
         options.page.write_text(page(outcome), encoding="utf-8")
     return 0 if outcome.share >= ACCEPTED else 1
+
+
+def found_before(printed: str) -> frozenset[str]:
+    """The defects that a run has found, as it has printed them; see `_line`."""
+    lines = (line.removeprefix("found").split(" s  ", 1) for line in printed.splitlines() if line.startswith("found "))
+    return frozenset(parts[1] for parts in lines if len(parts) == 2)
 
 
 def _line(defect: Defect, trial: Trial | None) -> str:

@@ -15,6 +15,7 @@ class Outcome:
         count: Of the defects that were tried.
         equivalent: Defects that no test can find, each with the reason.
         surviving: Defects that no test has found, though one could.
+        before: How many were found by a former run and not tried again.
     """
 
     rooms: Sequence[str]
@@ -22,6 +23,7 @@ class Outcome:
     count: int
     equivalent: Sequence[tuple[str, str]]
     surviving: Sequence[str]
+    before: int = 0
 
     @property
     def countable(self) -> int:
@@ -55,6 +57,12 @@ def page(outcome: Outcome) -> str:
         f"Rooms: {', '.join(outcome.rooms)}. Seed {outcome.seed}, {outcome.count} defects. {outcome.sentence}",
         "",
     ]
+    if outcome.before:
+        lines += [
+            f"Of these, {outcome.before} were found by a run over the same lines; the others were tried again with the",
+            "tests that were written since.",
+            "",
+        ]
     if outcome.surviving:
         lines += ["## Not found", "", *(f"- {text}" for text in outcome.surviving), ""]
     if outcome.equivalent:

@@ -236,6 +236,7 @@ async def test_saving_from_a_subscriber_fails_loudly() -> None:
             assert step.receipt is not None and step.receipt.value == "taken", "it is committed"
             await actor.wait_for("paid")
     assert isinstance(caught.value.error, SubscriberFailed) and isinstance(caught.value.error.error, OSError)
+    assert "raised OSError: disk full" in str(caught.value.error), "it says whose fault it is"
     assert told[-1].event.name == "ADD", "the other subscriber has heard of it, too"
 
 

@@ -489,3 +489,26 @@ async def test_stopping_the_actor_ends_what_it_invoked() -> None:
     assert ended == ["job"]
     assert actor.is_ended
     assert actor.configuration == ("worker", "working"), "the machine keeps its state"
+
+
+@pytest.mark.parametrize(("errors", "state"), [("scxml", "heard"), ("", "left")])
+async def test_what_an_actor_said_while_it_ran_is_heard_after_its_state_was_left_as_in_scxml(
+    errors: str, state: str
+) -> None:
+    chart = parse_chart(
+        f"statechart: {{name: r, {'errors: scxml, ' if errors else ''}root state: {{name: r, initial: busy, states: ["
+        "{name: busy, invoke: {src: job}, transitions: [{event: LEAVE, target: left}]},"
+        " {name: left, transitions: [{event: SAID, target: heard}]}, {name: heard}]}}"
+    )
+
+    async def job(input: Any, scope: Scope) -> None:
+        actor.send("LEAVE")
+        scope.send_parent("SAID")
+        await asyncio.sleep(3600)
+
+    bindings = Bindings()
+    bindings.add("actor", "job", job)
+    async with Actor(chart, bindings) as actor:
+        await actor.wait_for("left" if state == "left" else "heard", timeout_s=60)
+        await actor.settle()
+        assert actor.configuration == ("r", state)

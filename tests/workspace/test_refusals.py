@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+from itertools import islice
 
 import pytest
 
 from rawko.runtime.ports import WorkspaceError
-from rawko.runtime.shortage import shortage_of
+from rawko.runtime.shortage import _behind, shortage_of
 from rawko.workspace.capture.reader import refuse_if_ours
 from rawko.workspace.repository.objects import Unreadable
 from rawko.workspace.restore.check import failed
@@ -60,3 +61,13 @@ def test_what_a_restore_is_refused_by_interrupts_a_run(code: int) -> None:
     except WorkspaceError as told:
         assert told.path == "sub/file"
         assert shortage_of(told, is_own=True) == os.strerror(code)
+
+
+def test_errors_that_lead_to_each_other_are_looked_at_once() -> None:
+    first, second, full = ValueError("first"), ValueError("second"), refusal(errno.ENOSPC)
+    first.__cause__, second.__cause__, second.__context__ = second, first, first
+    assert len(list(islice(_behind(first), 9))) == 2
+    group = ExceptionGroup("several", [first, full])
+    assert len(list(islice(_behind(group), 9))) == 4
+    assert shortage_of(group, is_own=True) == os.strerror(errno.ENOSPC)
+    assert shortage_of(group) is None
