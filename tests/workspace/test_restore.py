@@ -444,3 +444,14 @@ def test_capture_restore_capture_gives_the_same_tree(
         assert done.changes == store.changes(done.safety.tree, target_snapshot.tree)
         empty = [path for path in place.workspace.rglob("*") if path.is_dir() and not any(path.iterdir())]
         assert empty == []
+
+
+def test_the_note_of_a_restore_may_be_removed_by_hand(tmp_path: Path) -> None:
+    """As the message about a note that cannot be read advises."""
+    pending = PendingRestore(tmp_path / "run.restore")
+    snapshot = Snapshot(tree="0" * 40, commit="1" * 40, label="one")
+    pending.begin(snapshot, snapshot)
+    assert pending.target() == snapshot
+    (tmp_path / "run.restore").unlink()
+    pending.end()
+    assert pending.target() is None
