@@ -20,6 +20,7 @@ from rawko.interpreter import (
     stop,
     thaw,
 )
+from rawko.interpreter.clocks import SimulatedClock
 from rawko.interpreter.running.replay import ReplayClock, replay_step
 from tests.interpreter.tables import chart_of
 
@@ -133,20 +134,21 @@ def test_a_timeout_is_an_error_and_stops_the_actor(busy: Interpreter) -> None:
 @pytest.mark.parametrize("code", ["timeout", "lost"])
 def test_what_ended_an_invocation_as_its_time_was_up_is_replayed_as_it_was(code: str) -> None:
     """The timeout that the machine has set itself, or an error that came just before and was taken just then."""
-    recorded = Interpreter(chart_of(CHART), bindings(), input={"n": 1, "result": None})
+    clock, later = SimulatedClock(), ReplayClock()
+    recorded = Interpreter(chart_of(CHART), bindings(), input={"n": 1, "result": None}, clock=clock)
     recorded.send("GO")
     if code == "lost":
-        recorded.clock.time = 9.9
+        clock.time = 9.9
         recorded.fail_invocation("fetch", 1, {"code": "lost", "message": "gone", "category": "tool_failure"})
-        recorded.clock.time = 10
+        clock.time = 10
         step = recorded.execute_once()
     else:
         (step,) = recorded.advance(10)
     assert step is not None and step.event is not None
-    replayed = Interpreter(chart_of(CHART), bindings(), input={"n": 1, "result": None}, clock=ReplayClock())
+    replayed = Interpreter(chart_of(CHART), bindings(), input={"n": 1, "result": None}, clock=later)
     replay_step(replayed, None)
     replay_step(replayed, {"name": "GO", "data": {}})
-    replayed.clock.time = 10
+    later.time = 10
     replay_step(replayed, {"name": step.event.name, "data": thaw(step.event.data)})
     assert replayed.context["result"].code == recorded.context["result"].code == code
     assert (replayed.configuration, replayed.next_due()) == (recorded.configuration, recorded.next_due())
