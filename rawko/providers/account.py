@@ -1,0 +1,272 @@
+"""What has been used of one budget, by a run and by the runs below it that spend from it at the same time.
+
+Each call is held before it is made, with the most that it may use, and released at its end. A call that does not fit
+beside those that are being answered waits for one of them; a call that is alone is bounded by what is left.
+
+    budget 10 000 tokens, 6 000 used          left 4 000
+    run A asks: at most 3 000                 held 3 000, left 1 000: it is made
+    run B asks: at most 3 000                 does not fit beside A: waits
+    A's answer has used 1 200                 left 2 800, nothing is held: B is made, and answers with at most 2 800
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from rawko.runtime.ports import ModelRequest
+from rawko.vocabulary.budget import Budget
+from rawko.vocabulary.usage import Price, Usage
+
+_ROUNDING: Final = 1e-6
+"""Of a token: sums of prices are not exact."""
+BYTES_PER_TOKEN: Final = 2
+"""Fewer bytes of text than any model's tokens have on average: what a call sends is held by this."""
+_FRAME_TOKENS: Final = 1_000
+"""What a server adds to a call by itself: instructions for its tools."""
+
+
+def _never() -> int:
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What is measured against.
+
+    Attributes:
+        prices: By model, under the name that the server answers with or the one it was asked for with.
+        default_price: For models that are not among them; None: their cost is not known.
+        elapsed_ms: How long the run has been working.
+    """
+
+    budget: Budget = field(default_factory=Budget)
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    default_price: Price | None = None
+    elapsed_ms: Callable[[], int] = _never
+
+
+@dataclass(frozen=True, slots=True)
+class Most:
+    """The most that one call may use: tokens, and US dollars."""
+
+    tokens: int
+    cost_usd: float
+
+
+@dataclass(slots=True, eq=False)
+class Account:
+    """The usage of one run, and of the runs below it.
+
+    Attributes:
+        bounds: Of the run at the top, whose budget all share.
+        above: The account of the run that this one belongs to; None at the top.
+        usage: Of the run itself, by the model that answered; `asked_as` has the name that each was asked for with.
+        below: The accounts of the runs that belong to this one, by their ids.
+    """
+
+    bounds: Bounds = field(default_factory=Bounds)
+    above: Account | None = None
+    usage: dict[str, Usage] = field(default_factory=dict)
+    asked_as: dict[str, str] = field(default_factory=dict)
+    below: dict[str, Account] = field(default_factory=dict)
+    _held: dict[object, Most] = field(default_factory=dict)
+    _released: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def top(self) -> Account:
+        """The account whose budget is spent."""
+        return self if self.above is None else self.above.top
+
+    def of(self, run: str) -> Account:
+        """The account of a run below; made where there is none."""
+        if run not in self.below:
+            self.below[run] = Account(self.bounds, self)
+        return self.below[run]
+
+    def count(self, model: str, usage: Usage, *, asked_as: str) -> None:
+        """Add the usage of one call."""
+        self.usage[model] = self.usage.get(model, Usage()) + usage
+        self.asked_as[model] = asked_as
+
+    # ------------------------------------------------------------ sums
+
+    def _all(self) -> Iterator[Account]:
+        yield self
+        for account in self.below.values():
+            yield from account._all()
+
+    @property
+    def total(self) -> Usage:
+        """All models together, of the run and those below it."""
+        return sum((usage for one in self._all() for usage in one.usage.values()), Usage())
+
+    def cost_usd(self, prices: Mapping[str, Price], *, default: Price | None = None) -> float | None:
+        """What the run and those below it have cost, in US dollars; None where a model that was used has no price.
+
+        Args:
+            prices: By model, under the name that the server answers with or the one it was asked for with.
+            default: For models that are not among them.
+        """
+        cost = 0.0
+        for account in self._all():
+            for model, usage in account.usage.items():
+                if usage.total_tokens == 0:
+                    continue
+                price = prices.get(model) or prices.get(account.asked_as[model]) or default
+                if price is None:
+                    return None
+                cost += price.cost_usd(usage)
+        return cost
+
+    def spent_usd(self) -> float | None:
+        """The cost by the bounds' own prices."""
+        return self.cost_usd(self.bounds.prices, default=self.bounds.default_price)
+
+    # ------------------------------------------------------------ notes
+
+    def notes(self) -> dict[str, Any]:
+        """The usage as JSON: of the run itself, and under "lanes" of those below it, where there are any."""
+        told: dict[str, Any] = {
+            "usage": {model: usage.to_json() for model, usage in self.usage.items()},
+            "asked_as": dict(self.asked_as),
+        }
+        if self.below:
+            told["lanes"] = {run: account.notes() for run, account in self.below.items()}
+        return told
+
+    def take_up(self, notes: Mapping[str, Any]) -> None:
+        """Go on counting from what `notes` gave."""
+        self.usage = {model: Usage.model_validate(usage) for model, usage in notes["usage"].items()}
+        self.asked_as = dict(notes["asked_as"])
+        for run, noted in (notes.get("lanes") or {}).items():
+            self.of(run).take_up(noted)
+
+    # ------------------------------------------------------------ what is left
+
+    def exhausted(self) -> str | None:
+        """What of the budget is used up, in words for the user; None while there is some left."""
+        return self.out_of_time() or self._out_of_tokens() or self._out_of_money()
+
+    def out_of_time(self) -> str | None:
+        """That the time is used up: the one bound that tools count against, too."""
+        most = self.bounds.budget.time_ms
+        if most is None or (spent := self.bounds.elapsed_ms()) < most:
+            return None
+        return f"The budget is used up: at work for {spent / 1000:.1f} s of {most / 1000:g} s."
+
+    def _out_of_tokens(self) -> str | None:
+        most, spent = self.bounds.budget.tokens, self.top.total.total_tokens
+        return None if most is None or spent < most else f"The budget is used up: {spent:,} of {most:,} tokens."
+
+    def _out_of_money(self) -> str | None:
+        most = self.bounds.budget.cost_usd
+        if most is None:
+            return None
+        spent = self.top.spent_usd()
+        if spent is None:
+            unknown = ", ".join(sorted(self._unpriced()))
+            return f"The cost is not known, but bounded to ${most:g}: there is no price for {unknown}."
+        return None if spent < most else f"The budget is used up: ${spent:.4f} of ${most:g}."
+
+    def _unpriced(self) -> set[str]:
+        prices = self.bounds.prices
+        return {
+            model
+            for account in self.top._all()
+            for model, usage in account.usage.items()
+            if usage.total_tokens and model not in prices and account.asked_as[model] not in prices
+        }
+
+    def used_up(self) -> str:
+        """The tokens and the money that are used, in words."""
+        budget, told = self.bounds.budget, []
+        if budget.tokens is not None:
+            told.append(f"{self.top.total.total_tokens:,} of {budget.tokens:,} tokens")
+        if budget.cost_usd is not None:
+            told.append(f"${self.top.spent_usd() or 0.0:.4f} of ${budget.cost_usd:g}")
+        return f"The budget is used up: {' and '.join(told)}"
+
+    def affordable(self, model: str) -> int:
+        """Tokens of an answer for which there is a budget left."""
+        budget, price = self.bounds.budget, self._price(model)
+        bounds = [sys.maxsize]
+        if budget.tokens is not None:
+            bounds.append(budget.tokens - self.top.total.total_tokens)
+        if budget.cost_usd is not None and price is not None and price.output > 0:
+            left_usd = budget.cost_usd - (self.top.spent_usd() or 0.0)
+            bounds.append(math.floor(left_usd * 1_000_000 / price.output + _ROUNDING))
+        return min(bounds)
+
+    def _price(self, model: str) -> Price | None:
+        return self.bounds.prices.get(model) or self.bounds.default_price
+
+    # ------------------------------------------------------------ calls that are being answered
+
+    @asynccontextmanager
+    async def holding(self, request: ModelRequest, allow: Callable[[], ModelRequest]) -> AsyncIterator[ModelRequest]:
+        """Hold what a call may use until it ends; wait before that while it does not fit beside the others.
+
+        Args:
+            request: As it was asked for.
+            allow: Gives the request within what is left now, or raises where nothing is.
+        """
+        top, key = self.top, object()
+        if self.bounds.budget.tokens is None and self.bounds.budget.cost_usd is None:
+            yield allow()
+            return
+        most = self._most(request)
+        while True:
+            allowed = allow()
+            if not top._held or top._fits(most):
+                break
+            top._released.clear()
+            await top._released.wait()
+        top._held[key] = self._most(allowed) if allowed.max_tokens != request.max_tokens else most
+        try:
+            yield allowed
+        finally:
+            del top._held[key]
+            top._released.set()
+
+    def _most(self, request: ModelRequest) -> Most:
+        """The most that a call is expected to use."""
+        sent = sent_tokens(request)
+        price = self._price(request.model)
+        if price is None:
+            return Most(sent + request.max_tokens, math.inf)
+        dearest = max(price.input, price.cache_write, price.cache_read)
+        return Most(sent + request.max_tokens, (sent * dearest + request.max_tokens * price.output) / 1_000_000)
+
+    def _fits(self, most: Most) -> bool:
+        """Whether a call fits beside those that are being answered."""
+        budget, held = self.bounds.budget, [*self._held.values(), most]
+        if budget.tokens is not None and self.total.total_tokens + sum(one.tokens for one in held) > budget.tokens:
+            return False
+        if budget.cost_usd is None:
+            return True
+        return (self.spent_usd() or 0.0) + sum(one.cost_usd for one in held) <= budget.cost_usd
+
+
+def sent_tokens(request: ModelRequest) -> int:
+    """Tokens that a call sends, estimated from above."""
+    parts = [message.to_json() for message in request.messages]
+    tools = [[tool.name, tool.description, tool.input_schema] for tool in request.tools]
+    text = json.dumps([request.system, parts, tools, request.output_schema], ensure_ascii=False, default=str)
+    return len(text.encode("utf-8", "surrogatepass")) // BYTES_PER_TOKEN + _FRAME_TOKENS
+
+
+def within(request: ModelRequest, account: Account) -> ModelRequest:
+    """The request with no larger answer than is affordable, and no longer wait than there is time."""
+    request = replace(request, max_tokens=min(request.max_tokens, account.affordable(request.model)))
+    most = account.bounds.budget.time_ms
+    if most is None:
+        return request
+    left = max(1, most - account.bounds.elapsed_ms())
+    return replace(request, timeout_ms=left if request.timeout_ms is None else min(left, request.timeout_ms))
