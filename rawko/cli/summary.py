@@ -103,8 +103,11 @@ def _next(report: Report) -> list[str]:
     look = [f"rawko log {run}", *([f"rawko diff {run} --files"] if report.files_changed else [])]
     match report.outcome:
         case "needs_person":
-            return [how_to_answer(str((report.question or {}).get("kind")), run)]
-        case "limit" if report.state == "out_of_budget":
+            question = report.question or {}
+            lane = question.get("run")  # a lane of the run asks
+            then = [] if lane is None else [f"Then go on with the run: rawko resume {run}"]
+            return [how_to_answer(str(question.get("kind")), str(lane or run)), *then]
+        case "limit" if report.state == "out_of_budget" or report.question is not None:
             return [how_to_answer("budget", run)]
         case "limit":
             return [f"Go on with new limits: rawko resume {run} (or with --max-iterations N)"]

@@ -1,13 +1,16 @@
-"""Blocks of settings: what stands below `bash`, `mcp` and `default_answers`."""
+"""Blocks of settings: what stands below `bash`, `mcp`, `lanes` and `default_answers`."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
 
+from rawko.patterns.globs import PatternError, rule_regex
 from rawko.tools.commands.environment import check_extra
 from rawko.vocabulary.base import Data
+from rawko.vocabulary.budget import Duration
 
 
 class BashOptions(Data):
@@ -28,6 +31,57 @@ class McpOptions(Data):
 
 
 ServerName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=24)]
+
+
+_SIZE: Final = r"^\s*([0-9]{1,9})\s*(KB|MB|GB|TB)\s*$"
+_UNITS: Final = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+
+def size_bytes(text: str) -> int:
+    """Bytes of a size such as "500MB" or "2GB".
+
+    Raises:
+        ValueError: The text is no size; the message says what is accepted.
+    """
+    found = re.match(_SIZE, text)
+    if found is None:
+        raise ValueError(f"found {text!r}; accepted: a whole number with its unit, such as 500MB or 2GB")
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def check_shared(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """Check the patterns of files that lanes get beside the captured ones; returned unchanged.
+
+    Raises:
+        ValueError: One leaves the folder, is malformed, or names git's own folder.
+    """
+    for pattern in patterns:
+        try:
+            rule_regex(pattern)
+        except PatternError as error:
+            raise ValueError(error.message) from error
+        if ".git" in pattern.split("/"):
+            raise ValueError(f"the pattern {pattern!r} names git's own folder, which no lane gets")
+    return patterns
+
+
+class LaneOptions(Data):
+    """The folders of lanes, and what their commands find there.
+
+    Attributes:
+        share: Patterns of files that no snapshot holds, such as `node_modules`, and that a lane gets all the same.
+        setup: A command that runs once in a lane's folder, before its agent.
+        disk: The room that the folder of a lane may take.
+        port_base: The variable PORT of the first lane; of each further one it is `PORTS` higher.
+        jobs: Lanes that run at a time.
+    """
+
+    share: Annotated[tuple[str, ...], AfterValidator(check_shared)] = ()
+    setup: Annotated[str, Field(min_length=1)] | None = None
+    setup_timeout: Duration = "10m"
+    disk: Annotated[str, Field(pattern=_SIZE, examples=["500MB", "2GB"])] | None = None
+    port_base: Annotated[int, Field(ge=1024, le=60_000)] = 20_000
+    jobs: Annotated[int, Field(ge=1)] = 4
 
 
 class DefaultAnswers(Data):

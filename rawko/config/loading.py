@@ -232,6 +232,7 @@ def _recorded_model(cassette: Path) -> str | None:
 
 
 def project_of(settings: Settings) -> Project:
-    """The project in the workspace of some settings."""
-    known = settings.project or Project(settings.workspace)
-    return known.at(settings.workspace)
+    """The project in the workspace of some settings, or in the folder that a lane was begun from."""
+    place = settings.origin or settings.workspace
+    known = settings.project or Project(place)
+    return known.at(place)

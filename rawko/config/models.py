@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, Field, create_model
 
-from rawko.config.blocks import BashOptions, DefaultAnswers, McpOptions, ServerName
+from rawko.config.blocks import BashOptions, DefaultAnswers, LaneOptions, McpOptions, ServerName
 from rawko.config.row import Row, rows
 from rawko.config.settings import Headless, ProviderName, Settings
 from rawko.vocabulary.agent import AgentConfig
@@ -25,7 +25,8 @@ from rawko.vocabulary.rate import Rate
 from rawko.vocabulary.usage import Price
 
 _TYPES: Final[Mapping[str, Any]] = {
-    kind.__name__: kind for kind in (AgentConfig, BashOptions, Budget, DefaultAnswers, McpOptions, Path, Price, Rate)
+    kind.__name__: kind
+    for kind in (AgentConfig, BashOptions, Budget, DefaultAnswers, LaneOptions, McpOptions, Path, Price, Rate)
 } | {"Headless": Headless, "Mapping": dict, "ProviderName": ProviderName, "ServerName": ServerName}
 """What the annotations of the table name; mappings are read as dicts, whose defects have words of their own."""
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from rawko.config.row import Flag, Setting, made, setting
 
 if TYPE_CHECKING:
-    from rawko.config.blocks import BashOptions, DefaultAnswers, McpOptions
+    from rawko.config.blocks import BashOptions, DefaultAnswers, LaneOptions, McpOptions
     from rawko.trust.project import Project
     from rawko.vocabulary.agent import AgentConfig
     from rawko.vocabulary.budget import Budget
@@ -50,6 +50,9 @@ class Settings:
         project: The project's files and what the user has granted it; None: `of_project` makes one that grants nothing.
         of_project: Which of `scenario`, `cassette` the project's file names, and not the user.
         of_user: `mcp` and `prompts_dir` as the user's own file has them: no project's, so they need no trust.
+        origin: The folder whose charts, functions and templates count, of a lane: that of the run above; None: the
+            workspace.
+        command_env: Variables that are set for every command of the run: those of a lane.
         bindings: The module that the user names for agents' own charts, over the project's.
     """
 
@@ -281,6 +284,22 @@ class Settings:
             "extra_env": Setting(standing="trust", why="commands see these variables"),
         },
     )
+    lanes: LaneOptions = setting(
+        made("rawko.config.blocks", "LaneOptions"),
+        key="lanes",
+        note="folders of [lanes](lanes.md), and what their commands find there",
+        shown="no sharing, no command, no limit of the disk; ports from 20000; 4 at a time",
+        parts={
+            "share": Setting(why="files of the project itself, which its agents may read anyway"),
+            "setup": Setting(standing="trust", why="a command that is run, outside of the sandbox"),
+            "setup_timeout": Setting(why=_LIMIT, accepted="a whole number with its unit, such as 90s, 30m or 2h"),
+            "disk": Setting(why=_LIMIT, accepted="a whole number with its unit, such as 500MB or 2GB"),
+            "port_base": Setting(why="a number that commands see"),
+            "jobs": Setting(why=_LIMIT, meeting="lower"),
+        },
+    )
+    command_env: Mapping[str, str] = setting({})
+    origin: Path | None = setting(None)
     mcp: Mapping[str, McpOptions] = setting(
         {},
         key="mcp",

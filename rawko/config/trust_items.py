@@ -148,6 +148,10 @@ def _extra_env(find: _Finder, name: str, value: Any) -> Iterator[Item]:
     yield find.item("environment", name, f"commands see these variables of yours: {listed}")
 
 
+def _setup(find: _Finder, name: str, value: Any) -> Iterator[Item]:
+    yield find.item("command", name, f"in the folder of each lane, outside of the sandbox, is run: {value!r}")
+
+
 def _mcp(find: _Finder, name: str, value: Any) -> Iterator[Item]:
     for server, options in value.items():
         command = list(options["command"])
@@ -208,6 +212,7 @@ _ITEMS: Final[Mapping[str, Finding]] = {
     "prices": _prices,
     "default_answers.approval": _approval,
     "bash.extra_env": _extra_env,
+    "lanes.setup": _setup,
     "mcp": _mcp,
     "prompts": _prompts,
 }

@@ -97,15 +97,16 @@ class Account:
 
     # ------------------------------------------------------------ sums
 
-    def _all(self) -> Iterator[Account]:
+    def accounts(self) -> Iterator[Account]:
+        """This one and all below it."""
         yield self
         for account in self.below.values():
-            yield from account._all()
+            yield from account.accounts()
 
     @property
     def total(self) -> Usage:
         """All models together, of the run and those below it."""
-        return sum((usage for one in self._all() for usage in one.usage.values()), Usage())
+        return sum((usage for one in self.accounts() for usage in one.usage.values()), Usage())
 
     def cost_usd(self, prices: Mapping[str, Price], *, default: Price | None = None) -> float | None:
         """What the run and those below it have cost, in US dollars; None where a model that was used has no price.
@@ -115,7 +116,7 @@ class Account:
             default: For models that are not among them.
         """
         cost = 0.0
-        for account in self._all():
+        for account in self.accounts():
             for model, usage in account.usage.items():
                 if usage.total_tokens == 0:
                     continue
@@ -179,7 +180,7 @@ class Account:
         prices = self.bounds.prices
         return {
             model
-            for account in self.top._all()
+            for account in self.top.accounts()
             for model, usage in account.usage.items()
             if usage.total_tokens and model not in prices and account.asked_as[model] not in prices
         }
@@ -252,6 +253,17 @@ class Account:
         if budget.cost_usd is None:
             return True
         return (self.spent_usd() or 0.0) + sum(one.cost_usd for one in held) <= budget.cost_usd
+
+
+def usage_noted(notes: Mapping[str, Any]) -> dict[str, Usage]:
+    """The usage in `Account.notes`, by model: of a run and of the runs below it."""
+    account = Account()
+    account.take_up({"usage": {}, "asked_as": {}, **notes})
+    found: dict[str, Usage] = {}
+    for one in account.accounts():
+        for model, usage in one.usage.items():
+            found[model] = found.get(model, Usage()) + usage
+    return found
 
 
 def sent_tokens(request: ModelRequest) -> int:

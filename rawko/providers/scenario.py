@@ -17,7 +17,7 @@ from rawko.vocabulary.documents import accepted
 from rawko.vocabulary.errors import ProviderCode
 
 PLAIN_PURPOSES = ("select", "evaluate", "compact")
-_AGENT_PURPOSE = r"agent:[a-z][a-z0-9_-]*"
+_AGENT_PURPOSE = r"(?:[a-z0-9][a-z0-9_-]*/)?agent:[a-z][a-z0-9_-]*"
 _PURPOSE = re.compile(rf"(?:{'|'.join(PLAIN_PURPOSES)}|{_AGENT_PURPOSE})")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
@@ -26,7 +26,7 @@ _UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 def _purpose(value: object) -> object:
     if not isinstance(value, str) or _PURPOSE.fullmatch(value):
         return value
-    names = (*PLAIN_PURPOSES, "agent:<name>")
+    names = (*PLAIN_PURPOSES, "agent:<name>", "<lane>/agent:<name>")
     raise ValueError(f"purpose {value!r} is not known{accepted(names, found=value)}")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rawko.providers.failures import provider_error
@@ -25,6 +26,7 @@ class ScriptedProvider:
     Args:
         scenario: See `scenario_file.load_scenario`.
         position: What `position()` of an earlier provider gave: replies that were taken are not given again.
+        lane: Whose replies are given where the scenario has some for it, such as "a/agent:developer".
         sleep: Waits, in seconds; a simulated clock's in tests.
 
     Raises:
@@ -38,10 +40,12 @@ class ScriptedProvider:
         scenario: Scenario,
         *,
         position: Mapping[str, Any] | None = None,
+        lane: str = "",
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._scenario = scenario
         self._sleep = sleep
+        self._lane = lane
         self._queues = _queues(scenario)
         self._taken: Counter[str] = Counter()
         if position is not None:
@@ -88,8 +92,14 @@ class ScriptedProvider:
         await self._sleep(timeout_ms / 1000)
         raise provider_error(f"no answer within {timeout_ms} ms", "timeout")
 
+    def _in_lane(self, request: ModelRequest) -> ModelRequest:
+        """The request under the purpose of its lane, where the scenario has replies for it."""
+        own = f"{self._lane}/{request.purpose}"
+        return replace(request, purpose=own) if self._lane and own in self._queues else request
+
     def _take(self, request: ModelRequest) -> tuple[Reply, str]:
         """The next reply and the prefix of its tool-call ids; a reply whose expectation is unmet is not taken."""
+        request = self._in_lane(request)
         if complaint := unsendable(request):
             raise provider_error(complaint, "invalid_request", status=400)
         index = self._next(request)
@@ -97,7 +107,7 @@ class ScriptedProvider:
         if lacks := list(unmet(reply.expect, request)):
             raise self._unforeseen(request, f"{self._where(index)} expects {' and '.join(lacks)}")
         self._taken[request.purpose] += 1
-        agent = request.purpose.removeprefix("agent:")
+        agent = request.purpose.rpartition("agent:")[2]
         return reply, f"toolu_{agent}_{self._taken[request.purpose]}"
 
     def _next(self, request: ModelRequest) -> int:

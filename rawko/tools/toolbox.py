@@ -89,7 +89,9 @@ def build_toolbox(
         SandboxError: No sandbox can be used on this machine.
     """
     folder, settings = Folder(workspace_root), bash or BashSettings()
-    environment = command_environment(os.environ if environ is None else environ, settings.extra_env)
+    environment = command_environment(os.environ if environ is None else environ, settings.extra_env) | dict(
+        settings.set_env
+    )
     spool = Path(outputs or Path(state_dir) / "outputs").absolute()
     leftovers = Leftovers(Path(running or Path(state_dir) / "running").absolute())
     sandbox = None

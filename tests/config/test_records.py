@@ -32,6 +32,7 @@ headless: default
 default_answers: {clarify: x}
 bash: {default_timeout_ms: 500, extra_env: [CI]}
 sandbox: true
+lanes: {share: [node_modules], setup: make deps, setup_timeout: 5m, disk: 1GB, port_base: 3000, jobs: 2}
 mcp: {notes: {command: [sh]}}
 prompts: .
 """
@@ -62,9 +63,17 @@ def test_a_run_comes_back_with_what_it_was_started_with(begun: tuple[Settings, S
     differing = [name for name in names if getattr(found, name) != getattr(then, name)]
     assert differing == []
     same = {name for name in names if getattr(then, name) == getattr(now, name)}
-    assert same == {"workspace", "provider", "scenario", "cassette", "record", "agents", "project_instructions"}, (
-        "all else is given another value above, so that a lost one shows"
-    )
+    assert same == {
+        "workspace",
+        "provider",
+        "scenario",
+        "cassette",
+        "record",
+        "agents",
+        "project_instructions",
+        "command_env",
+        "origin",
+    }, "all else is given another value above, so that a lost one shows"
 
 
 def test_a_record_of_the_first_version_still_loads(begun: tuple[Settings, Settings, Path]) -> None:

@@ -13,6 +13,7 @@ from rawko.app.exploration.record import explorations_folder
 from rawko.app.exploration.record import names_in as explorations_in
 from rawko.app.records.outcomes import ENDED, is_open, is_parked
 from rawko.app.records.record import RunRecord, list_records, run_names
+from rawko.app.records.run_names import is_lane_of, lane_depth
 from rawko.app.run.inbox import is_at_work
 from rawko.config import ConfigError, Settings
 from rawko.vocabulary.visible import visible_line
@@ -49,7 +50,8 @@ def name_run(text: str, current: Settings, meant: Meant = "look") -> str:
     if text == LAST:
         return _latest(names, current)
     found = [name for name in names if name.startswith(text)]
-    found = found or [name for name in names if name.rpartition("-")[2].startswith(text)]
+    found = found or [name for name in names if _last_part(name).startswith(text)]
+    found = [name for name in found if not any(is_lane_of(name, other) for other in found)]
     if len(found) > 1:
         raise _ambiguous(f"{text!r} is the beginning of {len(found)} runs", found, current)
     return found[0] if found else text
@@ -72,14 +74,19 @@ def names_of(current: Settings, *, with_explorations: bool = False) -> list[str]
 def _latest(names: list[str], current: Settings) -> str:
     if not names:
         raise ConfigError(f"there are no runs of {str(current.workspace)!r} yet")
-    return names[-1]
+    return next((name for name in reversed(names) if not lane_depth(name)), names[-1])
+
+
+def _last_part(name: str) -> str:
+    """`7f2c4e1` of `20261122-103005-7f2c4e1`; of a lane, with its own name."""
+    return "-".join(name.split("-")[2:])
 
 
 def _only(current: Settings, meant: Meant) -> str:
     if meant not in _FITS:
         return _latest(names_of(current, with_explorations=meant == "look"), current)
     fits, none = _FITS[meant]
-    found = [record.run for record in list_records(current) if fits(record)]
+    found = [record.run for record in list_records(current) if fits(record) and _is_asked_for(record, meant)]
     if len(found) == 1:
         return found[0]
     if not found:
@@ -97,6 +104,13 @@ def _ambiguous(what: str, found: Iterable[str], current: Settings) -> ConfigErro
         lines.append(visible_line(f"  {run}{told}"))
     more = f"\n  and {len(latest) - _LISTED} more" if len(latest) > _LISTED else ""
     return ConfigError(f"{what}; name one of them:\n" + "\n".join(lines) + more)
+
+
+def _is_asked_for(record: RunRecord, meant: Meant) -> bool:
+    """Whether a command may choose the run by itself: no lane, but to answer it; then not the run above it."""
+    if meant == "answer":
+        return ((record.report or {}).get("question") or {}).get("run") is None
+    return not lane_depth(record.run)
 
 
 def _can_go_on(record: RunRecord) -> bool:

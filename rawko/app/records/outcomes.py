@@ -16,7 +16,9 @@ REWOUND: Final = "rewound"
 
 def is_parked(record: RunRecord) -> bool:
     """Whether a run's machine waits in its journal, whatever its outcome says so far."""
-    return record.outcome == "needs_person" or (record.report or {}).get("state") == "out_of_budget"
+    report = record.report or {}
+    is_for_budget = (report.get("question") or {}).get("kind") == "budget"  # of a lane of the run
+    return record.outcome == "needs_person" or report.get("state") == "out_of_budget" or is_for_budget
 
 
 def is_open(record: RunRecord) -> bool:

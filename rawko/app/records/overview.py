@@ -12,6 +12,7 @@ from rawko.app.recovery.consistency import Fit, Lost
 from rawko.app.recovery.reading import DAMAGED
 from rawko.app.run.inbox import outcome_now
 from rawko.app.time_travel.recorded_run import Past
+from rawko.providers.account import usage_noted
 from rawko.runtime.replay.recorded import read_recorded
 from rawko.vocabulary.snapshot import FileChange
 from rawko.vocabulary.usage import Usage
@@ -93,7 +94,6 @@ async def overview(past: Past) -> Overview:
         for other in list_records(record.settings)
         if other.parent is not None and other.parent.run == record.run
     ]
-    used = (recorded.notes or {}).get("usage") or {}
     process = user_of(record.settings.state_dir / "snapshots", record.run)
     fit = await past.fit() if is_open(record) and process is None else Fit()
     return Overview(
@@ -103,7 +103,7 @@ async def overview(past: Past) -> Overview:
         snapshots=len(snapshots),
         state=tuple((await past.row(past.last)).configuration) if past.last else (),
         forks=tuple(forks),
-        usage={model: Usage.model_validate(usage) for model, usage in used.items()},
+        usage=usage_noted(recorded.notes or {}),
         changes=() if ends is None or ends[0] == ends[1] else past.archive.changes(*ends),
         problem=fit.problem,
         lost=fit.lost,

@@ -24,13 +24,19 @@ RUN_FILE, REPORT_FILE, BEGIN_FILE = "run.json", "report.json", "begin.json"
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """The step of another run from which a run was forked."""
+    """The step of another run from which a run was forked, or at which it was begun as a lane of that run.
+
+    Attributes:
+        lane: Its name as a lane; None of a fork.
+    """
 
     run: str
     step: int
+    lane: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return {"run": self.run, "step": self.step}
+        told: dict[str, Any] = {"run": self.run, "step": self.step}
+        return told if self.lane is None else {**told, "lane": self.lane}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,7 @@ class RunRecord:
 
     Attributes:
         report: As `Report.to_json`; None while it runs, and of one that was interrupted.
-        parent: Of a fork.
+        parent: Of a fork, or of a lane.
         head: Commit that HEAD of the user's repository was at when the run began; None outside of one.
         charts: Hash of each chart by its name, and `tools` the names of each agent's tools, when the run began.
         continues: The run that has ended whose conversation it has taken over.
@@ -96,7 +102,7 @@ def read_record(run: str, current: Settings) -> RunRecord:
         found.agent,
         _settings(found.settings, current),
         read_report_file(folder / REPORT_FILE),
-        parent=None if found.parent is None else Parent(found.parent.run, found.parent.step),
+        parent=None if found.parent is None else Parent(found.parent.run, found.parent.step, found.parent.lane),
         head=found.head,
         charts=found.charts,
         tools=found.tools,

@@ -19,10 +19,11 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 
 class ParentFile(BaseModel):
-    """The step of another run from which a run was forked."""
+    """The step of another run from which a run was forked, or at which it was begun as a lane of that run."""
 
     run: str
     step: int
+    lane: str | None = None
 
 
 class RecordFile(BaseModel):

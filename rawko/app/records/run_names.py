@@ -1,9 +1,13 @@
-"""Names of runs: the time of their start and a random part. They sort by time."""
+"""Names of runs: the time of their start and a random part, and of a lane the name of its run before its own. They sort
+by time."""
 
 from __future__ import annotations
 
 import secrets
 import time
+from typing import Final
+
+_LANE: Final = "__"
 
 
 def new_id() -> str:
@@ -14,3 +18,23 @@ def new_id() -> str:
     now = time.time()
     when = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
     return f"{when}-{int(now % 1 * 4096):03x}{secrets.token_hex(2)}"
+
+
+def lane_run(run: str, lane: str) -> str:
+    """The id of a lane's own run: `20261122-103005-7f2c4e1__a`."""
+    return f"{run}{_LANE}{lane}"
+
+
+def lane_depth(run: str) -> int:
+    """How many runs stand above a run, each with the next one as its lane; 0 of a run that is no lane."""
+    return run.count(_LANE)
+
+
+def lane_name(run: str) -> str:
+    """The name of a lane, from the id of its run."""
+    return run.rpartition(_LANE)[2]
+
+
+def is_lane_of(run: str, above: str) -> bool:
+    """Whether a run is a lane of another one, or a lane of one of its lanes."""
+    return run.startswith(lane_run(above, ""))

@@ -35,6 +35,7 @@ class Parts:
 
     Attributes:
         out_of_time: Why no tool may be begun any more, or None.
+        lanes: The actor `run_lane`; None: no lane is begun.
         no_time_for: Why a wait of so many milliseconds does not fit into the run's time, or None.
         pace: Waits until the rate limit lets a tool call pass; why it cannot, or None.
     """
@@ -46,6 +47,7 @@ class Parts:
     workspace: Workspace = field(default_factory=NoWorkspace)
     pace: Callable[[], Awaitable[str | None]] | None = None
     no_time_for: Callable[[int], str | None] = field(default=lambda _: None)
+    lanes: Bindings | None = None
 
 
 def model_of(settings: Settings) -> str:
@@ -98,7 +100,7 @@ def assemble(
         pace=parts.pace,
     )
     base = agent_loop.bindings | agent_loop_actors.actors(ports)
-    machines = agent_machines(settings, base, pattern_prompts)
+    machines = agent_machines(settings, base, pattern_prompts, parts.lanes)
     check_machines(settings, machines)
     seed = _seed(run)
     if agent is not None:

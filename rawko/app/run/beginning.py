@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from rawko.app.records.record import Parent
 from rawko.app.records.record_changes import forget_record, write_record
 from rawko.app.run.requirements import charts_of, tools_of
 from rawko.app.run.workspace_report import Witness
@@ -20,6 +21,7 @@ async def record_run(
     toolbox: Toolbox,
     *,
     continues: str | None,
+    parent: Parent | None,
     is_interactive: bool,
 ) -> None:
     """Write what a new run is remembered by; see `Run` for what the arguments mean.
@@ -33,6 +35,7 @@ async def record_run(
         task,
         agent,
         continues=continues,
+        parent=parent,
         is_interactive=is_interactive,
         head=await asyncio.to_thread(head_of, settings.workspace, settings.environ),
         charts=charts_of(settings, agent),

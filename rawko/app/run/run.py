@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from rawko.app.following.channel import TextChannel
+from rawko.app.lanes.runner import Host, Lanes, lanes_of
 from rawko.app.lookups.running import RunningLookups
 from rawko.app.overrides.override import Override, Reply, check_override
-from rawko.app.records.record import has_record, runs_folder
-from rawko.app.records.run_names import new_id
+from rawko.app.records.record import Parent, has_record, runs_folder
+from rawko.app.records.run_names import lane_name, new_id
 from rawko.app.run.actor import OpenParts, make_actor
 from rawko.app.run.assembly import Parts, Prepared, assemble, is_task_in_input, model_of
 from rawko.app.run.beginning import capture_before, record_run
@@ -25,6 +26,7 @@ from rawko.app.run.ending import breakdown, close_in_time, how_to_go_on, kept, u
 from rawko.app.run.follow_up.first_event import FirstEvent
 from rawko.app.run.follow_up.position import position_left
 from rawko.app.run.headless import Nobody
+from rawko.app.run.parts.lanes import Common, LanePeople, Lent, lane_bindings, take_up_usage
 from rawko.app.run.parts.null_ports import NoWorkspace, StillProvider, StillToolbox
 from rawko.app.run.parts.provider import open_provider
 from rawko.app.run.parts.toolbox import open_toolbox, take_up_tools, tool_notes
@@ -35,6 +37,7 @@ from rawko.app.run.taking_up import take_up
 from rawko.app.run.workspace_report import Witness
 from rawko.app.secrecy.session_secrets import masker_of
 from rawko.config import ConfigError, Settings
+from rawko.providers.account import Account
 from rawko.providers.metered import MeteredProvider
 from rawko.runtime.actor import Actor
 from rawko.runtime.inspection import InspectionEvent
@@ -61,6 +64,7 @@ class Run:
         is_of_session: One of several tasks that a person gives one after the other; what a scenario or a cassette still
             holds at its end is for the next ones.
         plays_after: The run of the same session after which the scenario or the cassette goes on; None: it begins.
+        parent: The run that this one is a lane of, and `common` what it has from it.
         on_override: Told of every override that another process has left, and of what became of it.
     """
 
@@ -78,11 +82,14 @@ class Run:
     is_interactive: bool = False
     is_of_session: bool = False
     plays_after: str | None = None
+    parent: Parent | None = None
+    common: Common | None = None
     id: str = field(default_factory=new_id)
     _driver: Driver | None = None
     _cancelled_by: str | None = None
     _meter: MeteredProvider | None = None
     _toolbox: Toolbox | None = None
+    _lanes: Lanes | None = None
     _channel: TextChannel | None = None
     _lookups: RunningLookups = field(default_factory=lambda: RunningLookups(tuple))
     _stopwatch: Stopwatch = field(default_factory=Stopwatch)
@@ -141,6 +148,7 @@ class Run:
             workspace or NoWorkspace(),
             pace,
             self._no_time_for,
+            lane_bindings() if self._lanes is None else lane_bindings(self._lanes.run),
         )
         return assemble(self.settings, self.id, self.agent, prompt, parts, is_interactive=self.is_interactive)
 
@@ -207,9 +215,8 @@ class Run:
             noted = None if stores is None or stores.recorded is None else stores.recorded.notes
             provider = self._open_provider(noted["position"] if noted else await self._position_before())
             parts.push_async_callback(self._close, provider.aclose, "provider")
-            self._paces = rate_limits(self.settings, self._stopwatch, noted, self._tell_wait)
-            bounds = bounds_of(self.settings, self._stopwatch)
-            self._meter = meter = MeteredProvider(provider, bounds=bounds, pace=self._paces["calls"])
+            self._paces = self._rate_limits(noted)
+            self._meter = meter = MeteredProvider(provider, pace=self._paces["calls"], account=self._account())
             if noted:
                 meter.take_up(noted)
                 self._stopwatch.take_up(noted)
@@ -219,10 +226,12 @@ class Run:
             parts.push_async_callback(self._close, toolbox.aclose, "tools")
             stores = stores or await self._open_stores(stack)
             self._lookups.workspace = stores.workspace
+            await self._open_lanes(stack, stores, provider, driver)
             actor = await self._make_actor(OpenParts(meter, toolbox, stores, self._paces), driver)
             witness = Witness(stores.workspace, self._notes)
             driver.first_words = await self._begin(actor, toolbox, stores, witness)
             await driver.drive(actor)
+            await self._close_lanes(actor)
             files, diff = await witness.end(is_halted=driver.halted is not None)
             await parts.aclose()
             # Before the run is let go: others must not find it at rest and without an end.
@@ -236,7 +245,7 @@ class Run:
         """The report of a machine that has stopped; kept on disk, unless the run can go on from where it stands."""
         if self._channel is not None:
             self._channel.close()
-        if not self.is_of_session:
+        if not self.is_of_session and not lanes_of(self.settings, self.id):
             self._notes += unused_replies(actor, provider, self.settings)
         problem = driver.halted or breakdown(actor.error)
         if problem is not None:  # what was committed stands: it can go on from there
@@ -244,7 +253,8 @@ class Run:
         verdict = verdict_of(actor, question=driver.question, is_cancelled=driver.is_cancelled, problem=problem)
         if problem is not None and not has_record(self.settings, self.id):
             verdict = replace(verdict, outcome="failure")  # there is nothing left to go on with
-        question = driver.question if verdict.outcome == "needs_person" else None
+        is_of_lane = verdict.outcome == "limit" and not actor.interpreter.final and "run" in (driver.question or {})
+        question = driver.question if verdict.outcome == "needs_person" or is_of_lane else None
         usage, cost = self.usage()
         files, diff = changes
         report = verdict.report(
@@ -282,7 +292,51 @@ class Run:
     def _open_provider(self, position: Mapping[str, Any] | None) -> Provider:
         if self.is_cancel:
             return StillProvider()
+        if self.common is not None and self.common.provider is not None:
+            return Lent(self.common.provider)
         return open_provider(self.settings, position, is_resumed=self.is_resumed)
+
+    def _account(self) -> Account:
+        """What the run's usage is counted into: of a lane, below that of the run above."""
+        if self.common is None:
+            return Account(bounds_of(self.settings, self._stopwatch))
+        return self.common.account.of(self.id)
+
+    def _rate_limits(self, noted: Mapping[str, Any] | None) -> Mapping[str, Pace]:
+        if self.common is not None:
+            return self.common.paces
+        return rate_limits(self.settings, self._stopwatch, noted, self._tell_wait)
+
+    async def _open_lanes(self, stack: AsyncExitStack, stores: Stores, provider: Provider, driver: Driver) -> None:
+        """Make it possible to begin lanes; what lanes have used so far is counted."""
+        assert self._meter is not None
+        account, workspace = self._meter.account, stores.workspace
+        if self.is_resumed:
+            await take_up_usage(account, self.settings, self.id, stores.journal)
+        watch = self._stopwatch if self.common is None else self.common.watch
+        common = Common(account, watch, self._paces, None if self.settings.provider == "scripted" else provider)
+
+        def make(settings: Settings, task: str, agent: str, run: str, **known: Any) -> Run:
+            people = LanePeople(UntimedPeople(self.people, watch), lane_name(run))
+            return Run(settings, task, agent, people, log=self.log, is_of_session=True, id=run, common=common, **known)
+
+        self._lanes = lanes = Lanes(
+            Host(
+                self.settings,
+                self.id,
+                make,
+                capture=workspace.capture,
+                step=lambda: workspace.row or 0,
+                is_left=lambda: driver.is_left,
+                wait=driver.wait,
+                halt=driver.halt,
+            )
+        )
+        stack.push_async_callback(lanes.aclose, is_ended=False)
+
+    async def _close_lanes(self, actor: Actor) -> None:
+        assert self._lanes is not None
+        await self._lanes.aclose(is_ended=actor.interpreter.final)
 
     def _open_toolbox(self, driver: Driver) -> Toolbox:
         return (
@@ -340,6 +394,7 @@ class Run:
                 self.agent,
                 toolbox,
                 continues=self.continues,
+                parent=self.parent,
                 is_interactive=self.is_interactive,
             )
         await capture_before(witness, settings, self.id, is_resumed=self.is_resumed)

@@ -9,6 +9,7 @@ from rawko.app import Report, Run
 from rawko.app.inspection.acting import Actor
 from rawko.app.records.naming import name_run
 from rawko.app.records.record import list_records, read_record
+from rawko.app.records.run_names import lane_depth
 from rawko.app.run.inbox import is_at_work
 from rawko.cli.exit_codes import KILLED
 from rawko.cli.output import complain, visible_line
@@ -89,5 +90,6 @@ def _latest(current: Settings) -> str:
     records = list_records(current)
     if not records:
         raise ConfigError('there are no runs in this folder; begin one with: rawko run "TASK" --tui')
-    working = [one for one in records if is_at_work(one.settings, one.run)]
-    return (working or records)[-1].run
+    working = [one for one in records if not lane_depth(one.run) and is_at_work(one.settings, one.run)]
+    own = [one for one in records if not lane_depth(one.run)]
+    return (working or own or records)[-1].run

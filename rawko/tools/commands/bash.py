@@ -14,7 +14,7 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -52,6 +52,7 @@ class BashSettings:
         max_output_bytes: A command that writes more is stopped.
         max_spool_bytes: Limit of all kept outputs together.
         extra_env: Names or patterns of further variables that commands may see.
+        set_env: Variables that are set for every command.
     """
 
     default_timeout_ms: int = 120_000
@@ -60,6 +61,7 @@ class BashSettings:
     max_output_bytes: int = 64_000_000
     max_spool_bytes: int = 512_000_000
     extra_env: tuple[str, ...] = ()
+    set_env: Mapping[str, str] = field(default_factory=dict)
 
 
 class Bash(Tool):

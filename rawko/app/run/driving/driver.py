@@ -46,6 +46,7 @@ class Driver:
     Attributes:
         question: What a person is asked who is not there, or what of the budget is used up.
         halted: Why the workspace cannot be recorded any more.
+        is_left: The machine stops where it stands, before its end.
     """
 
     settings: Settings
@@ -62,6 +63,7 @@ class Driver:
     question: dict[str, Any] | None = None
     halted: str | None = None
     is_cancelled: bool = False
+    is_left: bool = False
     _canceller: str = ""
     _actor: Actor | None = None
     _must_wait: asyncio.Event = field(default_factory=asyncio.Event)
@@ -88,6 +90,11 @@ class Driver:
             self._must_wait.set()
         if event["type"] == "emit" and event["event"] == CLEANUP and event["actor"] == "root" and self.on_cleanup:
             self._cleanup = asyncio.ensure_future(self.on_cleanup())
+
+    def wait(self, question: Mapping[str, Any]) -> None:
+        """Wait for a person or a larger budget, with the question."""
+        self.question = dict(question)
+        self._must_wait.set()
 
     def halt(self, why: str) -> None:
         """Stop where the machine stands: the workspace cannot be recorded any more."""
@@ -138,7 +145,7 @@ class Driver:
             letters = Letters(
                 self.settings, self.run, self.cancel, self._has_task, self.on_override, number_of=self.number_of
             )
-            asking = Asking(self.people, self.watch, self._leave_open)
+            asking = Asking(self.people, self.watch, self.wait)
             steps = (
                 self._begin(actor),
                 self._ask_again(letters, asking, actor),
@@ -151,6 +158,7 @@ class Driver:
                 if not ended.done() and self.halted is None:
                     await actor.settle()  # its parent hears after the observers that the agent waits
             finally:
+                self.is_left = not actor.interpreter.final
                 for task in (ended, waits, *helpers):
                     task.cancel()
                 await asyncio.gather(ended, waits, *helpers, return_exceptions=True)
@@ -188,11 +196,6 @@ class Driver:
             except (ActorStopped, ActorCrashed):
                 return  # it ended before
         await asking.converse(actor)
-
-    def _leave_open(self, question: Mapping[str, Any]) -> None:
-        """Nothing here answers the question: the run waits with it."""
-        self.question = dict(question)
-        self._must_wait.set()
 
 
 def _below(actor: Actor) -> Iterator[Actor]:

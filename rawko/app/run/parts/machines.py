@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, reduce
+from operator import or_
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Final
 
-from rawko.app.run.parts.invoked_agents import RUN_AGENT, running_agents
+from rawko.app.run.parts.invoked_agents import running_agents
+from rawko.app.run.parts.lanes import lane_bindings
 from rawko.chart import Chart, ChartError, find_chart, load_chart, shipped_charts
 from rawko.chart.check import check_chart
 from rawko.chart.lint import has_errors
@@ -32,21 +34,26 @@ PATTERNS: Final[Mapping[str, ModuleType]] = {"gauntlet": gauntlet}
 
 
 def agent_machines(
-    settings: Settings, base: Bindings = agent_loop.bindings, prompts: Mapping[str, Prompts] = MappingProxyType({})
+    settings: Settings,
+    base: Bindings = agent_loop.bindings,
+    prompts: Mapping[str, Prompts] = MappingProxyType({}),
+    lanes: Bindings | None = None,
 ) -> Mapping[str, Machine]:
     """Chart and bindings by what agents' files name in `chart`: a shipped stem, or the path of a chart (C-09).
 
     A chart of the project's own may use everything that the agent loop binds, the functions of its own bindings, and
-    the actor `run_agent`, which runs another agent. All are read here, once: a run cannot rewrite its own rules.
+    the actors `run_agent`, which runs another agent, and `run_lane`, which runs one in a folder of its own. All are
+    read here, once: a run cannot rewrite its own rules.
 
     Args:
         prompts: Templates that `run_agent` may be given by name.
+        lanes: The actor `run_lane`; without it, no lane is begun.
 
     Raises:
         ConfigError: There is no such chart, it has defects, or its bindings cannot be loaded.
     """
     machines: dict[str, Machine] = {}
-    running = running_agents(settings.agents, machines, prompts)
+    running = (running_agents(settings.agents, machines, prompts), lane_bindings() if lanes is None else lanes)
     for config in settings.agents.values():
         if config.chart not in machines:
             machines[config.chart] = _machine(settings, config, base, running)
@@ -59,10 +66,11 @@ def shipped_chart(stem: str) -> Chart:
     return load_chart(find_chart(stem))
 
 
-def _machine(settings: Settings, config: AgentConfig, base: Bindings, running: Bindings) -> Machine:
+def _machine(settings: Settings, config: AgentConfig, base: Bindings, running: Sequence[Bindings]) -> Machine:
     try:
         if config.chart in PATTERNS:
-            return shipped_chart(config.chart), PATTERNS[config.chart].bindings | running
+            own = PATTERNS[config.chart].bindings
+            return shipped_chart(config.chart), reduce(or_, running, own)
         if config.chart in shipped_charts():
             return shipped_chart(config.chart), base
         project = project_of(settings)
@@ -75,8 +83,10 @@ def _machine(settings: Settings, config: AgentConfig, base: Bindings, running: B
         own = project_bindings(project, chart, module=settings.bindings, start=Path(chart.file).parent)
     except BindingsNotFound as error:
         raise ConfigError(f"agent {config.name!r}: {error}") from error
-    if own is None or own.find("actor", RUN_AGENT) is None:  # a function of the project's own comes first
-        base = base | running
+    for offered in running:
+        names = offered.names("actor")
+        if own is None or not any(own.find("actor", name) for name in names):  # the project's own comes first
+            base = base | offered
     try:
         return chart, base if own is None else base | own
     except BindingError as error:

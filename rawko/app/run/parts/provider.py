@@ -134,7 +134,9 @@ def _scripted(settings: Settings, position: Mapping[str, Any] | None) -> Provide
 
     assert settings.scenario is not None, "load_settings refuses the scripted provider without a scenario"
     try:
-        return ScriptedProvider(_scenario(settings, settings.scenario), position=position)
+        return ScriptedProvider(
+            _scenario(settings, settings.scenario), position=position, lane=settings.command_env.get("RAWKO_LANE", "")
+        )
     except ScenarioError as error:
         raise ConfigError(str(error)) from error
     except ValueError as error:

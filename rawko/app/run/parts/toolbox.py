@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rawko.app.lookups.running import RunningLookups
@@ -11,6 +12,7 @@ from rawko.app.run.parts.machines import agent_machines, shipped_chart
 from rawko.app.run.parts.workspace import outputs_folder, running_folder
 from rawko.app.secrecy.session_secrets import masker_of
 from rawko.config import ConfigError, Settings
+from rawko.processes.private import make_private
 from rawko.runtime.ports import Toolbox
 from rawko.tools.lookups.port import RunLookups
 from rawko.trust.kept_rules import KeptRules
@@ -37,6 +39,8 @@ def open_toolbox(
     from rawko.tools.toolbox import build_toolbox
 
     try:
+        if "TMPDIR" in settings.command_env:
+            make_private(Path(settings.command_env["TMPDIR"]))
         return build_toolbox(
             settings.workspace,
             state_dir=settings.state_dir,
@@ -49,6 +53,7 @@ def open_toolbox(
                 default_timeout_ms=min(settings.bash.default_timeout_ms, settings.bash.max_timeout_ms),
                 max_timeout_ms=settings.bash.max_timeout_ms,
                 extra_env=settings.bash.extra_env,
+                set_env=settings.command_env,
             ),
             environ=settings.environ,
             active_states=active_states,

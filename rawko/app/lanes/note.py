@@ -1,0 +1,93 @@
+"""What is remembered of a lane besides its run: its order, its folder, its number, and why it failed.
+
+It is written before the folder is made, so that a process that goes on after a kill knows a folder that was half made
+from one that belongs to the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from rawko.app.records.json_files import read_file, write_file
+from rawko.config import ConfigError
+
+State = Literal["making", "made", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneNote:
+    """One lane.
+
+    Attributes:
+        order: As `Order.to_json`.
+        number: From 0; no two lanes of a run have the same one.
+        step: The step of the run above at which it was begun.
+        why: Of a lane that failed without its agent: its folder, its command, its disk.
+    """
+
+    order: Mapping[str, Any]
+    folder: Path
+    number: int
+    step: int
+    state: State = "making"
+    why: str = ""
+
+    def failed(self, why: str) -> LaneNote:
+        """The note of the lane after it has failed."""
+        return replace(self, state="failed", why=why)
+
+
+def notes_folder(run_folder: Path) -> Path:
+    """Where the notes of a run's lanes are.
+
+    Args:
+        run_folder: Of the run above.
+    """
+    return run_folder / "lanes"
+
+
+def write_note(run_folder: Path, note: LaneNote) -> None:
+    """Write a lane's note, whole or not at all.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    data = {name: getattr(note, name) for name in ("order", "number", "step", "state", "why")}
+    write_file(_path(run_folder, str(note.order["lane"])), {**data, "folder": str(note.folder)})
+
+
+def read_note(run_folder: Path, lane: str) -> LaneNote | None:
+    """A lane's note; None where it has none.
+
+    Raises:
+        ConfigError: It cannot be read.
+    """
+    path = _path(run_folder, lane)
+    if not path.exists():
+        return None
+    data = read_file(path)
+    try:
+        return LaneNote(
+            dict(data["order"]),
+            Path(data["folder"]),
+            int(data["number"]),
+            int(data["step"]),
+            data["state"],
+            data["why"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ConfigError(f"{path}: damaged: {error!r}") from error
+
+
+def next_number(run_folder: Path) -> int:
+    """The number of the next lane."""
+    folder = notes_folder(run_folder)
+    notes = [read_note(run_folder, path.stem) for path in folder.glob("[!.]*.json")] if folder.is_dir() else []
+    return max((note.number + 1 for note in notes if note is not None), default=0)
+
+
+def _path(run_folder: Path, lane: str) -> Path:
+    return notes_folder(run_folder) / f"{lane}.json"

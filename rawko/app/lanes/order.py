@@ -1,0 +1,95 @@
+"""What a lane is to do: the input of the actor `run_lane`, checked, and the names that follow from it.
+
+{"lane": "a", "agent": "developer", "task": "Write it", "model": "m", "prompt": "...", "setup": "make deps"}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rawko.app.records.run_names import lane_depth
+from rawko.interpreter.data.values import thaw
+from rawko.runtime.actor_kinds import ActorFailed
+from rawko.vocabulary.documents import accepted
+
+RUN_LANE: Final = "run_lane"
+MAX_DEPTH: Final = 3
+"""Lanes of lanes of lanes: more levels are a circle."""
+_NAME: Final = re.compile(r"[a-z0-9]+(?:[_-][a-z0-9]+)*")
+_MAX_NAME: Final = 32
+_FIELDS: Final = ("lane", "agent", "task", "model", "prompt", "setup")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What one lane is to do.
+
+    Attributes:
+        lane: Its name, unique within the run.
+        task: What the agent is told.
+        model: Asked in place of the agent's own and the run's.
+        prompt: Stands before the task: how this lane is to go about it.
+        setup: Runs in the folder before the agent; None: what the settings say.
+    """
+
+    lane: str
+    agent: str
+    task: str
+    model: str | None = None
+    prompt: str | None = None
+    setup: str | None = None
+
+    @property
+    def told(self) -> str:
+        """The whole text that the agent is given."""
+        return self.task if self.prompt is None else f"{self.prompt}\n\n{self.task}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _FIELDS}
+
+
+def order_of(given: Any, agents: Collection[str]) -> Order:
+    """The input of `run_lane`, checked.
+
+    Raises:
+        ActorFailed: It is no such order; says what would be accepted.
+    """
+    asked = thaw(given)
+    if not isinstance(asked, dict):
+        raise invalid(f"its input is {asked!r:.60}; accepted: a mapping with 'lane', 'agent' and 'task'")
+    for name, value in asked.items():
+        if name not in _FIELDS:
+            raise invalid(f"its input has {name!r}{accepted(_FIELDS, found=str(name))}")
+        is_text = isinstance(value, str) and value.strip() and "\0" not in value
+        if not is_text and (value is not None or name in ("lane", "agent", "task")):
+            raise invalid(f"its input has the {name} {value!r:.60}; accepted: a text that is not empty")
+    for name in ("lane", "agent", "task"):
+        if name not in asked:
+            raise invalid(f"its input has no {name!r}; accepted: a mapping with 'lane', 'agent' and 'task'")
+    order = Order(**asked)
+    if not _NAME.fullmatch(order.lane) or len(order.lane) > _MAX_NAME:
+        raise invalid(
+            f"its input has the lane {order.lane!r:.60}; accepted: a name of small letters and digits, with single "
+            f"'-' or '_' between them, of at most {_MAX_NAME} characters"
+        )
+    if order.agent not in agents:
+        raise invalid(f"there is no agent {order.agent!r}{accepted(agents, found=order.agent)}")
+    return order
+
+
+def check_depth(run: str, lane: str) -> None:
+    """Refuse a lane of too many lanes.
+
+    Raises:
+        ActorFailed: So many lanes stand above it.
+    """
+    if lane_depth(run) >= MAX_DEPTH:
+        raise invalid(f"lane {lane!r} is not begun: {MAX_DEPTH} lanes stand above it, each begun by another")
+
+
+def invalid(problem: str) -> ActorFailed:
+    """An order that cannot be carried out, whatever is tried."""
+    return ActorFailed({"message": f"{RUN_LANE}: {problem}", "category": "validation_error", "attempted": ""})

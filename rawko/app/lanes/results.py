@@ -1,0 +1,79 @@
+"""What the actor `run_lane` answers with: a lane's report as data, or its failure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rawko.app.lanes.order import Order
+from rawko.app.records.record import RunRecord
+from rawko.runtime.actor_kinds import ActorFailed
+from rawko.workspace.repository.archive import Archive
+
+_TAKEN = ("outcome", "summary", "files_changed", "usage", "cost_usd")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A lane whose run has ended.
+
+    Attributes:
+        report: As `Report.to_json`.
+        tree: Of its files at the end; None where no snapshot is kept any more.
+    """
+
+    run: str
+    workspace: str
+    report: Mapping[str, Any]
+    tree: str | None
+
+    @classmethod
+    def of(cls, record: RunRecord) -> Ended:
+        """The lane from its record, and from the store of snapshots."""
+        with Archive(record.settings.state_dir / "snapshots") as archive:
+            last = archive.last(record.run)
+        tree = None if last is None else str(last.tree)
+        return cls(record.run, str(record.settings.workspace), record.report or {}, tree)
+
+
+def result_of(order: Order, ended: Ended) -> dict[str, Any]:
+    """`{lane, run, workspace, outcome, summary, files_changed, usage, cost_usd, tree}`.
+
+    Raises:
+        ActorFailed: The lane's run has failed or was cancelled; the error has the same fields.
+    """
+    told = {
+        "lane": order.lane,
+        "run": ended.run,
+        "workspace": ended.workspace,
+        **{name: ended.report.get(name) for name in _TAKEN},
+        "tree": ended.tree,
+    }
+    outcome = told["outcome"]
+    if outcome in ("success", "limit"):
+        return told
+    error = ended.report.get("error") or {}
+    message = error.get("message") or told["summary"] or f"its run has ended: {outcome}"
+    raise ActorFailed(
+        {
+            **told,
+            "category": error.get("category") or "unknown",
+            "attempted": "",
+            **({"code": error["code"]} if error.get("code") else {}),
+            "message": f"lane {order.lane!r}: {message}",
+        }
+    )
+
+
+def failure(order: Order, run: str, why: str) -> ActorFailed:
+    """A lane that has failed without its agent."""
+    return ActorFailed(
+        {
+            "message": f"lane {order.lane!r}: {why}",
+            "category": "unknown",
+            "attempted": "",
+            "lane": order.lane,
+            "run": run,
+        }
+    )

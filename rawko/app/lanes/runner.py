@@ -1,0 +1,299 @@
+"""The lanes of one run: begun, gone on with, stopped, and reported to the machine that asked for them.
+
+    no note yet          the folder is made, the setup command runs, the lane's run begins
+    folder half made     made anew
+    run without an end   gone on with, from its journal
+    run with an end      its report is given again
+
+So the actor may be started again after a kill, at any moment, and comes to the same result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+from rawko.app.lanes.disk import until_too_large
+from rawko.app.lanes.folder import (
+    check_free,
+    lane_folder,
+    lane_settings,
+    make_folder,
+    remove_folder,
+    temporary_folder,
+)
+from rawko.app.lanes.note import LaneNote, next_number, read_note, write_note
+from rawko.app.lanes.order import Order, check_depth, invalid, order_of
+from rawko.app.lanes.results import Ended, failure, result_of
+from rawko.app.lanes.setup import SetupFailed, run_setup
+from rawko.app.records.outcomes import is_open
+from rawko.app.records.record import Parent, RunRecord, has_record, read_record, runs_folder
+from rawko.app.records.run_names import lane_depth, lane_run
+from rawko.config import ConfigError, Settings, share_state, with_model
+from rawko.config.blocks import size_bytes
+from rawko.runtime.ports import WorkspaceError
+from rawko.vocabulary.budget import duration_ms
+from rawko.workspace.repository.archive import user_of
+
+if TYPE_CHECKING:
+    from rawko.vocabulary.snapshot import Snapshot
+
+CANCELLED_BY = "the run above"
+"""The one who the journal of a lane names, where the machine above did not need it any more."""
+
+
+class LaneRun(Protocol):
+    """The run of a lane; see `rawko.app.run.run.Run`."""
+
+    async def execute(self) -> Any: ...
+    def cancel(self, who: str = "") -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The run above its lanes.
+
+    Attributes:
+        make: A lane's run from its settings, its order and its id; keyword `is_resumed`, or `is_cancel` for one that
+            is taken up only to end it.
+        capture: Takes a snapshot of the run's own files, with a label.
+        step: The number of its journal's latest row.
+        is_left: Whether the run stops where it stands, to go on later.
+        wait: The run has to wait, for a person or a larger budget: with the question.
+        halt: The run has to stop where it stands: with the reason.
+    """
+
+    settings: Settings
+    run: str
+    make: Callable[..., LaneRun]
+    capture: Callable[[str], Awaitable[Snapshot]]
+    step: Callable[[], int]
+    is_left: Callable[[], bool]
+    wait: Callable[[Mapping[str, Any]], None]
+    halt: Callable[[str], None]
+
+    @property
+    def folder(self) -> Path:
+        """Of the run's own record."""
+        return runs_folder(self.settings.state_dir) / self.run
+
+
+class Lanes:
+    """The lanes of one run, in one process."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._slots = asyncio.Semaphore(host.settings.lanes.jobs)
+        self._beginning = asyncio.Lock()
+        self._tasks: dict[str, asyncio.Task[dict[str, Any]]] = {}
+        self._runs: dict[str, LaneRun] = {}
+        self._waiting: dict[str, Mapping[str, Any]] = {}
+        self._is_stopped = threading.Event()
+
+    async def run(self, given: Any) -> dict[str, Any]:
+        """The actor `run_lane`: see `results.result_of` for its output.
+
+        Raises:
+            ActorFailed: The order cannot be carried out, or the lane has failed.
+        """
+        order = order_of(given, self._host.settings.agents)
+        check_depth(self._host.run, order.lane)
+        if order.lane in self._tasks:
+            raise invalid(f"lane {order.lane!r} is running already; each lane of a run needs a name of its own")
+        task = asyncio.create_task(self._lane(order), name=f"lane {order.lane}")
+        self._tasks[order.lane] = task
+        task.add_done_callback(lambda _: self._tasks.pop(order.lane, None))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            self._stop(order.lane)
+            raise
+
+    def _stop(self, lane: str) -> None:
+        """End a lane whose result is not needed any more; or leave it where it stands, if the whole run is left."""
+        task = self._tasks.get(lane)
+        if task is None:
+            return
+        task.add_done_callback(_hear)
+        if lane in self._runs and not self._host.is_left():
+            self._runs[lane].cancel(CANCELLED_BY)
+        else:
+            task.cancel()
+
+    async def aclose(self, *, is_ended: bool) -> None:
+        """Wait until no lane runs any more.
+
+        Args:
+            is_ended: The run has come to its end: lanes that an earlier process has left open are cancelled.
+        """
+        self._is_stopped.set()
+        while tasks := tuple(self._tasks.values()):
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.sleep(0)
+        if is_ended:
+            for record in open_lanes(self._host.settings, self._host.run):
+                lane = self._host.make(
+                    record.settings, record.task, record.agent, record.run, is_resumed=True, is_cancel=True
+                )
+                lane.cancel(CANCELLED_BY)
+                with suppress(ConfigError):  # it stays open: `rawko runs` shows it
+                    await lane.execute()
+                shutil.rmtree(temporary_folder(record.settings, record.run), ignore_errors=True)
+
+    # ------------------------------------------------------------ one lane
+
+    async def _lane(self, order: Order) -> dict[str, Any]:
+        run = lane_run(self._host.run, order.lane)
+        try:
+            async with self._slots:
+                ended = await self._to_its_end(order, run)
+        except (ConfigError, SetupFailed, WorkspaceError) as error:
+            raise failure(order, run, str(error)) from error
+        if isinstance(ended, RunRecord):
+            await self._wait(order, ended)
+        return result_of(order, ended)
+
+    async def _to_its_end(self, order: Order, run: str) -> Ended | RunRecord:
+        """Carry the order out; a record of a run that cannot go on now is given as it is.
+
+        Raises:
+            ConfigError, SetupFailed, WorkspaceError: The lane fails without its agent.
+        """
+        note = await self._note(order, run)
+        settings = with_model(lane_settings(self._host.settings, note, run), order.model)
+        if note.state == "making":
+            note = await self._make(order, run, note, settings)
+        if note.state == "failed":
+            raise ConfigError(note.why)
+        is_resumed = has_record(settings, run)
+        if is_resumed:
+            record = read_record(run, settings)
+            if not is_open(record):
+                return Ended.of(record)
+        if not note.folder.is_dir():
+            raise ConfigError(f"its folder {str(note.folder)!r} is gone; what it did is kept: rawko adopt {run}")
+        if user_of(settings.state_dir / "snapshots", run) is not None:
+            raise ConfigError(f"its run {run!r} is at work in another process")
+        await self._execute(order, run, note, settings, is_resumed=is_resumed)
+        record = read_record(run, settings)
+        if is_open(record):
+            return record
+        shutil.rmtree(temporary_folder(settings, run), ignore_errors=True)
+        after = read_note(self._host.folder, order.lane)
+        if after is not None and after.state == "failed":
+            raise ConfigError(after.why)
+        return Ended.of(record)
+
+    async def _execute(self, order: Order, run: str, note: LaneNote, settings: Settings, *, is_resumed: bool) -> None:
+        """Run the lane's agent; stop it where its folder takes too much room."""
+        parent = Parent(self._host.run, note.step, order.lane)
+        lane = self._host.make(settings, order.told, order.agent, run, parent=parent, is_resumed=is_resumed)
+        self._runs[order.lane] = lane
+        executing = asyncio.create_task(lane.execute())
+        watching = None
+        most = settings.lanes.disk
+        if most is not None:
+            folders = (note.folder, temporary_folder(settings, run))
+            watching = asyncio.create_task(until_too_large(folders, size_bytes(most)))
+        try:
+            if watching is not None:
+                await asyncio.wait({executing, watching}, return_when=asyncio.FIRST_COMPLETED)
+                if not executing.done():
+                    why = f"its folder takes {watching.result() / 1e6:,.0f} MB of the disk, and may take {most}"
+                    write_note(self._host.folder, note.failed(f"{why}; what it did is kept as {run}"))
+                    lane.cancel("the disk limit")
+            await executing
+        finally:
+            del self._runs[order.lane]
+            for task in (executing, watching):
+                if task is not None and not task.done():
+                    task.cancel()
+                    await asyncio.gather(task, return_exceptions=True)
+
+    async def _wait(self, order: Order, record: RunRecord) -> NoReturn:
+        """A lane that cannot go on now waits, and the whole run does once no other lane runs."""
+        report = record.report or {}
+        if record.outcome not in ("needs_person", "limit"):
+            self._host.halt(f"lane {order.lane!r} stopped where it stood: {report.get('summary') or record.outcome}")
+        asked = report.get("question") or {"kind": "budget", "text": str(report.get("summary") or ""), "agent": ""}
+        agent = str(asked.get("agent") or order.agent)
+        self._waiting[order.lane] = {**asked, "agent": f"{order.lane}/{agent}", "run": asked.get("run") or record.run}
+        if len(self._waiting) == len(self._tasks):
+            self._host.wait(next(iter(self._waiting.values())))
+        try:
+            await asyncio.Event().wait()
+        finally:
+            del self._waiting[order.lane]
+        raise AssertionError("the event is never set")
+
+    # ------------------------------------------------------------ its folder
+
+    async def _note(self, order: Order, run: str) -> LaneNote:
+        """The lane's note; written where there is none."""
+        async with self._beginning:
+            found = read_note(self._host.folder, order.lane)
+            if found is not None:
+                if found.order != order.to_json():
+                    raise ConfigError(
+                        f"this run has had a lane {order.lane!r} with another task, agent or model; give this one "
+                        "another name"
+                    )
+                return found
+            folder = lane_folder(self._host.settings.workspace, run)
+            check_free(folder)
+            note = LaneNote(order.to_json(), folder, next_number(self._host.folder), self._host.step())
+            lane_settings(self._host.settings, note, run)
+            write_note(self._host.folder, note)
+            return note
+
+    async def _make(self, order: Order, run: str, note: LaneNote, settings: Settings) -> LaneNote:
+        """Make the folder and prepare it; the note says afterwards that it is made, or why not."""
+        host = self._host
+        try:
+            async with self._beginning:
+                files = await host.capture(f"lane {order.lane}")
+            await asyncio.to_thread(make_folder, host.settings, note.folder, files, is_stopped=self._is_stopped.is_set)
+            share_state(note.folder, settings.state_dir, settings.environ)
+            command = order.setup or settings.lanes.setup
+            if command is not None:
+                limit = duration_ms(settings.lanes.setup_timeout)
+                running = settings.state_dir / "running" / run
+                await run_setup(settings, command, timeout_ms=limit, running=running)
+        except (ConfigError, SetupFailed, WorkspaceError) as error:
+            await asyncio.to_thread(remove_folder, note.folder)
+            shutil.rmtree(temporary_folder(settings, run), ignore_errors=True)
+            note = note.failed(str(error))
+        else:
+            note = replace(note, state="made")
+        write_note(host.folder, note)
+        return note
+
+
+def open_lanes(settings: Settings, run: str) -> list[RunRecord]:
+    """The lanes of a run that have not ended, and that no process works on."""
+    found = []
+    for name in lanes_of(settings, run):
+        record = read_record(name, settings)
+        if is_open(record) and user_of(settings.state_dir / "snapshots", name) is None:
+            found.append(record)
+    return found
+
+
+def lanes_of(settings: Settings, run: str) -> list[str]:
+    """The ids of the runs of a run's own lanes, in order; not those of its lanes' lanes."""
+    prefix = lane_run(run, "")
+    folders = runs_folder(settings.state_dir).glob(f"{prefix}*/run.json")
+    names = (path.parent.name for path in folders)
+    return sorted(name for name in names if lane_depth(name) == lane_depth(run) + 1)
+
+
+def _hear(task: asyncio.Task[dict[str, Any]]) -> None:
+    """A stopped lane's failure is nobody's concern: its own record tells it."""
+    if not task.cancelled():
+        task.exception()

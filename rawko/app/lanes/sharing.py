@@ -1,0 +1,123 @@
+"""Files that no snapshot holds, such as `node_modules`, brought into the folder of a lane.
+
+Where commands run in a sandbox, which lets them write their own folder alone, a shared file or folder is a symbolic
+link, and read-only. Elsewhere it is a copy: of one's own, whatever a command does to it. A copy shares its blocks with
+the original until one of the two is written, where the file system can do that (Btrfs, XFS, bcachefs).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from rawko.patterns.globs import rule_regex
+
+_CLONE: Final = 0x40049409
+"""`FICLONE` of Linux: the second file gets the blocks of the first."""
+_GIT: Final = ".git"
+
+
+class SharingStopped(Exception):
+    """It was stopped before all was there."""
+
+
+def shared_paths(workspace: Path, patterns: Sequence[str]) -> Iterator[str]:
+    """Paths that the patterns name, relative; of a folder that is named, not what is in it. Links are not followed."""
+    if not patterns:
+        return
+    named = re.compile("|".join(f"(?:{rule_regex(pattern)})" for pattern in patterns))
+    yield from _named_in(workspace, "", named)
+
+
+def _named_in(folder: Path, prefix: str, named: re.Pattern[str]) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        found = sorted(entries, key=lambda entry: entry.name)
+    for entry in found:
+        path = prefix + entry.name
+        if entry.name == _GIT:
+            continue
+        if named.fullmatch(path):
+            yield path
+        elif entry.is_dir(follow_symlinks=False):
+            yield from _named_in(Path(entry.path), f"{path}/", named)
+
+
+def share(
+    workspace: Path,
+    folder: Path,
+    patterns: Sequence[str],
+    *,
+    is_linked: bool,
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> tuple[str, ...]:
+    """Bring the named files and folders into a lane's folder; what is there already stays.
+
+    Args:
+        is_linked: By symbolic links instead of copies.
+        is_stopped: Asked before each file.
+
+    Returns:
+        The paths, relative.
+
+    Raises:
+        OSError: One cannot be read or written.
+        SharingStopped: `is_stopped` said so.
+    """
+    brought = []
+    for path in shared_paths(workspace, patterns):
+        if is_linked:
+            done = _link(workspace / path, folder / path)
+        else:
+            done = _copy(workspace / path, folder / path, is_stopped)
+        if done:
+            brought.append(path)
+    return tuple(brought)
+
+
+def _link(source: Path, target: Path) -> bool:
+    if os.path.lexists(target):
+        return False
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.symlink_to(source)
+    return True
+
+
+def _copy(source: Path, target: Path, is_stopped: Callable[[], bool]) -> bool:
+    """Copy a file, a link as it is, or a folder with all that is in it but git's own; True where anything was new.
+
+    Pipes, sockets and devices are left out.
+    """
+    if is_stopped():
+        raise SharingStopped
+    mode = source.lstat().st_mode
+    if stat.S_ISDIR(mode):
+        is_new = not os.path.lexists(target)
+        target.mkdir(parents=True, exist_ok=True)
+        children = [_copy(child, target / child.name, is_stopped) for child in source.iterdir() if child.name != _GIT]
+        if is_new:
+            shutil.copystat(source, target)
+        return is_new or any(children)
+    if os.path.lexists(target) or not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+        return False
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if stat.S_ISLNK(mode):
+        target.symlink_to(source.readlink())
+    else:
+        _copy_file(source, target)
+    return True
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    """The file with its mode and times; its blocks are shared where the file system can."""
+    with source.open("rb") as old, target.open("xb") as new:
+        try:
+            fcntl.ioctl(new.fileno(), _CLONE, old.fileno())
+        except OSError:
+            shutil.copyfileobj(old, new, 1 << 20)
+    shutil.copystat(source, target)

@@ -1,0 +1,92 @@
+"""What a run and its lanes have in common: the budget, the time, the rate limits, the model, the people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rawko.app.lanes.order import RUN_LANE
+from rawko.app.lanes.runner import lanes_of
+from rawko.app.run.budget import Stopwatch
+from rawko.config import Settings
+from rawko.interpreter.bindings import Bindings
+from rawko.providers.account import Account
+from rawko.runtime.actor_kinds import ActorFailed
+from rawko.runtime.journal import Journal
+from rawko.runtime.pacing import Pace
+from rawko.runtime.ports import Answer, ModelRequest, People, Provider, Question, TurnDone
+from rawko.runtime.replay.recorded import read_latest
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """What a lane has from the run above.
+
+    Attributes:
+        account: Of the run above; the lane counts into an account below it.
+        watch: Of the run at the top: lanes that run at once use its time together.
+        provider: None where the lane plays a scenario of its own.
+    """
+
+    account: Account
+    watch: Stopwatch
+    paces: Mapping[str, Pace]
+    provider: Provider | None
+
+
+class Lent:
+    """A provider that the run above closes."""
+
+    def __init__(self, inner: Provider) -> None:
+        self._inner = inner
+        self.name = inner.name
+
+    def stream(self, request: ModelRequest) -> Any:
+        """As the inner one."""
+        return self._inner.stream(request)
+
+    async def create(self, request: ModelRequest) -> TurnDone:
+        """As the inner one."""
+        return await self._inner.create(request)
+
+    async def aclose(self) -> None:
+        """The run above closes it."""
+
+
+class LanePeople:
+    """The people of the run above, who see which lane asks."""
+
+    def __init__(self, people: People, lane: str) -> None:
+        self._people = people
+        self._lane = lane
+
+    async def ask(self, question: Question) -> Answer | None:
+        return await self._people.ask(replace(question, agent=f"{self._lane}/{question.agent}"))
+
+
+async def take_up_usage(account: Account, settings: Settings, run: str, journal: Journal) -> None:
+    """Count what the lanes of a run have used so far, from their own journals.
+
+    Raises:
+        JournalError: They cannot be read.
+    """
+    for name in lanes_of(settings, run):
+        below = account.of(name)
+        last = await journal.last_seq(name)
+        notes = (await read_latest(journal, name, last)).notes if last else None
+        if notes and "usage" in notes:
+            below.take_up(notes)
+        await take_up_usage(below, settings, name, journal)
+
+
+async def no_lane(given: Any) -> Any:
+    """`run_lane` of a machine that is only looked at."""
+    raise ActorFailed({"message": f"{RUN_LANE}: this run begins no lanes", "category": "validation_error"})
+
+
+def lane_bindings(run_lane: Any = no_lane) -> Bindings:
+    """The actor `run_lane`."""
+    bindings = Bindings()
+    bindings.add("actor", RUN_LANE, run_lane)
+    return bindings
