@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rawko.providers.account import Account, Bounds, sent_tokens
-from rawko.providers.metered import MeteredProvider
+from rawko.providers.metering.account import Account, Bounds, sent_tokens
+from rawko.providers.metering.metered import MeteredProvider
 from rawko.runtime.ports import ModelRequest, ProviderError, StreamEvent, TurnDone
 from rawko.vocabulary.budget import Budget
 from rawko.vocabulary.messages import Message, user_text

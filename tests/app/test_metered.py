@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from rawko.providers.account import Bounds
-from rawko.providers.metered import MeteredProvider
+from rawko.providers.metering.account import Bounds
+from rawko.providers.metering.metered import MeteredProvider
 from rawko.providers.scenario_file import parse_scenario
 from rawko.providers.scripted import ScriptedProvider
 from rawko.runtime.ports import ModelRequest, ProviderError, StopReason, StreamEvent, TurnDone

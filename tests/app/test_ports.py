@@ -17,7 +17,7 @@ from rawko.cli.people import TerminalPeople
 from rawko.providers.anthropic_api import AnthropicProvider
 from rawko.providers.cassette.port import PlayingProvider, RecordingProvider
 from rawko.providers.masked import MaskedProvider
-from rawko.providers.metered import MeteredProvider
+from rawko.providers.metering.metered import MeteredProvider
 from rawko.providers.scripted import ScriptedProvider
 from rawko.runtime.ports import People, Provider, Toolbox, Workspace
 from rawko.tools.toolbox import Tools

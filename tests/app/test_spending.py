@@ -8,8 +8,8 @@ import pytest
 
 from rawko.app.run.budget import Stopwatch, UntimedPeople, check_prices
 from rawko.config import ConfigError, Flags, load_settings
-from rawko.providers.account import Bounds
-from rawko.providers.metered import MeteredProvider
+from rawko.providers.metering.account import Bounds
+from rawko.providers.metering.metered import MeteredProvider
 from rawko.providers.scenario_file import parse_scenario
 from rawko.providers.scripted import ScriptedProvider
 from rawko.runtime.ports import Answer, ModelRequest, ProviderError, Question

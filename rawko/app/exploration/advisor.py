@@ -14,7 +14,7 @@ from rawko.machines.node_engine.explore.advisor import PLACEHOLDERS, ModelAdviso
 from rawko.machines.node_engine.explore.deciding import Memory
 from rawko.machines.prompts.errors import PromptError
 from rawko.machines.prompts.prompts import Prompts
-from rawko.providers.metered import MeteredProvider
+from rawko.providers.metering.metered import MeteredProvider
 from rawko.providers.models import resolve_model
 from rawko.runtime.pacing import Pace
 from rawko.runtime.ports import Provider

@@ -37,7 +37,7 @@ from rawko.machines.node_engine.explore.nodes import LAUNCH
 from rawko.machines.node_engine.explore.ports import Advisor
 from rawko.machines.node_engine.leases import JournalLeases
 from rawko.processes.private import make_private
-from rawko.providers.metered import MeteredProvider
+from rawko.providers.metering.metered import MeteredProvider
 from rawko.runtime.errors import ActorCrashed, JournalError
 from rawko.runtime.ports import Provider, WorkspaceError
 from rawko.runtime.replay.replay import ReplayError

@@ -12,7 +12,7 @@ from rawko.app.recovery.consistency import Fit, Lost
 from rawko.app.recovery.reading import DAMAGED
 from rawko.app.run.inbox import outcome_now
 from rawko.app.time_travel.recorded_run import Past
-from rawko.providers.account import usage_noted
+from rawko.providers.metering.account import usage_noted
 from rawko.runtime.replay.recorded import read_recorded
 from rawko.vocabulary.snapshot import FileChange
 from rawko.vocabulary.usage import Usage

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from rawko.config import ConfigError, Settings
-from rawko.providers.account import Bounds
+from rawko.providers.metering.account import Bounds
 from rawko.providers.models import resolve_model
 from rawko.runtime.pacing import Pace
 from rawko.runtime.ports import Answer, People, Question

@@ -37,8 +37,8 @@ from rawko.app.run.taking_up import take_up
 from rawko.app.run.workspace_report import Witness
 from rawko.app.secrecy.session_secrets import masker_of
 from rawko.config import ConfigError, Settings
-from rawko.providers.account import Account
-from rawko.providers.metered import MeteredProvider
+from rawko.providers.metering.account import Account
+from rawko.providers.metering.metered import MeteredProvider
 from rawko.runtime.actor import Actor
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.pacing import Pace

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from rawko.workspace.store import Restoration
 
 _NOTHING_SPENT: Final[Mapping[str, Any]] = {"usage": {}, "asked_as": {}, "elapsed_ms": 0}
-"""What the session notes of tokens and time; see `rawko.providers.metered`."""
+"""What the session notes of tokens and time; see `rawko.providers.metering.metered`."""
 
 
 @dataclass(frozen=True, slots=True)

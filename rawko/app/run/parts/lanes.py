@@ -11,7 +11,7 @@ from rawko.app.lanes.runner import lanes_of
 from rawko.app.run.budget import Stopwatch
 from rawko.config import Settings
 from rawko.interpreter.bindings import Bindings
-from rawko.providers.account import Account
+from rawko.providers.metering.account import Account
 from rawko.runtime.actor_kinds import ActorFailed
 from rawko.runtime.journal import Journal
 from rawko.runtime.pacing import Pace

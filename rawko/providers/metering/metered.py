@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing
 from typing import Any, Final
 
-from rawko.providers.account import Account, Bounds, within
+from rawko.providers.metering.account import Account, Bounds, within
 from rawko.runtime.pacing import Pace
 from rawko.runtime.ports import ModelRequest, Provider, ProviderError, StreamEvent, TurnDone
 from rawko.vocabulary.errors import BACKOFF_CAP_MS, RETRY_AFTER_CAP_MS, RETRYABLE_CODES

@@ -1,0 +1,1 @@
+"""Usage of models, counted and held against a budget."""
