@@ -252,9 +252,11 @@ def test_lanes_out_of_budget_wait_together_and_go_on_with_more(rawko: Shell) -> 
     assert again.report["usage"]["input_tokens"] == 3600
 
 
-def test_a_question_of_a_lane_is_answered_and_the_run_goes_on(rawko: Shell) -> None:
+@pytest.mark.parametrize("later", ["a", "b"])
+def test_a_question_of_a_lane_is_answered_and_the_run_goes_on(rawko: Shell, later: str) -> None:
     words = [word for word in RUN if word != "--yes"]
-    scenario = rawko.scenario(writes("a"), done("a"), done("b", "B."))
+    slow = {later: {"delay": "500ms"}}
+    scenario = rawko.scenario({**writes("a"), **slow.get("a", {})}, done("a"), {**done("b", "B."), **slow.get("b", {})})
     asked = rawko(*words, "--scenario", str(scenario))
     question = asked.report["question"]
     assert (asked.code, question["kind"], question["agent"]) == (4, "approval", "a/writer"), asked.text

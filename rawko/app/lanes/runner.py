@@ -28,13 +28,14 @@ from rawko.app.lanes.folder import (
     remove_folder,
     temporary_folder,
 )
+from rawko.app.lanes.listing import open_lanes
 from rawko.app.lanes.note import LaneNote, next_number, read_note, write_note
 from rawko.app.lanes.order import Order, check_depth, invalid, order_of
 from rawko.app.lanes.results import Ended, failure, result_of
 from rawko.app.lanes.setup import SetupFailed, run_setup
 from rawko.app.records.outcomes import is_open
 from rawko.app.records.record import Parent, RunRecord, has_record, read_record, runs_folder
-from rawko.app.records.run_names import lane_depth, lane_run
+from rawko.app.records.run_names import lane_run
 from rawko.config import ConfigError, Settings, share_state, with_model
 from rawko.config.blocks import size_bytes
 from rawko.runtime.ports import WorkspaceError
@@ -65,6 +66,7 @@ class Host:
         capture: Takes a snapshot of the run's own files, with a label.
         step: The number of its journal's latest row.
         is_left: Whether the run stops where it stands, to go on later.
+        settled: Waits until the machine has taken what its lanes have told it.
         wait: The run has to wait, for a person or a larger budget: with the question.
         halt: The run has to stop where it stands: with the reason.
     """
@@ -75,6 +77,7 @@ class Host:
     capture: Callable[[str], Awaitable[Snapshot]]
     step: Callable[[], int]
     is_left: Callable[[], bool]
+    settled: Callable[[], Awaitable[None]]
     wait: Callable[[Mapping[str, Any]], None]
     halt: Callable[[str], None]
 
@@ -95,6 +98,7 @@ class Lanes:
         self._runs: dict[str, LaneRun] = {}
         self._waiting: dict[str, Mapping[str, Any]] = {}
         self._is_stopped = threading.Event()
+        self._looks: set[asyncio.Future[None]] = set()
 
     async def run(self, given: Any) -> dict[str, Any]:
         """The actor `run_lane`: see `results.result_of` for its output.
@@ -114,6 +118,19 @@ class Lanes:
         except asyncio.CancelledError:
             self._stop(order.lane)
             raise
+        finally:  # the others may all wait: looked at once the machine has this one's result
+            asyncio.get_running_loop().call_soon(self._look_later)
+
+    def _look_later(self) -> None:
+        look = asyncio.ensure_future(self._look())
+        self._looks.add(look)
+        look.add_done_callback(self._looks.discard)
+
+    async def _look(self) -> None:
+        """Let the whole run wait where every lane that is left does."""
+        await self._host.settled()
+        if self._waiting and len(self._waiting) == len(self._tasks):
+            self._host.wait(next(iter(self._waiting.values())))
 
     def _stop(self, lane: str) -> None:
         """End a lane whose result is not needed any more; or leave it where it stands, if the whole run is left."""
@@ -133,6 +150,8 @@ class Lanes:
             is_ended: The run has come to its end: lanes that an earlier process has left open are cancelled.
         """
         self._is_stopped.set()
+        for look in tuple(self._looks):
+            look.cancel()
         while tasks := tuple(self._tasks.values()):
             await asyncio.gather(*tasks, return_exceptions=True)
             await asyncio.sleep(0)
@@ -224,8 +243,7 @@ class Lanes:
         asked = report.get("question") or {"kind": "budget", "text": str(report.get("summary") or ""), "agent": ""}
         agent = str(asked.get("agent") or order.agent)
         self._waiting[order.lane] = {**asked, "agent": f"{order.lane}/{agent}", "run": asked.get("run") or record.run}
-        if len(self._waiting) == len(self._tasks):
-            self._host.wait(next(iter(self._waiting.values())))
+        self._look_later()
         try:
             await asyncio.Event().wait()
         finally:
@@ -273,24 +291,6 @@ class Lanes:
             note = replace(note, state="made")
         write_note(host.folder, note)
         return note
-
-
-def open_lanes(settings: Settings, run: str) -> list[RunRecord]:
-    """The lanes of a run that have not ended, and that no process works on."""
-    found = []
-    for name in lanes_of(settings, run):
-        record = read_record(name, settings)
-        if is_open(record) and user_of(settings.state_dir / "snapshots", name) is None:
-            found.append(record)
-    return found
-
-
-def lanes_of(settings: Settings, run: str) -> list[str]:
-    """The ids of the runs of a run's own lanes, in order; not those of its lanes' lanes."""
-    prefix = lane_run(run, "")
-    folders = runs_folder(settings.state_dir).glob(f"{prefix}*/run.json")
-    names = (path.parent.name for path in folders)
-    return sorted(name for name in names if lane_depth(name) == lane_depth(run) + 1)
 
 
 def _hear(task: asyncio.Task[dict[str, Any]]) -> None:

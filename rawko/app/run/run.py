@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from rawko.app.following.channel import TextChannel
-from rawko.app.lanes.runner import Host, Lanes, lanes_of
+from rawko.app.lanes.listing import lanes_of
+from rawko.app.lanes.runner import Host, Lanes
 from rawko.app.lookups.running import RunningLookups
 from rawko.app.overrides.override import Override, Reply, check_override
 from rawko.app.records.record import Parent, has_record, runs_folder
@@ -328,6 +329,7 @@ class Run:
                 capture=workspace.capture,
                 step=lambda: workspace.row or 0,
                 is_left=lambda: driver.is_left,
+                settled=driver.settled,
                 wait=driver.wait,
                 halt=driver.halt,
             )

@@ -91,6 +91,11 @@ class Driver:
         if event["type"] == "emit" and event["event"] == CLEANUP and event["actor"] == "root" and self.on_cleanup:
             self._cleanup = asyncio.ensure_future(self.on_cleanup())
 
+    async def settled(self) -> None:
+        """Wait until the machine has taken what it has been told so far."""
+        if self._actor is not None:
+            await self._actor.settle()
+
     def wait(self, question: Mapping[str, Any]) -> None:
         """Wait for a person or a larger budget, with the question."""
         self.question = dict(question)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rawko.app.lanes.listing import lanes_of
 from rawko.app.lanes.order import RUN_LANE
-from rawko.app.lanes.runner import lanes_of
 from rawko.app.run.budget import Stopwatch
 from rawko.config import Settings
 from rawko.interpreter.bindings import Bindings
