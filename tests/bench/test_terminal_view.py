@@ -6,6 +6,6 @@ from tests.bench.terminal_view import compared
 
 
 def test_both_runs_are_opened() -> None:
-    found = compared({"short": 4, "longer": 40}, 1)
+    found = compared({"short": 2, "longer": 10}, 1)
     for figures in found.values():
         assert min(figures.opening_ms, figures.up_ms, figures.all_ms, figures.home_ms) > 0

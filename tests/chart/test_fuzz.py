@@ -59,7 +59,7 @@ def mutated(draw: st.DrawFn) -> str:
     return text
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(mutated(), st.booleans())
 def test_mutated_charts_load_or_tell_what_is_wrong(text: str, trusted: bool) -> None:
     try:
@@ -76,7 +76,7 @@ def test_mutated_charts_load_or_tell_what_is_wrong(text: str, trusted: bool) -> 
     assert parse_chart(text, trusted=trusted).hash == chart.hash
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=200))
 def test_any_text(text: str) -> None:
     result = check_text(text)
@@ -90,7 +90,7 @@ yaml_values = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(yaml_values, st.booleans())
 def test_any_value_in_the_place_of_a_state(value: object, trusted: bool) -> None:
     text = '{"statechart": {"name": "t", "root state": ' + json.dumps(value) + "}}"

@@ -51,7 +51,7 @@ def mutated(machine: Any, random: Random) -> Any:
 @pytest.mark.parametrize("name", MACHINES)
 def test_any_json_is_a_chart_or_has_errors_with_places(name: str) -> None:
     outcomes = set()
-    for seed in range(150):
+    for seed in range(80):
         text = json.dumps(mutated(MACHINES[name], Random(f"{name}{seed}")), indent=1)
         try:
             found = import_xstate(text, file="m")
@@ -83,7 +83,7 @@ WITH_CODE = """<scxml xmlns="http://www.w3.org/2005/07/scxml" name="fuzzed" data
 def test_any_document_with_code_is_a_chart_that_runs_or_has_errors_with_places() -> None:
     outcomes = set()
     words = sorted({word for word in re.split(r"[^\w]+", WITH_CODE) if word and not word.isdigit()})
-    for seed in range(200):
+    for seed in range(100):
         random = Random(seed)
         changed = WITH_CODE
         for _ in range(random.randint(1, 3)):

@@ -299,7 +299,7 @@ HARMFUL = ("SCXML leaves", "in SCXML, too", "does not end")
 
 @pytest.mark.slow
 @given(text=chart_texts(is_plain=True), seed=st.integers(0, 1000))
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 def test_charts_without_harmful_losses_come_back(text: str, seed: int) -> None:
     chart = parse_chart(text)
     exported = export_scxml(chart)

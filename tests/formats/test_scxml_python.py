@@ -320,7 +320,7 @@ def test_code_in_sismics_words_is_told() -> None:
 
 
 @given(text=chart_texts(is_plain=True))
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_came_from_scxml_goes_there_and_back(text: str) -> None:
     """A chart says more than SCXML; what is left of it after one way is SCXML's, and stays letter by letter."""
     first = import_scxml(export_scxml(parse_chart(text)).text).chart
@@ -372,7 +372,7 @@ def contents(draw: st.DrawFn, depth: int = 0) -> str:
 
 
 @given(entry=contents(), leaving=contents(), moving=contents(), first=NAMES, guard=NAMES)
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_document_with_code_comes_back(entry: str, leaving: str, moving: str, first: str, guard: str) -> None:
     from xml.sax.saxutils import quoteattr
 

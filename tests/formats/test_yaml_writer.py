@@ -67,7 +67,7 @@ def test_a_sismic_statechart_survives() -> None:
 
 @pytest.mark.slow
 @given(text=chart_texts())
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_chart_survives(text: str) -> None:
     chart = parse_chart(text)
     assert write_chart(chart) == text
@@ -75,7 +75,7 @@ def test_any_chart_survives(text: str) -> None:
 
 
 @given(value=JSON)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_any_value_is_read_back_by_our_reader_and_by_pyyaml(value: object) -> None:
     text = yaml_text({"value": value})
     ours = to_json(compose(text, "t").root)

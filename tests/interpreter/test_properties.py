@@ -17,7 +17,7 @@ from rawko.interpreter.compiled.program import program_of
 from tests.interpreter.strategies import Move, chart_bindings, charts, interpreter_of, is_legal, moves
 
 fast = settings(
-    deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    deadline=None, max_examples=12, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 
@@ -125,7 +125,7 @@ def remaining(snapshot: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in snapshot.items() if key not in ("external", "timers", "now")}
 
 
-@settings(fast, max_examples=10)
+@settings(fast, max_examples=6)
 @given(charts(), moves)
 def test_whichever_call_fails_all_is_as_before_but_the_event(chart: Chart, story: list[Move]) -> None:
     counting = Failing(0)
@@ -153,7 +153,7 @@ def contracted(chart: Chart) -> Chart:
     return sealed(replace(chart, states=MappingProxyType(states), transitions=transitions))
 
 
-@settings(fast, max_examples=8)
+@settings(fast, max_examples=5)
 @given(charts(), moves)
 def test_whichever_condition_fails_all_is_as_before_but_the_event(chart: Chart, story: list[Move]) -> None:
     chart = contracted(chart)
@@ -161,18 +161,18 @@ def test_whichever_condition_fails_all_is_as_before_but_the_event(chart: Chart, 
     machine = interpreter_of(chart, counting.bindings())
     for move in (None, *story):
         run(machine, move)
-    for at in range(1, min(counting.calls, 40) + 1):
+    for at in range(1, min(counting.calls, 25) + 1):
         fails_once(chart, story, Failing(at))
 
 
 @pytest.mark.slow
-@settings(fast, max_examples=8)
+@settings(fast, max_examples=5)
 @given(charts(), moves)
 def test_conditions_are_asked_alike_whether_somebody_listens_or_not(chart: Chart, story: list[Move]) -> None:
     chart = contracted(chart)
     assert program_of(chart, Failing(0).bindings()).bound.checks_inline
     at = 0
-    while at <= 40:
+    while at <= 25:
         alone, heard = Failing(at), Failing(at)
         assert told(chart, story, alone, listens=False) == told(chart, story, heard, listens=True)
         assert alone.calls == heard.calls

@@ -295,7 +295,7 @@ def observed(interpreter: Any, statechart: Statechart) -> list[tuple[Any, ...]]:
     return found
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(statecharts(), st.lists(st.sampled_from("ABC"), max_size=8))
 def test_equal_with_stock_sismic(statechart: Statechart, events: list[str]) -> None:
     stock, ours = sismic.interpreter.Interpreter(statechart), trusting(statechart)

@@ -149,7 +149,7 @@ def heard(watched: Interpreter, story: list[Move], *, fails_at: int = -1) -> lis
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(deadline=None, max_examples=12, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(charts(), moves)
 def test_listeners_of_plain_steps_hear_the_same(chart: Chart, story: list[Move]) -> None:
     plain = without_code(chart)

@@ -70,7 +70,9 @@ def small(tmp_path: Path) -> Tree:
     (root / "signs" / "small.py").write_text(CODE)
     (root / "tests" / "test_low.py").write_text(TEST.format(name="low", value=-2, sign=-1))
     (root / "tests" / "test_high.py").write_text(TEST.format(name="high", value=2, sign=1))
-    (root / "pytest.ini").write_text("[pytest]\nmarkers = slow\n")
+    (root / "pytest.ini").write_text(
+        "[pytest]\nmarkers = slow\naddopts = --disable-plugin-autoload -p xdist.plugin -p pytest_cov.plugin\n"
+    )
     return cast(Tree, SimpleNamespace(root=root, python=Path(sys.executable)))
 
 

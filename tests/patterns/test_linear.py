@@ -40,14 +40,14 @@ def fits(tokens: tuple[Token, ...], text: str) -> bool:
 
 
 @pytest.mark.slow
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(tokens=tokens, text=st.text("ab/", max_size=12))
 def test_the_first_place_that_fits_loses_no_match(tokens: list[Token], text: str) -> None:
     assert bool(re.fullmatch(linear_regex(tokens), text)) == fits(tuple(tokens), text)
 
 
 @pytest.mark.slow
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     parts=st.lists(st.one_of(component, st.just([gap("folders")])), min_size=1, max_size=6),
     text=st.lists(st.text("ab", min_size=1, max_size=3), min_size=1, max_size=6).map("/".join),
@@ -60,7 +60,7 @@ def test_folders_are_skipped_where_any_way_of_skipping_fits(parts: list[list[Tok
     assert bool(re.fullmatch(linear_regex(tokens), text)) == fits(tuple(tokens), text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(pattern=st.text("ab *?", min_size=1, max_size=8), text=st.text("ab ", max_size=10))
 def test_a_pattern_of_commands_is_read_as_documented(pattern: str, text: str) -> None:
     words = " ".join(pattern.split())

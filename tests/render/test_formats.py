@@ -98,7 +98,7 @@ def test_plantuml_holds_every_state_and_arrow(chart: Chart) -> None:
     assert arrows == len(diagram.arrows)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(names, names, names)
 def test_no_name_adds_a_token_to_dot(state: str, event: str, log: str) -> None:
     assume(not event.startswith("error"))  # transitions of errors have a line style of their own
@@ -107,7 +107,7 @@ def test_no_name_adds_a_token_to_dot(state: str, event: str, log: str) -> None:
     assert [token[:1] == '"' or token for token in tokens] == [token[:1] == '"' or token for token in plain]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(names, names, names)
 def test_no_name_adds_a_statement_to_plantuml(state: str, event: str, log: str) -> None:
     plain = _text(one_state("plain", "EVENT", "text"), ".puml").splitlines()

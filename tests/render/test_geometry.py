@@ -52,7 +52,7 @@ def test_parts_of_the_shipped_charts(chart: Chart, direction: Direction) -> None
 
 @pytest.mark.slow
 @settings(
-    max_examples=20,
+    max_examples=12,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -66,7 +66,7 @@ def test_charts_made_by_chance(random: Any, direction: Direction) -> None:
 
 
 @settings(
-    max_examples=20,
+    max_examples=12,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

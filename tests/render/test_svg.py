@@ -107,7 +107,7 @@ names = st.sampled_from(HOSTILE) | st.text(
 ).map(str.strip).filter(bool)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(names, names, names)
 def test_no_name_adds_an_element_or_attribute(state: str, event: str, log: str) -> None:
     plain = _shape(_drawn(one_state("plain", "EVENT", "text")))

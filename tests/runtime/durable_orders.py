@@ -1,6 +1,6 @@
 """A process with one durable actor, that may be killed at any moment.
 
-python -m tests.runtime.durable_orders begin|resume WHERE ID    # says what happens, line by line
+python -m tests.runtime.durable_orders WHERE begin|resume ID …    # says what happens, line by line, call after call
 """
 
 from __future__ import annotations
@@ -75,9 +75,13 @@ async def resume(where: str, id: str) -> None:
     await journal.aclose()
 
 
-if __name__ == "__main__":
+def call(step: str, where: str, id: str) -> None:
     try:
-        asyncio.run({"begin": begin, "resume": resume}[sys.argv[1]](*sys.argv[2:]))
+        asyncio.run({"begin": begin, "resume": resume}[step](where, id))
     except RuntimeFault as error:
         print(f"{type(error).__name__}: {error}", flush=True)
-        sys.exit(1)
+
+
+if __name__ == "__main__":
+    for step, id in zip(sys.argv[2::2], sys.argv[3::2], strict=True):
+        call(step, sys.argv[1], id)

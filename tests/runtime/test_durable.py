@@ -37,8 +37,8 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Where]:
 
 
 @contextmanager
-def process(step: str, where: Where, id: str) -> Iterator[subprocess.Popen[str]]:
-    words = [sys.executable, "-m", "tests.runtime.durable_orders", step, str(where), id]
+def process(where: Where, *steps: str) -> Iterator[subprocess.Popen[str]]:
+    words = [sys.executable, "-m", "tests.runtime.durable_orders", str(where), *steps]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         try:
             yield run
@@ -51,34 +51,34 @@ def line_of(run: subprocess.Popen[str]) -> str:
     return run.stdout.readline().strip()
 
 
-def said(step: str, where: Where, id: str) -> list[str]:
-    with process(step, where, id) as run:
+def said(where: Where, *steps: str) -> list[str]:
+    """What another process says of one call after the other, "begin" or "resume" with an id each."""
+    with process(where, *steps) as run:
         out, err = run.communicate(timeout=120)
     assert "Traceback" not in err, err
     return out.splitlines()
 
 
 def test_a_killed_process_is_resumed_by_another(where: Where) -> None:
-    with process("begin", where, "order-7") as first:
+    with process(where, "begin", "order-7") as first:
         assert line_of(first) == "charging, attempt 1"
-        (refused,) = said("begin", where, "order-7")
-        assert refused.startswith("ActorInUse: ") and (isinstance(where, str) or f"process {first.pid}" in refused)
-        (refused,) = said("resume", where, "order-7")
-        assert refused.startswith("ActorInUse: ")
+        begun, resumed = said(where, "begin", "order-7", "resume", "order-7")
+        assert begun.startswith("ActorInUse: ") and (isinstance(where, str) or f"process {first.pid}" in begun)
+        assert resumed.startswith("ActorInUse: ")
         first.kill()
         first.wait()
-    (refused,) = said("begin", where, "order-7")
+    rest = "begin", "order-7", "resume", "order-8"
+    refused, unknown = said(where, *rest)
     while refused.startswith("ActorInUse: "):  # a server takes a moment to see that its client is gone
-        (refused,) = said("begin", where, "order-7")
+        refused, unknown = said(where, *rest)
     assert refused.startswith("ActorExists: ") and "Actor.resume('order-7'" in refused
-    (refused,) = said("resume", where, "order-8")
-    assert refused.startswith("UnknownActor: ") and "did you mean 'order-7'?" in refused
-    *began, output = said("resume", where, "order-7")
+    assert unknown.startswith("UnknownActor: ") and "did you mean 'order-7'?" in unknown
+    *began, output = said(where, "resume", "order-7")
     assert len(began) == 2 and "charging, attempt 2" in began
     assert {"resumed in charging", "resumed in waiting"} & {*began}
     items = [{"name": "tea", "price": 4.5}, {"name": "cup", "price": 9}]
     assert output == str({"items": items, "charged": 2, "currency": "CHF"})
-    assert said("resume", where, "order-7") == ["resumed in paid", output], "the end is kept, too"
+    assert said(where, "resume", "order-7") == ["resumed in paid", output], "the end is kept, too"
 
 
 async def orders(journal: SqlJournal, *names: str) -> None:

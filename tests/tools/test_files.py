@@ -227,7 +227,7 @@ async def test_a_workspace_that_is_gone_is_said(use: Use, root: Path) -> None:
 _NAMES = st.sampled_from(["a", "b", "..", ".", "", "in", "out", "up", "abs", "loop", ".git", "file"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(parts=st.lists(_NAMES, min_size=1, max_size=8))
 def test_no_path_whatever_leads_outside(parts: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
     """Property: wherever a walk ends, the place is inside by the operating system's own reckoning."""

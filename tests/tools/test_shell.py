@@ -121,7 +121,7 @@ _PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(pieces=st.lists(_PIECES, min_size=1, max_size=10))
 def test_no_command_that_bash_runs_is_overlooked(pieces: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
     """Property: where the reading has no doubt, bash calls nothing but what it found (a word that is not literal may

@@ -302,7 +302,8 @@ def test_a_run_never_takes_more_than_twice_its_packed_state(
         for number in range(steps):
             store.capture([edit(work, number)])
             store.pack_if_many()
-            taken[number] = room(objects), room(objects / "pack")
+            if number % 4 == 3:
+                taken[number] = room(objects), room(objects / "pack")
             if number % (steps // 5) == steps // 5 - 1:
                 copied = tmp_path / f"copy{number}"
                 shutil.copytree(state / "snapshots.git", copied / "snapshots.git")
@@ -362,6 +363,9 @@ def test_a_joining_that_is_killed_anywhere_loses_nothing(place: Place) -> None:
     assert (len(packs(place)), loose(place)) == (1, [])
     kills = [number for number, name in enumerate(steps) if "pack" in name or number % 30 == 0]
     assert {Path(steps[number]).stem for number in kills} > before, "the old packs' removal is among them"
+    if not os.environ.get("RAWKO_KILLS"):  # each run takes another third of them, and RAWKO_KILLS=all takes all
+        kills = kills[(first := random.randrange(3)) :: 3]
+        print(f"killed before every third step from the {first + 1}. on")
     for number in kills:
         shutil.rmtree(place.state)
         shutil.copytree(whole, place.state)

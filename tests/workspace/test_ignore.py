@@ -96,7 +96,7 @@ rule = st.tuples(st.sampled_from(["", "", "!"]), glob, st.sampled_from(["", "", 
 ignore_file = st.lists(rule, min_size=1, max_size=5).map("\n".join)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     files=st.lists(path, min_size=1, max_size=12),
     rules=st.dictionaries(st.sampled_from(["", "a/", "a/b/", "d/"]), ignore_file, min_size=1, max_size=3),

@@ -92,7 +92,7 @@ def stored(place: Place, tree: str) -> dict[bytes, tuple[bytes, bytes]]:
 
 
 @pytest.mark.slow
-@settings(max_examples=50, deadline=None, suppress_health_check=NO_RESET)
+@settings(max_examples=30, deadline=None, suppress_health_check=NO_RESET)
 @given(rounds=st.lists(edits, min_size=1, max_size=3))
 def test_a_capture_holds_the_files_and_hints_find_what_a_full_look_finds(place: Place, rounds: Any) -> None:
     """Three runs follow the same edits: one always looks at everything, one is told, one starts afresh at the end."""

@@ -261,7 +261,7 @@ BUDGETS = st.builds(
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     ANSWERS,
     PLANS,

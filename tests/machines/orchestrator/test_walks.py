@@ -89,7 +89,7 @@ def check(machine: Interpreter) -> None:
     assert waits_for_itself or machine.final or machine.matches("idle")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(steps, max_size=30), st.integers(0, 5))
 def test_every_walk_stays_within_its_bounds(walk: list[tuple[str, Any]], seed: int) -> None:
     """C-03, C-13, C-24, C-29, C-31, C-32: bounded iterations and failures, one history entry for each run, and never

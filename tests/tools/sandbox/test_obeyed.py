@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from rawko.tools.sandbox.obeyed import OBEYED
 from rawko.tools.toolbox import build_toolbox
 from rawko.vocabulary.agent import ToolAccess
 from rawko.vocabulary.messages import ToolCall
+from tests.cli.warm import calling
 from tests.tools.needs_sandbox import needs_sandbox
 
 pytestmark = [needs_sandbox, pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")]
@@ -39,6 +41,7 @@ class Attempt:
         use: Run by the user, after. What was planted would make {mark}.
         is_refused: git or rawko takes it from nobody, with or without a sandbox.
         control: In the place of `use` without a sandbox: the user trusts what was planted.
+        is_cold: `use` starts a new Python, which reads files while it loads its modules; else the warm rawko does.
     """
 
     row: str
@@ -47,6 +50,7 @@ class Attempt:
     before: str = "git init -q ."
     is_refused: bool = False
     control: str = ""
+    is_cold: bool = False
 
 
 RUN = "touch {mark}"
@@ -370,6 +374,7 @@ ATTEMPTS = [
         'echo \'open("{mark}", "w")\' | tee sitecustomize.py usercustomize.py signal.py typing.py',
         "{rawko} --help",
         is_refused=True,
+        is_cold=True,
     ),
     Attempt(".envrc", "echo 'touch {mark}' > .envrc", "git status; {rawko} runs", is_refused=True),
 ]
@@ -404,14 +409,15 @@ async def tried(attempt: Attempt, folder: Path, home: Path, *, is_confined: bool
     root = folder / "workspace"
     root.mkdir(parents=True)
     mark, store = folder / "mark", folder / "store"
-    rawko = Path(sys.executable).with_name("rawko")
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1"}
+    cold = (str(Path(sys.executable).with_name("rawko")),)
+    rawko = shlex.join(cold if attempt.is_cold else calling(environ, ("GIT_CONFIG_NOSYSTEM",)))
 
     def text(command: str) -> str:
         for name, value in {"mark": mark, "store": store, "rawko": rawko}.items():
             command = command.replace(f"{{{name}}}", str(value))
         return command
 
-    environ = {"PATH": os.environ["PATH"], "HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1"}
     outside(text(attempt.before), root, environ)
     is_state_inside = "state" in attempt.row
     toolbox = build_toolbox(
