@@ -101,6 +101,8 @@ def _next(report: Report) -> list[str]:
     if report.is_bad_input:
         return [REMEDIES.get(str((report.error or {}).get("code")), "")]
     look = [f"rawko log {run}", *([f"rawko diff {run} --files"] if report.files_changed else [])]
+    if not report.can_follow:
+        return [" · ".join(look)]
     match report.outcome:
         case "needs_person":
             question = report.question or {}

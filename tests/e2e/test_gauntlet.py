@@ -59,6 +59,7 @@ def test_what_still_blocks_after_the_last_round_is_no_success(rawko: Shell) -> N
     assert (done.code, done.report["outcome"]) == (3, "limit"), done.text
     assert "After 1 round the reviewers still have 1 finding that blocks" in done.text
     assert "blocking, x.py:1: x must be 2" in done.report["summary"]
+    assert "rawko log" in done.err and "rawko resume" not in done.text and "--continue" not in done.text
 
 
 def test_killed_while_reviewers_look_only_those_that_had_not_ended_look_again(rawko: Shell) -> None:

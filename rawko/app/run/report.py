@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
+from rawko.app.run.follow_up.legacy import FOLLOW_UP
 from rawko.interpreter.data.values import thaw
 from rawko.vocabulary.usage import Usage
 
@@ -38,6 +39,7 @@ class Report:
         error: ErrorContext of a failure.
         question: What a person has to answer, where the outcome is needs_person.
         is_bad_input: The settings are at fault, and nothing was done.
+        can_follow: The machine takes another task, or new limits, after its end; a chart of one's own may not.
     """
 
     run: str
@@ -54,6 +56,7 @@ class Report:
     duration_ms: int = 0
     notes: tuple[str, ...] = ()
     is_bad_input: bool = False
+    can_follow: bool = True
 
     @property
     def exit_code(self) -> int:
@@ -87,6 +90,7 @@ class Verdict:
     summary: str
     error: Mapping[str, Any] | None
     is_bad_input: bool
+    can_follow: bool = True
 
     def report(
         self,
@@ -116,6 +120,7 @@ class Verdict:
             duration_ms=duration_ms,
             notes=notes,
             is_bad_input=self.is_bad_input and not files,
+            can_follow=self.can_follow,
         )
 
 
@@ -154,6 +159,7 @@ def verdict_of(
         summary=summary,
         error=error,
         is_bad_input=bool(outcome == "failure" and is_untouched and error and error.get("code") in NEVER_STARTED),
+        can_follow=FOLLOW_UP in actor.interpreter.chart.events or not actor.interpreter.final,
     )
 
 
