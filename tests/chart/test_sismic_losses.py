@@ -16,7 +16,7 @@ from rawko.chart.formats.yaml_text import yaml_text
 from rawko.interpreter import Interpreter
 from rawko.interpreter.errors import InterpreterError
 
-CHARTS = int(os.environ.get("RAWKO_FUZZ", "150"))
+CHARTS = int(os.environ.get("RAWKO_FUZZ", "75"))
 """More for a long run by hand."""
 EVENTS = ("A", "B", "C")
 SILENT = (" has none", "states have none", "and nothing else happens")

@@ -21,7 +21,7 @@ from rawko.interpreter import Bindings, EventlessCycleError, Interpreter, Step
 from rawko.interpreter.compiled.structure import descriptor_matches
 from rawko.interpreter.running.choices import Choosing, choices_of
 
-CHARTS = int(os.environ.get("RAWKO_FUZZ", "120"))
+CHARTS = int(os.environ.get("RAWKO_FUZZ", "75"))
 """More for a long run by hand."""
 EVENTS = ("A", "B", "C.one")
 GUARDS = ("g0", "g1", "g2")

@@ -73,9 +73,9 @@ class StandInMaker:
     """
 
     def __init__(self, folder: Path, *, path: str, hidden: Sequence[str], root: Path) -> None:
-        self._folder, self._root = folder, root
+        self._folder, self._workspace = folder, _inside(root)
         self._places = tuple(dict.fromkeys((*(place for place in path.split(":") if place.startswith("/")), *STANDARD)))
-        self._hidden = tuple(map(Path, hidden))
+        self._hidden = tuple(map(_inside, hidden))
         self._made: dict[tuple[Rule, ...], tuple[tuple[int, ...], StandIns]] = {}
 
     def for_rules(self, rules: Sequence[Rule]) -> StandIns:
@@ -114,26 +114,28 @@ class StandInMaker:
 
     def _programs(self) -> list[_Program]:
         """Every program of the machine that commands see, by its resolved path."""
-        names: dict[tuple[int, int], tuple[Path, set[str]]] = {}
-        for place in self._places:
+        names: dict[tuple[int, int], tuple[str, set[str]]] = {}
+        for folder in dict.fromkeys(map(os.path.realpath, self._places)):  # often /bin is a link to /usr/bin
             try:
-                entries = os.listdir(place)  # noqa: PTH208 (only names are needed)
+                entries = list(os.scandir(folder))  # thousands of files: pathlib is too slow
             except OSError:
                 continue
-            for name in entries:
-                written = os.path.join(place, name)  # noqa: PTH118 (thousands of files: pathlib is too slow)
+            for entry in entries:
                 try:
-                    info = os.stat(written)  # noqa: PTH116
+                    info = entry.stat()
                 except OSError:
                     continue
                 if not stat.S_ISREG(info.st_mode) or not info.st_mode & 0o111:
                     continue
-                known = names.setdefault((info.st_dev, info.st_ino), (Path(os.path.realpath(written)), set()))
-                known[1].update((name, known[0].name))
-        return [_Program(real, frozenset(found)) for real, found in names.values() if self._is_seen(real)]
+                known = names.get(inode := (info.st_dev, info.st_ino))
+                if known is None:
+                    real = os.path.realpath(entry.path) if entry.is_symlink() else entry.path
+                    known = names[inode] = real, {os.path.basename(real)}  # noqa: PTH119
+                known[1].add(entry.name)
+        return [_Program(Path(real), frozenset(found)) for real, found in names.values() if self._is_seen(real)]
 
-    def _is_seen(self, real: Path) -> bool:
-        return real.is_relative_to(self._root) or not any(real.is_relative_to(hidden) for hidden in self._hidden)
+    def _is_seen(self, real: str) -> bool:
+        return f"{real}/".startswith(self._workspace) or not f"{real}/".startswith(self._hidden)
 
     def _covered(self, program: _Program, rule: Rule) -> Iterator[str]:
         """Mounts that cover the program and all known hard links to it, found by their inode."""
@@ -189,6 +191,11 @@ class StandInMaker:
             part.chmod(0o755)
             part.rename(file)
         return str(file)
+
+
+def _inside(folder: str | Path) -> str:
+    """How the paths of a folder and of all that it holds begin, each with a slash at its end."""
+    return f"{os.fspath(Path(folder)).rstrip('/')}/"
 
 
 def _changed(place: str) -> int:
