@@ -121,11 +121,9 @@ def imported_by(file: Path) -> frozenset[str]:
 
 
 def importers(root: Path, files: Iterable[str], module: str) -> list[str]:
-    """Test files that import a module by its name; where there are none, those that import its package."""
-    for name in (module, module.rpartition(".")[0]):
-        if found := [file for file in files if name in imported_by(root / file)]:
-            return found
-    return []
+    """Test files that import a module by its name, or its package, which may hand on what the module has."""
+    names = {module, module.rpartition(".")[0]}
+    return [file for file in files if names & imported_by(root / file)]
 
 
 def is_found(trial: Trial | None) -> bool:

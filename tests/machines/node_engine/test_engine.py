@@ -363,3 +363,11 @@ def test_a_node_is_registered_once() -> None:
     with pytest.raises(DuplicateNode, match="node 'launch' is registered twice"):
         nodes.node("launch")(raises)
     assert ("launch" in nodes, len(nodes)) == (True, 2)
+
+
+def test_a_name_has_at_least_one_letter() -> None:
+    assert EngineResult(outcome="SUCCESS", next_node="a").next_node == "a"
+    assert NodePolicy(on_failure="b", can_backtrack=True, backtrack_to="c").on_failure == "b"
+    for made in (lambda: EngineResult(outcome="SUCCESS", next_node=""), lambda: NodePolicy(on_success="")):
+        with pytest.raises(ValueError, match="at least 1 character"):
+            made()
