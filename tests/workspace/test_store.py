@@ -299,3 +299,15 @@ def test_a_tree_that_is_none_is_said_so(place: Place) -> None:
         blob = place.git("hash-object", "-w", "--stdin", given=b"no tree").decode().strip()
         with pytest.raises(WorkspaceError, match="is no tree"):
             store.restore(good.model_copy(update={"tree": blob}))
+
+
+def test_the_chain_from_a_known_snapshot_on(place: Place) -> None:
+    store = place.open()
+    made = []
+    for number in range(4):
+        place.write("file", b"%d" % number)
+        made.append(store.capture())
+    for first, known in enumerate(made):
+        assert [link.snapshot for link in store.chain(known.commit)] == made[first:]
+    assert [link.snapshot for link in store.chain(None)] == made
+    assert [link.snapshot for link in store.chain("0" * 40)] == made
