@@ -455,3 +455,20 @@ def test_the_note_of_a_restore_may_be_removed_by_hand(tmp_path: Path) -> None:
     (tmp_path / "run.restore").unlink()
     pending.end()
     assert pending.target() is None
+
+
+def test_a_restore_that_was_refused_half_way_is_not_begun_again(place: Place, store: SnapshotStore) -> None:
+    """What stands in the way came after the check; the files stay as they are, also at the next open."""
+    place.write("a", b"1")
+    first = store.capture()
+    place.write("a", b"2")
+    store.capture()
+
+    def obstruct(safety: Snapshot) -> None:
+        (place.workspace / "a").unlink()
+        place.write("a/mine", b"mine")
+
+    with pytest.raises(WorkspaceError, match="0 of 1 paths were restored"):
+        store.restore(first, begin=obstruct)
+    assert not (place.state / "run.restore").exists()
+    assert (place.workspace / "a" / "mine").read_bytes() == b"mine"
