@@ -285,3 +285,42 @@ def test_a_lane_whose_folder_was_removed_can_be_adopted(rawko: Shell) -> None:
     shutil.rmtree(rawko.folder.parent / "project.lanes")
     adopted = rawko("adopt", lanes_of(ran.report)["a"]["run"], "--yes")
     assert adopted.code == 0 and rawko.read("out.txt") == "a", adopted.text
+
+
+EACH = """\
+statechart:
+  name: pair
+  context: Memory
+  root state:
+    name: pair
+    initial: at_work
+    output: report
+    states:
+      - name: at_work
+        invoke: {id: lanes, src: run_lane, for each: orders, join: any, on done: {target: ended, action: keep_first}}
+        transitions:
+          - {event: CANCEL, target: ended}
+          - {event: error.invoke.lanes, target: ended, action: keep_error}
+      - {name: ended, type: final}
+"""
+EACH_CODE = """
+
+@bindings.input
+def orders(context, event):
+    return [ORDERS["a"], ORDERS["b"]]
+
+
+@bindings.action
+def keep_first(context, event):
+    return append("lanes", event.output.output)
+"""
+
+
+def test_a_lane_per_item_of_a_list_and_the_others_are_cancelled_when_one_is_done(rawko: Shell) -> None:
+    rawko.write("pair.yaml", EACH)
+    rawko.write("pair.py", rawko.read("pair.py") + EACH_CODE)
+    waits = bash("a", "until ls ../*__b/here; do sleep 0.05; done")
+    ran = rawko(*RUN, "--scenario", str(rawko.scenario(waits, done("a", "First."), bash("b", "touch here; sleep 600"))))
+    assert [lane["summary"] for lane in lanes_of(ran.report).values()] == ["First."], ran.text
+    (report,) = rawko.state.glob("**/runs/*__b/report.json")
+    assert json.loads(report.read_text())["outcome"] == "cancelled"
