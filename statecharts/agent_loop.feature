@@ -447,6 +447,89 @@ Feature: The loop of one agent, tool call by tool call
     When I send event RESUME
     Then state "thinking" is active
 
+  # ---------------------------------------------------------------- evidence for `complete`
+
+  Scenario: The agent's word alone does not complete a run that demands evidence
+    Given state "thinking" is active
+    And context field "evidence_demands" is [{"check": "make test"}]
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "complete", "input": {"summary": "Wrote it."}}]},
+       "stop_reason": "tool_use", "usage": {}, "model": "m"}
+      """
+    Then state "checking_evidence" is active
+    And the input of actor "check_evidence" contains {"demands": [{"check": "make test"}], "known": []}
+    When actor "check_evidence" is done with {"evidence": [{"demand": {"name": "", "check": "make test", "timeout_ms": 600000, "exists": null, "no_match": null, "files": "**", "monitor": null}, "held": true, "found": "passed", "tree": "t1", "exit_code": 0, "duration_ms": 5, "output": "", "changed": []}]}
+    Then state "done" is active
+    And event EVIDENCE is emitted
+    And the output contains {"outcome": "success", "summary": "Wrote it.", "evidence": [{"held": true, "tree": "t1"}]}
+
+  Scenario: A claim without evidence is answered with what is missing, and the agent goes on
+    Given state "thinking" is active
+    And context field "evidence_demands" is [{"check": "make test"}]
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "complete", "input": {"summary": "Wrote it."}}]},
+       "stop_reason": "tool_use", "usage": {}, "model": "m"}
+      """
+    And actor "check_evidence" is done with {"evidence": [{"demand": {"name": "", "check": "make test", "timeout_ms": 600000, "exists": null, "no_match": null, "files": "**", "monitor": null}, "held": false, "found": "'make test' failed with exit code 2", "tree": "t1", "exit_code": 2, "duration_ms": 5, "output": "1 failed", "changed": []}]}
+    Then state "thinking" is active
+    And context field "refusals" equals 1
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "tool_use", "id": "c2", "name": "complete", "input": {"summary": "Wrote it."}}]},
+       "stop_reason": "tool_use", "usage": {}, "model": "m"}
+      """
+    Then state "checking_evidence" is active
+    And the input of actor "check_evidence" contains {"known": [{"held": false}]}
+
+  Scenario: A claim that is refused too often stops the run at its limit
+    Given state "thinking" is active
+    And context field "evidence_demands" is [{"check": "make test"}]
+    And context field "max_refusals" is 0
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "complete", "input": {"summary": "Wrote it."}}]},
+       "stop_reason": "tool_use", "usage": {}, "model": "m"}
+      """
+    And actor "check_evidence" is done with {"evidence": [{"demand": {"name": "", "check": "make test", "timeout_ms": 600000, "exists": null, "no_match": null, "files": "**", "monitor": null}, "held": false, "found": "'make test' failed with exit code 2", "tree": "t1", "exit_code": 2, "duration_ms": 5, "output": "1 failed", "changed": []}]}
+    Then state "limit" is active
+    And the output contains {"outcome": "limit", "reason": "evidence"}
+
+  Scenario: In a conversation a claim that is refused too often waits for the person
+    Given state "thinking" is active
+    And context field "is_interactive" is true
+    And context field "evidence_demands" is [{"check": "make test"}]
+    And context field "max_refusals" is 0
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "complete", "input": {"summary": "Wrote it."}}]},
+       "stop_reason": "tool_use", "usage": {}, "model": "m"}
+      """
+    And actor "check_evidence" is done with {"evidence": [{"demand": {"name": "", "check": "make test", "timeout_ms": 600000, "exists": null, "no_match": null, "files": "**", "monitor": null}, "held": false, "found": "'make test' failed with exit code 2", "tree": "t1", "exit_code": 2, "duration_ms": 5, "output": "1 failed", "changed": []}]}
+    Then state "paused" is active
+    When I send event USER_MESSAGE with content="Try again"
+    Then state "thinking" is active
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "tool_use", "id": "c2", "name": "complete", "input": {"summary": "Wrote it."}}]},
+       "stop_reason": "tool_use", "usage": {}, "model": "m"}
+      """
+    And actor "check_evidence" is done with {"evidence": [{"demand": {"name": "", "check": "make test", "timeout_ms": 600000, "exists": null, "no_match": null, "files": "**", "monitor": null}, "held": true, "found": "passed", "tree": "t1", "exit_code": 0, "duration_ms": 5, "output": "", "changed": []}]}
+    Then state "idle" is active
+    And context field "refusals" equals 0
+
+  Scenario: Evidence that cannot be looked for ends the run
+    Given state "thinking" is active
+    And context field "evidence_demands" is [{"check": "make test"}]
+    When actor "stream_agent" is done with
+      """
+      {"message": {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "complete", "input": {"summary": "Wrote it."}}]},
+       "stop_reason": "tool_use", "usage": {}, "model": "m"}
+      """
+    And actor "check_evidence" fails with {"message": "disk full", "category": "unknown"}
+    Then state "failed" is active
+
   # ---------------------------------------------------------------- control tools
 
   Scenario: A child that completes is done, with its summary (C-20)

@@ -125,6 +125,55 @@ Feature: The orchestrator: an arbiter chooses agents until the task is done
     And context field "consecutive_failures" equals 1
     And event ARBITER_ERROR is emitted
 
+  # ---------------------------------------------------------------- evidence for COMPLETE
+
+  Scenario: COMPLETE ends a task that demands evidence only when it is found
+    Given state "evaluating" is active
+    And context field "evidence_demands" is [{"check": "make test"}]
+    When actor "evaluate_progress" is done with {"type": "COMPLETE", "summary": "all done"}
+    Then state "capturing_delivery" is active
+    When actor "capture_delivery" is done with {"snapshot": {"tree": "t1", "commit": "c1", "label": "", "skipped": []}}
+    Then state "checking_evidence" is active
+    And the input of actor "check_evidence" contains {"demands": [{"check": "make test"}], "snapshot": {"tree": "t1"}}
+    When actor "check_evidence" is done with {"evidence": [{"demand": {"name": "", "check": "make test", "timeout_ms": 600000, "exists": null, "no_match": null, "files": "**", "monitor": null}, "held": true, "found": "passed", "tree": "t1", "exit_code": 0, "duration_ms": 5, "output": "", "changed": []}]}
+    Then state "complete" is active
+    And the output contains {"outcome": "success", "summary": "all done", "evidence": [{"held": true}]}
+
+  Scenario: COMPLETE without evidence goes back to the arbiter, with what is missing
+    Given state "selecting" is active
+    And context field "evidence_demands" is [{"check": "make test"}]
+    When actor "select_agent" is done with {"type": "COMPLETE", "summary": "all done"}
+    And actor "capture_delivery" is done with {"snapshot": {"tree": "t1", "commit": "c1", "label": "", "skipped": []}}
+    And actor "check_evidence" is done with {"evidence": [{"demand": {"name": "", "check": "make test", "timeout_ms": 600000, "exists": null, "no_match": null, "files": "**", "monitor": null}, "held": false, "found": "'make test' failed with exit code 2", "tree": "t1", "exit_code": 2, "duration_ms": 5, "output": "1 failed", "changed": []}]}
+    Then state "selecting" is active
+    And context field "refusals" equals 1
+    And context field "consecutive_failures" equals 0
+    And the log contains "Completion refused"
+
+  Scenario: COMPLETE that is refused too often ends the task at its limit
+    Given state "evaluating" is active
+    And context field "evidence_demands" is [{"check": "make test"}]
+    And context field "max_refusals" is 0
+    When actor "evaluate_progress" is done with {"type": "COMPLETE", "summary": "all done"}
+    And actor "capture_delivery" is done with {"snapshot": {"tree": "t1", "commit": "c1", "label": "", "skipped": []}}
+    And actor "check_evidence" is done with {"evidence": [{"demand": {"name": "", "check": "make test", "timeout_ms": 600000, "exists": null, "no_match": null, "files": "**", "monitor": null}, "held": false, "found": "'make test' failed with exit code 2", "tree": "t1", "exit_code": 2, "duration_ms": 5, "output": "1 failed", "changed": []}]}
+    Then state "complete" is active
+    And the output contains {"outcome": "limit"}
+
+  Scenario: Evidence that cannot be looked for is an error, and may be looked for again
+    Given state "evaluating" is active
+    And context field "evidence_demands" is [{"check": "make test"}]
+    When actor "evaluate_progress" is done with {"type": "COMPLETE", "summary": "all done"}
+    And actor "capture_delivery" fails with {"message": "disk full", "category": "unknown"}
+    Then state "backing_off" is active
+
+  Scenario: A person may choose an agent while evidence is looked for
+    Given state "evaluating" is active
+    And context field "evidence_demands" is [{"check": "make test"}]
+    When actor "evaluate_progress" is done with {"type": "COMPLETE", "summary": "all done"}
+    And I send event FORCE_AGENT with agent_name="developer"
+    Then state "working" is active
+
   Scenario: COMPLETE while selecting ends the task (C-02)
     Given state "selecting" is active
     When actor "select_agent" is done with {"type": "COMPLETE", "summary": "nothing to do"}

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, TextIO
 
+from rawko.app.checks.titles import title_of
 from rawko.app.run.report import Report
 from rawko.cli.output import Painter, exact, visible, visible_json, visible_line
 
@@ -62,9 +63,18 @@ def _print_summary(report: Report, stream: TextIO) -> None:
     print(paint(verdict + visible_line(where), "bold", colour), file=stream)
     print(_counts(report), file=stream)
     _print_files(report, stream, paint)
+    for one in report.evidence:
+        print(evidence_line(one, paint), file=stream)
     for line in _next(report):
         print(line, file=stream)
     stream.flush()
+
+
+def evidence_line(found: Mapping[str, Any], paint: Painter) -> str:
+    """One line for a piece of evidence: whether it holds, what was demanded, what was found."""
+    verdict = paint("holds", "green") if found["held"] else paint("missing", "red")
+    title = title_of(found["demand"])
+    return f"evidence {verdict}: {visible_line(title)}: {visible_line(str(found['found']))}"
 
 
 def _counts(report: Report) -> str:

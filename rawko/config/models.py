@@ -21,12 +21,13 @@ from rawko.config.settings import Headless, ProviderName, Settings
 from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.base import Data
 from rawko.vocabulary.budget import Budget
+from rawko.vocabulary.evidence import Demand
 from rawko.vocabulary.rate import Rate
 from rawko.vocabulary.usage import Price
 
 _TYPES: Final[Mapping[str, Any]] = {
     kind.__name__: kind
-    for kind in (AgentConfig, BashOptions, Budget, DefaultAnswers, LaneOptions, McpOptions, Path, Price, Rate)
+    for kind in (AgentConfig, BashOptions, Budget, DefaultAnswers, Demand, LaneOptions, McpOptions, Path, Price, Rate)
 } | {"Headless": Headless, "Mapping": dict, "ProviderName": ProviderName, "ServerName": ServerName}
 """What the annotations of the table name; mappings are read as dicts, whose defects have words of their own."""
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rawko.trust.project import Project
     from rawko.vocabulary.agent import AgentConfig
     from rawko.vocabulary.budget import Budget
+    from rawko.vocabulary.evidence import Demand
     from rawko.vocabulary.rate import Rate
     from rawko.vocabulary.usage import Price
 
@@ -300,6 +301,23 @@ class Settings:
     )
     command_env: Mapping[str, str] = setting({})
     origin: Path | None = setting(None)
+    evidence: tuple[Demand, ...] = setting(
+        (),
+        key="evidence",
+        standing="trust",
+        why="a `check` is a command that is run; the rest is free: it only looks at files",
+        meeting="joined",
+        note="what must hold before a task [counts as done](evidence.md)",
+        shown="none: the agent's word counts",
+    )
+    evidence_refusals: int = setting(
+        3,
+        key="evidence_refusals",
+        minimum=0,
+        why=_LIMIT,
+        meeting="lower",
+        note="how often a claim without evidence goes back before the run stops",
+    )
     mcp: Mapping[str, McpOptions] = setting(
         {},
         key="mcp",

@@ -71,6 +71,7 @@ def without_trust(data: Mapping[str, Any]) -> dict[str, Any]:
 _REST: Final[Mapping[str, Callable[[Any], Any]]] = {
     "provider": lambda value: value if value == "anthropic" else None,
     "rules": lambda value: [rule for rule in value if is_tightening(rule)],
+    "evidence": lambda value: [demand for demand in value if not is_check(demand)],
     "default_answers.approval": lambda value: value if value == "deny" else None,
 }
 
@@ -164,6 +165,20 @@ def _mcp(find: _Finder, name: str, value: Any) -> Iterator[Item]:
         yield find.item("mcp", f"mcp.{server}", text, "mcp", server, content=[command, covered])
 
 
+def _evidence(find: _Finder, name: str, value: Any) -> Iterator[Item]:
+    """One item for each check: a command that is run without a question, with files that agents have written."""
+    for number, demand in enumerate(value):
+        if is_check(demand):
+            command = demand["check"]
+            text = f"{command!r} is run before a task counts as done, without a question"
+            yield find.item("check", f"evidence.{command}", text, name, number, content=demand)
+
+
+def is_check(demand: Any) -> bool:
+    """Whether a demanded piece of evidence is a command."""
+    return isinstance(demand, Mapping) and demand.get("check") is not None
+
+
 def _word(word: str) -> str:
     return repr(word) if not word or any(c.isspace() or c in "'\"" for c in word) else word
 
@@ -213,6 +228,7 @@ _ITEMS: Final[Mapping[str, Finding]] = {
     "default_answers.approval": _approval,
     "bash.extra_env": _extra_env,
     "lanes.setup": _setup,
+    "evidence": _evidence,
     "mcp": _mcp,
     "prompts": _prompts,
 }

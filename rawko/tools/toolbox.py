@@ -28,7 +28,7 @@ from rawko.tools.gate.rules import Rule, parse_rules
 from rawko.tools.lookups.changes import Changes
 from rawko.tools.lookups.output import Output
 from rawko.tools.lookups.port import RunLookups
-from rawko.tools.sandbox import find_sandbox
+from rawko.tools.sandbox import Sandbox, find_sandbox
 from rawko.tools.sandbox.baseline import user_places
 from rawko.tools.sandbox.bubblewrap import PRIVATE
 from rawko.tools.sandbox.stand_ins import StandInMaker
@@ -96,16 +96,13 @@ def build_toolbox(
     leftovers = Leftovers(Path(running or Path(state_dir) / "running").absolute())
     sandbox = None
     if is_confined:
-        sandbox = find_sandbox(
+        sandbox = sandbox_of(
             folder.root,
-            # Searches run this interpreter and this package; both may lie in a folder that a sandbox hides.
-            shown=[
-                _state_root(folder.root, Path(state_dir).absolute()),
-                *(own_installation() if installation is None else installation),
-            ],
-            obeyed=user_places(os.environ if environ is None else environ),
-            kept=Path(state_dir).absolute() / "quarantine" / (outputs.name if outputs else ""),
-            record=Path(running or Path(state_dir) / "running").absolute() / "guarded.json",
+            state_dir=Path(state_dir),
+            outputs=outputs,
+            running=Path(running or Path(state_dir) / "running"),
+            environ=os.environ if environ is None else environ,
+            installation=installation,
         )
     tools: list[Tool] = [
         Read(folder),
@@ -134,6 +131,33 @@ def build_toolbox(
         ).for_rules,
     )
     return Tools(tools, gate=gate, approvals=memory, root=folder.root)
+
+
+def sandbox_of(
+    root: Path,
+    *,
+    state_dir: Path,
+    outputs: Path | None,
+    running: Path,
+    environ: Mapping[str, str],
+    installation: Sequence[Path] | None = None,
+) -> Sandbox:
+    """The sandbox for commands in a workspace; the arguments are those of `build_toolbox`.
+
+    Raises:
+        SandboxError: No sandbox can be used on this machine.
+    """
+    return find_sandbox(
+        root,
+        # Searches run this interpreter and this package; both may lie in a folder that a sandbox hides.
+        shown=[
+            _state_root(root, state_dir.absolute()),
+            *(own_installation() if installation is None else installation),
+        ],
+        obeyed=user_places(environ),
+        kept=state_dir.absolute() / "quarantine" / (outputs.name if outputs else ""),
+        record=running.absolute() / "guarded.json",
+    )
 
 
 def _state_root(workspace: Path, state_dir: Path) -> Path:

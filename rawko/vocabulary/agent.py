@@ -7,9 +7,16 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from rawko.vocabulary.base import Data
+from rawko.vocabulary.evidence import MAX_REFUSALS, Demand
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=64)]
 CarryMessages = Literal["none", "summary", "all"]
+
+
+Demands = Annotated[tuple[Demand, ...], Field(exclude_if=lambda demands: not demands)]
+"""Evidence that `complete` needs; left out of the JSON where none is demanded, as in records without it."""
+Refusals = Annotated[int, Field(ge=0, le=100, exclude_if=lambda refusals: refusals == MAX_REFUSALS)]
+"""How often `complete` is refused before the run stops at its limit."""
 
 
 class ToolAccess(Data):
@@ -69,6 +76,8 @@ class AgentConfig(Data):
     model: str | None = None
     context: ContextOptions = ContextOptions()
     chart: str = "agent_loop"
+    evidence: Demands = ()
+    evidence_refusals: Refusals = MAX_REFUSALS
     parameters: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -91,6 +100,8 @@ class AgentDescription(Data):
     limits: Limits = Limits()
     context: ContextOptions = ContextOptions()
     chart: str = "agent_loop"
+    evidence: Demands = ()
+    evidence_refusals: Refusals = MAX_REFUSALS
     parameters: dict[str, Any] = Field(default_factory=dict)
     recent_performance: RecentPerformance | None = None
 
@@ -105,5 +116,7 @@ def describe(config: AgentConfig) -> AgentDescription:
         limits=config.limits,
         context=config.context,
         chart=config.chart,
+        evidence=config.evidence,
+        evidence_refusals=config.evidence_refusals,
         parameters=config.parameters,
     )

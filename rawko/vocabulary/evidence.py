@@ -9,7 +9,8 @@ evidence:
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from collections.abc import Iterable
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -21,6 +22,8 @@ MONITORS: Final = ("agent_loop",)
 """Monitors that watch every run; a run whose monitor is violated stops at that step and claims nothing."""
 KINDS: Final = ("check", "exists", "no_match", "monitor")
 MAX_REFUSALS: Final = 3
+SHOWN_OUTPUT_CHARS: Final = 2000
+"""The end of a failed check's output that a model is shown."""
 
 Kind = Literal["check", "exists", "no_match", "monitor"]
 
@@ -114,3 +117,13 @@ class Evidence(Data):
     duration_ms: int = 0
     output: str = ""
     changed: tuple[str, ...] = ()
+
+
+def missing_evidence(found: Iterable[Any]) -> str:
+    """What of the evidence (as data) does not hold, one line each, with the end of what a command has printed."""
+    lines = []
+    for one in found:
+        if not one["held"]:
+            lines.append(f"- {one['found']}")
+            lines += [f"    {line}" for line in one["output"][-SHOWN_OUTPUT_CHARS:].splitlines()]
+    return "\n".join(lines)

@@ -33,6 +33,8 @@ default_answers: {clarify: x}
 bash: {default_timeout_ms: 500, extra_env: [CI]}
 sandbox: true
 lanes: {share: [node_modules], setup: make deps, setup_timeout: 5m, disk: 1GB, port_base: 3000, jobs: 2}
+evidence: [{check: "true", name: tests}, {exists: a}]
+evidence_refusals: 2
 mcp: {notes: {command: [sh]}}
 prompts: .
 """

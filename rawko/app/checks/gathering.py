@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +21,7 @@ from rawko.runtime.ports import Workspace
 from rawko.trust.confined import ProjectFiles
 from rawko.trust.errors import ConfigError
 from rawko.vocabulary.evidence import Demand, Evidence
+from rawko.vocabulary.snapshot import Snapshot
 
 EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """Git's tree without a file: what differs from it is all that a tree holds."""
@@ -54,6 +55,14 @@ class Gatherer:
         asked = [Demand.model_validate(thaw(demand)) for demand in demands]
         earlier = [Evidence.model_validate(thaw(one)) for one in known]
         return [one.to_json() for one in await self.gather(asked, earlier)]
+
+    async def delivery(self) -> dict[str, Any]:
+        """The files as they are now, as a Snapshot as data."""
+        return (await self.workspace.capture(BEFORE)).to_json()
+
+    async def set_back(self, to: Mapping[str, Any] | None) -> None:
+        """Undo what an interrupted check has done."""
+        await self.workspace.reset(None if to is None else Snapshot.model_validate(thaw(to)))
 
     async def gather(self, demands: Sequence[Demand], known: Sequence[Evidence] = ()) -> list[Evidence]:
         """As a call, in the vocabulary's types."""
@@ -104,11 +113,6 @@ class Gatherer:
     async def _paths(self, tree: str) -> tuple[str, ...]:
         """Every file of a tree."""
         return tuple(change.path for change in await self.workspace.changes(EMPTY_TREE, tree))
-
-
-def missing(found: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The evidence that does not hold."""
-    return [one for one in found if not one["held"]]
 
 
 def _exists(demand: Demand, pattern: str, tree: str, paths: Sequence[str]) -> Evidence:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rawko.app.records.record import RunRecord
 from rawko.app.run.headless import Nobody
+from rawko.app.run.parts.checks import open_gatherer
 from rawko.app.run.parts.machines import PATTERNS, Machine, agent_machines, check_machines, shipped_chart
 from rawko.app.run.parts.null_ports import NoWorkspace, StillProvider, StillToolbox
 from rawko.app.run.parts.project import templates_of
@@ -85,6 +86,7 @@ def assemble(
     except PromptError as error:
         raise ConfigError(str(error)) from error
     model = model_of(settings)
+    gatherer = open_gatherer(settings, run, parts.workspace)
     ports = agent_loop_actors.AgentLoopPorts(
         provider=parts.provider,
         toolbox=parts.toolbox,
@@ -98,6 +100,7 @@ def assemble(
         context_window=lambda model: settings.context_window or context_window(model),
         out_of_time=parts.out_of_time,
         pace=parts.pace,
+        gatherer=gatherer,
     )
     base = agent_loop.bindings | agent_loop_actors.actors(ports)
     machines = agent_machines(settings, base, pattern_prompts, parts.lanes)
@@ -105,10 +108,11 @@ def assemble(
     seed = _seed(run)
     if agent is not None:
         config = settings.agents[agent]
+        config = _with_evidence(config, settings)
         alone = _agent_alone(config, machines[config.chart], settings.max_iterations, prompt, seed)
         return (*alone[:2], {**alone[2], "is_interactive": is_interactive})
     arbiter = orchestrator_actors.OrchestratorPorts(
-        parts.provider, model, arbiter_prompts, machines.__getitem__, no_time_for=parts.no_time_for
+        parts.provider, model, arbiter_prompts, machines.__getitem__, no_time_for=parts.no_time_for, gatherer=gatherer
     )
     return _orchestrator(settings, run, arbiter, seed)
 
@@ -139,6 +143,23 @@ class RecordedMachine:
         return assemble(record.settings, record.run, record.agent, prompt, parts, is_interactive=record.is_interactive)
 
 
+def _with_evidence(config: AgentConfig, settings: Settings) -> AgentConfig:
+    """The agent with the evidence that the settings demand of a run: alone, it is the one who claims the end.
+
+    Raises:
+        ConfigError: Its chart is one of the project's own, which does not look for it.
+    """
+    if not settings.evidence:
+        return config
+    if config.chart != "agent_loop":
+        raise ConfigError(
+            f"the settings demand evidence, and the chart {config.chart!r} of agent {config.name!r} looks for none; "
+            "accepted: an agent with the chart 'agent_loop', or a run without --agent"
+        )
+    demands = (*config.evidence, *(one for one in settings.evidence if one not in config.evidence))
+    return config.model_copy(update={"evidence": demands, "evidence_refusals": settings.evidence_refusals})
+
+
 def _agent_alone(config: AgentConfig, machine: Machine, max_iterations: int, prompt: str, seed: int) -> Prepared:
     """One agent without an arbiter: the bound of the iterations bounds its turns, too."""
     turns = min(config.limits.turns, max_iterations)
@@ -155,6 +176,9 @@ def _orchestrator(settings: Settings, run: str, ports: orchestrator_actors.Orche
         "session_id": run,
         "seed": seed,
     }
+    if settings.evidence:
+        given["evidence_demands"] = [demand.to_json() for demand in settings.evidence]
+        given["max_refusals"] = settings.evidence_refusals
     bindings = orchestrator.bindings | orchestrator_actors.actors(ports)
     return shipped_chart("orchestrator"), bindings, given
 

@@ -40,6 +40,7 @@ class Report:
         question: What a person has to answer, where the outcome is needs_person.
         is_bad_input: The settings are at fault, and nothing was done.
         can_follow: The machine takes another task, or new limits, after its end; a chart of one's own may not.
+        evidence: What was found for each demand, as data (`rawko.vocabulary.evidence`); empty where none is demanded.
     """
 
     run: str
@@ -57,6 +58,7 @@ class Report:
     notes: tuple[str, ...] = ()
     is_bad_input: bool = False
     can_follow: bool = True
+    evidence: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -77,6 +79,7 @@ class Report:
             "question": None if self.question is None else dict(self.question),
             "duration_ms": self.duration_ms,
             "notes": list(self.notes),
+            **({"evidence": [dict(one) for one in self.evidence]} if self.evidence else {}),
         }
 
 
@@ -91,6 +94,7 @@ class Verdict:
     error: Mapping[str, Any] | None
     is_bad_input: bool
     can_follow: bool = True
+    evidence: tuple[Mapping[str, Any], ...] = ()
 
     def report(
         self,
@@ -121,6 +125,7 @@ class Verdict:
             notes=notes,
             is_bad_input=self.is_bad_input and not files,
             can_follow=self.can_follow,
+            evidence=self.evidence,
         )
 
 
@@ -160,6 +165,7 @@ def verdict_of(
         error=error,
         is_bad_input=bool(outcome == "failure" and is_untouched and error and error.get("code") in NEVER_STARTED),
         can_follow=FOLLOW_UP in actor.interpreter.chart.events or not actor.interpreter.final,
+        evidence=tuple(thaw(actor.context.get("evidence") or ())),
     )
 
 

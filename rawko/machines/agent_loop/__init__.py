@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from rawko.machines.agent_loop import actions, budgets, convergence, guards, inputs, people
+from rawko.machines.agent_loop import actions, budgets, convergence, evidence, guards, inputs, people
 from rawko.machines.agent_loop import failure_actions as failing
 from rawko.machines.agent_loop.context import AgentLoopContext
 from rawko.machines.agent_loop.conversation import compaction as compacting
 from rawko.machines.agent_loop.inputs import agent_loop_input
 
-ACTORS = ("stream_agent", "summarise", "check_gate", "execute_tool", "capture_snapshot", "ask_person")
+ACTORS = ("stream_agent", "summarise", "check_gate", "execute_tool", "capture_snapshot", "ask_person", "check_evidence")
 """Bound by `actors.actors(ports)`."""
 
 TRANSIENT_EVENTS = frozenset({"TEXT_DELTA"})
@@ -24,6 +24,7 @@ bindings = (
     | convergence.bindings
     | budgets.bindings
     | people.bindings
+    | evidence.bindings
     | failing.bindings
     | inputs.bindings
 )

@@ -20,9 +20,11 @@ from rawko.machines.agent_loop.control import control_specs
 from rawko.machines.agent_loop.conversation.sent import SentConversation
 from rawko.machines.agent_loop.output_relay import OutputRelay
 from rawko.machines.agent_loop.text_relay import TextRelay
+from rawko.machines.evidence import evidence_actors
 from rawko.machines.prompts.prompts import Prompts
 from rawko.runtime.actor_kinds import ActorFailed, Done, Scope
 from rawko.runtime.ports import (
+    EvidenceGatherer,
     ModelRequest,
     People,
     Provider,
@@ -68,6 +70,7 @@ class AgentLoopPorts:
         context_window: Tokens of a model's window, where that is known.
         out_of_time: Why no tool may be begun any more, or None.
         pace: Waits until the rate limit lets a tool call pass; why it cannot, or None.
+        gatherer: Looks for evidence in the workspace.
     """
 
     provider: Provider
@@ -82,6 +85,7 @@ class AgentLoopPorts:
     context_window: Callable[[str], int | None] = field(default=lambda _: None)
     out_of_time: Callable[[], str | None] = field(default=lambda: None)
     pace: Callable[[], Awaitable[str | None]] | None = None
+    gatherer: EvidenceGatherer | None = None
 
 
 def actors(ports: AgentLoopPorts) -> Bindings:
@@ -99,7 +103,7 @@ def actors(ports: AgentLoopPorts) -> Bindings:
     bound.add("actor", "execute_tool", partial(_execute_tool, ports, workspace_in_use))
     bound.add("actor", "capture_snapshot", partial(_capture_snapshot, ports, workspace_in_use))
     bound.add("actor", "ask_person", partial(_ask_person, ports))
-    return bound
+    return bound | evidence_actors(ports.gatherer, workspace_in_use)
 
 
 # ---------------------------------------------------------------- the model

@@ -16,13 +16,16 @@ from pydantic import Field
 from rawko.vocabulary.agent import Limits
 from rawko.vocabulary.base import Data
 from rawko.vocabulary.errors import ErrorContext
+from rawko.vocabulary.evidence import MAX_REFUSALS, Demand, Evidence
 from rawko.vocabulary.messages import ToolCall, ToolResult
 from rawko.vocabulary.plan import Plan, PlanPatch
 from rawko.vocabulary.snapshot import FileChange, Snapshot
 from rawko.vocabulary.usage import Usage
 
 Outcome = Literal["success", "failure", "limit", "cancelled"]
-Reason = Literal["turns", "tool_steps", "max_tokens", "context_window", "silent_stop", "repetition", "agent"]
+Reason = Literal[
+    "turns", "tool_steps", "max_tokens", "context_window", "silent_stop", "repetition", "agent", "evidence"
+]
 Scope = Literal["once", "tool", "always"]
 Count = Annotated[int, Field(ge=0)]
 
@@ -142,6 +145,9 @@ class AgentLoopContext(Data):
             by `max_compactions`; `compacted_at` is the number of turns at the last one.
         recent_calls: Digests of the last tool calls with the trees they found, bounded; `error_streak` and `repeated`
             tell what happens again and again.
+        evidence_demands: What must be found before `complete` ends the run; empty: the agent's word counts.
+        evidence: What the last look has found for each demand; `refusals` counts the claims that were refused since the
+            last one that held, bounded by `max_refusals`.
         reason: Why it paused or stopped at a limit.
         last_error: What went wrong last; None after a good turn.
     """
@@ -158,6 +164,8 @@ class AgentLoopContext(Data):
     max_nudges: Count = 2
     max_continuations: Count = 2
     max_compactions: Count = 2
+    evidence_demands: list[Demand] = Field(default_factory=list)
+    max_refusals: Count = MAX_REFUSALS
     backoff: Backoff = Backoff()
 
     new_messages_from: Count = 0
@@ -194,6 +202,8 @@ class AgentLoopContext(Data):
     error_streak: ErrorStreak | None = None
     repeated: Repetition | None = None
 
+    evidence: list[Evidence] = Field(default_factory=list)
+    refusals: Count = 0
     plan_given: Plan | None = None
     plan_updates: PlanPatch | None = None
     question: Question | None = None

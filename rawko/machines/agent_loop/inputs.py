@@ -43,8 +43,17 @@ def agent_loop_input(
         "can_update_plan": agent.tools.permits("update_plan"),
         "seed": seed,
         "is_interactive": is_interactive,
+        **_demanded(agent),
     }
     return {**given, "parameters": agent.parameters} if agent.parameters else given
+
+
+def _demanded(agent: AgentConfig | AgentDescription) -> dict[str, Any]:
+    """The evidence that the agent has to show; nothing where none is demanded, for charts that know of none."""
+    if not agent.evidence:
+        return {}
+    demands = [demand.to_json() for demand in agent.evidence]
+    return {"evidence_demands": demands, "max_refusals": agent.evidence_refusals}
 
 
 @bindings.input
@@ -138,4 +147,5 @@ def agent_output(context: AgentLoopContext, event: Event) -> Any:
         "turns": context.turns,
         "tool_steps": context.tool_steps,
         "model": context.model,
+        **({"evidence": context.evidence} if len(context.evidence) else {}),
     }

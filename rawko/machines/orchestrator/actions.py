@@ -235,6 +235,8 @@ def log_completion(context: Record, event: Event) -> Updates:
     """Says completed only where the outcome is success (C-04)."""
     if context.outcome == "success":
         return log(f"[rawko] Task completed in {context.iteration_count} iterations")
+    if any(not one["held"] for one in context.evidence):
+        return log("[rawko] Task stopped without the evidence that is demanded", level="warning")
     return log(f"[rawko] Task stopped at its limit of {context.max_iterations} iterations", level="warning")
 
 

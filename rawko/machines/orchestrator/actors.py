@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.data.values import thaw
+from rawko.machines.evidence import evidence_actors
 from rawko.machines.orchestrator.arbiter.decision import (
     REPEATS,
     ArbiterDecision,
@@ -25,7 +26,7 @@ from rawko.machines.orchestrator.arbiter.prompt import evaluate_data, select_dat
 from rawko.machines.orchestrator.executor import FindMachine, agent_executor
 from rawko.machines.prompts.prompts import Prompts
 from rawko.runtime.actor_kinds import ActorFailed, Scope
-from rawko.runtime.ports import ModelRequest, Provider, ProviderError, TurnDone
+from rawko.runtime.ports import EvidenceGatherer, ModelRequest, Provider, ProviderError, TurnDone
 from rawko.vocabulary.errors import ErrorContext
 from rawko.vocabulary.messages import Message, user_text
 from rawko.vocabulary.usage import Usage
@@ -47,6 +48,7 @@ class OrchestratorPorts:
         machine: Chart and bindings of agents, by the name of the chart in their files.
         timeout_ms: Bound of one model call; None for the provider's default.
         no_time_for: Why a wait of so many milliseconds does not fit into the run's time, or None.
+        gatherer: Looks for evidence in the workspace.
     """
 
     provider: Provider
@@ -55,17 +57,18 @@ class OrchestratorPorts:
     machine: FindMachine
     timeout_ms: int | None = None
     no_time_for: Callable[[int], str | None] = field(default=lambda _: None)
+    gatherer: EvidenceGatherer | None = None
 
 
 def actors(ports: OrchestratorPorts) -> Bindings:
-    """The four actors of the chart, bound to the world."""
+    """The actors of the chart, bound to the world."""
     bound = Bindings()
     arbiter = _Arbiter(ports)
     bound.add("actor", "arbiter_select_agent", arbiter.select_agent)
     bound.add("actor", "arbiter_evaluate", arbiter.evaluate)
     bound.add("actor", "agent_executor", agent_executor(ports.machine, ports.prompts))
     bound.add("actor", "check_wait", partial(_check_wait, ports))
-    return bound
+    return bound | evidence_actors(ports.gatherer)
 
 
 async def _check_wait(ports: OrchestratorPorts, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,9 +14,10 @@ from rawko.machines.orchestrator.arbiter.decision import ArbiterDecision
 from rawko.vocabulary.agent import AgentDescription
 from rawko.vocabulary.base import Data
 from rawko.vocabulary.errors import ErrorContext
+from rawko.vocabulary.evidence import MAX_REFUSALS, Demand, Evidence
 from rawko.vocabulary.messages import Message
 from rawko.vocabulary.plan import Plan
-from rawko.vocabulary.snapshot import ChangedFiles, FileChange
+from rawko.vocabulary.snapshot import ChangedFiles, FileChange, Snapshot
 from rawko.vocabulary.usage import Usage
 
 Outcome = Literal["success", "failure", "limit", "cancelled"]
@@ -104,6 +105,9 @@ class OrchestratorContext(Data):
         user_messages: What people have told the arbiter since the task began (S3-024).
         forced_agent: Who runs next once the running agent has stopped; "" lets the arbiter choose.
         seed: Of the jitter, so that a replay waits as long.
+        evidence_demands: What must be found before a COMPLETE ends the task; empty: the arbiter's word counts.
+        evidence: What the last look has found for each demand; `refusals` counts the verdicts that were refused,
+            bounded by `max_refusals`; `delivery` is the snapshot of the files that were looked at.
         outcome: The verdict, once there is one; the first one stands (C-04).
         usage: Tokens of everything so far, the arbiter's included.
     """
@@ -136,6 +140,11 @@ class OrchestratorContext(Data):
     current_started_at: Milliseconds | None = None
     usage: Usage = Usage()
     outcome: Outcome | None = None
+    evidence_demands: list[Demand] = Field(default_factory=list)
+    max_refusals: Count = MAX_REFUSALS
+    evidence: list[Evidence] = Field(default_factory=list)
+    refusals: Count = 0
+    delivery: Snapshot | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -173,6 +182,9 @@ FRESH_RUN_FIELDS = (
     "current_started_at",
     "usage",
     "outcome",
+    "evidence",
+    "refusals",
+    "delivery",
 )
 """What a new task sets back to the default (C-37); agents, bounds, session and seed stay."""
 

@@ -105,6 +105,7 @@ def run_output(context: Record, event: Event) -> dict[str, Any]:
         "task": context.task,
         "started_at": context.started_at,
         "completed_at": event.at_ms,
+        **({"evidence": context.evidence} if len(context.evidence) else {}),
     }
 
 

@@ -6,6 +6,7 @@ Nothing here does anything. `rawko.testing` has one conformance suite per port, 
 
 from __future__ import annotations
 
+from rawko.runtime.ports.evidence import EvidenceGatherer
 from rawko.runtime.ports.people import Answer, People, Question, Unattended
 from rawko.runtime.ports.provider import (
     ModelRequest,
@@ -23,6 +24,7 @@ from rawko.runtime.ports.workspace import Workspace, WorkspaceError
 __all__ = [
     "Answer",
     "ApprovalScope",
+    "EvidenceGatherer",
     "GateVerdict",
     "ModelRequest",
     "OutputListener",

@@ -444,6 +444,43 @@ def test_the_session_is_cleaned_up_by_whoever_runs_the_machine(act: Act) -> None
     assert act("cleanup_session", session_id="s1").emitted == {"SESSION_CLEANUP": {"session_id": "s1"}}
 
 
+# ---------------------------------------------------------------- evidence
+
+LACKING = {
+    "demand": {"check": "make test"},
+    "held": False,
+    "found": "'make test' failed with exit code 2",
+    "tree": "t",
+    "output": "1 failed",
+}
+
+
+def test_the_delivery_and_what_was_found_are_kept(act: Act) -> None:
+    snapshot = {"tree": "t", "commit": "c", "label": "", "skipped": []}
+    assert act("record_delivery", {"output": {"snapshot": snapshot}}).assigned == {"delivery": snapshot}
+    done = act("record_evidence", {"output": {"evidence": [LACKING]}})
+    assert done.assigned == {"evidence": [LACKING]}
+    assert done.emitted == {"EVIDENCE": {"evidence": [LACKING]}}
+
+
+def test_a_refused_verdict_tells_what_is_missing_and_counts_no_failure(act: Act) -> None:
+    done = act("refuse_completion", {"output": {"evidence": [LACKING]}}, refusals=1)
+    assert done.assigned.keys() == {"refusals", "last_error"}
+    assert done.assigned["refusals"] == 2
+    assert "- 'make test' failed with exit code 2\n    1 failed" in done.assigned["last_error"]["message"]
+    assert done.logged == [("warning", "[rawko] Completion refused (2 of 3)")]
+
+
+def test_a_verdict_that_was_refused_too_often_is_a_limit(act: Act) -> None:
+    done = act("assign_evidence_limit", {"output": {"evidence": [LACKING]}}, refusals=3)
+    assert done.assigned["outcome"] == "limit"
+    assert done.assigned["last_arbiter_decision"]["summary"].startswith(
+        "Stopped: evidence was missing 4 times.\n- 'make"
+    )
+    logged = act("log_completion", outcome="limit", evidence=[LACKING]).logged
+    assert logged == [("warning", "[rawko] Task stopped without the evidence that is demanded")]
+
+
 def test_every_action_is_tested_here() -> None:
     """STYLE: a row in its table test for each."""
     from pathlib import Path

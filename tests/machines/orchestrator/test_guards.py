@@ -106,6 +106,13 @@ TABLE: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any], bool]] = 
     ("plan_updates_fit", {}, ended(plan_updates="none"), {}, False),
     ("plan_updates_fit", {"plan": PLAN}, ended(plan_updates={"current_step_index": 1}), {}, True),
     ("plan_updates_fit", {"plan": PLAN}, ended(plan_updates={"current_step_index": 2}), {}, False),
+    ("demands_evidence", {}, {}, {}, False),
+    ("demands_evidence", {"evidence_demands": [{"check": "true"}]}, {}, {}, True),
+    ("evidence_holds", {}, {"output": {"evidence": [{"held": True}, {"held": False}]}}, {}, False),
+    ("evidence_holds", {}, {"output": {"evidence": [{"held": True}]}}, {}, True),
+    ("has_refusals_left", {"refusals": 2}, {}, {}, True),
+    ("has_refusals_left", {"refusals": 3}, {}, {}, False),
+    ("has_refusals_left", {"refusals": 0, "max_refusals": 0}, {}, {}, False),
 ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from rawko.machines.agent_loop.context import AgentLoopContext, ToolEntry
 from rawko.machines.agent_loop.convergence import watched
 from rawko.machines.agent_loop.conversation import texts
 from rawko.machines.agent_loop.conversation.rules import user_message
+from rawko.vocabulary.evidence import missing_evidence
 from rawko.vocabulary.messages import ToolCall, ToolResult
 from rawko.vocabulary.usage import Usage
 
@@ -96,5 +97,7 @@ def limit_text(context: AgentLoopContext, reason: str) -> str:
         "turns": context.limits.turns,
         "tool_steps": context.limits.tool_steps,
         "max_tokens": context.continuations + 1,
+        "evidence": context.refusals + 1,
     }
-    return texts.LIMITS[reason].format(limit=limits.get(reason))
+    text = texts.LIMITS[reason].format(limit=limits.get(reason))
+    return f"{text}\n{missing_evidence(context.evidence)}" if reason == "evidence" else text

@@ -27,6 +27,10 @@ LOOK_FIRST = (
     "Not completed: an earlier call of the same message failed. Look at its result; call 'complete' again if the "
     "task is done all the same."
 )
+EVIDENCE_MISSING = (
+    "Not completed: the task is done only when this can be shown, and it was looked for just now:\n{missing}\n"
+    "Go on with the task; call 'complete' again when it holds."
+)
 DENIED_BY_RULE = "Denied by the rule {rule!r}; the call was not run. {reason}"
 DENIED_BY_PERSON = "The user denied this call; it was not run. {reason}"
 CANCELLED_CALL = "Cancelled: the run was stopped before this call was finished."
@@ -38,6 +42,7 @@ LIMITS: dict[str, str] = {
     "turns": "Stopped at the limit of {limit} turns.",
     "tool_steps": "Stopped at the limit of {limit} tool calls.",
     "max_tokens": "Stopped: the answer was cut off by its length {limit} times.",
+    "evidence": "Stopped: 'complete' was called {limit} times without the evidence that is demanded.",
     "context_window": "Stopped: the conversation no longer fits into the model's context window.",
 }
 REPEATED_CALL = "The agent is going in circles: {times} times {call}, and the files were the same each time."

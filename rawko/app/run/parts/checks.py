@@ -1,0 +1,44 @@
+"""Where the checks of a run are run: in its workspace, in the environment and the sandbox of its tools."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from rawko.app.checks.check import Surroundings
+from rawko.app.checks.gathering import Gatherer
+from rawko.app.run.parts.workspace import outputs_folder, running_folder
+from rawko.config import Settings
+from rawko.runtime.ports import Workspace, WorkspaceError
+from rawko.tools.sandbox import SandboxError
+from rawko.tools.toolbox import sandbox_of
+
+
+def open_gatherer(settings: Settings, run: str, workspace: Workspace) -> Gatherer:
+    """What looks for evidence in the workspace of a run; nothing is opened before it is asked for."""
+    return Gatherer(partial(surroundings_of, settings, run, settings.workspace), workspace)
+
+
+def surroundings_of(settings: Settings, run: str, folder: Path) -> Surroundings:
+    """Where checks run in a folder of a run.
+
+    Raises:
+        WorkspaceError: A sandbox is asked for, and this machine has none.
+    """
+    outputs, running = outputs_folder(settings, run), running_folder(settings, run)
+    state, environ = settings.state_dir, settings.environ
+    sandbox = None
+    if settings.sandbox:
+        try:
+            sandbox = sandbox_of(folder, state_dir=state, outputs=outputs, running=running, environ=environ)
+        except SandboxError as error:
+            raise WorkspaceError(f"no check can be run in a sandbox: {error}") from error
+    return Surroundings(
+        folder=folder,
+        outputs=outputs,
+        running=running,
+        environ=environ,
+        extra_env=settings.bash.extra_env,
+        sandbox=sandbox,
+        variables=settings.command_env,
+    )
