@@ -30,8 +30,8 @@ def test_a_claim_goes_back_until_it_holds(rawko: Shell) -> None:
         ("a.txt", True),
     ]
     assert len({one["tree"] for one in found}) == 1
-    log = rawko("log", "last", "--json").text
-    assert log.count('"done.invoke.check_evidence"') == 2, log
+    log = [json.loads(line) for line in rawko("log", "last", "--json").out.splitlines()]
+    assert sum(row["event"] is not None and row["event"]["name"] == "done.invoke.check_evidence" for row in log) == 2
     assert rawko("replay", "last", "--trust").code == 0
 
 

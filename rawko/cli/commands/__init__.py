@@ -70,7 +70,7 @@ _BEFORE_RUNS: Final[tuple[Callable[..., None], ...]] = (
     watching.watch,
 )
 _AFTER_RUNS: Final[tuple[Callable[..., None], ...]] = (
-    *(past.log, past.show, past.diff, past.rewind, past.fork, past.adopt, past.branch, past.replay),
+    *(past.log, past.show, past.diff, past.compare, past.rewind, past.fork, past.adopt, past.branch, past.replay),
     *(serving.serve, serving.report),
 )
 _OF_CHARTS: Final[tuple[Callable[..., None], ...]] = (

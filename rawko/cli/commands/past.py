@@ -147,6 +147,24 @@ def diff(
     raise typer.Exit(diff_command(run, places, parts, as_json=json, bindings=bindings))
 
 
+def compare(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN RUN...",
+            help="Two runs or more: forks, or the same task again.",
+            show_default=False,
+            autocompletion=completing.runs,
+        ),
+    ],
+    json: Annotated[bool, typer.Option("--json", help="Everything, as one JSON object.")] = False,
+) -> None:
+    """Show runs side by side: outcome, tokens, cost, time, evidence, and the lines that each has changed."""
+    from rawko.cli.runs.comparing import compare_command
+
+    raise typer.Exit(compare_command([named(run, "travel") for run in runs], as_json=json))
+
+
 def rewind(
     address: StepAddress,
     files: Annotated[bool, typer.Option("--files", help="Restore the files alone; the machine stays.")] = False,

@@ -29,11 +29,23 @@ def serve(
 def report(
     run: RunId,
     output: Annotated[
-        Path,
+        Optional[Path],  # noqa: UP045
         typer.Option("-o", "--output", metavar="FILE", help="Where to write the page, such as run.html."),
-    ],
+    ] = None,
+    receipt: Annotated[
+        bool, typer.Option("--receipt", help="Print what stands for the run's claim: evidence, review, risk, cost.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="With --receipt: as one JSON object.")] = False,
 ) -> None:
-    """Write a run as one page that needs no server and no network, to read and to pass on."""
+    """Write a run as one page that needs no server and no network, to read and to pass on; or print its receipt."""
+    from rawko.cli.output import complain
+
+    if receipt == (output is not None) or (json and not receipt):
+        raise typer.Exit(complain("report needs one of two: -o FILE for a page, or --receipt (with --json: as data)"))
+    if output is None:
+        from rawko.cli.runs.comparing import receipt_command
+
+        raise typer.Exit(receipt_command(named(run, "travel"), as_json=json))
     from rawko.cli.serving.report import report_command
 
     raise typer.Exit(report_command(named(run, "look"), output))
