@@ -4,38 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
-from rawko.interpreter.bindings import Bindings
 from rawko.runtime.actor_kinds import ActorFailed, Scope
 from rawko.runtime.ports import EvidenceGatherer, WorkspaceError
 from rawko.vocabulary.errors import ErrorContext
 
-CHECK_EVIDENCE = "check_evidence"
-CAPTURE_DELIVERY = "capture_delivery"
 
-
-def evidence_actors(gatherer: EvidenceGatherer | None, in_use: asyncio.Lock | None = None) -> Bindings:
-    """`check_evidence` and `capture_delivery`.
-
-    Args:
-        gatherer: None: there is nowhere to look, and looking fails.
-        in_use: Held while the folder is looked at, by whatever works in it.
-    """
-    bound = Bindings()
-    lock = in_use or asyncio.Lock()
-    bound.add("actor", CHECK_EVIDENCE, partial(_check_evidence, gatherer, lock))
-    bound.add("actor", CAPTURE_DELIVERY, partial(_capture_delivery, gatherer, lock))
-    return bound
-
-
-async def _check_evidence(
+async def check_evidence(
     gatherer: EvidenceGatherer | None, in_use: asyncio.Lock, input: Mapping[str, Any], scope: Scope
 ) -> dict[str, Any]:
     """Evidence for each demand: {evidence: [Evidence]}.
 
     Args:
+        gatherer: None: there is nowhere to look, and looking fails.
+        in_use: Held while the folder is looked at, by whatever works in it.
         input: {demands, known, snapshot}: a look that a crash interrupted begins again on the files of the snapshot.
     """
     gather = _there(gatherer)
@@ -48,13 +31,10 @@ async def _check_evidence(
         raise _failed(error.message) from error
 
 
-async def _capture_delivery(
-    gatherer: EvidenceGatherer | None, in_use: asyncio.Lock, input: Mapping[str, Any]
-) -> dict[str, Any]:
+async def capture_delivery(gatherer: EvidenceGatherer | None, input: Mapping[str, Any]) -> dict[str, Any]:
     """The files that are to be delivered, as a snapshot: {snapshot}."""
     try:
-        async with in_use:
-            return {"snapshot": await _there(gatherer).delivery()}
+        return {"snapshot": await _there(gatherer).delivery()}
     except WorkspaceError as error:
         raise _failed(error.message) from error
 

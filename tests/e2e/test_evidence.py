@@ -33,6 +33,8 @@ def test_a_claim_goes_back_until_it_holds(rawko: Shell) -> None:
     log = [json.loads(line) for line in rawko("log", "last", "--json").out.splitlines()]
     assert sum(row["event"] is not None and row["event"]["name"] == "done.invoke.check_evidence" for row in log) == 2
     assert rawko("replay", "last", "--trust").code == 0
+    shown = rawko("log", "last").out  # the look that holds is the last step, told as the end
+    assert "evidence is missing" in shown
 
 
 def test_a_claim_that_never_holds_is_a_limit(rawko: Shell) -> None:

@@ -181,6 +181,21 @@ def _capture(row: Row) -> Description:
     )
 
 
+def _delivery(row: Row) -> Description:
+    return Description(StepKind.SNAPSHOT, "files that are to be delivered")
+
+
+def _evidence(row: Row) -> Description:
+    """What the machine has found for a claim; what is missing first."""
+    found = at(row.output, "evidence") or ()
+    missing = [str(at(one, "found") or "") for one in found if not at(one, "held")]
+    if missing:
+        return Description(StepKind.COMMAND, line("evidence is missing"), line("; ".join(missing)), True)
+    return Description(
+        StepKind.COMMAND, "evidence holds", line("; ".join(str(at(one, "found") or "") for one in found))
+    )
+
+
 def _summarised(row: Row) -> Description:
     return Description(StepKind.MODEL, "shortens the conversation")
 
@@ -208,6 +223,8 @@ _ENDED: Final[Mapping[str, Callable[[Row], Description]]] = {
     RUN_AGENT: _agent,
     "capture_snapshot": _capture,
     "check_wait": _quiet,
+    "check_evidence": _evidence,
+    "capture_delivery": _delivery,
 }
 
 
@@ -228,6 +245,8 @@ _ACTORS: Final[Mapping[str, str]] = {
     "arbiter_evaluate": "the arbiter's model",
     "capture_snapshot": "snapshot",
     "check_gate": "gate",
+    "check_evidence": "evidence",
+    "capture_delivery": "snapshot",
     "ask_person": "question",
 }
 

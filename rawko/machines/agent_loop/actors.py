@@ -20,7 +20,7 @@ from rawko.machines.agent_loop.control import control_specs
 from rawko.machines.agent_loop.conversation.sent import SentConversation
 from rawko.machines.agent_loop.output_relay import OutputRelay
 from rawko.machines.agent_loop.text_relay import TextRelay
-from rawko.machines.evidence import evidence_actors
+from rawko.machines.evidence import check_evidence
 from rawko.machines.prompts.prompts import Prompts
 from rawko.runtime.actor_kinds import ActorFailed, Done, Scope
 from rawko.runtime.ports import (
@@ -103,7 +103,8 @@ def actors(ports: AgentLoopPorts) -> Bindings:
     bound.add("actor", "execute_tool", partial(_execute_tool, ports, workspace_in_use))
     bound.add("actor", "capture_snapshot", partial(_capture_snapshot, ports, workspace_in_use))
     bound.add("actor", "ask_person", partial(_ask_person, ports))
-    return bound | evidence_actors(ports.gatherer, workspace_in_use)
+    bound.add("actor", "check_evidence", partial(check_evidence, ports.gatherer, workspace_in_use))
+    return bound
 
 
 # ---------------------------------------------------------------- the model

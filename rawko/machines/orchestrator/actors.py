@@ -5,6 +5,7 @@ Here the machine meets the world, through the provider; all else in this package
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,7 +13,7 @@ from typing import Any, Final, Literal
 
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.data.values import thaw
-from rawko.machines.evidence import evidence_actors
+from rawko.machines.evidence import capture_delivery, check_evidence
 from rawko.machines.orchestrator.arbiter.decision import (
     REPEATS,
     ArbiterDecision,
@@ -68,7 +69,9 @@ def actors(ports: OrchestratorPorts) -> Bindings:
     bound.add("actor", "arbiter_evaluate", arbiter.evaluate)
     bound.add("actor", "agent_executor", agent_executor(ports.machine, ports.prompts))
     bound.add("actor", "check_wait", partial(_check_wait, ports))
-    return bound | evidence_actors(ports.gatherer)
+    bound.add("actor", "capture_delivery", partial(capture_delivery, ports.gatherer))
+    bound.add("actor", "check_evidence", partial(check_evidence, ports.gatherer, asyncio.Lock()))
+    return bound
 
 
 async def _check_wait(ports: OrchestratorPorts, given: Mapping[str, Any]) -> dict[str, Any]:
