@@ -324,3 +324,12 @@ def test_a_lane_per_item_of_a_list_and_the_others_are_cancelled_when_one_is_done
     assert [lane["summary"] for lane in lanes_of(ran.report).values()] == ["First."], ran.text
     (report,) = rawko.state.glob("**/runs/*__b/report.json")
     assert json.loads(report.read_text())["outcome"] == "cancelled"
+
+
+def test_a_lane_that_is_stopped_before_its_agent_leaves_no_folder(rawko: Shell) -> None:
+    orders(rawko, b={"setup": "touch here; sleep 600"}, first=True)
+    waits = bash("a", "until ls ../*__b/here; do sleep 0.05; done")
+    ran = rawko(*RUN, "--scenario", str(rawko.scenario(waits, done("a", "First."))))
+    assert list(lanes_of(ran.report)) == ["a"], ran.text
+    assert [path.name[-3:] for path in (rawko.folder.parent / "project.lanes").iterdir()] == ["__a"]
+    assert not rawko.processes_of(str(rawko.state))

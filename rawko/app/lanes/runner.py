@@ -97,7 +97,6 @@ class Lanes:
         self._tasks: dict[str, asyncio.Task[dict[str, Any]]] = {}
         self._runs: dict[str, LaneRun] = {}
         self._waiting: dict[str, Mapping[str, Any]] = {}
-        self._is_stopped = threading.Event()
         self._looks: set[asyncio.Future[None]] = set()
 
     async def run(self, given: Any) -> dict[str, Any]:
@@ -149,7 +148,6 @@ class Lanes:
         Args:
             is_ended: The run has come to its end: lanes that an earlier process has left open are cancelled.
         """
-        self._is_stopped.set()
         for look in tuple(self._looks):
             look.cancel()
         while tasks := tuple(self._tasks.values()):
@@ -276,7 +274,7 @@ class Lanes:
         try:
             async with self._beginning:
                 files = await host.capture(f"lane {order.lane}")
-            await asyncio.to_thread(make_folder, host.settings, note.folder, files, is_stopped=self._is_stopped.is_set)
+            await _in_thread(make_folder, host.settings, note.folder, files)
             share_state(note.folder, settings.state_dir, settings.environ)
             command = order.setup or settings.lanes.setup
             if command is not None:
@@ -287,10 +285,25 @@ class Lanes:
             await asyncio.to_thread(remove_folder, note.folder)
             shutil.rmtree(temporary_folder(settings, run), ignore_errors=True)
             note = note.failed(str(error))
+        except asyncio.CancelledError:  # it is made anew where it is still wanted
+            remove_folder(note.folder)
+            raise
         else:
             note = replace(note, state="made")
         write_note(host.folder, note)
         return note
+
+
+async def _in_thread(make: Callable[..., None], *given: Any) -> None:
+    """Run a function that asks `is_stopped`; where this is cancelled, it has ended before the cancellation goes on."""
+    stop = threading.Event()
+    making = asyncio.ensure_future(asyncio.to_thread(make, *given, is_stopped=stop.is_set))
+    try:
+        await asyncio.shield(making)
+    except asyncio.CancelledError:
+        stop.set()
+        await asyncio.gather(making, return_exceptions=True)
+        raise
 
 
 def _hear(task: asyncio.Task[dict[str, Any]]) -> None:
