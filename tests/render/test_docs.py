@@ -36,4 +36,6 @@ def test_all_are_written(tmp_path: Path) -> None:
     assert main([str(tmp_path)]) == 0
     assert {path.stem for path in tmp_path.iterdir()} == set(shipped_charts())
     text = page.read_text(encoding="utf-8")
-    assert text.startswith("# Mine\n") and text.endswith("\nafter\n") and "`selecting`" in text and "old" not in text
+    assert (
+        text.startswith("# Mine\n") and text.endswith("\nafter\n") and "`selecting`" in text and "\nold\n" not in text
+    )
