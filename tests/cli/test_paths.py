@@ -67,6 +67,7 @@ WRITTEN: Mapping[tuple[str, str], Row] = {
 AS_OF_RUN = {
     *(("chat", option) for option in ("--scenario", "--cassette", "--agents")),
     *(("gauntlet", option) for option in ("--scenario", "--cassette", "--agents", "--record")),
+    *(("race", option) for option in ("--scenario", "--cassette", "--record")),
 }
 """Declared by the same rows of the settings as those of `run`, and read by the same code."""
 

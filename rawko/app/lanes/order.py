@@ -20,7 +20,8 @@ MAX_DEPTH: Final = 3
 """Lanes of lanes of lanes: more levels are a circle."""
 _NAME: Final = re.compile(r"[a-z0-9]+(?:[_-][a-z0-9]+)*")
 _MAX_NAME: Final = 32
-_FIELDS: Final = ("lane", "agent", "task", "model", "prompt", "setup")
+_TEXTS: Final = ("lane", "agent", "task", "model", "prompt", "setup", "check")
+_FIELDS: Final = (*_TEXTS, "must_succeed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Order:
         model: Asked in place of the agent's own and the run's.
         prompt: Stands before the task: how this lane is to go about it.
         setup: Runs in the folder before the agent; None: what the settings say.
+        check: A command that must pass on the lane's files before its agent counts as done.
+        must_succeed: A limit is a failure, too.
     """
 
     lane: str
@@ -41,6 +44,8 @@ class Order:
     model: str | None = None
     prompt: str | None = None
     setup: str | None = None
+    check: str | None = None
+    must_succeed: bool = False
 
     @property
     def told(self) -> str:
@@ -48,7 +53,8 @@ class Order:
         return self.task if self.prompt is None else f"{self.prompt}\n\n{self.task}"
 
     def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _FIELDS}
+        rare = {name: value for name in ("check", "must_succeed") if (value := getattr(self, name))}
+        return {name: getattr(self, name) for name in _TEXTS if name != "check"} | rare
 
 
 def order_of(given: Any, agents: Collection[str]) -> Order:
@@ -63,6 +69,10 @@ def order_of(given: Any, agents: Collection[str]) -> Order:
     for name, value in asked.items():
         if name not in _FIELDS:
             raise invalid(f"its input has {name!r}{accepted(_FIELDS, found=str(name))}")
+        if name == "must_succeed":
+            if not isinstance(value, bool):
+                raise invalid(f"its input has the must_succeed {value!r:.60}; accepted: true, false")
+            continue
         is_text = isinstance(value, str) and value.strip() and "\0" not in value
         if not is_text and (value is not None or name in ("lane", "agent", "task")):
             raise invalid(f"its input has the {name} {value!r:.60}; accepted: a text that is not empty")

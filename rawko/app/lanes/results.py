@@ -51,7 +51,7 @@ def result_of(order: Order, ended: Ended) -> dict[str, Any]:
         "tree": ended.tree,
     }
     outcome = told["outcome"]
-    if outcome in ("success", "limit"):
+    if outcome == "success" or (outcome == "limit" and not order.must_succeed):
         return told
     error = ended.report.get("error") or {}
     message = error.get("message") or told["summary"] or f"its run has ended: {outcome}"

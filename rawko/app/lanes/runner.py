@@ -40,6 +40,7 @@ from rawko.config import ConfigError, Settings, share_state, with_model
 from rawko.config.blocks import size_bytes
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.budget import duration_ms
+from rawko.vocabulary.evidence import Demand
 from rawko.workspace.repository.archive import user_of
 
 if TYPE_CHECKING:
@@ -184,6 +185,8 @@ class Lanes:
         """
         note = await self._note(order, run)
         settings = with_model(lane_settings(self._host.settings, note, run), order.model)
+        if order.check is not None:
+            settings = replace(settings, evidence=(*settings.evidence, Demand(check=order.check)))
         if note.state == "making":
             note = await self._make(order, run, note, settings)
         if note.state == "failed":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rawko.app.records.record import RunRecord
@@ -86,6 +86,7 @@ def assemble(
     except PromptError as error:
         raise ConfigError(str(error)) from error
     model = model_of(settings)
+    settings = settings if agent is None else _with_evidence(settings, agent)
     gatherer = open_gatherer(settings, run, parts.workspace)
     ports = agent_loop_actors.AgentLoopPorts(
         provider=parts.provider,
@@ -108,7 +109,6 @@ def assemble(
     seed = _seed(run)
     if agent is not None:
         config = settings.agents[agent]
-        config = _with_evidence(config, settings)
         alone = _agent_alone(config, machines[config.chart], settings.max_iterations, prompt, seed)
         return (*alone[:2], {**alone[2], "is_interactive": is_interactive})
     arbiter = orchestrator_actors.OrchestratorPorts(
@@ -143,21 +143,30 @@ class RecordedMachine:
         return assemble(record.settings, record.run, record.agent, prompt, parts, is_interactive=record.is_interactive)
 
 
-def _with_evidence(config: AgentConfig, settings: Settings) -> AgentConfig:
-    """The agent with the evidence that the settings demand of a run: alone, it is the one who claims the end.
+def _with_evidence(settings: Settings, agent: str) -> Settings:
+    """The settings with the evidence that they demand of a run as a demand on the agent that claims its end.
+
+    Of an agent that runs alone that is itself; of a gauntlet, its author; the lanes of a race have these settings, too,
+    and each of them is demanded it.
 
     Raises:
         ConfigError: Its chart is one of the project's own, which does not look for it.
     """
-    if not settings.evidence:
-        return config
-    if config.chart != "agent_loop":
+    config = settings.agents[agent]
+    if not settings.evidence or config.chart == "race":
+        return settings
+    claims = config.parameters.get("author", "developer") if config.chart == "gauntlet" else agent
+    claimant = settings.agents.get(claims)
+    if claimant is None:
+        return settings  # told where the machine is checked
+    if claimant.chart != "agent_loop":
         raise ConfigError(
-            f"the settings demand evidence, and the chart {config.chart!r} of agent {config.name!r} looks for none; "
+            f"the settings demand evidence, and the chart {claimant.chart!r} of agent {claimant.name!r} looks for none; "
             "accepted: an agent with the chart 'agent_loop', or a run without --agent"
         )
-    demands = (*config.evidence, *(one for one in settings.evidence if one not in config.evidence))
-    return config.model_copy(update={"evidence": demands, "evidence_refusals": settings.evidence_refusals})
+    demands = (*claimant.evidence, *(one for one in settings.evidence if one not in claimant.evidence))
+    demanded = claimant.model_copy(update={"evidence": demands, "evidence_refusals": settings.evidence_refusals})
+    return replace(settings, agents={**settings.agents, claims: demanded})
 
 
 def _agent_alone(config: AgentConfig, machine: Machine, max_iterations: int, prompt: str, seed: int) -> Prepared:

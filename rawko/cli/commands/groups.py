@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 # Contexts and formatters are typer's own copies of click's, which have no public names.
 
 GROUPS: Final[Mapping[str, Sequence[str]]] = {
-    "Work": ("run", "chat", "gauntlet", "resume", "cancel", "explore"),
+    "Work": ("run", "chat", "race", "gauntlet", "resume", "cancel", "explore"),
     "Answer and steer": ("answer", "approve", "deny", "tell", "force", "skip", "retry"),
     "Look": ("runs", "log", "show", "diff", "compare", "watch", "serve", "report"),
     "Go back, and elsewhere": ("rewind", "fork", "adopt", "branch", "replay", "pin"),
@@ -30,6 +30,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     ),
     "run": ('rawko run "Write fizzbuzz" --yes', 'rawko run "Now its tests" --continue last'),
     "chat": ('rawko chat "Explain the parser" --agent planner', "rawko chat --continue"),
+    "race": ('rawko race "Parse dates" -n 3 --check "make test"', 'rawko race "Parse dates" --models m1,m2 --all'),
     "gauntlet": (
         'rawko gauntlet "Parse dates"',
         'rawko gauntlet "Parse dates" --reviewers security_reviewer',

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from rawko.cli.options.expanding import expanded
-from rawko.cli.options.patterns import GauntletOptions
+from rawko.cli.options.patterns import GauntletOptions, RaceOptions
 
 
 @expanded
@@ -16,3 +16,11 @@ def gauntlet(options: GauntletOptions) -> None:
 
     arrange = lambda settings: with_pattern(settings, "gauntlet", options.parameters)  # noqa: E731
     raise typer.Exit(run_command(options.run, arrange))
+
+
+@expanded
+def race(options: RaceOptions) -> None:
+    """Have several agents or models try a task side by side, each in a folder of its own; one result wins."""
+    from rawko.cli.race import race_command
+
+    raise typer.Exit(race_command(options))

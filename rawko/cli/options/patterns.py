@@ -1,8 +1,10 @@
-"""Options of the commands that run a pattern of several agents: `gauntlet`."""
+"""Options of the commands that run a pattern of several agents: `gauntlet`, `race`."""
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple, Optional
+import re
+from collections.abc import Sequence
+from typing import Annotated, Final, NamedTuple, Optional
 
 import typer
 
@@ -11,6 +13,10 @@ from rawko.cli.options.common import Quiet, ReportAsJson, Trust
 from rawko.cli.options.expanding import NO_FLAGS, Takes
 from rawko.cli.options.running import RunOptions
 from rawko.config.flags import Flags
+from rawko.config.row import Row
+
+_LANE_CHARS: Final = 26
+"""Of a lane's name, before its number."""
 
 
 class GauntletOptions(NamedTuple):
@@ -58,5 +64,90 @@ class GauntletOptions(NamedTuple):
     @property
     def parameters(self) -> dict[str, object]:
         """Of the agent that runs the pattern; None where nothing is given."""
-        names = None if self.reviewers is None else [name.strip() for name in self.reviewers.split(",") if name.strip()]
-        return {"author": self.author, "reviewers": names, "rounds": self.rounds}
+        reviewers = None if self.reviewers is None else _names(self.reviewers)
+        return {"author": self.author, "reviewers": reviewers, "rounds": self.rounds}
+
+
+def _is_no_folder_of_agents(row: Row) -> bool:
+    """`--agents` of a race names agents; where their files are, the configuration says."""
+    return row.setting.flag is None or row.setting.flag.name != "--agents"
+
+
+class RaceOptions(NamedTuple):
+    """What `rawko race` is given: the task, who takes part, what must be shown, and settings."""
+
+    task: Annotated[str, typer.Argument(metavar="TASK", help="What is to be done, in your words.")]
+    agents: Annotated[
+        str,
+        typer.Option(metavar="NAMES", help="Agents that try it, with commas between; developer by default."),
+    ] = "developer"
+    models: Annotated[
+        str,
+        typer.Option(metavar="NAMES", help="Models that are asked, with commas between; each agent tries with each."),
+    ] = ""
+    times: Annotated[
+        int, typer.Option("--n", "-n", metavar="N", min=1, max=64, help="So many lanes of each agent and model.")
+    ] = 1
+    check: Annotated[
+        Optional[str],  # noqa: UP045 - typer reads the annotation at run time
+        typer.Option(metavar="COMMAND", help="Must pass on a lane's files before the lane counts as done."),
+    ] = None
+    all: Annotated[
+        bool, typer.Option("--all", help="Wait for all lanes; the cheapest that succeeds wins, not the first.")
+    ] = False
+    jobs: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("-j", "--jobs", metavar="N", min=1, help="Lanes that run at a time."),
+    ] = None
+    tui: Annotated[bool, typer.Option("--tui", help="Show it on the terminal view, as `rawko watch` does.")] = False
+    full: Annotated[bool, typer.Option("--full", help="With --tui: take the whole screen.")] = False
+    flags: Annotated[Flags, Takes(_is_no_folder_of_agents)] = NO_FLAGS
+    json: ReportAsJson = False
+    quiet: Quiet = False
+    trust: Trust = False
+
+    @property
+    def run(self) -> RunOptions:
+        """The options of the run."""
+        return RunOptions(
+            task=self.task,
+            agent="race",
+            tui=self.tui,
+            full=self.full,
+            flags=self.flags,
+            json=self.json,
+            quiet=self.quiet,
+            trust=self.trust,
+        )
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """Of the agent that runs the pattern."""
+        entries = lane_entries(_names(self.agents), _names(self.models), self.times)
+        return {"lanes": entries, "check": self.check, "first": not self.all, "at_a_time": self.jobs}
+
+
+def lane_entries(agents: Sequence[str], models: Sequence[str], times: int) -> list[dict[str, str]]:
+    """A lane for each agent with each model, so many times:
+
+    developer, tester; x; 2    developer-1, developer-2, tester-1, tester-2, all of them with x
+    """
+    pairs = [(agent, model) for agent in agents for model in models or [""]]
+    entries: list[dict[str, str]] = []
+    for agent, model in pairs:
+        parts = [agent] if len(agents) > 1 or len(models) < 2 else []
+        parts += [model] if len(models) > 1 else []
+        name = re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower()).strip("-")[:_LANE_CHARS].strip("-") or "lane"
+        for number in range(1, times + 1):
+            lane = _free(f"{name}-{number}" if times > 1 else name, {entry["lane"] for entry in entries})
+            entries.append({"lane": lane, "agent": agent, **({"model": model} if model else {})})
+    return entries
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, with a number where another lane has it."""
+    return next(one for one in (name, *(f"{name}-{number}" for number in range(2, 99))) if one not in taken)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]

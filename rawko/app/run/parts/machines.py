@@ -18,7 +18,7 @@ from rawko.config import ConfigError, Settings, project_of
 from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.errors import BindingError, ContextError
 from rawko.interpreter.running.interpreter import Interpreter
-from rawko.machines import agent_loop, gauntlet
+from rawko.machines import agent_loop, gauntlet, race
 from rawko.machines.prompts.prompts import Prompts
 from rawko.runtime.errors import BindingsNotFound
 from rawko.trust.bindings import project_bindings
@@ -29,7 +29,7 @@ from rawko.vocabulary.documents import accepted
 Machine = tuple[Chart, Bindings]
 
 
-PATTERNS: Final[Mapping[str, ModuleType]] = {"gauntlet": gauntlet}
+PATTERNS: Final[Mapping[str, ModuleType]] = {"gauntlet": gauntlet, "race": race}
 """The shipped charts that run agents by `run_agent`, with the packages of their bindings and templates."""
 
 
@@ -135,7 +135,8 @@ def _check_agents(config: AgentConfig, parameters: Sequence[str], agents: Mappin
     """Refuse parameters that name an agent that there is not."""
     for parameter in parameters:
         given = config.parameters.get(parameter)
-        for name in given if isinstance(given, (list, tuple)) else [given]:
+        for named in given if isinstance(given, (list, tuple)) else [given]:
+            name = named.get("agent") if isinstance(named, Mapping) else named
             if isinstance(name, str) and name not in agents:
                 known = accepted(agents, found=name)
                 raise ConfigError(f"agent {config.name!r}: its {parameter!r} names {name!r}, which is no agent{known}")

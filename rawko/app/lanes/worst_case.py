@@ -1,0 +1,55 @@
+"""What several lanes may cost at most, in words, before they begin.
+
+The most that one turn may use is a full context window in, and the longest answer out; an agent has so many turns:
+
+    2 lanes of 30 turns, 200 000 tokens in and 16 000 out at $3 and $15 a million:  2 x 30 x $0.84 = $50.40
+
+A bound on the run holds for all lanes together, and is the answer where there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rawko.app.run.budget import default_price
+from rawko.config import Settings
+from rawko.providers.models import context_window, resolve_model
+from rawko.vocabulary.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """The agent of one lane, and the model that is asked in place of its own."""
+
+    agent: str
+    model: str | None = None
+
+
+def worst_case(settings: Settings, runners: Sequence[Runner]) -> str:
+    """One line: how many lanes there are, and what all of them together may cost at most."""
+    count = f"{len(runners)} lane{'' if len(runners) == 1 else 's'}"
+    budget = settings.budget
+    if budget.cost_usd is not None:
+        return f"{count}; together at most ${budget.cost_usd:,.2f}, as the budget says"
+    costs = [_cost(settings, one) for one in runners if one.agent in settings.agents]
+    known = [cost for cost in costs if cost is not None]
+    if len(known) < len(runners):
+        tokens = "" if budget.tokens is None else f" but {budget.tokens:,} tokens together"
+        return f"{count}; no bound on the cost{tokens}: a model's price is not known. --max-tokens sets a bound"
+    if not sum(known):
+        return f"{count}, no cost"
+    most = f"together at most ${sum(known):,.2f}, were each turn as long as it can be"
+    return f"{count}; {most}. --max-cost sets a bound"
+
+
+def _cost(settings: Settings, runner: Runner) -> float | None:
+    """Of one lane, in US dollars; None where the price of its model is not known."""
+    config = settings.agents[runner.agent]
+    model = resolve_model(runner.model or config.model or settings.model)
+    price = settings.prices.get(model) or settings.prices.get(runner.model or "") or default_price(settings)
+    if price is None:
+        return None
+    window = settings.context_window or context_window(model) or 0
+    used = Usage(input_tokens=max(window - settings.max_tokens, 0), output_tokens=settings.max_tokens)
+    return price.cost_usd(used) * config.limits.turns if window else None

@@ -1,0 +1,28 @@
+"""`rawko race`: says what it may cost at most, then runs the lanes."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+from rawko.app.lanes.worst_case import Runner, worst_case
+from rawko.cli.options.patterns import RaceOptions
+from rawko.cli.output import visible_line
+from rawko.cli.run import run_command
+from rawko.config import Settings
+from rawko.config.patterns import with_pattern
+
+
+def race_command(options: RaceOptions) -> int:
+    """Run the race; returns the exit code."""
+    return run_command(options.run, partial(_arranged, options))
+
+
+def _arranged(options: RaceOptions, settings: Settings) -> Settings:
+    """The settings with the lanes; what they may cost is said before anything starts."""
+    arranged = with_pattern(settings, "race", options.parameters)
+    lanes = arranged.agents["race"].parameters["lanes"]
+    runners = [Runner(lane["agent"], lane.get("model")) for lane in lanes]
+    if not options.quiet:
+        print(f"rawko: {visible_line(worst_case(arranged, runners))}", file=sys.stderr)
+    return arranged

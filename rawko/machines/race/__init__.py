@@ -1,0 +1,25 @@
+"""The race: several lanes on one task, of which one wins. Chart `statecharts/race.yaml`.
+
+All here is pure; the lanes are run by the actor `run_lane`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from rawko.machines.race import actions, guards, inputs
+
+ACTORS = ("run_lane",)
+"""Bound by the run: it runs an agent in a folder of its own."""
+
+PLACEHOLDERS: Final[Mapping[str, frozenset[str]]] = {}
+"""It has no templates: each lane is told the task as it was given."""
+
+AGENT_PARAMETERS: Final = ("lanes",)
+"""Parameters that name agents."""
+
+bindings = guards.bindings | actions.bindings | inputs.bindings
+bindings.declare("actor", *ACTORS)
+
+__all__ = ["ACTORS", "AGENT_PARAMETERS", "PLACEHOLDERS", "bindings"]

@@ -1,0 +1,73 @@
+"""Actions of the race: pure changes of the context, one function per name in the chart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.data.events import Event
+from rawko.interpreter.data.updates import Updates, append, assign
+from rawko.machines.race.context import Outcome, RaceContext
+
+bindings = Bindings()
+
+_KEPT: Final = ("run", "outcome", "summary", "files_changed", "cost_usd", "usage", "message")
+
+
+@bindings.action
+def keep_result(context: RaceContext, event: Event) -> Updates:
+    """How a lane has ended."""
+    return append("results", _result(event.item, event.data.get("output") or event.data["error"]))
+
+
+@bindings.action
+def keep_winner(context: RaceContext, event: Event) -> Updates:
+    """The first that has succeeded."""
+    return assign(winner=_result(event.output["item"], event.output["output"]))
+
+
+@bindings.action
+def keep_best(context: RaceContext, event: Event) -> Updates:
+    """The cheapest of those that have succeeded: by its cost, else by its tokens, else the first of the list."""
+    done = [one for one in event.output if one["status"] == "done"]
+    best = min(done, key=lambda one: _price(one["output"]))
+    return assign(winner=_result(best["item"], best["output"]))
+
+
+@bindings.action
+def keep_losers(context: RaceContext, event: Event) -> Updates:
+    """Why no lane has succeeded."""
+    return assign(error={key: event.error[key] for key in ("category", "message", "attempted") if key in event.error})
+
+
+@bindings.action
+def keep_all_losers(context: RaceContext, event: Event) -> Updates:
+    """Why no lane has succeeded, where all have come to their end."""
+    errors = [one["error"] for one in event.output]
+    told = "; ".join(str(error.get("message", "")) for error in errors[:3])
+    message = f"no lane has succeeded: {told}{'; ...' if len(errors) > 3 else ''}"
+    return assign(error={"category": errors[0].get("category", "unknown"), "message": message, "attempted": ""})
+
+
+@bindings.action
+def conclude(context: RaceContext, event: Event, *, outcome: Outcome) -> Updates:
+    """How it ends."""
+    return assign(outcome=outcome)
+
+
+def _result(entry: Any, told: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: told.get(name) for name in _KEPT}
+    return {
+        "lane": entry["lane"],
+        "agent": entry["agent"],
+        "model": entry["model"],
+        **kept,
+        "outcome": kept["outcome"] or "failure",
+    }
+
+
+def _price(output: Mapping[str, Any]) -> tuple[bool, float, int]:
+    cost, usage = output.get("cost_usd"), output.get("usage") or {}
+    tokens = sum(usage.get(name, 0) for name in ("input_tokens", "output_tokens"))
+    return cost is None, cost or 0.0, tokens

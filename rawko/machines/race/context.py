@@ -1,0 +1,76 @@
+"""What a race is given, and what it remembers. All of it is JSON (C-26)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from rawko.vocabulary.agent import Limits, Name
+from rawko.vocabulary.base import Data
+
+Outcome = Literal["success", "failure", "cancelled"]
+
+
+class Entry(Data):
+    """One lane.
+
+    Attributes:
+        lane: Its name.
+        model: Asked in place of the agent's.
+        prompt: Stands before the task: how this lane is to go about it.
+    """
+
+    lane: Annotated[str, Field(pattern=r"^[a-z0-9]+([_-][a-z0-9]+)*$", max_length=32)]
+    agent: Name = "developer"
+    model: str | None = None
+    prompt: str | None = None
+
+
+def _distinct(lanes: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    names = [entry.lane for entry in lanes]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"lanes need names of their own; twice there: {', '.join(twice)}")
+    return lanes
+
+
+class RaceParameters(Data):
+    """Who takes part, and what is to be shown; `parameters` of the agent's file.
+
+    Attributes:
+        check: A command that must pass on a lane's files before the lane counts as done.
+        first: The first lane that succeeds wins; else all come to their end, and the cheapest of them wins.
+        at_a_time: Lanes that run side by side; None for all, as far as the setting `lanes.jobs` allows.
+    """
+
+    lanes: Annotated[tuple[Entry, ...], Field(min_length=1, max_length=64), AfterValidator(_distinct)] = (
+        Entry(lane="a"),
+        Entry(lane="b"),
+    )
+    check: Annotated[str, Field(min_length=1)] | None = None
+    first: bool = True
+    at_a_time: Annotated[int, Field(ge=1)] | None = None
+
+
+class RaceContext(Data):
+    """The context of the machine: what every agent's machine is given, then what this one remembers.
+
+    Attributes:
+        results: `{lane, run, outcome, summary, cost_usd, usage, message}` of each lane that has ended, in that order.
+        winner: One of them.
+    """
+
+    agent: str = ""
+    prompt: str = ""
+    messages: tuple[Any, ...] = ()
+    plan: Any = None
+    limits: Limits = Limits()
+    can_update_plan: bool = False
+    seed: int | str = 0
+    is_interactive: bool = False
+    parameters: RaceParameters = RaceParameters()
+    results: tuple[dict[str, Any], ...] = ()
+    winner: dict[str, Any] | None = None
+    error: dict[str, Any] | None = None
+    outcome: Outcome | None = None

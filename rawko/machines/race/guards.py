@@ -1,0 +1,21 @@
+"""Guards of the race: pure questions about the context and the event, one function per name in the chart."""
+
+from __future__ import annotations
+
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.data.events import Event
+from rawko.machines.race.context import RaceContext
+
+bindings = Bindings()
+
+
+@bindings.guard
+def takes_first(context: RaceContext, event: Event) -> bool:
+    """The first lane that succeeds wins."""
+    return context.parameters.first
+
+
+@bindings.guard
+def somebody_succeeded(context: RaceContext, event: Event) -> bool:
+    """At least one lane has succeeded."""
+    return any(one["status"] == "done" for one in event.output)

@@ -1,0 +1,65 @@
+"""What the lanes of a race are given, how many run at a time, and what the race reports. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rawko.interpreter.bindings import Bindings
+from rawko.interpreter.data.events import Event
+from rawko.machines.race.context import RaceContext
+
+bindings = Bindings()
+bindings.add("context", "RaceContext", RaceContext)
+
+
+@bindings.input
+def lane_input(context: RaceContext, event: Event, *, item: Any) -> Any:
+    """The order of one lane."""
+    return {
+        "lane": item.lane,
+        "agent": item.agent,
+        "task": context.prompt,
+        "model": item.model,
+        "prompt": item.prompt,
+        "check": context.parameters.check,
+        "must_succeed": True,
+    }
+
+
+@bindings.input
+def lanes_at_a_time(context: RaceContext, event: Event) -> int | None:
+    """How many lanes run side by side."""
+    return context.parameters.at_a_time
+
+
+@bindings.output
+def race_report(context: RaceContext, event: Event) -> Any:
+    """What the race came to, as an agent's result (C-13), with all lanes that have ended."""
+    return {
+        "outcome": context.outcome,
+        "summary": _summary(context),
+        "error": context.error,
+        "iterations": len(context.results),
+        "winner": context.winner,
+        "lanes": list(context.results),
+    }
+
+
+def _summary(context: RaceContext) -> str:
+    lines = [
+        _line(one, is_winner=context.winner is not None and one["lane"] == context.winner["lane"])
+        for one in context.results
+    ]
+    if context.winner is None:
+        return "\n".join(["No lane has succeeded", *lines] if context.outcome == "failure" else lines)
+    winner = context.winner
+    told = f"Lane {winner['lane']!r} has won: {winner['summary'] or 'done'}"
+    return "\n".join([told, *lines, f"Take it over: rawko adopt {winner['run']}"])
+
+
+def _line(one: Any, *, is_winner: bool) -> str:
+    mark = "✓" if is_winner else "·" if one["outcome"] == "success" else "✗"
+    cost = "" if one["cost_usd"] is None else f", ${one['cost_usd']:.2f}"
+    tokens = sum((one["usage"] or {}).get(name, 0) for name in ("input_tokens", "output_tokens"))
+    why = "" if one["outcome"] == "success" else f": {one['message']}"
+    return f"{mark} {one['lane']}: {one['outcome']}, {tokens:,} tokens{cost}{why}"

@@ -1,0 +1,135 @@
+"""`rawko race`, as it is typed: lanes side by side, the first or the best wins, killed, cancelled, adopted."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rawko.cli.options.patterns import lane_entries
+from tests.cli.shell import KILL_RAWKO, Shell, call, says
+
+RACE = ("race", "Write out.txt", "--json", "--yes")
+
+
+def in_lane(lane: str, *content: Any, **more: Any) -> dict[str, Any]:
+    return {**says("developer", *content, **more), "purpose": f"{lane}/agent:developer"}
+
+
+def writes(lane: str) -> dict[str, Any]:
+    return in_lane(lane, call("write", file_path="out.txt", content=lane))
+
+
+def done(lane: str) -> dict[str, Any]:
+    return in_lane(lane, call("complete", summary=f"By {lane}."))
+
+
+def fails(lane: str) -> dict[str, Any]:
+    return in_lane(lane, error={"code": "billing", "message": "no money"})
+
+
+def waits(lane: str) -> dict[str, Any]:
+    return in_lane(lane, call("bash", command="touch here; sleep 600"))
+
+
+def all_files(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_the_first_that_succeeds_wins_and_the_user_takes_it_over(rawko: Shell) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=rawko.folder, check=True)
+    rawko.write("mine.txt", "mine")
+    before = all_files(rawko.folder)
+    scenario = rawko.scenario(waits("developer-1"), writes("developer-2"), done("developer-2"))
+    raced = rawko(*RACE, "--n", "2", "--scenario", str(scenario))
+    assert raced.report["outcome"] == "success", raced.text
+    assert raced.report["summary"].startswith("Lane 'developer-2' has won: By developer-2.")
+    assert "2 lanes, no cost" in raced.err
+    assert all_files(rawko.folder) == before, "nothing is taken over unasked"
+    winner = f"{raced.report['run']}__developer-2"
+    assert f"rawko adopt {winner}" in raced.text
+    assert "cancelled" in next(line for line in rawko("runs").out.splitlines() if "__developer-1" in line)
+    assert rawko("adopt", winner, "--yes").code == 0
+    assert rawko.read("out.txt") == "developer-2"
+    assert all_files(rawko.folder / ".git") == {k: v for k, v in before.items() if "/.git/" in k}
+
+
+def test_all_are_waited_for_and_the_cheapest_wins(rawko: Shell) -> None:
+    used = {"usage": {"input_tokens": 90_000, "output_tokens": 10}}
+    scenario = rawko.scenario(
+        writes("developer-1"), {**done("developer-1"), **used}, fails("developer-2"), done("developer-3")
+    )
+    raced = rawko(*RACE, "--n", "3", "--all", "--jobs", "1", "--scenario", str(scenario))
+    lines = raced.report["summary"].splitlines()
+    assert lines[0] == "Lane 'developer-3' has won: By developer-3.", raced.text
+    assert lines[1].startswith("· developer-1: success") and "no money" in lines[2] and lines[3].startswith("✓")
+
+
+def test_no_lane_succeeds(rawko: Shell) -> None:
+    raced = rawko(*RACE, "--n", "2", "--scenario", str(rawko.scenario(fails("developer-1"), fails("developer-2"))))
+    assert (raced.code, raced.report["outcome"]) == (1, "failure"), raced.text
+    assert "no money" in raced.report["summary"]
+
+
+def test_a_killed_race_goes_on_and_lanes_that_had_ended_are_not_begun_again(rawko: Shell) -> None:
+    kills = "until [ -e ../*__developer-1/out.txt ]; do sleep 0.05; done; "
+    kills += f"if [ ! -e ../../go ]; then touch ../../go; {KILL_RAWKO}; fi; echo one >> log.txt"
+    scenario = rawko.scenario(
+        writes("developer-1"),
+        done("developer-1"),
+        in_lane("developer-2", call("bash", command=kills)),
+        done("developer-2"),
+    )
+    assert rawko(*RACE, "--n", "2", "--all", "--scenario", str(scenario)).code == -9
+    raced = rawko("resume", "last", "--json", "--yes")
+    assert raced.report["outcome"] == "success", raced.text
+    assert raced.report["summary"].count("success") == 2
+    assert (next((rawko.folder.parent / "project.lanes").glob("*__developer-2")) / "log.txt").read_text() == "one\n"
+    assert rawko("replay", "last").code == 0
+
+
+def test_cancel_stops_every_lane(rawko: Shell) -> None:
+    scenario = rawko.scenario(waits("developer-1"), waits("developer-2"))
+    started = rawko.start(*RACE, "--n", "2", "--scenario", str(scenario))
+    lanes = rawko.folder.parent / "project.lanes"
+    started.wait_until(lambda: len(list(lanes.glob("*/here"))) == 2)
+    rawko("cancel", "last")
+    assert started.end().report["outcome"] == "cancelled"
+    assert not rawko.processes_of(str(rawko.state))
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--agents", "devloper"), "'lanes' names 'devloper', which is no agent; did you mean 'developer'?"),
+        (("--agents", ","), "lanes"),
+        (("--n", "0"), "--n"),
+        (("--n", "64", "--models", "x,y"), "lanes"),
+    ],
+)
+def test_what_cannot_be_is_told_before_anything_starts(rawko: Shell, words: tuple[str, ...], problem: str) -> None:
+    raced = rawko(*RACE, *words, "--scenario", str(rawko.scenario()))
+    assert raced.code == 2 and problem in raced.text, raced.text
+    assert "no runs" in rawko("runs").text
+
+
+@pytest.mark.parametrize(
+    ("agents", "models", "times", "names"),
+    [
+        (["developer"], [], 1, ["developer"]),
+        (["developer"], [], 2, ["developer-1", "developer-2"]),
+        (["developer"], ["m"], 1, ["developer"]),
+        (["developer"], ["claude-4.5", "gpt 5"], 1, ["claude-4-5", "gpt-5"]),
+        (["a", "b"], ["x", "y"], 1, ["a-x", "a-y", "b-x", "b-y"]),
+        (["a", "b"], [], 2, ["a-1", "a-2", "b-1", "b-2"]),
+        (["developer"], ["m/1", "m.1"], 1, ["m-1", "m-1-2"]),
+        (["developer"], ["é"], 1, ["developer"]),
+        (["x" * 60, "y"], [], 1, ["x" * 26, "y"]),
+    ],
+)
+def test_the_names_of_lanes(agents: list[str], models: list[str], times: int, names: list[str]) -> None:
+    entries = lane_entries(agents, models, times)
+    assert [entry["lane"] for entry in entries] == names
+    assert [entry["agent"] for entry in entries] == [a for a in agents for _ in range(max(len(models), 1) * times)]
