@@ -133,3 +133,20 @@ def test_the_names_of_lanes(agents: list[str], models: list[str], times: int, na
     entries = lane_entries(agents, models, times)
     assert [entry["lane"] for entry in entries] == names
     assert [entry["agent"] for entry in entries] == [a for a in agents for _ in range(max(len(models), 1) * times)]
+
+
+def test_a_lane_whose_check_does_not_pass_has_not_succeeded(rawko: Shell) -> None:
+    """Lane 1 claims to be done, is told that the check has failed, and mends it; lane 2 gives up."""
+    refused = [done("developer-2")] * 4
+    mends = {
+        **in_lane("developer-1", call("write", file_path="out.txt", content="right")),
+        "expect": {"last_message": "grep"},
+    }
+    scenario = rawko.scenario(writes("developer-1"), done("developer-1"), mends, done("developer-1"), *refused)
+    words = (*RACE, "--n", "2", "--all", "--trust", "--check", "grep -q right out.txt", "--scenario", str(scenario))
+    raced = rawko(*words)
+    assert raced.report["outcome"] == "success", raced.text
+    assert raced.report["summary"].startswith("Lane 'developer-1' has won")
+    assert "✗ developer-2: limit" in raced.report["summary"], raced.report["summary"]
+    shown = rawko("report", f"{raced.report['run']}__developer-1", "--receipt").text
+    assert "grep -q right out.txt" in shown, shown

@@ -161,8 +161,8 @@ def _with_evidence(settings: Settings, agent: str) -> Settings:
         return settings  # told where the machine is checked
     if claimant.chart != "agent_loop":
         raise ConfigError(
-            f"the settings demand evidence, and the chart {claimant.chart!r} of agent {claimant.name!r} looks for none; "
-            "accepted: an agent with the chart 'agent_loop', or a run without --agent"
+            f"the settings demand evidence, and the chart {claimant.chart!r} of agent {claimant.name!r} looks for "
+            "none; accepted: an agent with the chart 'agent_loop', or a run without --agent"
         )
     demands = (*claimant.evidence, *(one for one in settings.evidence if one not in claimant.evidence))
     demanded = claimant.model_copy(update={"evidence": demands, "evidence_refusals": settings.evidence_refusals})
