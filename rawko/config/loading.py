@@ -21,7 +21,7 @@ from rawko.config.models import file_model
 from rawko.config.places import state_dir
 from rawko.config.row import rows
 from rawko.config.settings import ProviderName, Settings
-from rawko.config.trust_items import is_scenario_file, settings_items, without_trust
+from rawko.config.trust_items import agent_checks, is_scenario_file, settings_items, without_trust
 from rawko.config.user_file import user_document, user_file
 from rawko.trust.charts import chart_items
 from rawko.trust.confined import ProjectFiles
@@ -75,7 +75,7 @@ def load_settings(
     if has_powers and not problems:
         is_bounded = any("budget.cost_usd" in layer.values for layer in (typed, users))
         # without a bound of the user's, prices only serve the display
-        wished = _wishes(project, document, agents)
+        wished = _wishes(project, document, agents, named)
         project.require(item for item in wished if is_bounded or item.kind != "prices")
     elif not has_powers:
         data = without_trust(data)
@@ -100,12 +100,17 @@ def wishes(project: Project) -> tuple[Item, ...]:
     agents = _agents(project.files, None, problems)
     if problems:
         raise problems.error()
-    return _wishes(project, document, agents)
+    return _wishes(project, document, agents, None)
 
 
-def _wishes(project: Project, document: Document, agents: Mapping[str, AgentConfig]) -> tuple[Item, ...]:
+def _wishes(
+    project: Project, document: Document, agents: Mapping[str, AgentConfig], named: str | Path | None
+) -> tuple[Item, ...]:
     charts = chart_items(project, [agent.chart for agent in agents.values()])
-    return (*settings_items(document, project.files), *charts)
+    folder = agents_folder(project.files, named)
+    inside = None if folder is None else project.files.relative(folder)
+    checks = () if inside is None else agent_checks(agents, inside)
+    return (*settings_items(document, project.files), *checks, *charts)
 
 
 # ---------------------------------------------------------------- files

@@ -17,6 +17,7 @@ from rawko.config.settings import Settings
 from rawko.tools.gate.rules import RuleError, parse_rule
 from rawko.trust.confined import ProjectFiles
 from rawko.trust.items import Item, hash_of
+from rawko.vocabulary.agent import AgentConfig
 from rawko.vocabulary.documents import Document
 
 MAX_CASSETTE_BYTES: Final = 64_000_000
@@ -172,6 +173,26 @@ def _evidence(find: _Finder, name: str, value: Any) -> Iterator[Item]:
             command = demand["check"]
             text = f"{command!r} is run before a task counts as done, without a question"
             yield find.item("check", f"evidence.{command}", text, name, number, content=demand)
+
+
+def agent_checks(agents: Mapping[str, AgentConfig], folder: str) -> tuple[Item, ...]:
+    """One item for each check that an agent's file of the project demands.
+
+    Args:
+        folder: Of the files, relative to the project.
+    """
+    return tuple(
+        Item(
+            "check",
+            f"evidence.{agent.name}.{demand.check}",
+            f"{demand.check!r} is run before agent {agent.name!r} may complete, without a question",
+            folder,
+            content=hash_of(demand.to_json()),
+        )
+        for agent in agents.values()
+        for demand in agent.evidence
+        if demand.check is not None
+    )
 
 
 def is_check(demand: Any) -> bool:

@@ -98,6 +98,17 @@ def test_a_check_of_a_project_needs_trust_and_the_rest_does_not(rawko: Shell) ->
     assert rawko("run", "Write", *words).report["outcome"] == "success"
 
 
+def test_a_check_in_an_agent_s_file_of_a_project_needs_trust_too(rawko: Shell) -> None:
+    agent = "name: developer\nwhen_to_use: Code.\nsystem_prompt: You write code.\nevidence: [{check: touch ../run}]\n"
+    rawko.write(".rawko/agents/developer.yaml", agent)
+    words = ("run", "Write", "--agent", "developer", "--scenario", str(rawko.scenario(CLAIMS)), "--yes")
+    refused = rawko(*words)
+    assert refused.code == 2 and "'touch ../run' is run before agent 'developer' may complete" in refused.text
+    assert not (rawko.folder.parent / "run").exists()
+    assert rawko(*words, "--trust").code == 0
+    assert (rawko.folder.parent / "run").exists()
+
+
 @pytest.mark.parametrize(
     ("written", "told"),
     [
