@@ -134,3 +134,10 @@ def test_cancel_stops_every_reviewer(rawko: Shell) -> None:
     started.wait_until(lambda: "style_reviewer is done" in rawko("log").out)
     rawko("cancel", "last")
     assert started.end().report["outcome"] == "cancelled"
+
+
+def test_the_author_is_held_to_the_evidence_that_the_project_demands(rawko: Shell) -> None:
+    rawko.write(".rawko/config.yaml", "evidence:\n- {exists: y.py}\n")
+    makes = {**says("developer", call("write", file_path="y.py", content="")), "expect": {"last_message": "y.py"}}
+    done = rawko(*WORK, "--trust", "--scenario", str(rawko.scenario(WRITES, DONE, makes, DONE, *CLEAR)))
+    assert (done.report["outcome"], done.report["files_changed"]) == ("success", ["x.py", "y.py"]), done.text
