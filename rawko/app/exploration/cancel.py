@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from rawko.app.exploration.endings import CANCELLED
-from rawko.app.exploration.record import ExplorationRecord, explorations_folder
+from rawko.app.exploration.places import explorations_folder
+from rawko.app.exploration.record import ExplorationRecord
 from rawko.app.exploration.report import report_of
 from rawko.config import ConfigError, Settings
 from rawko.machines.node_engine.context import RunReport, RunState

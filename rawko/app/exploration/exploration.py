@@ -19,7 +19,8 @@ from rawko.app.exploration.callbacks import OneLease, RecordingCallbacks, Tell, 
 from rawko.app.exploration.cancel import drop_cancel_request, wait_for_cancel
 from rawko.app.exploration.endings import CANCELLED, why_resumable, without_failure
 from rawko.app.exploration.limits import COST, Limits, Used, is_over_cost, why_no_room
-from rawko.app.exploration.record import Continuation, ExplorationPlan, ExplorationRecord, explorations_folder
+from rawko.app.exploration.places import explorations_folder
+from rawko.app.exploration.record import Continuation, ExplorationPlan, ExplorationRecord
 from rawko.app.exploration.report import CUT_OFF, ExplorationReport, report_of
 from rawko.app.records.journal import begin_journal
 from rawko.app.records.run_names import new_id

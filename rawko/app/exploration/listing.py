@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from rawko.app.exploration.endings import why_resumable
+from rawko.app.exploration.places import explorations_folder, names_in
 from rawko.app.exploration.record import (
     Attempt,
     ExplorationPlan,
     ExplorationRecord,
-    explorations_folder,
-    names_in,
     read_last_attempt,
     read_plan,
     read_report,

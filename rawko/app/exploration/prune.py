@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rawko.app.exploration.record import explorations_folder, read_plan
+from rawko.app.exploration.places import explorations_folder
+from rawko.app.exploration.record import read_plan
 from rawko.config import ConfigError, Settings
 from rawko.runtime.ports import WorkspaceError
 from rawko.workspace.repository.locks import FileLock

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Final, TextIO
 
 from pydantic import Field, ValidationError
 
+from rawko.app.exploration.places import PLAN, names_in
 from rawko.app.records.json_files import read_file, write_file
-from rawko.app.records.record import is_name
 from rawko.config import ConfigError
 from rawko.machines.node_engine.context import Budgets, RunState
 from rawko.machines.node_engine.drivers.choice import DEFAULT, DriverName
@@ -29,7 +29,7 @@ FORMAT: Final = 1
 FAILED: Final = "FAILED"
 _FAILURES: Final = (told.LAUNCH_FAILED, told.DEAD_END)
 """Events that state why their attempt failed."""
-_PLAN, _ATTEMPTS, _REPORT = "plan.json", "attempts.jsonl", "report.json"
+_ATTEMPTS, _REPORT = "attempts.jsonl", "report.json"
 
 
 class Continuation(Data):
@@ -114,10 +114,6 @@ class Attempt:
         return {"node": self.node, "at_ms": self.at_ms, "state": self.state.to_json(), "events": list(self.events)}
 
 
-def explorations_folder(state_dir: Path) -> Path:
-    return state_dir / "explorations"
-
-
 class ExplorationRecord:
     """The folder of one exploration. Implements the node engine's `Callbacks`, and the port `Trail`.
 
@@ -141,7 +137,7 @@ class ExplorationRecord:
         Raises:
             ConfigError: It cannot be written.
         """
-        write_file(self.folder / _PLAN, plan.to_json())
+        write_file(self.folder / PLAN, plan.to_json())
         self.continued = len(plan.continued)
 
     @classmethod
@@ -238,7 +234,7 @@ def read_plan(folder: Path) -> ExplorationPlan:
     Raises:
         ConfigError: There is none, or it cannot be read.
     """
-    path = folder / _PLAN
+    path = folder / PLAN
     if not path.is_file():
         known = ", ".join(names_in(folder.parent)[-5:]) or "none"
         raise ConfigError(f"there is no exploration {folder.name!r} of this workspace; the latest: {known}")
@@ -287,16 +283,6 @@ def _last_line(path: Path, block: int = 65_536) -> bytes | None:
             if len(lines) > 1 or block >= size:
                 return lines[-1] if lines else None
             block *= 4
-
-
-def names_in(folder: Path) -> list[str]:
-    """The ids of all explorations of a folder, oldest start first."""
-    return sorted(found.parent.name for found in folder.glob(f"*/{_PLAN}"))
-
-
-def is_exploration(state_dir: Path, run: str) -> bool:
-    """Whether there is an exploration with this id."""
-    return is_name(run) and (explorations_folder(state_dir) / run / _PLAN).is_file()
 
 
 def _cut_torn_line(path: Path) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, Literal
 
-from rawko.app.exploration.record import explorations_folder
-from rawko.app.exploration.record import names_in as explorations_in
+from rawko.app.exploration.places import explorations_folder
+from rawko.app.exploration.places import names_in as explorations_in
 from rawko.app.records.outcomes import ENDED, is_open, is_parked
 from rawko.app.records.record import RunRecord, list_records, run_names
 from rawko.app.records.run_names import is_lane_of, lane_depth

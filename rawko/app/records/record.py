@@ -6,18 +6,17 @@ keys and addresses are never written, they come from the environment of the proc
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from rawko.app.records.record_file import read_begin_file, read_record_file, read_report_file
+from rawko.app.records.run_names import is_name
 from rawko.chart.errors import nearest
 from rawko.config import ConfigError, Settings
 from rawko.config.recorded import taken_from
 
-MAX_NAME_BYTES = 255
 """Longer names no file system takes."""
 RUN_FILE, REPORT_FILE, BEGIN_FILE = "run.json", "report.json", "begin.json"
 
@@ -111,12 +110,6 @@ def read_record(run: str, current: Settings) -> RunRecord:
         continues=found.continues,
         is_interactive=found.is_interactive,
     )
-
-
-def is_name(run: str) -> bool:
-    """Whether a text can be a run's id: it names a folder of its own."""
-    is_one = bool(run) and os.sep not in run and "\0" not in run and run not in (".", "..")
-    return is_one and len(os.fsencode(run)) <= MAX_NAME_BYTES
 
 
 def elsewhere(run: str, current: Settings) -> Path | None:

@@ -3,11 +3,13 @@ by time."""
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 from typing import Final
 
 _LANE: Final = "__"
+_MAX_NAME_BYTES: Final = 255
 
 
 def new_id() -> str:
@@ -38,3 +40,9 @@ def lane_name(run: str) -> str:
 def is_lane_of(run: str, above: str) -> bool:
     """Whether a run is a lane of another one, or a lane of one of its lanes."""
     return run.startswith(lane_run(above, ""))
+
+
+def is_name(run: str) -> bool:
+    """Whether a text can be a run's id: it names a folder of its own."""
+    is_one = bool(run) and os.sep not in run and "\0" not in run and run not in (".", "..")
+    return is_one and len(os.fsencode(run)) <= _MAX_NAME_BYTES

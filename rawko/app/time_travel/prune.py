@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from rawko.app.exploration import prune as explorations
 from rawko.app.exploration.listing import Listed, list_explorations
-from rawko.app.exploration.record import is_exploration
+from rawko.app.exploration.places import is_exploration
 from rawko.app.records.journal import open_journal
 from rawko.app.records.outcomes import ENDED
 from rawko.app.records.record import RunRecord, list_records, runs_folder

@@ -15,9 +15,10 @@ from typing import Any, Final, TextIO
 from rawko.app.exploration.exploration import Exploration
 from rawko.app.exploration.limits import FLAGS, Limits
 from rawko.app.exploration.page import continuation_text, event_text, page_of
-from rawko.app.exploration.record import ExplorationPlan, ExplorationRecord, explorations_folder, read_plan
+from rawko.app.exploration.places import explorations_folder
+from rawko.app.exploration.record import ExplorationPlan, ExplorationRecord, read_plan
 from rawko.app.exploration.report import ExplorationReport
-from rawko.app.records.record import is_name
+from rawko.app.records.run_names import is_name
 from rawko.app.secrecy.session_secrets import masker_of
 from rawko.cli.exit_codes import KILLED
 from rawko.cli.interrupts import Interrupts

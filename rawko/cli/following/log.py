@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Protocol
 
-from rawko.app.exploration.record import is_exploration
+from rawko.app.exploration.places import is_exploration
 from rawko.app.following.reading import Piece, follow
 from rawko.app.records.record import read_record
 from rawko.app.records.rows import Line

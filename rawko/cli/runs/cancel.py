@@ -6,12 +6,11 @@ import asyncio
 import time
 
 from rawko.app import Report
-from rawko.app.exploration.record import is_exploration
+from rawko.app.exploration.places import is_exploration
 from rawko.app.records.outcomes import ENDED, is_parked
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.run.inbox import is_at_work, leave
 from rawko.app.run.recorded import run_to_cancel
-from rawko.cli.explore.cancel import cancel_exploration
 from rawko.cli.output import complain, visible_json, visible_line
 from rawko.cli.people import user
 from rawko.cli.settings import settings_to_look
@@ -29,6 +28,8 @@ def cancel_command(run: str, *, as_json: bool, is_trusted: bool = False) -> int:
     try:
         settings = settings_to_look(judge=judge(is_granted=is_trusted))
         if is_exploration(settings.state_dir, run):
+            from rawko.cli.explore.cancel import cancel_exploration
+
             return cancel_exploration(settings, run, as_json=as_json, patience_s=PATIENCE_S)
         record = read_record(run, settings)
         if is_at_work(record.settings, run):

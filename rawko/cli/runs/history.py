@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from rawko.app.exploration.listing import Listed, list_explorations
-from rawko.app.exploration.record import is_exploration
+from rawko.app.exploration.places import explorations_folder, is_exploration, names_in
 from rawko.app.records.addresses import Address
 from rawko.app.time_travel.recorded_run import open_past
 from rawko.app.views.summary import RunView, needs_first, read_run, read_runs
 from rawko.cli.amounts import age, duration, in_and_out, money
 from rawko.cli.columns import Column, Columns, stdout_width
-from rawko.cli.explore.listing import exploration_words, print_exploration
 from rawko.cli.output import Painter, complain, exact_line, nobody_reads, visible_json, visible_line
 from rawko.cli.runs.notices import tell_finished
 from rawko.cli.settings import settings_to_look
 from rawko.config import ConfigError, Settings
+
+if TYPE_CHECKING:
+    from rawko.app.exploration.listing import Listed
 
 _COLUMNS = (
     Column("run", 23),
@@ -38,7 +40,7 @@ def runs_command(*, as_json: bool) -> int:
     try:
         current = settings_to_look()
         runs = asyncio.run(read_runs(current, damaged))
-        explorations = list_explorations(current)
+        explorations = _explorations(current)
     except ConfigError as error:
         return complain(str(error))
     for problem in damaged:
@@ -55,6 +57,15 @@ def runs_command(*, as_json: bool) -> int:
     except BrokenPipeError:
         return nobody_reads()
     return 0
+
+
+def _explorations(current: Settings) -> Sequence[Listed]:
+    """Most folders have none, and reading them takes a quarter of a second of imports."""
+    if not names_in(explorations_folder(current.state_dir)):
+        return ()
+    from rawko.app.exploration.listing import list_explorations
+
+    return list_explorations(current)
 
 
 def _print_runs(runs: Sequence[RunView], explorations: Sequence[Listed], current: Settings) -> None:
@@ -101,6 +112,8 @@ def _cells(run: RunView, current: Settings) -> tuple[str, ...]:
 
 
 def _exploration_cells(one: Listed) -> tuple[str, ...]:
+    from rawko.cli.explore.listing import exploration_words
+
     return (visible_line(one.run), "", "", visible_line(one.outcome), "", "", exploration_words(one))
 
 
@@ -127,6 +140,8 @@ def show_command(address: str, *, as_json: bool, bindings: str | None = None) ->
         place = Address.parse(address)
         current = settings_to_look(bindings=bindings)
         if is_exploration(current.state_dir, place.run):
+            from rawko.cli.explore.listing import print_exploration
+
             print_exploration(current, address, as_json=as_json)
             return
         await tell_finished(place.run, current)

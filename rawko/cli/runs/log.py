@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
-from rawko.app.exploration.record import is_exploration
+from rawko.app.exploration.places import is_exploration
 from rawko.app.records.history import last_steps, steps_of
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.records.rows import Line, cause_of, decision_of
@@ -17,7 +17,6 @@ from rawko.app.views.joining import Joiner
 from rawko.app.views.reading import open_steps
 from rawko.app.views.steps import StepView
 from rawko.cli.columns import stdout_width
-from rawko.cli.explore.listing import print_exploration_log
 from rawko.cli.output import Painter, complain, nobody_reads, visible_json, visible_line
 from rawko.cli.runs.log_lines import LogLines, Wanted
 from rawko.cli.runs.notices import tell_finished, tell_lost
@@ -81,6 +80,8 @@ def log_command(run: str, options: LogOptions) -> int:
 async def _print_log(run: str, options: LogOptions) -> None:
     current = settings_to_look()
     if is_exploration(current.state_dir, run):
+        from rawko.cli.explore.listing import print_exploration_log
+
         print_exploration_log(current, run, as_json=options.as_json, last=options.last)
         return
     record = await readable_record(run, current)
