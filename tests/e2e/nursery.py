@@ -58,6 +58,7 @@ _SQLITE_SAYS = {
     errno.EROFS: ("attempt to write a readonly database", "SQLITE_READONLY"),
 }
 COMMIT, COMMITTED = "commit", "committed"
+_connect = sqlite3.connect
 _SHARED = struct.Struct("=qqq")
 
 
@@ -165,17 +166,11 @@ class _Moments:
         self._is_refusing = False
         self._disk = os.fsencode(Path(order.base) / order.refuse)
         self._direct: list[sqlite3.Connection] = []
-        self._opens_direct = False
         self.is_watching = False
 
     def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         if not self.is_watching:
             return
-        if event == "sqlite3.connect":
-            self._opens_direct = "?mode=rw" in str(arguments[0])
-        elif event == "sqlite3.connect/handle" and self._opens_direct:  # SQLAlchemy tells of the others' commits
-            self._direct.append(arguments[0])
-            arguments[0].set_trace_callback(self._see_statement)
         if event in _CHANGES or (event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITES):
             self.pass_by(event)
             if self._is_refusing and event in _OF_DISK and self._is_on_disk(arguments[0]):
@@ -187,6 +182,16 @@ class _Moments:
             return False
         named = os.fsencode(path).removeprefix(b"file://")
         return named.startswith(self._disk) or (self._order.refuse == "project" and not named.startswith(b"/"))
+
+    def connect(self, database: Any, *arguments: Any, **options: Any) -> sqlite3.Connection:
+        """As `sqlite3.connect`, whose commits are seen, too: SQLAlchemy, which has its own, tells of the others."""
+        connection: sqlite3.Connection = _connect(database, *arguments, **options)
+        if "?mode=rw" in str(database):
+            self._direct.append(connection)
+            connection.set_trace_callback(self._see_statement)
+            if self._is_refusing and self._order.refuse == "state":
+                connection.set_authorizer(_refuse_commits)
+        return connection
 
     def _see_statement(self, statement: str) -> None:
         """A connection that commits without SQLAlchemy is about to carry a statement out."""
@@ -215,7 +220,8 @@ class _Moments:
         else:
             self._is_refusing = True
             for connection in self._direct if self._order.refuse == "state" else ():
-                connection.set_authorizer(_refuse_commits)
+                with suppress(sqlite3.ProgrammingError):  # it was closed
+                    connection.set_authorizer(_refuse_commits)
 
     def observe(self, event: Mapping[str, Any]) -> None:
         """The inspection stream tells of committed steps only."""
@@ -263,6 +269,7 @@ def _play(order: Order, moments: _Moments, told: Path) -> int:
     log = RunLog(base / "log")
     run = Run(settings, task, agent, observe=moments.observe, log=log.write, id=order.run, is_resumed=order.is_resumed)
     event.listen(Engine, "commit", lambda connection: moments.pass_by(COMMIT))
+    sqlite3.connect = moments.connect  # type: ignore[assignment]
     sys.addaudithook(moments.audit)
     moments.is_watching = True
     try:
