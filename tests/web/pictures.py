@@ -18,6 +18,8 @@ from tests.web.conftest import Server
 from tests.web.recorded import ended_run, waiting_run
 
 FOLDER = Path(__file__).parents[2] / "docs" / "inspector"
+OLDER = "def fizzbuzz(n: int) -> str:\n    return str(n)\n"
+"""What the program was before, so that the approval shows a change."""
 
 
 def draw(browser: Browser, server: Server, ended: str, waiting: str) -> None:
@@ -52,7 +54,9 @@ def main() -> int:
     shutil.rmtree(base, ignore_errors=True)
     base.mkdir()
     shell = Shell(base)
-    ended, waiting = ended_run(shell), waiting_run(shell)
+    ended = ended_run(shell)
+    shell.write("fizzbuzz.py", OLDER)
+    waiting = waiting_run(shell)
     server = Server(shell)
     try:
         with sync_playwright() as playwright:
