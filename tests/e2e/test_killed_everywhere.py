@@ -54,9 +54,9 @@ def test_killed_at_other_moments(tmp_path: Path, calm: Calm) -> None:
     nursery, expected, moments = calm
     for at in range(1 + random.randrange(STRIDE), moments + 1, STRIDE):
         bed = Bed(nursery, tmp_path / str(at))
-        bed.play(kill_at=at)
-        bed.finish()
-        check(bed, expected)
+        fate = bed.play(kill_at=at)
+        has_ended = bed.finish() is fate  # what it was about to put into its place is removed by the folder's next run
+        check(bed, expected, may_leave=".index.tmp" if has_ended else "")
 
 
 def test_killed_again_and_again(tmp_path: Path, calm: Calm) -> None:
