@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -56,6 +57,12 @@ def test_a_result_of_20_mb_is_shown_by_its_beginning_and_saved_whole(
     told = page.evaluate("document.querySelector('.detail-body').textContent")
     assert len(told) < 200_000
     assert "xxxx" in told
+    with page.expect_download(timeout=240_000) as saved:
+        page.get_by_role("button", name="Save the whole text").click()
+    text = saved.value.path().read_text(encoding="utf-8")
+    named = re.search(r"20\.0 MB left out; the whole output is in (\S+),", text)
+    assert named is not None, "what the model was given, which says where the rest is"
+    assert Path(named[1]).stat().st_size >= LARGE
     for tab in ("Talk", "Why", "Context", "Prompt"):
         page.get_by_role("tab", name=tab).click()
         page.wait_for_function("() => document.querySelector('.detail-body').textContent.length > 0")
