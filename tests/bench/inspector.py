@@ -26,10 +26,10 @@ from statistics import median
 import psutil
 from playwright.sync_api import Browser, CDPSession, sync_playwright
 
+from rawko.runtime.session import CHECKPOINT_EVERY
 from rawko.web.pages import SCRIPT, STYLE, packed
 from tests.cli.shell import Shell, call, judges, picks, says
 from tests.web.conftest import Server
-from tests.web.recorded import ended_run
 
 ROUNDS = 8
 USED = {"input_tokens": 1200, "output_tokens": 80}
@@ -112,7 +112,7 @@ def written(shell: Shell, steps: int) -> str:
 
 
 def lengthened(shell: Shell, run: str, rows: int) -> None:
-    """Repeat the middle of a run's journal until it has as many rows."""
+    """Repeat the middle of a run's journal until it has as many rows, with checkpoints as a run of that length has."""
     database = sqlite3.connect(next(shell.state.glob("*/journal.db")))
     with database:
         (last,) = database.execute("SELECT last_seq FROM runs WHERE run = ?", (run,)).fetchone()
@@ -129,6 +129,10 @@ def lengthened(shell: Shell, run: str, rows: int) -> None:
         )
         database.executemany("INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?)", made)
         database.execute("UPDATE runs SET last_seq = ? WHERE run = ?", (rows, run))
+        kept = "SELECT body FROM checkpoints WHERE run = ? ORDER BY seq DESC"
+        (body,) = database.execute(kept, (run,)).fetchone()
+        later = ((run, seq, body) for seq in range(last + CHECKPOINT_EVERY, rows, CHECKPOINT_EVERY))
+        database.executemany("INSERT INTO checkpoints VALUES (?, ?, ?)", later)
     database.close()
 
 
@@ -160,7 +164,7 @@ def measure(browser: Browser, steps: int, events: int, commands: int) -> Figures
     base = Path(tempfile.mkdtemp())
     try:
         shell = Shell(base)
-        short, long = written(shell, steps), ended_run(shell)
+        short, long = written(shell, steps), written(shell, 2 * CHECKPOINT_EVERY)
         lengthened(shell, long, events)
         server = Server(shell)
         try:

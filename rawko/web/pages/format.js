@@ -2,10 +2,10 @@
 
 export const NONE = "–";
 
-export function clock(seconds) {
+export function clock(seconds, digits = 1) {
   if (seconds === null || seconds === undefined) return NONE;
   const whole = Math.floor(seconds);
-  const rest = Math.floor((seconds - whole) * 10);
+  const rest = String(Math.floor((seconds - whole) * 10 ** digits)).padStart(digits, "0");
   const minutes = Math.floor(whole / 60);
   if (minutes < 60) return `${minutes}:${pad(whole % 60)}.${rest}`;
   return `${Math.floor(minutes / 60)}:${pad(minutes % 60)}:${pad(whole % 60)}`;

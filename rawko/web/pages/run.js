@@ -11,7 +11,7 @@ import { use } from "./keys.js";
 import { RunModel, ROW } from "./model.js";
 import { PlanPanel } from "./plan.js";
 import { review } from "./review.js";
-import { stateCell, stateOf } from "./states.js";
+import { isSaid, stateCell, stateOf } from "./states.js";
 import { StepList, headings } from "./steps.js";
 import { Strip } from "./strip.js";
 import { remember, go } from "./place.js";
@@ -287,7 +287,7 @@ export class RunScreen {
     const number = (label, now, whole) => h("div", { class: "figure" }, h("span", null, label), h("b", null, now), whole === null ? null : h("em", null, " / ", whole));
     fill(
       this.header,
-      h("div", { class: "run-title" }, stateCell(view), h("div", null, h("h1", null, firstLine(view.task)), h("span", { class: "code muted" }, view.run), h("span", { class: "muted" }, ` · ${view.outcome}`, view.parent ? h("a", { href: `#/runs/${view.parent.run}/${view.parent.step}` }, ` · fork of ${view.parent.run}@${view.parent.step}`) : null))),
+      h("div", { class: "run-title" }, stateCell(view), h("div", null, h("h1", null, firstLine(view.task)), h("span", { class: "code muted" }, view.run), h("span", { class: "muted" }, isSaid(view) ? null : ` · ${view.outcome}`, view.parent ? h("a", { href: `#/runs/${view.parent.run}/${view.parent.step}` }, ` · fork of ${view.parent.run}@${view.parent.step}`) : null))),
       h("div", { class: "figures" }, number("step", model.cursor, model.last), number("time", clock(row?.[ROW.seconds]), clock(end?.[ROW.seconds])), number("tokens", upTo(exact(sum.tokens)), upTo(exact(all.tokens))), number("cost", upTo(cost(sum.cost)), cost((model.isPart ? null : all.cost) ?? view.cost_usd)), number("files", upTo([sum.paths, h("i", { class: "plus" }, " +" + sum.added)]), upTo([all.paths, h("i", { class: "plus" }, " +" + all.added), h("i", { class: "minus" }, " −" + all.removed)]))),
       isOffline ? null : h("div", { class: "buttons" }, stateOf(view) === "stopped" && view.outcome === "interrupted" ? button("Resume", "", () => this.actions.resume(), "primary") : null, button("Event", "E", () => this.actions.event()), button("Compare", "C", () => go("/compare/" + this.run)), view.is_at_work || view.needs ? button("Cancel", "X", () => this.actions.cancel(), "danger") : null),
     );

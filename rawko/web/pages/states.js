@@ -26,8 +26,18 @@ export function mark(state) {
   return s("svg", { class: "state-mark " + state, viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" }, s(shape, { class: "ground", ...at }), sign ? s("path", { class: "sign", d: sign }) : null);
 }
 
+// Whether the state's word is the outcome itself, so that it need not be said beside it.
+export function isSaid(view) {
+  return wordOf(view) === view.outcome;
+}
+
+function wordOf(view) {
+  const state = stateOf(view);
+  return state === "stopped" ? view.outcome : WORDS[state];
+}
+
 export function stateCell(view) {
   const state = stateOf(view);
-  const word = state === "stopped" ? view.outcome : WORDS[state];
+  const word = wordOf(view);
   return h("span", { class: "state " + state }, mark(state), h("span", null, word));
 }

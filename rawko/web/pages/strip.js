@@ -131,12 +131,13 @@ export class Strip {
     pen.fillStyle = this.colour("muted");
     pen.strokeStyle = this.colour("line");
     const count = Math.max(Math.floor(width / 150), 1);
+    const digits = scale.time(150) - scale.time(0) < 0.2 ? 2 : 1; // marks of a short run differ by hundredths
     let last = -80;
     for (let n = 0; n <= count; n++) {
       const at = (n / count) * (width - 50);
       const x = 4 + at;
       if (x - last < 70 || scale.gaps.some(([a, b]) => at + 50 > scale.x(a) && at < scale.x(b))) continue;
-      pen.fillText(clock(scale.time(at)), x + 4, 13);
+      pen.fillText(clock(scale.time(at), digits), x + 4, 13);
       pen.fillRect(x, 8, 1, 20);
       last = x;
     }
