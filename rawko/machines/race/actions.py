@@ -32,7 +32,7 @@ def keep_best(context: RaceContext, event: Event) -> Updates:
     """The cheapest of those that have succeeded: by its cost, else by its tokens, else the first of the list."""
     done = [one for one in event.output if one["status"] == "done"]
     best = min(done, key=lambda one: _price(one["output"]))
-    return assign(winner=_result(best["item"], best["output"]))
+    return assign(winner=_result(best["item"], best["output"]), results=_results(event.output))
 
 
 @bindings.action
@@ -47,13 +47,19 @@ def keep_all_losers(context: RaceContext, event: Event) -> Updates:
     errors = [one["error"] for one in event.output]
     told = "; ".join(str(error.get("message", "")) for error in errors[:3])
     message = f"no lane has succeeded: {told}{'; ...' if len(errors) > 3 else ''}"
-    return assign(error={"category": errors[0].get("category", "unknown"), "message": message, "attempted": ""})
+    error = {"category": errors[0].get("category", "unknown"), "message": message, "attempted": ""}
+    return assign(error=error, results=_results(event.output))
 
 
 @bindings.action
 def conclude(context: RaceContext, event: Event, *, outcome: Outcome) -> Updates:
     """How it ends."""
     return assign(outcome=outcome)
+
+
+def _results(ended: Any) -> list[dict[str, Any]]:
+    """All lanes, in the order of the list: of one that ended as the process was killed, nothing may have been heard."""
+    return [_result(one["item"], one["output"] if one["status"] == "done" else one["error"]) for one in ended]
 
 
 def _result(entry: Any, told: Mapping[str, Any]) -> dict[str, Any]:

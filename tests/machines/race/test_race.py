@@ -54,13 +54,11 @@ def test_the_first_is_waited_for_unless_all_are_wanted() -> None:
 
 def test_the_summary_tells_every_lane_and_how_to_take_over_the_winner() -> None:
     actor = started(first=False)
-    for one in (ended("b", cost=0.5, tokens=99, outcome="limit"), ended("a", cost=1.25, tokens=1_000)):
-        actor.send("each.invoke.all", **one)
-    actor.complete("all", [ended("a", cost=1.25, tokens=1_000), ended("b", outcome="limit")])
+    actor.complete("all", [ended("a", cost=1.25, tokens=1_000), ended("b", cost=0.5, tokens=99, outcome="limit")])
     assert actor.output["summary"].splitlines() == [
         "Lane 'a' has won: By a.",
-        "✗ b: limit, 100 tokens, $0.50: it hangs",
         "✓ a: success, 1,001 tokens, $1.25",
+        "✗ b: limit, 100 tokens, $0.50: it hangs",
         "Take it over: rawko adopt r__a",
     ]
 
