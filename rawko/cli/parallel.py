@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rawko.app.lanes.worst_case import Runner, worst_case
 from rawko.cli.options.patterns import ParallelOptions, PatternOptions
+from rawko.cli.output import visible_line
 from rawko.cli.run import run_command
 from rawko.config import ConfigError, Settings
 from rawko.config.patterns import with_pattern
@@ -17,10 +20,11 @@ PATTERN = "parallel_plan"
 
 def parallel_command(options: ParallelOptions, shown: PatternOptions) -> int:
     """Run the plan; returns the exit code."""
-    return run_command(shown.run(PATTERN, options.flags), partial(_arranged, options))
+    return run_command(shown.run(PATTERN, options.flags), partial(_arranged, options, is_quiet=shown.quiet))
 
 
-def _arranged(options: ParallelOptions, settings: Settings) -> Settings:
+def _arranged(options: ParallelOptions, settings: Settings, *, is_quiet: bool) -> Settings:
+    """The settings with the plan; what it may cost is said before anything starts."""
     if options.plan is not None and options.planner is not None:
         raise ConfigError("--plan and --planner: accepted is one of them, since a plan that is given is not planned")
     is_planned = options.plan is None
@@ -31,7 +35,36 @@ def _arranged(options: ParallelOptions, settings: Settings) -> Settings:
         "check": options.check,
         "at_a_time": options.jobs,
     }
-    return with_pattern(settings, PATTERN, given)
+    arranged = with_pattern(settings, PATTERN, given)
+    if not is_quiet:
+        for line in _worst_cases(arranged):
+            print(f"rawko: {visible_line(line)}", file=sys.stderr)
+    return arranged
+
+
+def _worst_cases(settings: Settings) -> list[str]:
+    """What the plan may cost at most: of all its steps, or, where it is not written yet, of each of them."""
+    from pydantic import ValidationError
+
+    from rawko.machines.parallel_plan.context import ParallelPlanParameters
+
+    try:
+        plan = ParallelPlanParameters.model_validate(settings.agents[PATTERN].parameters)
+    except ValidationError:
+        return []  # the run says what is wrong in the agent's file
+    tries = f"{plan.tries} lane{'' if plan.tries == 1 else 's'}"
+    if plan.steps:
+        lanes = [Runner(step.agent or plan.worker) for step in plan.steps for _ in range(plan.tries)]
+        steps = "1 step" if len(plan.steps) == 1 else f"{len(plan.steps)} steps"
+        return [worst_case(settings, lanes, who=f"{steps}, each in {tries} at most")]
+    planner = [Runner(plan.planner)]
+    if settings.budget.cost_usd is not None:
+        return [worst_case(settings, planner, who="a planner, and the lanes of the steps that it plans")]
+    lanes = [Runner(plan.worker)] * plan.tries
+    return [
+        worst_case(settings, planner, who="a planner"),
+        worst_case(settings, lanes, who=f"each step that it plans, in {tries} at most"),
+    ]
 
 
 def _steps(path: Path) -> list[dict[str, Any]]:

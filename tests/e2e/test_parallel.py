@@ -152,6 +152,25 @@ def test_a_lane_that_fails_is_not_adopted(rawko: Shell) -> None:
     assert "· c: skipped, it needs b" in done.report["summary"]
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), ["a planner; together at most $", "each step that it plans, in 2 lanes at most; together at most $"]),
+        (("--max-cost", "3"), ["a planner, and the lanes of the steps that it plans; together at most $3.00, as the"]),
+        (("--plan", "../plan.yaml"), ["3 steps, each in 2 lanes at most; together at most $"]),
+    ],
+)
+def test_what_it_may_cost_at_most_is_said_before_anything_starts(
+    rawko: Shell, words: tuple[str, ...], told: list[str]
+) -> None:
+    plan_of(rawko)
+    rawko.write(".rawko/config.yaml", "prices: {claude-sonnet-5: {input: 3, output: 15}}\n")
+    done = rawko(*WORK[:2], *words, "--trust", "--scenario", "nowhere.jsonl")
+    assert done.code == 2, done.text
+    for line in told:
+        assert f"rawko: {line}" in done.err, done.text
+
+
 def test_an_edit_that_the_user_makes_while_lanes_run_stays(rawko: Shell) -> None:
     rawko.write("list.txt", "one\n\n\n\n\n\ntwo\n")
     edits = call("bash", command=f"sed -i s/one/ONE/ {rawko.folder}/list.txt; sed -i s/two/TWO/ list.txt")

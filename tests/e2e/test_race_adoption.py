@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from rawko.app.lanes.adoption import Adoption
 from rawko.workspace import SnapshotWorkspace
 from tests.cli.shell import KILL_RAWKO, Ended, Shell, call, says
 from tests.cli.terminal import Terminal
+from tests.e2e.test_travel_troubles import count
 
 RACE = ("race", "Write out.txt")
 TOLD = ("--json", "--yes", "--trust", "--adopt")
@@ -75,6 +77,25 @@ def test_killed_while_it_is_checked_it_goes_on_though_the_winners_folder_is_gone
     done = rawko("resume", "last", "--json", "--yes", "--trust")
     assert (done.report["outcome"], rawko.read("out.txt")) == ("success", "x\n"), done.text
     assert "Taken over: 1 file changed" in done.report["summary"]
+
+
+def test_killed_among_the_files_of_the_winner_it_finishes_the_merge(rawko: Shell) -> None:
+    """Some of 1,000 files are written when the process is killed; a person's file is beside them."""
+    rawko.write("mine.txt", "mine\n")
+    many = "mkdir d; for i in $(seq 1000); do echo $i > d/$i; done"
+    started = rawko.start(*RACE, *TOLD, "--scenario", str(rawko.scenario(*works(many))))
+    while started.process.poll() is None and count(rawko) == 0:
+        time.sleep(0.002)
+    started.process.kill()
+    started.process.wait()
+    assert 0 < count(rawko) < 1000, started.text()
+    done = rawko("resume", "last", "--json", "--yes", "--trust")
+    assert (done.report["outcome"], "Taken over: 1000 files changed" in done.report["summary"]) == ("success", True)
+    assert {path.name: path.read_text("utf-8") for path in (rawko.folder / "d").iterdir()} == {
+        str(number): f"{number}\n" for number in range(1, 1001)
+    }
+    assert rawko.read("mine.txt") == "mine\n"
+    assert rawko("replay", "last", "--trust").code == 0
 
 
 @pytest.mark.parametrize(("answer", "is_taken"), [("y", True), ("n", False)])

@@ -29,13 +29,16 @@ class Runner:
     model: str | None = None
 
 
-def worst_case(settings: Settings, runners: Sequence[Runner], judges: Sequence[str | None] = ()) -> str:
+def worst_case(
+    settings: Settings, runners: Sequence[Runner], judges: Sequence[str | None] = (), *, who: str | None = None
+) -> str:
     """One line: how many lanes there are, and what all of them together may cost at most.
 
     Args:
         judges: The model of each judge beside them; None for the run's.
+        who: In place of the count of lanes, where that alone would not say what they are.
     """
-    count = f"{len(runners)} lane{'' if len(runners) == 1 else 's'}{' and a judge' if judges else ''}"
+    count = who or f"{len(runners)} lane{'' if len(runners) == 1 else 's'}{' and a judge' if judges else ''}"
     budget = settings.budget
     if budget.cost_usd is not None:
         return f"{count}; together at most ${budget.cost_usd:,.2f}, as the budget says"
