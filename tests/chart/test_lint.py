@@ -58,7 +58,19 @@ CASES: list[tuple[str, dict[str, str], list[str]]] = [
     ("{name: a, transitions: [{event: E.*}, {event: [E, E.f]}]}", {},
      ["5:39: shadowed-transition: warning: transition on E, E.f of state 'a' is never taken: "
       "the one in line 5 has no guard and comes first"]),
-    ("{name: a, transitions: [{event: '*'}], invoke: {src: s, on error: a}}", {}, []),
+    ("{name: a, transitions: [{event: '*'}], invoke: {src: s, on error: b}},\n{name: b}", {}, []),
+    ("{name: a, transitions: [{event: E, guard: x}, {event: E, guard: x and y}]}", {},
+     ["5:47: shadowed-transition: warning: transition on E of state 'a' is never taken: "
+      "whenever its guard holds, an earlier one's does (line 5)"]),
+    ("{name: a, transitions: [{event: E, guard: x},\n{event: E.*, guard: not x}, {event: E, guard: x or y}]}", {},
+     ["6:29: shadowed-transition: warning: transition on E of state 'a' is never taken: "
+      "whenever its guard holds, an earlier one's does (lines 5, 6)"]),
+    ("{name: a, transitions: [{event: E, guard: x(n=1)}, {event: E, guard: x(n=2)}, {event: F, guard: x(n=1)}]}", {},
+     []),
+    ("{name: a, transitions: [{event: E, guard: x or y}, {event: E, guard: not y}, {event: E, guard: z and q}]}", {},
+     []),
+    ("{name: a, transitions: [{event: [E, F], guard: x}, {event: [E, G], guard: x}]}", {}, []),
+    ("{name: a, transitions: [{event: E, guard: in_state('a')}, {event: E, guard: not in_state('r')}]}", {}, []),
     ("{name: a, transitions: [{event: E}, {event: E, priority: high}]}", {},
      ["5:25: shadowed-transition: warning: transition on E of state 'a' is never taken: "
       "the one in line 5 has no guard and comes first"]),
@@ -76,11 +88,74 @@ CASES: list[tuple[str, dict[str, str], list[str]]] = [
      ["5:1: undecided-transient: state 'a' is tagged 'transient', but a machine can be stuck in it: "
       "give it a last 'always' without a guard"]),
     ("{name: a, tags: [transient], always: [{guard: x, target: b}, b]},\n{name: b}", {}, []),
-    ("{name: a, always: {guard: x, target: b}},\n{name: b}", {}, []),
+    ("{name: a, tags: [transient], always: [{guard: x, target: b}, {guard: not x, target: c}]},"
+     "\n{name: b}, {name: c}", {}, []),
+    # undecided-choice
+    ("{name: a, always: {guard: x, target: b}},\n{name: b}", {},
+     ["5:1: undecided-choice: warning: state 'a' is left only by its eventless transitions, "
+      "and all their guards may be false: give it a last 'always' without a guard"]),
+    ("{name: a, always: [{guard: x or y, target: b}, {guard: not y, target: b}]},\n{name: b}", {}, []),
+    ("{name: a, always: {guard: x, target: b}, transitions: [{event: E, target: b}]},\n{name: b}", {}, []),
+    ("{name: a, always: {guard: x, target: b}, after: {2s: b}},\n{name: b}", {}, []),
+    ("{name: a, always: {guard: x, target: b}},\n{name: b}", {"root": "transitions: [{event: E, action: count}],"}, []),
+    ("{name: p, parallel states: [{name: q, initial: a, states: [{name: a, always: {guard: x, target: b}}, {name: b}]},"
+     "{name: s}]}", {}, []),
     # invoke-without-on-error
     ("{name: a, invoke: {src: f}}", {},
      ["5:19: invoke-without-on-error: warning: nothing handles the failure of invoke 'f'; add 'on error' to it"]),
-    ("{name: a, invoke: {src: f}}", {"root": "transitions: [{event: error.*, target: a}],"}, []),
+    ("{name: a, invoke: {src: f}},\n{name: b}", {"root": "transitions: [{event: error.*, target: b}],"}, []),
+    # invoke-without-cancel
+    ("{name: a, invoke: {src: f, on error: z, on done: b}},\n{name: b, transitions: [{event: CANCEL, target: z}]},"
+     "\n{name: z, type: final}", {},
+     ["5:19: invoke-without-cancel: warning: nothing stops invoke 'f': give it a timeout, or state 'a' or one around "
+      "it a transition on the event that ends the machine elsewhere"]),
+    ("{name: a, invoke: {src: f, timeout: 2s, on error: z, on done: b}},"
+     "\n{name: b, transitions: [{event: CANCEL, target: z}]},\n{name: z, type: final}", {}, []),
+    ("{name: a, invoke: {src: f, on error: z, on done: b},"
+     " transitions: [{event: CANCEL, action: {send: {event: CANCEL, to: f}}}]},"
+     "\n{name: b, transitions: [{event: CANCEL, target: z}]},\n{name: z, type: final}", {}, []),
+    ("{name: a, invoke: {src: f, on error: z, on done: z}},\n{name: z, type: final}",
+     {"root": "transitions: [{event: CANCEL, target: z}],"}, []),
+    ("{name: a, invoke: {src: f, on error: z, on done: z}},\n{name: z, type: final}", {}, []),
+    # unbounded-retry, unbounded-loop
+    ("{name: a, invoke: {src: f, on error: b, on done: z}},\n{name: b, after: {2s: a}},\n{name: z, type: final}", {},
+     ["5:38: unbounded-retry: warning: while invoke 'f' fails it is tried again for ever: a -> b -> a; "
+      "give one of these transitions a guard that counts the tries"]),
+    ("{name: a, invoke: {src: f, on error: [{guard: x, target: b}, z], on done: z}},\n{name: b, after: {2s: a}},"
+     "\n{name: z, type: final}", {}, []),
+    ("{name: a, invoke: {src: f, on error: b, on done: z}},\n{name: b, transitions: [{event: RETRY, target: a}]},"
+     "\n{name: z, type: final}", {}, []),
+    ("{name: a, invoke: {src: f, on error: c, on done: z}},\n{name: c, initial: d, on done: a, "
+     "states: [{name: d, always: e}, {name: e, type: final}]},\n{name: z, type: final}", {},
+     ["5:38: unbounded-retry: warning: while invoke 'f' fails it is tried again for ever: a -> c -> e -> a; "
+      "give one of these transitions a guard that counts the tries"]),
+    ("{name: a, invoke: {src: f, on error: z, on done: b}},\n{name: b, invoke: {src: g, on error: z, on done: a}},"
+     "\n{name: z, type: final}", {},
+     ["5:50: unbounded-loop: warning: invoke 'f' is called again for ever: a -> b -> a; "
+      "give one of these transitions a guard, a bound for instance, or let an event begin each round"]),
+    ("{name: a, invoke: {src: f, on error: z, on done: b}},\n{name: b, always: [{guard: x, target: z}, a]},"
+     "\n{name: z, type: final}", {}, []),
+    ("{name: a, initial: b, states: [{name: b, invoke: {src: f, on done: z}}, {name: y}],"
+     " transitions: [{event: error.invoke.*, target: a}]},\n{name: z, type: final}", {},
+     ["5:73: unreachable-state: warning: no transition leads into atomic state 'y'",
+      "5:99: unbounded-retry: warning: while invoke 'f' fails it is tried again for ever: a -> a; "
+      "give one of these transitions a guard that counts the tries"]),
+    # repeated-transition
+    ("{name: p, initial: b, states: [{name: b, transitions: [{event: X, target: z}, {event: E, target: c}]},"
+     "\n{name: c, transitions: [{event: X, target: z}, {event: E, target: d}]},"
+     "\n{name: d, transitions: [{event: X, target: z}]}]},\n{name: z, type: final}", {},
+     ["5:56: repeated-transition: warning: each of the 3 states in compound state 'p' has this transition on X; "
+      "say it once, in 'p'"]),
+    ("{name: p, initial: b, states: [{name: b, transitions: [{event: X, target: c}]},"
+     "\n{name: c, transitions: [{event: X, target: c}]},\n{name: d, transitions: [{event: X, target: c}]}]}", {},
+     ["7:1: unreachable-state: warning: no transition leads into atomic state 'd'"]),
+    # final-without-outcome
+    ("{name: a, transitions: [{event: E, target: y}, {event: F, target: z}]},\n{name: y, type: final},"
+     "\n{name: z, type: final, output: {is_done: true}}", {},
+     ["6:1: final-without-outcome: warning: final state 'y' is one of 2 ends and says nothing of its outcome: "
+      "whoever invokes the machine cannot tell them apart; give it an output, or the root"]),
+    ("{name: a, transitions: [{event: E, target: y}, {event: F, target: z}]},\n{name: y, type: final},"
+     "\n{name: z, type: final}", {"root": "output: told,"}, []),
     ("{name: a, invoke: {src: f}, transitions: [{event: '*'}]}", {},
      ["5:19: invoke-without-on-error: warning: nothing handles the failure of invoke 'f'; add 'on error' to it"]),
     # event-never-handled, event-never-declared

@@ -11,7 +11,7 @@ from itertools import islice
 
 from rawko.chart.definition import Chart
 from rawko.chart.errors import Diagnostic
-from rawko.chart.lint import coverage, reachability
+from rawko.chart.lint import events, finishing, guards, invocations, loops, reachability, repetition
 from rawko.chart.lint.bindings import BoundNames, Needed, lint_bindings, needed_names
 from rawko.chart.lint.legality import MAX_FINDINGS, legality
 from rawko.chart.lint.rules import RULES, Rule, has_errors
@@ -31,14 +31,19 @@ __all__ = [
 _CHECKS: tuple[Callable[[Chart], Iterator[Diagnostic]], ...] = (
     reachability.unreachable_states,
     reachability.eventless_cycles,
-    coverage.shadowed_transitions,
-    coverage.undecided_transients,
-    coverage.unhandled_failures,
-    coverage.undeclared_events,
-    coverage.unhandled_raises,
-    coverage.unknown_cancels,
-    coverage.unfinishable_states,
-    coverage.silent_histories,
+    guards.shadowed_transitions,
+    guards.undecided_transients,
+    guards.undecided_choices,
+    invocations.unhandled_failures,
+    invocations.uncancellable_invocations,
+    loops.unbounded_loops,
+    events.undeclared_events,
+    events.unhandled_raises,
+    events.unknown_cancels,
+    finishing.unfinishable_states,
+    finishing.silent_histories,
+    finishing.silent_finals,
+    repetition.repeated_transitions,
 )
 
 

@@ -1,0 +1,21 @@
+"""Which event descriptors match an event, and which events the interpreter makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+GENERATED = ("after.", "done.", "each.", "error.", "rawko.")
+"""Events that the interpreter creates; charts do not declare them."""
+
+
+def descriptors(event: str) -> Iterator[str]:
+    """Every descriptor that matches an event name, or that matches all events of a descriptor: itself first."""
+    yield event
+    parts = event.removesuffix(".*").split(".")
+    for end in range(len(parts), 0, -1):
+        yield ".".join(parts[:end]) + ".*"
+    if not event.startswith(_NOT_WILD):
+        yield "*"
+
+
+_NOT_WILD = ("after.", "rawko.", "error.")

@@ -1,0 +1,75 @@
+"""Rules about events: which are declared, handled, raised or withdrawn without a counterpart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rawko.chart.definition import CancelAction, Chart, CodeAction, RaiseAction, SendAction, Transition
+from rawko.chart.errors import Diagnostic, hint, nearest, shown
+from rawko.chart.lint import walk
+from rawko.chart.lint.descriptors import GENERATED, descriptors
+from rawko.chart.lint.rules import finding
+
+
+def undeclared_events(chart: Chart) -> Iterator[Diagnostic]:
+    """Report events that are handled but not declared, or declared but not handled, if the chart has `events`."""
+    if not chart.events and ("chart", "events") not in chart.marks:
+        return
+    handled = _Handled(chart)
+    for event in chart.events.values():
+        if not handled.takes(event.name):
+            message = f"event {event.name!r} is declared, but no transition names it"
+            yield finding("event-never-handled", event.position, message)
+    for transition in chart.transitions:
+        yield from _undeclared(chart, transition)
+
+
+def _undeclared(chart: Chart, transition: Transition) -> Iterator[Diagnostic]:
+    if transition.origin != "transitions":
+        return
+    for event in transition.events:
+        if "*" not in event and event not in chart.events and not event.startswith(GENERATED):
+            end = hint(event, chart.events, "declared")
+            message = f"event {event!r} of state {transition.source!r} is not declared under 'events'{end}"
+            yield finding("event-never-declared", transition.position, message)
+
+
+def unhandled_raises(chart: Chart) -> Iterator[Diagnostic]:
+    """Report events that the machine sends to itself and no transition handles."""
+    handled = _Handled(chart)
+    for action, where in _own_events(chart):
+        if not handled.takes(action.event):
+            guess = nearest(action.event, handled.names)
+            question = f"; did you mean {shown(guess)}?" if guess else ""
+            message = f"event {action.event!r} is raised in {where}, but no transition names it{question}"
+            yield finding("raised-never-handled", action.position, message)
+
+
+def _own_events(chart: Chart) -> Iterator[tuple[RaiseAction | SendAction, str]]:
+    for done in walk.actions(chart):
+        action = done.action
+        if isinstance(action, RaiseAction) or (isinstance(action, SendAction) and action.to is None):
+            yield action, done.where
+
+
+def unknown_cancels(chart: Chart) -> Iterator[Diagnostic]:
+    """Report cancels of ids that no send has, unless the chart has code, which may send."""
+    actions = [done.action for done in walk.actions(chart)]
+    if any(isinstance(action, CodeAction) for action in actions):
+        return
+    ids = sorted({action.id for action in actions if isinstance(action, SendAction) and action.id is not None})
+    for action in actions:
+        if isinstance(action, CancelAction) and action.id not in ids:
+            message = f"no send in the chart has the id {action.id!r}{hint(action.id, ids, 'ids')}"
+            yield finding("unknown-cancel", action.position, message)
+
+
+class _Handled:
+    """The events that transitions name."""
+
+    def __init__(self, chart: Chart) -> None:
+        self._descriptors = {event for transition in chart.transitions for event in transition.events}
+        self.names = sorted(event for event in self._descriptors if "*" not in event)
+
+    def takes(self, event: str) -> bool:
+        return any(descriptor in self._descriptors for descriptor in descriptors(event))

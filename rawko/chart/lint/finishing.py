@@ -1,0 +1,58 @@
+"""Rules about ends: states that never finish, finals that tell nothing, and histories with actions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rawko.chart.definition import Chart, State
+from rawko.chart.errors import Diagnostic
+from rawko.chart.lint import walk
+from rawko.chart.lint.rules import finding
+
+
+def unfinishable_states(chart: Chart) -> Iterator[Diagnostic]:
+    """Report `on done` of states whose children cannot finish, and of the root, whose end ends the machine."""
+    for state in chart:
+        if not any(transition.origin == "on done" for transition in state.transitions):
+            continue
+        position = chart.marks.get(("on done", state.name), state.position)
+        if state.parent is None:
+            message = "the machine ends when its root is done, so 'on done' of the root is never taken"
+            yield finding("unfinishable", position, message)
+        elif not _can_finish(chart, state):
+            message = f"{walk.owner(state)} never finishes: {_WHY_NOT[state.kind]}"
+            yield finding("unfinishable", position, message)
+
+
+_WHY_NOT = {
+    "compound": "none of its children is final",
+    "parallel": "a region of it has no final state",
+}
+
+
+def _can_finish(chart: Chart, state: State) -> bool:
+    children = [chart[name] for name in state.children if not chart[name].is_history]
+    if state.kind == "parallel":
+        return all(child.kind == "final" or _can_finish(chart, child) for child in children)
+    return any(child.kind == "final" for child in children)
+
+
+def silent_histories(chart: Chart) -> Iterator[Diagnostic]:
+    for state in chart:
+        if state.is_history and (state.on_entry or state.on_exit or state.contract):
+            message = f"{walk.owner(state)} is never active itself: its entry, exit and contract never run"
+            yield finding("silent-history", state.position, message)
+
+
+def silent_finals(chart: Chart) -> Iterator[Diagnostic]:
+    """Report ends of a machine that has several, where nothing says which of them it has come to."""
+    ends = [chart[name] for name in chart[chart.root].children if chart[name].kind == "final"]
+    if len(ends) < 2 or chart[chart.root].output is not None:
+        return
+    for state in ends:
+        if state.output is None and not state.on_entry:
+            message = (
+                f"{walk.owner(state)} is one of {len(ends)} ends and says nothing of its outcome: whoever invokes the "
+                "machine cannot tell them apart; give it an output, or the root"
+            )
+            yield finding("final-without-outcome", state.position, message)

@@ -1,0 +1,137 @@
+"""Rules about the order of guards: transitions that are never taken, and states that no guard may let be left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rawko.chart.definition import Chart, Constant, Guard, State, Transition
+from rawko.chart.errors import Diagnostic
+from rawko.chart.expressions.logic import is_implied, shares_an_atom
+from rawko.chart.lint import walk
+from rawko.chart.lint.descriptors import descriptors
+from rawko.chart.lint.rules import finding
+
+MAX_EARLIER = 16
+"""Guards of earlier transitions for one event that a later one is compared with."""
+
+
+def shadowed_transitions(chart: Chart) -> Iterator[Diagnostic]:
+    """Report transitions that are never taken: an earlier one of the same state is, whenever theirs could be."""
+    for state in chart:
+        yield from _shadowed(state)
+
+
+def _shadowed(state: State) -> Iterator[Diagnostic]:
+    winners: dict[str, Transition] = {}
+    guarded: dict[str, list[Transition]] = {}
+    for transition in sorted(state.transitions, key=lambda each: -each.priority):
+        events = transition.events or (_EVENTLESS,)
+        covering = [_covering(winners, event) for event in events]
+        if all(covering):
+            line = next(each.position.line for each in covering if each is not None)
+            yield _never_taken(transition, f"the one in line {line} has no guard and comes first")
+        elif walk.is_always_true(transition.guard):
+            for event in events:
+                winners.setdefault(event, transition)
+        elif transition.guard is not None and not walk.is_always_false(transition.guard):
+            earlier = [_implying(guarded, event, transition.guard) for event in events]
+            if all(one or other for one, other in zip(earlier, covering, strict=True)):
+                lines = sorted({each.position.line for one in earlier for each in one})
+                where = f"line{'' if len(lines) == 1 else 's'} {', '.join(map(str, lines))}"
+                yield _never_taken(transition, f"whenever its guard holds, an earlier one's does ({where})")
+            for event in events:
+                guarded.setdefault(event, []).append(transition)
+
+
+def _never_taken(transition: Transition, why: str) -> Diagnostic:
+    what = f"on {', '.join(transition.events)}" if transition.events else "without event"
+    message = f"transition {what} of state {transition.source!r} is never taken: {why}"
+    return finding("shadowed-transition", transition.position, message)
+
+
+_EVENTLESS = ""
+"""The key for no event: an eventless transition is preceded only by other eventless ones."""
+
+
+def _covering(winners: dict[str, Transition], event: str) -> Transition | None:
+    """The transition of `winners`, by descriptor, that takes every event that `event` (a descriptor) matches."""
+    return next((winners[each] for each in _descriptors(event) if each in winners), None)
+
+
+def _implying(guarded: dict[str, list[Transition]], event: str, guard: Guard) -> list[Transition]:
+    """Earlier transitions one of which is taken whenever the guard holds; none if it may hold alone."""
+    earlier = [
+        each
+        for descriptor in _descriptors(event)
+        for each in guarded.get(descriptor, ())[:MAX_EARLIER]
+        if each.guard is not None and shares_an_atom(guard, each.guard)
+    ]
+    for each in earlier:
+        if is_implied(guard, [_guard(each)]):
+            return [each]
+    return earlier if earlier and is_implied(guard, [_guard(each) for each in earlier]) else []
+
+
+def _descriptors(event: str) -> tuple[str, ...]:
+    return (event,) if event == _EVENTLESS else tuple(descriptors(event))
+
+
+def _guard(transition: Transition) -> Guard:
+    return Constant(True) if transition.guard is None else transition.guard
+
+
+TRANSIENT = "transient"
+"""Tag of states that must be exited in the macrostep that enters them."""
+
+
+def undecided_transients(chart: Chart) -> Iterator[Diagnostic]:
+    """Report states with the tag `transient` in which a machine can stay: all eventless transitions have guards."""
+    for state in chart:
+        if TRANSIENT not in state.tags:
+            continue
+        if not _is_decided([each for each in state.transitions if not each.events and each.targets]):
+            message = (
+                f"state {state.name!r} is tagged {TRANSIENT!r}, but a machine can be stuck in it: "
+                "give it a last 'always' without a guard"
+            )
+            yield finding("undecided-transient", state.position, message)
+
+
+def undecided_choices(chart: Chart) -> Iterator[Diagnostic]:
+    """Report states that only `always` leaves, where all its guards may be false and nothing can change that.
+
+    A state beside others, in a parallel one, may wait for them, and one below a state with actions of its own for
+    those: neither is asked.
+    """
+    for state in chart:
+        ways = [each for each in state.transitions if not each.events and each.targets]
+        if (
+            ways
+            and state.kind == "atomic"
+            and TRANSIENT not in state.tags
+            and not state.invoke
+            and all(not each.events for each in state.transitions)
+            and not _is_decided(ways)
+            and not any(_may_leave(chart[name]) for name in chart.ancestors(state.name))
+        ):
+            message = (
+                f"state {state.name!r} is left only by its eventless transitions, and all their guards may be false: "
+                "give it a last 'always' without a guard"
+            )
+            yield finding("undecided-choice", state.position, message)
+
+
+def _may_leave(state: State) -> bool:
+    """Whether a state above may lead on, or change what a guard below it finds, while its child waits."""
+    return (
+        state.kind == "parallel"
+        or bool(state.invoke)
+        or any(not each.targets or not each.events for each in state.transitions)
+    )
+
+
+def _is_decided(ways: list[Transition]) -> bool:
+    """Whether one of these transitions is always taken."""
+    if any(walk.is_always_true(each.guard) for each in ways):
+        return True
+    return len(ways) <= MAX_EARLIER and is_implied(None, [_guard(each) for each in ways])
