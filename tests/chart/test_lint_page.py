@@ -25,7 +25,7 @@ def chart(block: str) -> str:
         return block
     try:
         return whole(block)
-    except (ChartError, KeyError):
+    except (ChartError, KeyError, ValueError):
         lines = "".join(f"    {line}\n" for line in block.splitlines())
         return f"statechart:\n  name: t\n  root state:\n    name: r\n    initial: a\n    states:\n{lines}"
 
