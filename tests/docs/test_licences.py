@@ -19,7 +19,7 @@ PAGE = (ROOT / "docs" / "licences.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| ([\w.-]+) \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
 _CELLS = [(name, licence.strip(), extras.strip()) for name, licence, extras in ROWS if name != "distribution"]
 LISTED = {str(canonicalize_name(name)): (licence, extras) for name, licence, extras in _CELLS}
-EXTRAS = ("journal", "http", "agents", "postgres", "mcp", "png", "tui")
+EXTRAS = ("journal", "http", "agents", "fleet", "postgres", "mcp", "png", "tui")
 """The extras that users install; `dev` and `bench` are for work on rawko itself."""
 
 CLASSIFIED = {

@@ -1,0 +1,173 @@
+"""What every queue of the port `rawko.fleet.engine` must do, as functions that a test calls for an adapter.
+
+Each check gets `Opened`: a way to open the queue as another process would, and to let a worker die. The queue is empty
+at the beginning, and has the queues "a" and "b".
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rawko.fleet.engine import LEASE_S, Claim, Engine, QueueLimits
+
+PATIENCE_S: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An adapter under test.
+
+    Attributes:
+        open: A queue of its own connections on the same database.
+        transaction: A transaction for `submit`.
+        kill: Lets what was opened die as a killed process does: its sessions end, nothing is given back.
+    """
+
+    open: Callable[[], Engine]
+    transaction: Callable[[], AbstractContextManager[Any]]
+    kill: Callable[[Engine], None]
+
+    def put(self, engine: Engine, run: str, *, tenant: str = "t", priority: int = 0, delay_s: float = 0.0) -> None:
+        with self.transaction() as within:
+            engine.submit(run, queue="a", tenant=tenant, priority=priority, delay_s=delay_s, within=within)
+
+
+def claims_once_in_order(opened: Opened) -> None:
+    """A run is claimed once; the higher priority first, then the older."""
+    first, second = opened.open(), opened.open()
+    for run, priority in (("low", -5), ("one", 0), ("two", 0), ("high", 7)):
+        opened.put(first, run, priority=priority)
+    assert [one.run for one in first.claim("w1", ["a"], 2)] == ["high", "one"]
+    assert [one.run for one in second.claim("w2", ["b", "a"], 5)] == ["two", "low"]
+    assert not first.claim("w1", ["a"], 1)
+
+
+def submits_with_its_transaction(opened: Opened) -> None:
+    """A transaction that fails leaves nothing queued; a run that is queued already is queued once."""
+    engine = opened.open()
+    try:
+        with opened.transaction() as within:
+            engine.submit("run", queue="a", tenant="t", priority=0, delay_s=0, within=within)
+            raise KeyError
+    except KeyError:
+        pass
+    assert not engine.claim("w", ["a"], 1)
+    opened.put(engine, "run")
+    opened.put(engine, "run")
+    assert len(engine.claim("w", ["a"], 5)) == 1
+    opened.put(engine, "run")
+    assert not engine.claim("w", ["a"], 5)
+
+
+def releases(opened: Opened) -> None:
+    """What is released is claimed again, at once or after its delay; what is done only after another submit."""
+    engine = opened.open()
+    opened.put(engine, "run")
+    (claim,) = engine.claim("w", ["a"], 1)
+    assert engine.release(claim)
+    (again,) = engine.claim("w", ["a"], 1)
+    assert again.token != claim.token
+    assert not engine.release(claim), "a claim that is no longer one's own is not given back"
+    assert engine.release(again, delay_s=1.0)
+    (late,) = _claimed(engine, "w")
+    assert engine.release(late, outcome="success")
+    assert not engine.release(late, outcome="success")
+    assert not engine.claim("w", ["a"], 1)
+    opened.put(engine, "run")
+    assert [one.run for one in engine.claim("w", ["a"], 1)] == ["run"]
+
+
+def waits_for_its_time(opened: Opened) -> None:
+    """A delayed run is claimed after its delay; one that is withdrawn never."""
+    engine = opened.open()
+    opened.put(engine, "late", delay_s=1.5)
+    opened.put(engine, "gone")
+    assert engine.withdraw("gone")
+    assert not engine.withdraw("gone")
+    assert not engine.claim("w", ["a"], 5)
+    assert [one.run for one in _claimed(engine, "w")] == ["late"]
+    assert not engine.withdraw("late"), "a claimed run is its worker's"
+
+
+def shares_among_tenants(opened: Opened) -> None:
+    """A tenant with many runs does not keep another one's waiting."""
+    engine = opened.open()
+    for number in range(6):
+        opened.put(engine, f"many-{number}", tenant="many", priority=9)
+    opened.put(engine, "single", tenant="'; DROP TABLE x; --", priority=-9)
+    claims = engine.claim("w", ["a"], 2)
+    assert sorted(one.tenant for one in claims) == ["'; DROP TABLE x; --", "many"]
+
+
+def keeps_limits(opened: Opened) -> None:
+    """Bounds hold over all workers: at once, per tenant, and starts per period."""
+    first, second = opened.open(), opened.open()
+    assert first.limits("a") == QueueLimits()
+    for number in range(4):
+        opened.put(first, f"x{number}", tenant="x")
+        opened.put(first, f"y{number}", tenant="y")
+    first.limits("a", QueueLimits(at_once=3, per_tenant=2))
+    assert second.limits("a") == QueueLimits(at_once=3, per_tenant=2)
+    claims = [*first.claim("w1", ["a"], 5), *second.claim("w2", ["a"], 5)]
+    assert len(claims) == 3
+    assert max([one.tenant for one in claims].count(name) for name in "xy") == 2
+    first.limits("a", QueueLimits(starts=1, period_s=3600))
+    assert len(first.claim("w1", ["a"], 5)) == 1
+    assert not second.claim("w2", ["a"], 5)
+    first.limits("a", QueueLimits())
+    assert len(first.claim("w1", ["a"], 9)) == 4
+
+
+def takes_over_from_the_dead(opened: Opened) -> None:
+    """What a killed worker held is claimed by another one; the dead one's claim is worth nothing any more."""
+    dead, living = opened.open(), opened.open()
+    opened.put(living, "run")
+    dead.beat("dead", ())
+    (claim,) = dead.claim("dead", ["a"], 1)
+    assert dead.beat("dead", [claim]) == [claim]
+    opened.kill(dead)
+    until = time.monotonic() + PATIENCE_S
+    found: list[Claim] = []
+    while not found:
+        assert time.monotonic() < until
+        living.beat("living", ())
+        found = list(living.claim("living", ["a"], 1))
+        time.sleep(0.1)
+    zombie = opened.open()
+    assert list(zombie.beat("dead", [claim])) == []
+    assert not zombie.release(claim, outcome="success")
+    assert list(living.beat("living", found)) == found
+
+
+def forgets_who_leaves(opened: Opened) -> None:
+    """A worker that ends of itself holds nothing, at once."""
+    first, second = opened.open(), opened.open()
+    opened.put(first, "run")
+    first.beat("first", ())
+    assert first.claim("first", ["a"], 1)
+    first.forget("first")
+    assert [one.run for one in second.claim("second", ["a"], 1)] == ["run"]
+
+
+CHECKS: Final[tuple[Callable[[Opened], None], ...]] = (
+    claims_once_in_order,
+    submits_with_its_transaction,
+    releases,
+    waits_for_its_time,
+    shares_among_tenants,
+    keeps_limits,
+    takes_over_from_the_dead,
+    forgets_who_leaves,
+)
+
+
+def _claimed(engine: Engine, worker: str) -> list[Claim]:
+    until = time.monotonic() + PATIENCE_S
+    while not (found := list(engine.claim(worker, ["a"], 5))):
+        assert time.monotonic() < until, f"nothing to claim after {PATIENCE_S} s, {LEASE_S=}"
+        time.sleep(0.05)
+    return found

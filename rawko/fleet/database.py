@@ -1,0 +1,94 @@
+"""The fleet's database: where it is, how it is opened, and its errors in words without a password."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+
+from rawko.fleet.errors import FleetError
+
+URL_VARIABLE: Final = "RAWKO_FLEET_URL"
+"""Only the environment names the database: a repository's author could otherwise have tasks sent to one of theirs."""
+CONNECT_TIMEOUT_S: Final = 5
+_STATEMENT_TIMEOUT_MS: Final = 20_000
+_ACCEPTED: Final = "accepted: postgresql://USER:PASSWORD@HOST/DATABASE"
+
+
+def fleet_url(environ: Mapping[str, str]) -> URL:
+    """The address of the fleet's database.
+
+    Raises:
+        FleetError: None is named, or it is no PostgreSQL.
+    """
+    text = environ.get(URL_VARIABLE, "").strip()
+    if not text:
+        raise FleetError(f"no fleet is named: set {URL_VARIABLE}; {_ACCEPTED}; `rawko fleet up` starts one here")
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError) as error:
+        raise FleetError(f"{URL_VARIABLE} is no address of a database; {_ACCEPTED}") from error
+    if url.get_backend_name() not in ("postgresql", "postgres"):
+        raise FleetError(f"{URL_VARIABLE} names {url.get_backend_name()!r}, and a fleet needs PostgreSQL; {_ACCEPTED}")
+    return url.set(drivername="postgresql+psycopg")
+
+
+def shown(url: URL) -> str:
+    """The address for messages: without user, password and parameters."""
+    host = f"{url.host or 'localhost'}{f':{url.port}' if url.port else ''}"
+    return f"postgresql://{host}/{url.database or ''}"
+
+
+def open_database(url: URL, *, application: str = "rawko-fleet", pool: int = 2) -> Engine:
+    """An engine for it; nothing is connected yet.
+
+    Args:
+        application: Its name in PostgreSQL's list of sessions, up to 63 bytes.
+        pool: Connections that are kept.
+    """
+    arguments: dict[str, str | int] = {
+        "connect_timeout": CONNECT_TIMEOUT_S,
+        "application_name": application,
+        "options": f"-c statement_timeout={_STATEMENT_TIMEOUT_MS}",
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 15_000,
+    }
+    arguments = {name: value for name, value in arguments.items() if name not in url.query}
+    return create_engine(url, connect_args=arguments, pool_pre_ping=True, pool_size=pool, max_overflow=2)
+
+
+@contextmanager
+def telling(url: URL) -> Iterator[None]:
+    """Make errors of the database errors of the fleet.
+
+    Raises:
+        FleetError: See there; in the database's words, without statement and password.
+    """
+    try:
+        yield
+    except FleetError:
+        raise
+    except SQLAlchemyError as error:
+        raise FleetError(
+            f"the fleet's database {shown(url)}: {_words(error, url)}", is_retryable=_may_pass(error)
+        ) from error
+
+
+def _may_pass(error: SQLAlchemyError) -> bool:
+    if isinstance(error, DBAPIError) and error.connection_invalidated:
+        return True
+    return isinstance(error, OperationalError | InterfaceError)
+
+
+def _words(error: SQLAlchemyError, url: URL) -> str:
+    original = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    lines = [line.strip() for line in str(original).splitlines()]
+    told = "; ".join(line for line in lines if line) or type(original).__name__
+    secret = str(url.password or "")
+    return told.replace(secret, "***") if secret else told

@@ -1,0 +1,234 @@
+"""The queue on DBOS's tables in PostgreSQL: one workflow per run, partitions are tenants, times are the database's.
+
+waits for its time   DELAYED
+queued               ENQUEUED
+claimed              PENDING, with the worker as executor and the claim's token as owner
+done                 SUCCESS, with the outcome as output
+withdrawn            CANCELLED
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+from uuid import uuid4
+
+from sqlalchemy import Connection, Engine, case, update
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+
+from rawko.fleet.database import shown, telling
+from rawko.fleet.dbos_queue.access import (
+    APPLICATION,
+    VERSION,
+    WORKFLOW,
+    client_of,
+    for_one,
+    is_of_dbos,
+    limits_of,
+    now_ms,
+    system,
+)
+from rawko.fleet.dbos_queue.sessions import Sessions
+from rawko.fleet.engine import MOST_URGENT, Claim, QueueLimits
+from rawko.fleet.errors import FleetError
+
+_ACTIVE: Final = ("ENQUEUED", "DELAYED", "PENDING")
+
+
+class DbosEngine:
+    """The adapter of `rawko.fleet.engine.Engine`.
+
+    Args:
+        database: The engine of SQLAlchemy that the callers' transactions are of, too.
+
+    Raises:
+        FleetError: DBOS is missing, or another version is installed.
+    """
+
+    def __init__(self, database: Engine, url: URL) -> None:
+        self._url = url
+        self._client = client_of(database)
+        self._system = system(self._client)
+        self._sessions = Sessions(database)
+
+    def prepare(self) -> None:
+        with self._telling():
+            self._system.run_migrations()
+            self._sessions.prepare()
+
+    def submit(self, run: str, *, queue: str, tenant: str, priority: int, delay_s: float, within: Connection) -> None:
+        self._client.enqueue_in_transaction(
+            within,
+            {
+                "workflow_name": WORKFLOW,
+                "queue_name": queue,
+                "workflow_id": run,
+                "app_version": VERSION,
+                "priority": MOST_URGENT - priority + 1,
+                "queue_partition_key": tenant,
+                "serialization_type": "portable",
+            },
+            run,
+        )
+        # A run that is there already is left alone by that; one that has ended begins again here.
+        again = {"status": "ENQUEUED", "queue_name": queue, "executor_id": None, "completed_at": None}
+        ended = self._row(run).where(self._status.c.status.not_in(_ACTIVE))
+        ended = ended.values(**again, owner_xid=None, started_at_epoch_ms=None, updated_at=self._now())
+        options = self._system.engine.get_execution_options()  # which schema DBOS's tables are in
+        within.execute(ended, execution_options=options)
+        if delay_s > 0:
+            waiting = self._row(run).where(self._status.c.status == "ENQUEUED")
+            waiting = waiting.values(status="DELAYED", delay_until_epoch_ms=self._after(delay_s))
+            within.execute(waiting, execution_options=options)
+
+    def claim(self, worker: str, queues: Sequence[str], count: int) -> Sequence[Claim]:
+        with self._telling():
+            self._free_dead()
+            self._wake_delayed()
+            found: list[Claim] = []
+            for queue in queues:
+                if len(found) < count:
+                    found += self._claim_of(worker, queue, count - len(found))
+            return found
+
+    def _claim_of(self, worker: str, queue: str, count: int) -> list[Claim]:
+        """Claims of one queue: one of each tenant in turn, in an order drawn anew, until there is no room left."""
+        found: list[Claim] = []
+        tenants = list(self._system.get_queue_partitions(queue))
+        random.shuffle(tenants)
+        while tenants and len(found) < count:
+            for tenant in tuple(tenants):
+                if len(found) == count:
+                    break
+                claim = self._claim_one(worker, queue, tenant)
+                if claim is None:
+                    tenants.remove(tenant)
+                else:
+                    found.append(claim)
+        return found
+
+    def _claim_one(self, worker: str, queue: str, tenant: str) -> Claim | None:
+        known = self._client.retrieve_queue(queue)
+        if known is None:
+            known = self._client.register_queue(queue, on_conflict="never_update")
+        token = uuid4().hex
+        try:
+            runs, _ = self._system.start_queued_workflows(for_one(known), worker, VERSION, tenant, owner_xid=token)
+        except DBAPIError as error:
+            if self._system.is_lock_conflict(error) or self._system.is_serialization_conflict(error):
+                return None  # another worker claims of the same queue at this moment
+            raise
+        return Claim(runs[0], queue, tenant, token) if runs else None
+
+    def beat(self, worker: str, claims: Collection[Claim]) -> Collection[Claim]:
+        with self._telling():
+            self._sessions.beat(worker)
+            if not claims:
+                return ()
+            table = self._status
+            query = table.select().with_only_columns(table.c.workflow_uuid, table.c.owner_xid)
+            query = query.where(table.c.workflow_uuid.in_([one.run for one in claims]), table.c.status == "PENDING")
+            with self._system.engine.connect() as connection:
+                held = {(row[0], row[1]) for row in connection.execute(query)}
+            return [one for one in claims if (one.run, one.token) in held]
+
+    def release(self, claim: Claim, *, outcome: str | None = None, delay_s: float = 0.0) -> bool:
+        with self._telling():
+            if outcome is not None:
+                told = json.dumps(outcome)
+                return bool(
+                    self._system.update_workflow_outcome(claim.run, "SUCCESS", output=told, owner_xid=claim.token)
+                )
+            again: dict[str, Any] = {"status": "ENQUEUED", "executor_id": None, "owner_xid": None}
+            if delay_s > 0:
+                again |= {"status": "DELAYED", "delay_until_epoch_ms": self._after(delay_s)}
+            mine = self._row(claim.run).where(
+                self._status.c.status == "PENDING", self._status.c.owner_xid == claim.token
+            )
+            with self._system.engine.begin() as connection:
+                done = connection.execute(mine.values(**again, started_at_epoch_ms=None, updated_at=self._now()))
+                return bool(done.rowcount == 1)
+
+    def withdraw(self, run: str) -> bool:
+        with self._telling(), self._system.engine.begin() as connection:
+            waiting = self._row(run).where(self._status.c.status.in_(("ENQUEUED", "DELAYED")))
+            values = {"status": "CANCELLED", "updated_at": self._now(), "completed_at": self._now()}
+            return bool(connection.execute(waiting.values(**values)).rowcount == 1)
+
+    def limits(self, queue: str, change: QueueLimits | None = None) -> QueueLimits:
+        with self._telling():
+            if change is not None:
+                is_timed = change.starts is not None
+                self._client.register_queue(
+                    queue,
+                    global_concurrency=change.at_once,
+                    partition_concurrency=change.per_tenant,
+                    limiter={"limit": change.starts, "period": change.period_s} if is_timed else None,
+                )
+                return change
+            known = self._client.retrieve_queue(queue)
+            return QueueLimits() if known is None else limits_of(known)
+
+    def forget(self, worker: str) -> None:
+        with self._telling():
+            self._free([worker])
+            self._sessions.end(worker)
+
+    def close(self) -> None:
+        self._sessions.close()
+        self._client.destroy()
+
+    # ------------------------------------------------------------ parts
+
+    @property
+    def _status(self) -> Any:
+        return self._system.tables.workflow_status
+
+    def _row(self, run: str) -> Any:
+        return update(self._status).where(self._status.c.workflow_uuid == run)
+
+    def _now(self) -> Any:
+        return now_ms(self._system)
+
+    def _after(self, delay_s: float) -> Any:
+        return self._now() + int(delay_s * 1000)
+
+    def _wake_delayed(self) -> None:
+        """Queue what has waited for its time. DBOS would take the time of this machine."""
+        table = self._status
+        due = update(table).where(table.c.status == "DELAYED", table.c.delay_until_epoch_ms <= self._now())
+        due = due.where(table.c.application_name == APPLICATION)
+        with self._system.engine.begin() as connection:
+            connection.execute(due.values(status="ENQUEUED"))
+
+    def _free_dead(self) -> None:
+        for worker in self._sessions.take_dead():
+            self._free([worker])
+            self._sessions.end(worker)
+
+    def _free(self, workers: Sequence[str]) -> None:
+        """Put back what workers hold, to be claimed by others; the sessions of their runs are cut."""
+        table = self._status
+        held = update(table).where(table.c.status == "PENDING", table.c.executor_id.in_(workers))
+        values = {"status": "ENQUEUED", "owner_xid": None, "executor_id": None, "started_at_epoch_ms": None}
+        first = case((table.c.queue_name.is_(None), "default"), else_=table.c.queue_name)
+        with self._system.engine.begin() as connection:
+            self._sessions.cut(connection, workers)
+            connection.execute(held.values(**values, queue_name=first, updated_at=self._now()))
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        """`telling`, and DBOS's own errors, which are none of SQLAlchemy's."""
+        try:
+            with telling(self._url):
+                yield
+        except FleetError:
+            raise
+        except Exception as error:
+            if not is_of_dbos(error):
+                raise
+            raise FleetError(f"the fleet's database {shown(self._url)}: {error}") from error

@@ -1,0 +1,118 @@
+"""Which workers live: each has a row with its latest beat, and a lock of a session that PostgreSQL ends with it.
+
+killed    the system closes its session: the lock is free, and the beat is `DEAD_S` old
+frozen    the session stays open, and the beat is `LEASE_S` old
+PostgreSQL starts again: all locks are free, and who beats first must not take the others for dead. A process
+judges them only when its own session has stood for `DEAD_S`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from sqlalchemy import Connection, Engine, bindparam, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from rawko.fleet.engine import DEAD_S, LEASE_S
+
+SCHEMA: Final = "rawko_fleet_lease"
+_MAKE: Final = (
+    f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}",
+    f"""CREATE TABLE IF NOT EXISTS {SCHEMA}.workers (
+        worker text PRIMARY KEY, lock_key bigint NOT NULL, beat_at timestamptz NOT NULL)""",
+)
+_BEAT: Final = text(f"""INSERT INTO {SCHEMA}.workers (worker, lock_key, beat_at)
+    VALUES (:worker, :key, clock_timestamp()) ON CONFLICT (worker) DO UPDATE SET beat_at = clock_timestamp()""")
+_STALE: Final = text(f"""SELECT worker, lock_key, beat_at < clock_timestamp() - make_interval(secs => :lease)
+    FROM {SCHEMA}.workers WHERE beat_at < clock_timestamp() - make_interval(secs => :dead)""")
+_END: Final = text(f"DELETE FROM {SCHEMA}.workers WHERE worker = :worker")
+_CUT: Final = text("""SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE application_name IN :names AND pid <> pg_backend_pid() AND usename = current_user""").bindparams(
+    bindparam("names", expanding=True)
+)
+_PREPARING: Final = 0x7261776C
+"""Of the lock that is held while tables are made."""
+
+
+def session_name(worker: str) -> str:
+    """What the sessions of a worker's runs are called in PostgreSQL's list, by which they are cut."""
+    return f"rawko-run-{hashlib.sha256(worker.encode()).hexdigest()[:24]}"
+
+
+class Sessions:
+    """Beats of this process, and the dead among the others.
+
+    Args:
+        database: Of the queue.
+    """
+
+    def __init__(self, database: Engine) -> None:
+        self._database = database
+        self._held: Connection | None = None
+        self._worker = ""
+        self._since = 0.0
+
+    def prepare(self) -> None:
+        """Make the table."""
+        with self._database.begin() as connection:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _PREPARING})
+            for statement in _MAKE:
+                connection.execute(text(statement))
+
+    def beat(self, worker: str) -> None:
+        """Tell that the worker lives; its session is made anew where it has broken."""
+        connection = self._held
+        if connection is None or worker != self._worker:
+            self.close()
+            connection = self._database.connect().execution_options(isolation_level="AUTOCOMMIT")
+            self._held, self._worker, self._since = connection, worker, time.monotonic()
+            connection.execute(text("SELECT pg_try_advisory_lock(:key)"), {"key": _key(worker)})
+        try:
+            connection.execute(_BEAT, {"worker": worker, "key": _key(worker)})
+        except SQLAlchemyError:
+            self.close()
+            raise
+
+    def take_dead(self) -> Sequence[str]:
+        """Workers that are gone; empty where this process cannot judge that yet."""
+        if self._held is None or time.monotonic() - self._since < DEAD_S:
+            return ()
+        dead = []
+        with self._database.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            for worker, key, is_frozen in connection.execute(_STALE, {"dead": DEAD_S, "lease": LEASE_S}).all():
+                if worker == self._worker:
+                    continue
+                if is_frozen or connection.scalar(text("SELECT pg_try_advisory_lock(:key)"), {"key": key}):
+                    dead.append(worker)
+                    if not is_frozen:
+                        connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": key})
+        return dead
+
+    def cut(self, connection: Connection, workers: Sequence[str]) -> None:
+        """End the sessions of the workers' runs, and with them the locks of their journals."""
+        connection.execute(_CUT, {"names": [session_name(one) for one in workers]})
+
+    def end(self, worker: str) -> None:
+        """Forget a worker."""
+        with self._database.begin() as connection:
+            connection.execute(_END, {"worker": worker})
+        if worker == self._worker:
+            self.close()
+
+    def close(self) -> None:
+        """Give the session back, and with it its lock."""
+        held, self._held = self._held, None
+        if held is not None:
+            try:
+                held.invalidate()  # closed, not pooled: the lock goes with it
+            except SQLAlchemyError:
+                pass
+            finally:
+                held.close()
+
+
+def _key(worker: str) -> int:
+    return int.from_bytes(hashlib.sha256(f"rawko fleet worker {worker}".encode()).digest()[:8], "big", signed=True)

@@ -1,0 +1,380 @@
+"""The fleet, as commands and workers see it: tasks queued, claimed, ended, answered, held; queue and records agree.
+
+What is queued and recorded stands in one transaction. What is released is recorded first, so that a worker that dies
+in between leaves a record that the next claim puts right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection
+from sqlalchemy import Engine as Database
+from sqlalchemy.engine import URL
+
+from rawko.app.records.run_names import new_id
+from rawko.extras import require
+from rawko.fleet import records
+from rawko.fleet.database import fleet_url, open_database, shown, telling
+from rawko.fleet.engine import Claim, Engine, QueueLimits
+from rawko.fleet.errors import FleetError
+from rawko.fleet.records import Letter, State, TaskRecord
+from rawko.fleet.tables import now, prepare
+from rawko.fleet.task import FleetTask
+
+MAX_FAILURES: Final = 3
+"""Attempts in a row that end without a step of the run, before it counts as dead."""
+MAX_TAKEOVERS: Final = 25
+"""Attempts whose worker was gone, in all: a task that lets its worker die after a step or two ends as dead, too."""
+_LISTED: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """A task in the queue.
+
+    Attributes:
+        is_new: False where the tenant has submitted the same key before: `run` is that task's.
+    """
+
+    run: str
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QueueState:
+    """A queue as it is shown."""
+
+    queue: str
+    counts: Mapping[str, int]
+    oldest_wait_s: float | None
+    is_paused: bool
+    is_draining: bool
+    limits: QueueLimits
+
+
+class Fleet:
+    """The fleet of one database. Not for two threads at once; every call is blocking.
+
+    Raises:
+        FleetError: On every call: the database cannot be reached (`is_retryable`), or what is asked is not possible.
+    """
+
+    def __init__(self, url: URL, database: Database, engine: Engine, *, new_run: Callable[[], str] = new_id) -> None:
+        self.url, self._new_run = url, new_run
+        self._database, self._engine = database, engine
+
+    @classmethod
+    def open(cls, environ: Mapping[str, str], *, new_run: Callable[[], str] = new_id) -> Fleet:
+        """The fleet that the environment names; tables are made where there are none.
+
+        Args:
+            new_run: Makes ids of runs; one that is taken is asked for anew.
+
+        Raises:
+            MissingExtra: The extra `fleet` is not installed.
+        """
+        require("fleet", "a fleet")
+        from rawko.fleet.dbos_queue.engine import DbosEngine
+
+        url = fleet_url(environ)
+        database = open_database(url)
+        try:
+            with telling(url):
+                with database.connect():
+                    pass  # a server that is not there is told as such, before DBOS looks at it
+                engine = DbosEngine(database, url)
+                with database.begin() as connection:
+                    prepare(connection, shown(url))
+                engine.prepare()
+        except BaseException:
+            database.dispose()
+            raise
+        return cls(url, database, engine, new_run=new_run)
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self._engine.close()
+        self._database.dispose()
+
+    def __enter__(self) -> Fleet:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    # ------------------------------------------------------------ tasks
+
+    def submit(self, tasks: Sequence[FleetTask]) -> Sequence[Submitted]:
+        """Queue tasks, all or none.
+
+        Raises:
+            FleetError: One of them cannot be queued; tells the problems of all.
+        """
+        problems = [f"task {number}: {why}" for number, one in enumerate(tasks, 1) for why in one.problems()]
+        if problems:
+            raise FleetError("; ".join(problems) if len(tasks) > 1 else problems[0].partition(": ")[2])
+        with self._written() as connection:
+            held = records.held_queues(connection)
+            for queue in sorted({one.queue for one in tasks}):
+                if held.get(queue, (False, False))[1]:
+                    raise FleetError(
+                        f"queue {queue!r} is draining and takes no tasks; "
+                        f"open it again with: rawko queue resume {queue}"
+                    )
+            return [self._add(connection, one) for one in tasks]
+
+    def _add(self, connection: Connection, task: FleetTask) -> Submitted:
+        run = self._new_run()
+        while records.get(connection, run) is not None:
+            run = self._new_run()
+        place = {"tenant": task.tenant, "queue": task.queue, "priority": task.priority, "key": task.key}
+        same = records.add(connection, run, {**place, "task": task.to_json()})
+        if same is not None:
+            return Submitted(same, is_new=False)
+        self._put(connection, run, place, delay_s=task.delay_s)
+        return Submitted(run, is_new=True)
+
+    def _put(self, connection: Connection, run: str, place: Mapping[str, Any], *, delay_s: float = 0.0) -> None:
+        self._engine.submit(
+            run,
+            queue=place["queue"],
+            tenant=place["tenant"],
+            priority=place["priority"],
+            delay_s=delay_s,
+            within=connection,
+        )
+
+    def tasks(
+        self,
+        *,
+        states: Sequence[State] = (),
+        tenant: str | None = None,
+        queue: str | None = None,
+        most: int = 200,
+    ) -> Sequence[TaskRecord]:
+        """Tasks, what needs a person first, then the latest."""
+        with self._read() as connection:
+            return records.listed(connection, states=states, tenant=tenant, queue=queue, most=most)
+
+    def find(self, name: str) -> TaskRecord | None:
+        """The task of a run, by its id, or what its id or the last part of it begins with.
+
+        Raises:
+            FleetError: More than one fits; lists them.
+        """
+        with self._read() as connection:
+            found = records.get(connection, name)
+            if found is not None or not name:
+                return found
+            runs = records.beginning_with(connection, name, _LISTED)
+            if len(runs) > 1:
+                raise FleetError(f"{name!r} is the beginning of several runs of the fleet: {', '.join(runs)}")
+            return records.get(connection, runs[0]) if runs else None
+
+    # ------------------------------------------------------------ of workers
+
+    def claim(self, worker: str, queues: Sequence[str], count: int) -> Sequence[tuple[Claim, TaskRecord]]:
+        """Take up to so many tasks whose turn it is; what has failed too often is set aside as dead.
+
+        The record of each is as it was before: `place` says where an earlier attempt has left its files.
+        """
+        with self._read() as connection:
+            held = records.held_queues(connection)
+        open_queues = [queue for queue in queues if not held.get(queue, (False, False))[0]]
+        found = []
+        for claim in self._engine.claim(worker, open_queues, count) if open_queues and count > 0 else ():
+            task = self._take(worker, claim)
+            if task is not None:
+                found.append((claim, task))
+        return found
+
+    def _take(self, worker: str, claim: Claim) -> TaskRecord | None:
+        """Note a claim in its record; None where there is nothing to be done for it."""
+        with self._written() as connection:
+            task = records.get(connection, claim.run, is_locked=True)
+            if task is not None and task.state in ("queued", "running"):
+                values: dict[str, Any] = {}
+                if task.state == "running":  # its worker was gone before it could release it
+                    has_moved = task.steps > self._steps_before(connection, task.run)
+                    failures, takeovers = 0 if has_moved else task.failures + 1, task.takeovers + 1
+                    reason = f"its worker {task.worker} was gone in the middle of it ({takeovers} times by now)"
+                    values = {"failures": failures, "takeovers": takeovers, "reason": reason}
+                    if failures >= MAX_FAILURES or takeovers >= MAX_TAKEOVERS:
+                        records.change(connection, task.run, state="dead", **values)
+                        task = None
+                if task is not None:
+                    values |= {"state": "running", "worker": worker, "claimed_at": now(), "steps_before": task.steps}
+                    records.change(connection, task.run, **values)
+                    return task
+        self._engine.release(claim, outcome="dead")
+        return None
+
+    @staticmethod
+    def _steps_before(connection: Connection, run: str) -> int:
+        from sqlalchemy import select
+
+        from rawko.fleet.tables import tasks
+
+        return int(connection.execute(select(tasks.c.steps_before).where(tasks.c.run == run)).scalar_one())
+
+    def beat(
+        self,
+        worker: str,
+        claims: Collection[Claim],
+        steps: Mapping[str, tuple[int, Mapping[str, Any] | None]],
+    ) -> tuple[Collection[Claim], Sequence[Letter]]:
+        """Tell that the worker lives, and how far its runs are.
+
+        Args:
+            steps: By run: rows of its journal, and where its files are.
+
+        Returns:
+            The claims that still are its own, and letters for their runs, which are given once.
+        """
+        held = self._engine.beat(worker, claims)
+        if not held:
+            return held, ()
+        with self._written() as connection:
+            runs = {claim.run for claim in held}
+            for run, (count, place) in steps.items():
+                if run in runs:
+                    records.note_steps(connection, run, worker, count, place)
+            return held, records.take_letters(connection, sorted(runs))
+
+    def end(self, claim: Claim, worker: str, *, state: State, outcome: str, **told: Any) -> bool:
+        """A run has come to its end, to a question, or cannot be done; False where it is another worker's by now.
+
+        Args:
+            told: `report`, `reason`, `steps`.
+        """
+        if claim not in self._engine.beat(worker, [claim]):
+            return False
+        with self._written() as connection:
+            task = records.get(connection, claim.run, is_locked=True)
+            if task is None or task.worker != worker:
+                return False
+            records.change(connection, claim.run, state=state, outcome=outcome, worker=None, failures=0, **told)
+        self._engine.release(claim, outcome=outcome)
+        return True
+
+    def give_back(
+        self, claim: Claim, worker: str, *, reason: str | None = None, delay_s: float = 0.0, **told: Any
+    ) -> bool:
+        """A run is to go on elsewhere, or to be tried again; what has failed too often is dead.
+
+        Args:
+            reason: Why the attempt has failed; None: it has not, the worker lets go of it.
+            told: `steps`.
+        """
+        if claim not in self._engine.beat(worker, [claim]):
+            return False
+        values: dict[str, Any] = dict(told)
+        with self._written() as connection:
+            task = records.get(connection, claim.run, is_locked=True)
+            if task is None or task.worker != worker:
+                return False
+            if reason is not None:
+                values |= {"failures": task.failures + 1, "reason": reason}
+            is_dead = values.get("failures", 0) >= MAX_FAILURES
+            records.change(connection, claim.run, state="dead" if is_dead else "queued", worker=None, **values)
+        self._engine.release(claim, outcome="dead" if is_dead else None, delay_s=0.0 if is_dead else delay_s)
+        return True
+
+    def leave(self, worker: str) -> None:
+        """The worker ends."""
+        self._engine.forget(worker)
+
+    # ------------------------------------------------------------ of people
+
+    def tell(self, run: str, kind: str, who: str, text: str = "", question: int | None = None) -> TaskRecord:
+        """Leave a letter for a run: an answer, a cancel, an override. One that waits is queued again to take it.
+
+        Returns:
+            The task as it was before.
+
+        Raises:
+            FleetError: There is no such run, or it has ended.
+        """
+        with self._written() as connection:
+            task = records.get(connection, run, is_locked=True)
+            if task is None:
+                raise FleetError(f"the fleet has no run {run!r}; `rawko runs --fleet` lists them")
+            if kind == "cancel" and task.state in ("queued", "dead") and task.place is None:
+                records.change(connection, run, state="ended", outcome="cancelled", reason=f"cancelled by {who}")
+            elif task.state in ("ended", "dead"):
+                what = "has ended" if task.state == "ended" else "is dead"
+                more = f"; try it again with: rawko queue requeue {run}" if task.state == "dead" else ""
+                raise FleetError(f"run {run!r} {what} ({task.outcome or task.reason}){more}")
+            else:
+                records.leave_letter(connection, run, kind, who, text, question)
+                if task.state == "waiting":
+                    records.change(connection, run, state="queued")
+                    self._put(connection, run, _place(task))
+                return task
+        self._engine.withdraw(run)
+        return task
+
+    def requeue(self, run: str) -> None:
+        """Try a dead run again, from where it stands.
+
+        Raises:
+            FleetError: It is not dead.
+        """
+        with self._written() as connection:
+            task = records.get(connection, run, is_locked=True)
+            if task is None or task.state != "dead":
+                told = "there is no such run" if task is None else f"it is {task.state}"
+                raise FleetError(f"run {run!r} is no dead letter: {told}; `rawko runs --fleet` lists what is dead")
+            records.change(connection, run, state="queued", failures=0, takeovers=0, outcome=None)
+            self._put(connection, run, _place(task))
+
+    # ------------------------------------------------------------ queues
+
+    def queues(self) -> Sequence[QueueState]:
+        """All queues that have, or had, tasks or limits."""
+        with self._read() as connection:
+            counts, waits = records.counts(connection), records.oldest_wait_s(connection)
+            held = records.held_queues(connection)
+        return [
+            QueueState(
+                queue,
+                counts.get(queue, {}),
+                waits.get(queue),
+                *held.get(queue, (False, False)),
+                self._engine.limits(queue),
+            )
+            for queue in sorted({*counts, *held})
+        ]
+
+    def hold(self, queue: str, *, is_paused: bool | None = None, is_draining: bool | None = None) -> None:
+        """Pause a queue (no task of it is claimed), or drain it (it takes no new ones); or end that."""
+        values = {"is_paused": is_paused, "is_draining": is_draining}
+        with self._written() as connection:
+            records.hold_queue(connection, queue, **{name: one for name, one in values.items() if one is not None})
+
+    def limits(self, queue: str, change: QueueLimits | None = None) -> QueueLimits:
+        """The bounds of a queue, after the change if there is one."""
+        if change is not None:
+            self.hold(queue, is_draining=None, is_paused=self._is_paused(queue))
+        return self._engine.limits(queue, change)
+
+    def _is_paused(self, queue: str) -> bool:
+        with self._read() as connection:
+            return records.held_queues(connection).get(queue, (False, False))[0]
+
+    # ------------------------------------------------------------ transactions
+
+    @contextmanager
+    def _written(self) -> Iterator[Connection]:
+        with telling(self.url), self._database.begin() as connection:
+            yield connection
+
+    _read = _written
+
+
+def _place(task: TaskRecord) -> Mapping[str, Any]:
+    return {"tenant": task.tenant, "queue": task.queue, "priority": task.priority}

@@ -1,0 +1,212 @@
+"""What the database knows of each task: reading and changing its row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from sqlalchemy import Connection, RowMapping, Select, and_, case, delete, func, insert, literal, or_, select, update
+from sqlalchemy.dialects.postgresql import insert as pg_insert
+
+from rawko.fleet.tables import letters, now, queues, tasks
+
+State = Literal["queued", "running", "waiting", "ended", "dead"]
+STATES: Final[tuple[State, ...]] = ("waiting", "dead", "running", "queued", "ended")
+"""In the order in which they are listed: what needs a person first."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRecord:
+    """A task of the fleet and what is known of its run.
+
+    Attributes:
+        run: The id of its run.
+        task: As of `FleetTask.to_json`.
+        outcome: Of the run's report; None before its end.
+        reason: Why it is dead, or why its latest attempt has failed.
+        failures: Attempts in a row that failed without a step of the run; takeovers of dead workers count.
+        takeovers: All attempts whose worker was gone.
+        place: Where its files are: "host", "workspace", "state", "pid", "started"; None before its first attempt.
+        report: Of the run, as `Report.to_json`.
+        age_s, claimed_s, changed_s: Seconds since it was submitted, claimed, changed, by the database's clock.
+    """
+
+    run: str
+    tenant: str
+    queue: str
+    priority: int
+    key: str | None
+    task: Mapping[str, Any]
+    state: State
+    outcome: str | None
+    reason: str | None
+    failures: int
+    takeovers: int
+    steps: int
+    worker: str | None
+    place: Mapping[str, Any] | None
+    report: Mapping[str, Any] | None
+    submitted_at: datetime
+    age_s: float
+    claimed_s: float | None
+    changed_s: float
+
+    @property
+    def text(self) -> str:
+        return str(self.task.get("text", ""))
+
+    @property
+    def question(self) -> Mapping[str, Any] | None:
+        """What a person is asked."""
+        found = (self.report or {}).get("question")
+        return found if isinstance(found, dict) and self.state == "waiting" else None
+
+    def to_json(self) -> dict[str, Any]:
+        told = {name: getattr(self, name) for name in self.__slots__ if name not in ("submitted_at", "task")}
+        address, revision = self.task.get("address", ""), self.task.get("revision", "")
+        return {
+            **told,
+            "task": self.text,
+            "agent": self.task.get("agent"),
+            "repository": f"{address}@{revision}" if revision else address,
+            "submitted_at": self.submitted_at.isoformat(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A message for a run; see `rawko.app.run.inbox`."""
+
+    id: int
+    run: str
+    kind: str
+    who: str
+    text: str
+    question: int | None
+
+
+def _selected() -> Select[Any]:
+    age = [func.extract("epoch", now() - tasks.c[name]) for name in ("submitted_at", "claimed_at", "changed_at")]
+    return select(tasks, *(each.label(name) for each, name in zip(age, ("age", "claimed", "changed"), strict=True)))
+
+
+def _record(found: RowMapping) -> TaskRecord:
+    own = {name: found[name] for name in TaskRecord.__slots__ if name in tasks.c}
+    claimed = found["claimed"]
+    return TaskRecord(
+        **own,
+        age_s=float(found["age"]),
+        claimed_s=None if claimed is None else float(claimed),
+        changed_s=float(found["changed"]),
+    )
+
+
+def add(connection: Connection, run: str, values: Mapping[str, Any]) -> str | None:
+    """Write a new task; the run of an older one with the same tenant and key, which then stands instead."""
+    statement = pg_insert(tasks).values(run=run, state="queued", **values)
+    statement = statement.on_conflict_do_nothing(index_elements=[tasks.c.tenant, tasks.c.key])
+    if connection.execute(statement.returning(tasks.c.run)).first() is not None:
+        return None
+    same = and_(tasks.c.tenant == values["tenant"], tasks.c.key == values["key"])
+    return str(connection.execute(select(tasks.c.run).where(same)).scalar_one())
+
+
+def get(connection: Connection, run: str, *, is_locked: bool = False) -> TaskRecord | None:
+    """One task by its whole id.
+
+    Args:
+        is_locked: Until the transaction ends, no other one changes it.
+    """
+    query = _selected().where(tasks.c.run == run)
+    row = connection.execute(query.with_for_update(of=tasks) if is_locked else query).mappings().first()
+    return None if row is None else _record(row)
+
+
+def beginning_with(connection: Connection, text: str, most: int) -> Sequence[str]:
+    """Runs whose id, or its last part, begins with a text, the latest first."""
+    whole = tasks.c.run.startswith(text, autoescape=True)
+    last_part = tasks.c.run.contains(f"-{text}", autoescape=True)
+    query = select(tasks.c.run).where(or_(whole, last_part)).order_by(tasks.c.submitted_at.desc()).limit(most)
+    return [str(run) for run in connection.scalars(query)]
+
+
+def listed(
+    connection: Connection,
+    *,
+    states: Sequence[State] = (),
+    tenant: str | None = None,
+    queue: str | None = None,
+    most: int,
+) -> Sequence[TaskRecord]:
+    """Tasks, what needs a person first, then the latest."""
+    query = _selected()
+    if states:
+        query = query.where(tasks.c.state.in_(states))
+    if tenant is not None:
+        query = query.where(tasks.c.tenant == tenant)
+    if queue is not None:
+        query = query.where(tasks.c.queue == queue)
+    order = case({state: literal(number) for number, state in enumerate(STATES)}, value=tasks.c.state)
+    rows = connection.execute(query.order_by(order, tasks.c.submitted_at.desc()).limit(most))
+    return [_record(row) for row in rows.mappings()]
+
+
+def change(connection: Connection, run: str, **values: Any) -> None:
+    """Set columns of a task."""
+    connection.execute(update(tasks).where(tasks.c.run == run).values(**values, changed_at=now()))
+
+
+def note_steps(connection: Connection, run: str, worker: str, steps: int, place: Mapping[str, Any] | None) -> None:
+    """How far a run has come on its worker, and where its files are."""
+    values: dict[str, Any] = {"steps": steps}
+    if place is not None:
+        values["place"] = dict(place)
+    mine = update(tasks).where(tasks.c.run == run, tasks.c.worker == worker, tasks.c.state == "running")
+    connection.execute(mine.values(**values))
+
+
+def counts(connection: Connection) -> Mapping[str, Mapping[str, int]]:
+    """Tasks of each queue by state."""
+    found: dict[str, dict[str, int]] = {}
+    query = select(tasks.c.queue, tasks.c.state, func.count()).group_by(tasks.c.queue, tasks.c.state)
+    for queue, state, count in connection.execute(query):
+        found.setdefault(queue, {})[state] = count
+    return found
+
+
+def oldest_wait_s(connection: Connection) -> Mapping[str, float]:
+    """For how long the oldest queued task of each queue waits, in seconds."""
+    age = func.extract("epoch", now() - func.min(tasks.c.changed_at))
+    query = select(tasks.c.queue, age).where(tasks.c.state == "queued").group_by(tasks.c.queue)
+    return {queue: float(seconds) for queue, seconds in connection.execute(query)}
+
+
+# ---------------------------------------------------------------- queues
+
+
+def held_queues(connection: Connection) -> Mapping[str, tuple[bool, bool]]:
+    """Queues with whether they are paused, and whether they are draining."""
+    return {row.queue: (row.is_paused, row.is_draining) for row in connection.execute(select(queues))}
+
+
+def hold_queue(connection: Connection, queue: str, **values: bool) -> None:
+    """Set `is_paused` or `is_draining` of a queue."""
+    statement = pg_insert(queues).values(queue=queue, **values)
+    connection.execute(statement.on_conflict_do_update(index_elements=[queues.c.queue], set_=values))
+
+
+# ---------------------------------------------------------------- letters
+
+
+def leave_letter(connection: Connection, run: str, kind: str, who: str, text: str, question: int | None) -> None:
+    """Leave a message for a run."""
+    connection.execute(insert(letters).values(run=run, kind=kind, who=who, text=text, question=question))
+
+
+def take_letters(connection: Connection, runs: Sequence[str]) -> Sequence[Letter]:
+    """The messages for runs, oldest first; they are given once."""
+    taken = delete(letters).where(letters.c.run.in_(runs)).returning(letters)
+    found = [Letter(row.id, row.run, row.kind, row.who, row.text, row.question) for row in connection.execute(taken)]
+    return sorted(found, key=lambda letter: letter.id)

@@ -1,0 +1,108 @@
+"""The fleet's own tables: tasks with what became of them, queues that are held, and letters to runs.
+
+Whose turn a task is, is the queue's to know (`rawko.fleet.engine`). All times are the database's.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    DateTime,
+    Identity,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    func,
+    inspect,
+    select,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.schema import CreateSchema
+
+from rawko.fleet.errors import FleetError
+
+SCHEMA: Final = "rawko_fleet"
+FORMAT: Final = 1
+_PREPARING: Final = 0x7261776D
+"""Of the lock that is held while tables are made."""
+
+metadata = MetaData(schema=SCHEMA)
+_now = text("clock_timestamp()")
+
+meta = Table("meta", metadata, Column("key", Text, primary_key=True), Column("value", Text, nullable=False))
+
+tasks = Table(
+    "tasks",
+    metadata,
+    Column("run", Text, primary_key=True),
+    Column("tenant", Text, nullable=False),
+    Column("queue", Text, nullable=False),
+    Column("priority", Integer, nullable=False),
+    Column("key", Text),
+    Column("task", JSONB, nullable=False),
+    Column("state", Text, nullable=False, index=True),  # queued, running, waiting, ended, dead
+    Column("outcome", Text),
+    Column("reason", Text),
+    Column("failures", Integer, nullable=False, server_default="0"),  # attempts in a row without a step
+    Column("takeovers", Integer, nullable=False, server_default="0"),
+    Column("steps", Integer, nullable=False, server_default="0"),
+    Column("steps_before", Integer, nullable=False, server_default="0"),  # when the present attempt began
+    Column("worker", Text),
+    Column("place", JSONB),  # where its files are: host, workspace, state folder, process
+    Column("report", JSONB),
+    Column("submitted_at", DateTime(timezone=True), nullable=False, server_default=_now),
+    Column("claimed_at", DateTime(timezone=True)),
+    Column("changed_at", DateTime(timezone=True), nullable=False, server_default=_now),
+    UniqueConstraint("tenant", "key"),
+)
+
+queues = Table(
+    "queues",
+    metadata,
+    Column("queue", Text, primary_key=True),
+    Column("is_paused", Boolean, nullable=False, server_default="false"),
+    Column("is_draining", Boolean, nullable=False, server_default="false"),
+)
+
+letters = Table(
+    "letters",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("run", Text, nullable=False, index=True),
+    Column("kind", Text, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("question", Integer),
+    Column("left_at", DateTime(timezone=True), nullable=False, server_default=_now),
+)
+
+
+def prepare(connection: Connection, where: str) -> None:
+    """Make the tables of an empty database; refuse those of a newer version.
+
+    Raises:
+        FleetError: See there.
+    """
+    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _PREPARING})
+    if not inspect(connection).has_table("meta", schema=SCHEMA):
+        connection.execute(CreateSchema(SCHEMA, if_not_exists=True))
+        metadata.create_all(connection)
+        connection.execute(meta.insert().values(key="format", value=str(FORMAT)))
+        return
+    found = connection.scalar(select(meta.c.value).where(meta.c.key == "format"))
+    if found != str(FORMAT):
+        raise FleetError(
+            f"the fleet's database {where} has tables of format {found}; this rawko reads format {FORMAT}: "
+            "use the version of rawko that the other workers have, or another database"
+        )
+
+
+now = func.clock_timestamp

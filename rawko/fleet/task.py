@@ -1,0 +1,86 @@
+"""A task as it is submitted: what is to be done, with which repository, in which queue; checked before it is queued."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from rawko.fleet.engine import MOST_URGENT
+
+FORMAT: Final = 1
+"""Of a task in the database. A worker refuses a newer one."""
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
+NAMES: Final = "up to 63 letters, digits, '_', '.' and '-', beginning with a letter or digit"
+_MOST_TEXT: Final = 200_000
+_MOST_KEY: Final = 200
+MOST_DELAY_S: Final = 366 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """What a task works on.
+
+    Attributes:
+        address: An absolute folder, or a URL that git clones; "" for an empty folder.
+        revision: A commit, tag or branch; "" for what HEAD is.
+    """
+
+    address: str = ""
+    revision: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.address}@{self.revision}" if self.revision else self.address
+
+
+@dataclass(frozen=True, slots=True)
+class FleetTask:
+    """One task.
+
+    Attributes:
+        key: Two submissions of a tenant with one key are one task; None: each is its own.
+        flags: Settings as the command line gives them, by name (`rawko.config.flags`).
+        is_trusted: The submitter trusts what the repository asks for, at this revision.
+    """
+
+    text: str
+    repository: Repository = Repository()
+    queue: str = "default"
+    tenant: str = "default"
+    priority: int = 0
+    key: str | None = None
+    delay_s: float = 0.0
+    agent: str | None = None
+    flags: Mapping[str, Any] = field(default_factory=dict)
+    is_trusted: bool = False
+
+    def problems(self) -> Iterator[str]:
+        """Why it cannot be queued, each with what would be accepted."""
+        if not self.text.strip():
+            yield "the task is empty"
+        if len(self.text) > _MOST_TEXT:
+            yield f"the task has {len(self.text)} characters; accepted: up to {_MOST_TEXT}"
+        if "\0" in self.text:
+            yield "the task contains a NUL character, which PostgreSQL does not store"
+        for what, name in (("queue", self.queue), ("tenant", self.tenant)):
+            if _NAME.fullmatch(name) is None:
+                yield f"{what} {name!r}; accepted: {NAMES}"
+        if not -MOST_URGENT <= self.priority <= MOST_URGENT:
+            yield f"priority {self.priority}; accepted: -{MOST_URGENT} to {MOST_URGENT}, the higher one goes first"
+        if not 0 <= self.delay_s <= MOST_DELAY_S:
+            yield f"delay {self.delay_s:g} s; accepted: from 0 to 366 days"
+        if self.key is not None and (not 0 < len(self.key) <= _MOST_KEY or "\0" in self.key):
+            yield f"key {self.key[:40]!r}; accepted: 1 to {_MOST_KEY} characters"
+
+    def to_json(self) -> dict[str, Any]:
+        """What the worker needs of it."""
+        return {
+            "format": FORMAT,
+            "text": self.text,
+            "address": self.repository.address,
+            "revision": self.repository.revision,
+            "agent": self.agent,
+            "flags": dict(self.flags),
+            "is_trusted": self.is_trusted,
+        }
