@@ -14,7 +14,7 @@ from rawko.cli.commands import app
 from tests.cli.shell import Shell, call, says
 from tests.cli.test_simulate import DOOR
 
-PATHS = frozenset({"FILE", "DIR", "FOLDER", "CHART", "CHART...", "FILE.html"})
+PATHS = frozenset({"FILE", "DIR", "FOLDER", "CHART", "CHART...", "FILE.html", "TASKS"})
 """What arguments and options that take a path are called in the help."""
 POLICY = "rules: [{expect: x, send: {literal: y}}]\n"
 
@@ -43,6 +43,7 @@ READ: Mapping[tuple[str, str], Row] = {
     ("run", "--agents"): Row("run Work --yes --scenario fizzbuzz --agents {}", ("workers", None)),
     ("parallel", "--plan"): Row("parallel Work --yes --scenario ../scenario.yaml --plan {}", PLAN),
     ("lab", "--template"): Row("lab last --template select={}", ("select.md.j2", "x"), needs_run=True),
+    ("eval", "TASKS"): Row("eval {} --scenario ../scenario.yaml", ("tasks", None)),
     ("explore", "--policy"): Row("explore --policy {} true", ("policy.yaml", POLICY)),
     ("explore", "--scenario"): Row("explore --goal Look --scenario {} true", SCENARIO),
     ("check", "CHART..."): Row("check {}", CHART),
@@ -56,6 +57,7 @@ READ: Mapping[tuple[str, str], Row] = {
 }
 WRITTEN: Mapping[tuple[str, str], Row] = {
     ("run", "--record"): Row("run Work --agent developer --scenario ../scenario.yaml --record {}", ("tape.jsonl", "")),
+    ("eval", "--output"): Row("eval ../tasks --trust --scenario ../scenario.yaml -o {}", ("found.html", "")),
     ("explore", "--output"): Row("explore --policy ../policy.yaml -o {} true", ("page.html", "")),
     ("diagram", "--output"): Row("diagram ../door.yaml -o {}", ("door.svg", "")),
     ("export", "--output"): Row("export ../door.yaml --to sismic -o {}", ("out.yaml", "")),
@@ -74,6 +76,7 @@ AS_OF_RUN = {
     *(("debate", option) for option in ("--scenario", "--cassette", "--agents", "--record")),
     *(("race", option) for option in ("--scenario", "--cassette", "--record")),
     *(("lab", option) for option in ("--scenario", "--cassette", "--record")),
+    *(("eval", option) for option in ("--scenario", "--cassette", "--agents", "--record")),
 }
 """Declared by the same rows of the settings as those of `run`, and read by the same code."""
 
@@ -103,6 +106,8 @@ def place(rawko: Shell) -> Shell:
     rawko.passed_on = frozenset({"ANTHROPIC_API_KEY"})
     base = rawko.folder.parent
     (base / "door.yaml").write_text(DOOR, encoding="utf-8")
+    (base / "tasks" / "out").mkdir(parents=True)
+    (base / "tasks" / "out" / "task.yaml").write_text("task: Work\nchecks: [{exists: a.txt}]\n", encoding="utf-8")
     (base / "policy.yaml").write_text(POLICY, encoding="utf-8")
     (base / "machine.scxml").write_text(
         '<scxml xmlns="http://www.w3.org/2005/07/scxml" version="1.0"><state id="a"/></scxml>', encoding="utf-8"

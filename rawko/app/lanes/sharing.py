@@ -109,13 +109,13 @@ def _copy(source: Path, target: Path, is_stopped: Callable[[], bool]) -> bool:
     if stat.S_ISLNK(mode):
         target.symlink_to(source.readlink())
     else:
-        _copy_file(source, target)
+        copy_file(source, target)
     return True
 
 
-def _copy_file(source: Path, target: Path) -> None:
+def copy_file(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
     """The file with its mode and times; its blocks are shared where the file system can."""
-    with source.open("rb") as old, target.open("xb") as new:
+    with Path(source).open("rb") as old, Path(target).open("xb") as new:
         try:
             fcntl.ioctl(new.fileno(), _CLONE, old.fileno())
         except OSError:

@@ -10,7 +10,18 @@ from typing import Annotated, Final
 
 import typer
 
-from rawko.cli.commands import charts, exploring, laboratory, overriding, past, patterns, serving, watching, working
+from rawko.cli.commands import (
+    charts,
+    evaluating,
+    exploring,
+    laboratory,
+    overriding,
+    past,
+    patterns,
+    serving,
+    watching,
+    working,
+)
 from rawko.cli.commands.groups import GroupedHelp, epilog
 from rawko.extras import require
 
@@ -48,7 +59,7 @@ def _of_agents(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def checked(*arguments: object, **options: object) -> None:
-        require("agents", f"rawko {command.__name__.replace('_', ' ')}")
+        require("agents", f"rawko {command.__name__.replace('_', ' ').strip()}")
         command(*arguments, **options)
 
     return checked
@@ -100,6 +111,7 @@ app.add_typer(_runs, name="runs")
 
 for _command in _AFTER_RUNS:
     app.command()(_of_agents(_command))
+app.command("eval")(_of_agents(evaluating.eval_))
 for _command in _OF_CHARTS:
     app.command()(_command)
 app.command("import")(charts.import_)

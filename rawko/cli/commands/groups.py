@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Work": ("run", "chat", "race", "gauntlet", "parallel", "debate", "resume", "cancel", "explore"),
     "Answer and steer": ("answer", "approve", "deny", "tell", "force", "skip", "retry"),
-    "Look": ("runs", "log", "show", "diff", "compare", "lab", "watch", "serve", "report"),
+    "Look": ("runs", "log", "show", "diff", "compare", "lab", "eval", "watch", "serve", "report"),
     "Go back, and elsewhere": ("rewind", "fork", "adopt", "branch", "replay", "pin"),
     "Charts": ("check", "test", "diagram", "simulate", "new", "export", "import", "schema"),
     "Project": ("init", "trust", "rules"),
@@ -55,6 +55,10 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "lab": (
         "rawko lab last --max-cost 0.50",
         "rawko lab 7f2c 81aa --without plan --window history=5 --repeat 3",
+    ),
+    "eval": (
+        "rawko eval tasks/ --attempts 5 --jobs 3 --max-cost 10",
+        "rawko eval tasks/ --task fizzbuzz --agent developer -o found.html",
     ),
     "rewind": ("rawko rewind @42", "rawko rewind @last            # there again"),
     "fork": ('rawko fork @42 --model claude-opus-4-5 --task "Try it with a stack"',),

@@ -1,0 +1,1 @@
+"""Evaluation: tasks with checks, tried several times by an agent, counted; resumed where it was stopped."""

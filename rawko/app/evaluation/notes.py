@@ -1,0 +1,104 @@
+"""What is kept of an evaluation, in the state folder: what it evaluates, and each attempt that has ended.
+
+    state/evaluations/20261123-124500-1a2b3c4/
+        evaluation.json             its key, its tasks, how many attempts
+        results/fizzbuzz-1.json     an attempt that has ended; written whole or not at all
+        ended.json                  it has come to its end, or was given up
+
+An evaluation that was stopped is found by its key: the same tasks, attempts and settings, typed once more, go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from rawko.app.evaluation.results import Attempt
+from rawko.app.evaluation.tasks import EvalTask
+from rawko.app.records.json_files import read_file, write_file
+from rawko.app.records.run_names import new_id
+from rawko.config import ConfigError, Settings
+from rawko.config.recorded import recorded
+from rawko.trust.items import hash_of
+
+FOLDER: Final = "evaluations"
+_NOTE: Final = "evaluation.json"
+_ENDED: Final = "ended.json"
+_RESULTS: Final = "results"
+_MAY_CHANGE: Final = ("budget", "assume_yes", "lanes")
+"""Settings with which the same evaluation goes on."""
+
+
+def key_of(settings: Settings, tasks: Sequence[EvalTask], attempts: int, agent: str | None) -> str:
+    """What makes two evaluations the same: tasks, attempts, agent, and settings but for the bounds of spending."""
+    told = {name: value for name, value in recorded(settings).items() if name not in _MAY_CHANGE}
+    return hash_of([told, {one.name: one.digest for one in tasks}, attempts, agent])
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """The notes of one evaluation.
+
+    Attributes:
+        id: Its name; those of its runs begin with it.
+    """
+
+    folder: Path
+
+    @property
+    def id(self) -> str:
+        return self.folder.name
+
+    def results(self) -> list[Attempt]:
+        """The attempts that have ended, in no order.
+
+        Raises:
+            ConfigError: A note cannot be read.
+        """
+        found = []
+        for path in sorted((self.folder / _RESULTS).glob("[!.]*.json")):
+            try:
+                found.append(Attempt.model_validate(read_file(path)))
+            except ValidationError as error:
+                raise ConfigError(f"{path}: damaged: it is no result of an attempt") from error
+        return found
+
+    def keep(self, attempt: Attempt) -> None:
+        """Write the note of an attempt that has ended.
+
+        Raises:
+            ConfigError: It cannot be written.
+        """
+        write_file(self.folder / _RESULTS / f"{attempt.task}-{attempt.number}.json", attempt.to_json())
+
+    def end(self, why: str) -> None:
+        """Note that the evaluation does not go on: it has ended, or why it was given up."""
+        write_file(self.folder / _ENDED, {"why": why})
+
+
+def begin(settings: Settings, key: str, told: Mapping[str, Any]) -> Notes:
+    """The notes of a new evaluation.
+
+    Raises:
+        ConfigError: They cannot be written.
+    """
+    notes = Notes(settings.state_dir / FOLDER / new_id())
+    write_file(notes.folder / _NOTE, {"key": key, **told})
+    return notes
+
+
+def unfinished(settings: Settings, key: str) -> Notes | None:
+    """The latest evaluation of this key that has not come to its end; None where there is none."""
+    for path in sorted((settings.state_dir / FOLDER).glob(f"*/{_NOTE}"), reverse=True):
+        if not (path.parent / _ENDED).exists():
+            try:
+                found = read_file(path)
+            except ConfigError:
+                continue  # another one's damage does not stand in the way
+            if found.get("key") == key:
+                return Notes(path.parent)
+    return None

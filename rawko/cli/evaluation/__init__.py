@@ -1,0 +1,1 @@
+"""`rawko eval`: tasks with checks, tried several times, told on the terminal."""
