@@ -21,7 +21,7 @@ REASONS = {
 ROWS: dict[str, dict[str, str]] = {
     "chart/formats/sismic_model.py": {"_states": "sismic's order of states, for which it has no public name"},
     "fleet/dbos_queue/access.py": dict.fromkeys(
-        ("_sys_db", "_now_ms_sql", "_concurrency", "_limiter", "_partition_concurrency", "_worker_concurrency"),
+        ("_now_ms_sql", "_concurrency", "_limiter", "_partition_concurrency", "_worker_concurrency"),
         "DBOS has no public way to claim work for a process with a number of slots of its own",
     ),
     "inspect/sources.py": {"_get_running_loop": "asyncio's documented one that gives None where no loop runs"},
