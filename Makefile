@@ -16,7 +16,10 @@ setup: $(STAMP) ## create the virtual environment with everything in it
 $(STAMP): pyproject.toml constraints.txt
 	@echo 'Setting up $(VENV): packages are downloaded and installed, which takes a minute or two.'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
+# uv is three times as fast, but does not read what pip is told of other registries: then pip does it.
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --constraint constraints.txt --editable '.[dev]' \
+		|| $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $(STAMP)
 
 lint: setup ## ruff: style and format

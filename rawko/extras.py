@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Final, Literal
 
-Extra = Literal["agents", "fleet", "http", "journal", "mcp", "openai", "png", "postgres", "tui", "web"]
+Extra = Literal["agents", "eval", "fleet", "http", "journal", "mcp", "openai", "png", "postgres", "tui", "web"]
 
 NEEDS: Final[dict[Extra, tuple[str, ...]]] = {
     "agents": (
@@ -24,6 +24,7 @@ NEEDS: Final[dict[Extra, tuple[str, ...]]] = {
         "structlog",
         "wcwidth",
     ),
+    "eval": ("inspect_ai",),
     "fleet": ("dbos",),
     "http": ("h11", "httpx2"),
     "journal": ("sqlalchemy",),

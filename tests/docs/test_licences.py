@@ -19,7 +19,7 @@ PAGE = (ROOT / "docs" / "licences.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| ([\w.-]+) \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
 _CELLS = [(name, licence.strip(), extras.strip()) for name, licence, extras in ROWS if name != "distribution"]
 LISTED = {str(canonicalize_name(name)): (licence, extras) for name, licence, extras in _CELLS}
-EXTRAS = ("journal", "http", "agents", "fleet", "postgres", "mcp", "png", "tui")
+EXTRAS = ("journal", "http", "agents", "eval", "fleet", "postgres", "mcp", "png", "tui")
 """The extras that users install; `dev` and `bench` are for work on rawko itself."""
 
 CLASSIFIED = {
@@ -73,9 +73,14 @@ def test_the_licence_is_the_one_that_the_package_states(name: str) -> None:
         return
     classifiers = [c.rpartition(" :: ")[2] for c in stated.get_all("Classifier") or [] if c.startswith("License ::")]
     assert all(CLASSIFIED[c] in told for c in classifiers if c in CLASSIFIED), (told, classifiers)
-    assert classifiers or stated.json.get("license") or stated.json.get("license_file"), (
+    assert classifiers or stated.json.get("license") or stated.json.get("license_file") or _licence_files(name), (
         f"{name} states no licence at all"
     )
+
+
+def _licence_files(name: str) -> list[str]:
+    """The licence texts that a package ships where its metadata say nothing."""
+    return [str(file) for file in metadata.files(name) or [] if "LICENSE" in file.name.upper()]
 
 
 @pytest.mark.parametrize("name", ["sismic", "pyte", "psycopg", "pygit2"])
