@@ -10,4 +10,5 @@ if not sys.flags.safe_path and sys.path:
 
 from rawko.cli import main
 
-main()
+if __name__ == "__main__":  # a worker's processes import it under another name
+    main()

@@ -60,12 +60,22 @@ def _environ() -> dict[str, str]:
     return {**environment(), "RAWKO_PROVIDER": "anthropic"}
 
 
+_elsewhere: list[Path] = []
+
+
+def work_in(folder: Path) -> None:
+    """Let the command work on the runs of another folder: that of a fleet's run."""
+    _elsewhere[:] = [folder]
+
+
 def current_folder() -> Path:
     """The folder that commands work in.
 
     Raises:
         ConfigError: It is gone, or closed to us.
     """
+    if _elsewhere:
+        return _elsewhere[0]
     try:
         return Path.cwd()
     except OSError as error:

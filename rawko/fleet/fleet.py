@@ -26,9 +26,11 @@ from rawko.fleet.tables import now, prepare
 from rawko.fleet.task import FleetTask
 
 MAX_FAILURES: Final = 3
-"""Attempts in a row that end without a step of the run, before it counts as dead."""
+"""Attempts in a row that fail without coming far, before a run counts as dead."""
+MIN_STEPS: Final = 5
+"""Rows of the journal that an attempt must pass to have come far: a tool that is run again makes some by itself."""
 MAX_TAKEOVERS: Final = 25
-"""Attempts whose worker was gone, in all: a task that lets its worker die after a step or two ends as dead, too."""
+"""Attempts that failed, in all: a task that lets its worker die after a step or two ends as dead, too."""
 _LISTED: Final = 10
 
 
@@ -199,27 +201,24 @@ class Fleet:
             if task is not None and task.state in ("queued", "running"):
                 values: dict[str, Any] = {}
                 if task.state == "running":  # its worker was gone before it could release it
-                    has_moved = task.steps > self._steps_before(connection, task.run)
-                    failures, takeovers = 0 if has_moved else task.failures + 1, task.takeovers + 1
-                    reason = f"its worker {task.worker} was gone in the middle of it ({takeovers} times by now)"
-                    values = {"failures": failures, "takeovers": takeovers, "reason": reason}
-                    if failures >= MAX_FAILURES or takeovers >= MAX_TAKEOVERS:
+                    reason = f"its worker {task.worker} was gone in the middle of it"
+                    values = self._failed(connection, task, reason, task.steps)
+                    if _is_hopeless(values):
                         records.change(connection, task.run, state="dead", **values)
                         task = None
                 if task is not None:
                     values |= {"state": "running", "worker": worker, "claimed_at": now(), "steps_before": task.steps}
                     records.change(connection, task.run, **values)
                     return task
-        self._engine.release(claim, outcome="dead")
+        self._release_done(claim, "dead")
         return None
 
     @staticmethod
-    def _steps_before(connection: Connection, run: str) -> int:
-        from sqlalchemy import select
-
-        from rawko.fleet.tables import tasks
-
-        return int(connection.execute(select(tasks.c.steps_before).where(tasks.c.run == run)).scalar_one())
+    def _failed(connection: Connection, task: TaskRecord, reason: str, steps: int) -> dict[str, Any]:
+        """What an attempt that failed changes: one that has come far is the first of a new row of failures."""
+        has_moved = steps - records.steps_before(connection, task.run) > MIN_STEPS
+        failures = 1 if has_moved else task.failures + 1
+        return {"failures": failures, "takeovers": task.takeovers + 1, "reason": reason}
 
     def beat(
         self,
@@ -233,7 +232,7 @@ class Fleet:
             steps: By run: rows of its journal, and where its files are.
 
         Returns:
-            The claims that still are its own, and letters for their runs, which are given once.
+            The claims that still are its own, and letters for their runs, until they are burnt.
         """
         held = self._engine.beat(worker, claims)
         if not held:
@@ -243,7 +242,7 @@ class Fleet:
             for run, (count, place) in steps.items():
                 if run in runs:
                     records.note_steps(connection, run, worker, count, place)
-            return held, records.take_letters(connection, sorted(runs))
+            return held, records.letters_for(connection, sorted(runs))
 
     def end(self, claim: Claim, worker: str, *, state: State, outcome: str, **told: Any) -> bool:
         """A run has come to its end, to a question, or cannot be done; False where it is another worker's by now.
@@ -258,7 +257,7 @@ class Fleet:
             if task is None or task.worker != worker:
                 return False
             records.change(connection, claim.run, state=state, outcome=outcome, worker=None, failures=0, **told)
-        self._engine.release(claim, outcome=outcome)
+        self._release_done(claim, outcome)
         return True
 
     def give_back(
@@ -277,12 +276,41 @@ class Fleet:
             task = records.get(connection, claim.run, is_locked=True)
             if task is None or task.worker != worker:
                 return False
+            is_dead = False
             if reason is not None:
-                values |= {"failures": task.failures + 1, "reason": reason}
-            is_dead = values.get("failures", 0) >= MAX_FAILURES
+                values |= self._failed(connection, task, reason, int(told.get("steps", task.steps)))
+                is_dead = _is_hopeless(values)
             records.change(connection, claim.run, state="dead" if is_dead else "queued", worker=None, **values)
-        self._engine.release(claim, outcome="dead" if is_dead else None, delay_s=0.0 if is_dead else delay_s)
+        if is_dead:
+            self._release_done(claim, "dead")
+        else:
+            self._engine.release(claim, delay_s=delay_s)
         return True
+
+    def _release_done(self, claim: Claim, outcome: str) -> None:
+        """Give a claim back as done. A person may have answered in the moment since the record said so: then the run
+        is to be claimed again, which the queue could not take while it was still claimed."""
+        self._engine.release(claim, outcome=outcome)
+        with self._written() as connection:
+            task = records.get(connection, claim.run, is_locked=True)
+            if task is not None and task.state == "queued":
+                self._put(connection, claim.run, _place(task))
+
+    def letters(self, runs: Sequence[str]) -> Sequence[Letter]:
+        """Letters for runs, oldest first, until they are burnt."""
+        with self._read() as connection:
+            return records.letters_for(connection, runs)
+
+    def burn(self, letter: int) -> None:
+        """A letter has been taken."""
+        with self._written() as connection:
+            records.burn_letter(connection, letter)
+
+    def has_waiting(self, queues: Sequence[str]) -> bool:
+        """Whether a task of these queues is queued or at work, whatever holds it."""
+        with self._read() as connection:
+            counts = records.counts(connection)
+        return any(counts.get(queue, {}).get(state) for queue in queues for state in ("queued", "running"))
 
     def leave(self, worker: str) -> None:
         """The worker ends."""
@@ -378,3 +406,7 @@ class Fleet:
 
 def _place(task: TaskRecord) -> Mapping[str, Any]:
     return {"tenant": task.tenant, "queue": task.queue, "priority": task.priority}
+
+
+def _is_hopeless(values: Mapping[str, Any]) -> bool:
+    return bool(values["failures"] >= MAX_FAILURES or values["takeovers"] >= MAX_TAKEOVERS)

@@ -26,8 +26,8 @@ class TaskRecord:
         task: As of `FleetTask.to_json`.
         outcome: Of the run's report; None before its end.
         reason: Why it is dead, or why its latest attempt has failed.
-        failures: Attempts in a row that failed without a step of the run; takeovers of dead workers count.
-        takeovers: All attempts whose worker was gone.
+        failures: Attempts in a row that failed and did not come far; so counts one whose worker was gone.
+        takeovers: All attempts that failed.
         place: Where its files are: "host", "workspace", "state", "pid", "started"; None before its first attempt.
         report: Of the run, as `Report.to_json`.
         age_s, claimed_s, changed_s: Seconds since it was submitted, claimed, changed, by the database's clock.
@@ -167,6 +167,11 @@ def note_steps(connection: Connection, run: str, worker: str, steps: int, place:
     connection.execute(mine.values(**values))
 
 
+def steps_before(connection: Connection, run: str) -> int:
+    """Rows of a run's journal when its present attempt began."""
+    return int(connection.execute(select(tasks.c.steps_before).where(tasks.c.run == run)).scalar_one())
+
+
 def counts(connection: Connection) -> Mapping[str, Mapping[str, int]]:
     """Tasks of each queue by state."""
     found: dict[str, dict[str, int]] = {}
@@ -205,8 +210,12 @@ def leave_letter(connection: Connection, run: str, kind: str, who: str, text: st
     connection.execute(insert(letters).values(run=run, kind=kind, who=who, text=text, question=question))
 
 
-def take_letters(connection: Connection, runs: Sequence[str]) -> Sequence[Letter]:
-    """The messages for runs, oldest first; they are given once."""
-    taken = delete(letters).where(letters.c.run.in_(runs)).returning(letters)
-    found = [Letter(row.id, row.run, row.kind, row.who, row.text, row.question) for row in connection.execute(taken)]
-    return sorted(found, key=lambda letter: letter.id)
+def letters_for(connection: Connection, runs: Sequence[str]) -> Sequence[Letter]:
+    """The messages for runs, oldest first; they stay until they are burnt."""
+    query = select(letters).where(letters.c.run.in_(runs)).order_by(letters.c.id)
+    return [Letter(row.id, row.run, row.kind, row.who, row.text, row.question) for row in connection.execute(query)]
+
+
+def burn_letter(connection: Connection, letter: int) -> None:
+    """Remove a message that the run has got."""
+    connection.execute(delete(letters).where(letters.c.id == letter))

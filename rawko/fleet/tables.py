@@ -51,7 +51,7 @@ tasks = Table(
     Column("state", Text, nullable=False, index=True),  # queued, running, waiting, ended, dead
     Column("outcome", Text),
     Column("reason", Text),
-    Column("failures", Integer, nullable=False, server_default="0"),  # attempts in a row without a step
+    Column("failures", Integer, nullable=False, server_default="0"),  # attempts in a row that did not come far
     Column("takeovers", Integer, nullable=False, server_default="0"),
     Column("steps", Integer, nullable=False, server_default="0"),
     Column("steps_before", Integer, nullable=False, server_default="0"),  # when the present attempt began

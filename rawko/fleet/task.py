@@ -18,6 +18,11 @@ _MOST_KEY: Final = 200
 MOST_DELAY_S: Final = 366 * 86_400.0
 
 
+def is_name(text: str) -> bool:
+    """Whether a text can name a queue or a tenant; see `NAMES`."""
+    return _NAME.fullmatch(text) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Repository:
     """What a task works on.
@@ -64,7 +69,7 @@ class FleetTask:
         if "\0" in self.text:
             yield "the task contains a NUL character, which PostgreSQL does not store"
         for what, name in (("queue", self.queue), ("tenant", self.tenant)):
-            if _NAME.fullmatch(name) is None:
+            if not is_name(name):
                 yield f"{what} {name!r}; accepted: {NAMES}"
         if not -MOST_URGENT <= self.priority <= MOST_URGENT:
             yield f"priority {self.priority}; accepted: -{MOST_URGENT} to {MOST_URGENT}, the higher one goes first"

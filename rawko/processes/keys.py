@@ -47,6 +47,11 @@ def environment() -> dict[str, str]:
     return _taken | dict(os.environ)
 
 
+def keep(name: str, value: str) -> None:
+    """Add a variable to `environment()` that programs started from here do not see: an address with a password."""
+    _taken[name] = value
+
+
 def protect(is_public: Callable[[str], bool]) -> None:
     """Hide keys from other processes and from code in this one. Call it first, while the process has one thread.
 

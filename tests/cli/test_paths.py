@@ -43,6 +43,10 @@ READ: Mapping[tuple[str, str], Row] = {
     ("run", "--agents"): Row("run Work --yes --scenario fizzbuzz --agents {}", ("workers", None)),
     ("parallel", "--plan"): Row("parallel Work --yes --scenario ../scenario.yaml --plan {}", PLAN),
     ("lab", "--template"): Row("lab last --template select={}", ("select.md.j2", "x"), needs_run=True),
+    ("submit", "--scenario"): Row("submit Work --scenario {}", SCENARIO),
+    ("submit", "--cassette"): Row("submit Work --cassette {}", ("tape.jsonl", "{}\n")),
+    ("submit", "--agents"): Row("submit Work --agents {}", ("workers", None)),
+    ("submit", "--batch"): Row("submit --batch {}", ("tasks.yaml", "tasks: [{task: Work}]\n")),
     ("eval", "TASKS"): Row("eval {} --scenario ../scenario.yaml", ("tasks", None)),
     ("explore", "--policy"): Row("explore --policy {} true", ("policy.yaml", POLICY)),
     ("explore", "--scenario"): Row("explore --goal Look --scenario {} true", SCENARIO),
@@ -57,6 +61,7 @@ READ: Mapping[tuple[str, str], Row] = {
 }
 WRITTEN: Mapping[tuple[str, str], Row] = {
     ("run", "--record"): Row("run Work --agent developer --scenario ../scenario.yaml --record {}", ("tape.jsonl", "")),
+    ("submit", "--record"): Row("submit Work --scenario ../scenario.yaml --record {}", ("tape.jsonl", "")),
     ("eval", "--output"): Row("eval ../tasks --trust --scenario ../scenario.yaml -o {}", ("found.html", "")),
     ("explore", "--output"): Row("explore --policy ../policy.yaml -o {} true", ("page.html", "")),
     ("diagram", "--output"): Row("diagram ../door.yaml -o {}", ("door.svg", "")),

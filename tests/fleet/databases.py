@@ -28,11 +28,11 @@ def fresh_database(*, is_empty: bool = False) -> Iterator[URL]:
     """A database without tasks, whose tables are there unless it is to be empty."""
     base, name = server(), f"fleet_{secrets.token_hex(6)}"
     template = "template0" if is_empty else _template(base)
-    _execute(base, f"CREATE DATABASE {name} TEMPLATE {template}")
+    execute(base, f"CREATE DATABASE {name} TEMPLATE {template}")
     try:
         yield base.set(database=name)
     finally:
-        _execute(base, f"DROP DATABASE {name} WITH (FORCE)")
+        execute(base, f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @cache
@@ -41,12 +41,13 @@ def _template(base: URL) -> str:
     from rawko.fleet.fleet import Fleet
 
     name = f"fleet_template_{secrets.token_hex(6)}"
-    _execute(base, f"CREATE DATABASE {name} TEMPLATE template0")
+    execute(base, f"CREATE DATABASE {name} TEMPLATE template0")
     Fleet.open({"RAWKO_FLEET_URL": base.set(database=name).render_as_string(hide_password=False)}).close()
     return name
 
 
-def _execute(base: URL, statement: str) -> None:
+def execute(base: URL, statement: str) -> None:
+    """Carry out a statement in a database, as an administrator would."""
     engine = create_engine(base, isolation_level="AUTOCOMMIT")
     try:
         with engine.connect() as connection:

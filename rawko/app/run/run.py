@@ -176,6 +176,14 @@ class Run:
         if self._driver is not None:
             self._driver.cancel(who)
 
+    def stop_here(self, why: str) -> None:
+        """Stop where the machine stands, with all that is committed: another process goes on from there.
+
+        The step at hand is whole or has not happened; a tool at work is ended, and run again on the files as they were.
+        """
+        if self._driver is not None:
+            self._driver.halt(why)
+
     async def override(self, kind: str, text: str = "", who: str = "") -> Reply:
         """Force an agent, skip a step, retry at once, or tell the arbiter something, while the run works.
 

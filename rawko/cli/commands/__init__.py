@@ -14,6 +14,7 @@ from rawko.cli.commands import (
     charts,
     evaluating,
     exploring,
+    fleet,
     laboratory,
     overriding,
     past,
@@ -108,6 +109,22 @@ _runs = typer.Typer(add_completion=False, rich_markup_mode=None)
 _runs.callback(invoke_without_command=True)(_of_agents(past.runs))
 _runs.command("prune")(past.runs_prune)
 app.add_typer(_runs, name="runs")
+
+app.command()(_of_agents(fleet.submit))
+app.command()(_of_agents(fleet.worker))
+_queue = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
+_queue.callback()(fleet.queue)
+_OF_QUEUES: Final[dict[str, Callable[..., None]]] = {
+    "ls": fleet.queue_ls,
+    "pause": fleet.queue_pause,
+    "resume": fleet.queue_resume,
+    "drain": fleet.queue_drain,
+    "limits": fleet.queue_limits,
+    "requeue": fleet.queue_requeue,
+}
+for _name, _one_of_queues in _OF_QUEUES.items():
+    _queue.command(_name)(_one_of_queues)
+app.add_typer(_queue, name="queue")
 
 for _command in _AFTER_RUNS:
     app.command()(_of_agents(_command))

@@ -16,6 +16,7 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Look": ("runs", "log", "show", "diff", "compare", "lab", "eval", "watch", "serve", "report"),
     "Go back, and elsewhere": ("rewind", "fork", "adopt", "branch", "replay", "pin"),
     "Charts": ("check", "test", "diagram", "simulate", "new", "export", "import", "schema"),
+    "Fleet": ("submit", "worker", "queue"),
     "Project": ("init", "trust", "rules"),
 }
 """Every command stands in one group; what stands in none is listed last."""
@@ -71,6 +72,12 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "new": ("rawko new chart door", "rawko new agent translator"),
     "simulate": ("rawko simulate door.yaml", 'rawko simulate door.yaml --record --name "It opens"'),
     "export": ("rawko export door.yaml --to xstate -o door.json",),
+    "submit": (
+        'rawko submit "Fix the parser" --repo .@main --max-cost 2',
+        "rawko submit --batch nightly.yaml --queue night --delay 2h",
+    ),
+    "worker": ("rawko worker --queues day,night --slots 4",),
+    "queue": ("rawko queue ls", "rawko queue limits night --at-once 20 --per-tenant 5"),
     "explore": ("rawko explore --goal 'Quit the editor' vim",),
 }
 """What is typed; "" is rawko itself."""

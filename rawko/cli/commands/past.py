@@ -17,6 +17,15 @@ from rawko.cli.options.pruning import PruneOptions
 def runs(
     context: typer.Context,
     json: Annotated[bool, typer.Option("--json", help="One JSON object each.")] = False,
+    fleet: Annotated[bool, typer.Option("--fleet", help="The runs of the fleet that RAWKO_FLEET_URL names.")] = False,
+    tenant: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="NAME", help="With --fleet: of this tenant alone."),
+    ] = None,
+    queue: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="NAME", help="With --fleet: of this queue alone."),
+    ] = None,
 ) -> None:
     """List the runs and explorations of the current folder: what needs a person first, then the latest.
 
@@ -24,6 +33,14 @@ def runs(
     """
     if context.invoked_subcommand is not None:
         return
+    if fleet:
+        from rawko.cli.fleet.place import list_fleet
+
+        raise typer.Exit(list_fleet(tenant=tenant, queue=queue, as_json=json))
+    if tenant is not None or queue is not None:
+        from rawko.cli.output import complain
+
+        raise typer.Exit(complain("--tenant and --queue go with --fleet"))
     from rawko.cli.runs.history import runs_command
 
     raise typer.Exit(runs_command(as_json=json))

@@ -5,7 +5,7 @@ What is ambiguous is told with the candidates, and ends the command with the exi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import typer
 
@@ -13,18 +13,43 @@ from rawko.cli.output import complain
 
 if TYPE_CHECKING:
     from rawko.app.records.naming import Meant
+    from rawko.config import Settings
+
+_TOLD: Final[tuple[Meant, ...]] = ("answer", "steer", "end")
+"""What a run of the fleet is told through the database, wherever its files are."""
 
 
 def named(run: str, meant: Meant) -> str:
-    """The id of the run that is meant; `run` is "" where none is named."""
+    """The id of the run that is meant; `run` is "" where none is named.
+
+    What the folder does not know may be a run of the fleet, if the environment names one: the command then works in the
+    folder of that run.
+    """
     from rawko.app.records.naming import name_run
     from rawko.cli.settings import settings_to_look
     from rawko.config import ConfigError
 
     try:
-        return name_run(run, settings_to_look(is_told=False), meant)
+        current = settings_to_look(is_told=False)
+        found = name_run(run, current, meant)
+        return _in_fleet(found, current, meant) if found == run else found
     except ConfigError as error:
         raise typer.Exit(complain(str(error))) from error
+
+
+def _in_fleet(run: str, current: Settings, meant: Meant) -> str:
+    from rawko.cli.fleet.opening import has_fleet
+
+    if not run or not has_fleet():
+        return run
+    from rawko.cli.fleet.place import named_in_fleet, why_not_here
+    from rawko.config import ConfigError
+
+    found = named_in_fleet(run, current)
+    problem = why_not_here(found) if found is not None and meant not in _TOLD else None
+    if problem is not None:
+        raise ConfigError(problem)
+    return run if found is None else found
 
 
 def named_step(address: str, meant: Meant) -> str:

@@ -17,6 +17,7 @@ from rawko.app.run.inbox import Letter, is_at_work, leave, reply_to
 from rawko.app.run.recorded import run_of
 from rawko.app.run.resume import prepare
 from rawko.app.time_travel.recorded_run import open_past
+from rawko.cli.fleet.place import fleet_task, tell_fleet
 from rawko.cli.output import complain, visible
 from rawko.cli.overrides.outcome_text import as_json as reply_as_json
 from rawko.cli.overrides.outcome_text import told
@@ -35,6 +36,8 @@ _POLL_S = 0.05
 
 def override_command(run: str, kind: str, text: str, *, as_json: bool, is_trusted: bool = False) -> int:
     """Give an override to a run; the exit code is 0 once it is taken, 1 where the machine does not take it."""
+    if fleet_task(run) is not None:
+        return tell_fleet(run, kind, text, as_json=as_json)
     try:
         settings = settings_here()
         record = read_record(run, settings)

@@ -11,6 +11,7 @@ from rawko.app.records.outcomes import ENDED, is_parked
 from rawko.app.records.record import RunRecord, read_record
 from rawko.app.run.inbox import is_at_work, leave
 from rawko.app.run.recorded import run_to_cancel
+from rawko.cli.fleet.place import fleet_task, tell_fleet
 from rawko.cli.output import complain, visible_json, visible_line
 from rawko.cli.people import user
 from rawko.cli.settings import settings_to_look
@@ -24,7 +25,9 @@ _POLL_S = 0.1
 
 
 def cancel_command(run: str, *, as_json: bool, is_trusted: bool = False) -> int:
-    """Cancel a run; the exit code is 0 once it is cancelled."""
+    """Cancel a run; the exit code is 0 once it is cancelled; of one of the fleet, once its worker is told."""
+    if fleet_task(run) is not None:
+        return tell_fleet(run, "cancel", "", as_json=as_json)
     try:
         settings = settings_to_look(judge=judge(is_granted=is_trusted))
         if is_exploration(settings.state_dir, run):

@@ -14,6 +14,7 @@ from rawko.app.run.inbox import is_at_work, leave
 from rawko.app.run.recorded import run_of
 from rawko.app.run.resume import prepare
 from rawko.app.views.summary import read_run
+from rawko.cli.fleet.place import fleet_task, tell_fleet
 from rawko.cli.options.running import ResumeOptions
 from rawko.cli.output import complain, exact, visible, visible_line
 from rawko.cli.people import TerminalPeople, user
@@ -48,6 +49,10 @@ class _OneAnswer:
 def resume_command(options: ResumeOptions) -> int:
     """Go on with a run that was interrupted, that waits, or that has reached a limit. Returns the exit code."""
     run = options.run
+    if fleet_task(run) is not None:
+        return complain(
+            f"run {run!r} is of the fleet, whose workers go on with it; if it is dead: rawko queue requeue {run}"
+        )
     try:
         decide = judge(is_granted=options.trust, is_headless=options.is_headless)
         current = settings_here(options.flags, judge=decide, has_powers=True)
@@ -86,6 +91,10 @@ def answer_command(
     """
     if text is not None and not text.strip():
         return complain("the answer is empty")
+    if fleet_task(run) is not None:
+        if text is None:
+            return complain(f"run {run!r} is of the fleet: say the answer on the command line, or --scope once")
+        return tell_fleet(run, "answer", text, kinds=kinds, question=question, as_json=as_json)
     try:
         record = _prepared(run, settings_here(judge=judge(is_granted=is_trusted), has_powers=True))
         going = run_of(record)

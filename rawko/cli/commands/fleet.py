@@ -1,0 +1,76 @@
+"""Commands of the fleet: tasks submitted, workers that take them, queues held and released."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rawko.cli.options.common import ReportAsJson
+from rawko.cli.options.expanding import expanded
+from rawko.cli.options.fleet import LimitOptions, Queue, SubmitOptions, WorkerOptions
+
+
+@expanded
+def submit(options: SubmitOptions) -> None:
+    """Queue a task for the workers of the fleet (RAWKO_FLEET_URL names its database)."""
+    from rawko.cli.fleet.submit import submit_command
+
+    raise typer.Exit(submit_command(options))
+
+
+@expanded
+def worker(options: WorkerOptions) -> None:
+    """Take tasks of the fleet and run them here, until TERM or Ctrl-C: runs then stop and go on elsewhere."""
+    from rawko.cli.fleet.worker import worker_command
+
+    raise typer.Exit(worker_command(options))
+
+
+def queue() -> None:
+    """Look at the fleet's queues, hold them, bound them, try dead runs again."""
+
+
+def queue_ls(json: ReportAsJson = False) -> None:
+    """List the queues: what waits, what is at work, bounds."""
+    from rawko.cli.fleet.queue import list_command
+
+    raise typer.Exit(list_command(as_json=json))
+
+
+def queue_pause(queue: Queue) -> None:
+    """Let no task of a queue be taken until it is resumed; runs at work go on."""
+    from rawko.cli.fleet.queue import hold_command
+
+    raise typer.Exit(hold_command(queue, "paused", is_paused=True))
+
+
+def queue_resume(queue: Queue) -> None:
+    """End a pause or a drain."""
+    from rawko.cli.fleet.queue import hold_command
+
+    raise typer.Exit(hold_command(queue, "open", is_paused=False, is_draining=False))
+
+
+def queue_drain(queue: Queue) -> None:
+    """Let a queue take no new tasks; those that are in it are done."""
+    from rawko.cli.fleet.queue import hold_command
+
+    raise typer.Exit(hold_command(queue, "draining", is_draining=True))
+
+
+@expanded
+def queue_limits(options: LimitOptions) -> None:
+    """Show or set the bounds of a queue; an option that is left out leaves its bound as it is."""
+    from rawko.cli.fleet.queue import limits_command
+
+    raise typer.Exit(limits_command(options))
+
+
+def queue_requeue(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A dead run, or the beginning of its id.")],
+) -> None:
+    """Try a dead run again, from where it stands."""
+    from rawko.cli.fleet.queue import requeue_command
+
+    raise typer.Exit(requeue_command(run))

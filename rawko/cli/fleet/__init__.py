@@ -1,0 +1,1 @@
+"""Commands of the fleet: submit, worker, queue, and what concerns its runs from any folder."""

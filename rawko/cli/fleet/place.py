@@ -1,0 +1,123 @@
+"""A run of the fleet that a command names, from any folder: where its files are, and what is told to it.
+
+A run that the current folder knows is that folder's. Otherwise the fleet's database is asked: the command then works
+in the folder of the run, with the fleet's journal, and what a person says to the run goes through the database.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rawko.cli.fleet.opening import has_fleet, with_fleet
+from rawko.cli.output import complain, visible_json, visible_line
+from rawko.cli.people import user
+from rawko.cli.settings import settings_to_look, work_in
+from rawko.processes.keys import environment, keep
+
+if TYPE_CHECKING:
+    from rawko.config import Settings
+    from rawko.fleet.fleet import Fleet
+    from rawko.fleet.records import TaskRecord
+
+_found: list[TaskRecord] = []
+_JOURNAL = "RAWKO_JOURNAL_URL"
+
+
+def named_in_fleet(text: str, current: Settings) -> str | None:
+    """The id of the run of the fleet that a text names, and that the current folder does not know; None for none.
+
+    Raises:
+        FleetError: More than one fits, or the database cannot be asked.
+    """
+    from rawko.app.records.naming import names_of
+    from rawko.extras import require
+
+    if not text or not has_fleet() or text in names_of(current, with_explorations=True):
+        return None
+    require("fleet", "a run of the fleet")
+    from rawko.fleet.fleet import Fleet
+
+    with Fleet.open(environment()) as fleet:
+        task = fleet.find(text)
+        if task is None:
+            return None
+        _found[:] = [task]
+        if task.place is not None and task.place.get("workspace"):
+            _go_to(task, fleet)
+        return task.run
+
+
+def _go_to(task: TaskRecord, fleet: Fleet) -> None:
+    """Work in the folder of a run, if it can be seen from here."""
+    assert task.place is not None
+    workspace, state = Path(str(task.place["workspace"])), Path(str(task.place["state"]))
+    if not (state / "runs" / task.run).is_dir():
+        return
+    keep(_JOURNAL, fleet.url.render_as_string(hide_password=False))
+    keep("RAWKO_STATE_DIR", str(state.parent))
+    work_in(workspace)
+
+
+def fleet_task(run: str) -> TaskRecord | None:
+    """The task of a run that `named_in_fleet` has found."""
+    return next((task for task in _found if task.run == run), None)
+
+
+def why_not_here(run: str) -> str | None:
+    """Why a run of the fleet cannot be looked at from here; None where it can, or is none of the fleet."""
+    task = fleet_task(run)
+    if task is None:
+        return None
+    if task.place is None or not task.place.get("workspace"):
+        more = f": {task.reason}" if task.reason else ""
+        return f"run {run!r} of the fleet is {task.state} and has not begun{more}; `rawko runs --fleet` lists it"
+    if settings_to_look(is_told=False).workspace != Path(str(task.place["workspace"])).resolve():
+        host = str(task.place.get("host", "")).split(" ")[0]
+        return (
+            f"the files of run {run!r} are on {host!r} in {task.place['workspace']!r}, which cannot be seen from here"
+        )
+    return None
+
+
+def tell_fleet(
+    run: str, kind: str, text: str, *, kinds: tuple[str, ...] = (), question: int | None = None, as_json: bool = False
+) -> int:
+    """Tell a run of the fleet something; the worker that has it gives it to its machine.
+
+    Args:
+        kind: "answer", "cancel" or an override.
+        kinds: Of questions that this answers; empty for any.
+    """
+    task = fleet_task(run)
+    asked = None if task is None else task.question
+    if kind == "answer":
+        if task is not None and asked is None and task.state != "running":
+            return complain(f"run {run!r} of the fleet asks nothing; it is {task.outcome or task.state}")
+        if asked is not None and kinds and asked.get("kind") not in kinds:
+            from rawko.cli.summary import how_to_answer
+
+            return complain(
+                f"run {run!r} waits for something else: {asked.get('text', '')}\n"
+                f"{how_to_answer(str(asked.get('kind')), run)}"
+            )
+
+    def tell(fleet: Fleet) -> int:
+        before = fleet.tell(run, kind, user(), text, question)
+        what = "told the worker that has it" if before.state == "running" else "told; a worker goes on with it"
+        if kind == "cancel" and before.place is None:
+            what = "cancelled before it began"
+        if as_json:
+            print(visible_json({"run": run, "told": kind, "state": before.state}))
+        else:
+            print(visible_line(f"run {run}: {what}"))
+        return 0
+
+    return with_fleet("rawko", tell)
+
+
+def list_fleet(*, tenant: str | None, queue: str | None, as_json: bool) -> int:
+    """The fleet's runs: what needs a person first."""
+    from rawko.cli.fleet.listing import print_tasks
+
+    return with_fleet("rawko runs --fleet", lambda fleet: print_tasks(fleet, tenant, queue, as_json=as_json))

@@ -1,0 +1,79 @@
+"""Options of the commands of the fleet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, NamedTuple, Optional
+
+import typer
+
+from rawko.cli.options import completing
+from rawko.cli.options.common import ReportAsJson, Task
+from rawko.cli.options.expanding import NO_FLAGS, Takes
+from rawko.config.flags import Flags
+
+Queue = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue.")]
+
+
+class SubmitOptions(NamedTuple):
+    """What `rawko submit` is given: the task, its place in the queue, and settings of the run."""
+
+    task: Task = ""
+    repo: Annotated[
+        str,
+        typer.Option(metavar="REPO", help="DIR or URL, with @REV for a revision; without it an empty folder."),
+    ] = ""
+    queue: Annotated[str, typer.Option(metavar="NAME", help="The queue.")] = "default"
+    tenant: Annotated[str, typer.Option(metavar="NAME", help="Whose task it is: tenants take turns.")] = "default"
+    priority: Annotated[
+        int, typer.Option(metavar="N", help="From -1000 to 1000; of one tenant the higher goes first.")
+    ] = 0
+    key: Annotated[
+        Optional[str],  # noqa: UP045 - typer reads the annotation at run time
+        typer.Option(metavar="KEY", help="The same key of the same tenant is the same task, and queued once."),
+    ] = None
+    delay: Annotated[str, typer.Option(metavar="TIME", help="Not before: 90s, 30m, 2h, 1d.")] = ""
+    agent: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="NAME", help="Run this agent's loop alone.", autocompletion=completing.agents),
+    ] = None
+    batch: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="FILE", help="The tasks of a YAML file, all or none; options stand for the rest."),
+    ] = None
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Grant what the repository asks for, at this commit; see `rawko trust`.")
+    ] = False
+    flags: Annotated[Flags, Takes(lambda row: True)] = NO_FLAGS
+    json: ReportAsJson = False
+
+
+class WorkerOptions(NamedTuple):
+    """What `rawko worker` is given."""
+
+    queues: Annotated[str, typer.Option(metavar="A,B", help="Queues, the first one first.")] = "default"
+    slots: Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Runs at once.")] = 2
+    sandbox: Annotated[
+        bool, typer.Option("--require-sandbox", help="Confine the commands of every run, or do not start.")
+    ] = False
+    once: Annotated[bool, typer.Option("--once", help="End when nothing is queued or at work.")] = False
+
+
+class LimitOptions(NamedTuple):
+    """What `rawko queue limits` is given."""
+
+    queue: Queue
+    at_once: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, metavar="N", help="Runs at work, on all workers."),
+    ] = None
+    per_tenant: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, metavar="N", help="Runs at work of one tenant, on all workers."),
+    ] = None
+    starts: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="N/TIME", help="Runs begun within a time, on all workers: 10/1m."),
+    ] = None
+    none: Annotated[bool, typer.Option("--none", help="No bounds.")] = False
+    json: ReportAsJson = False

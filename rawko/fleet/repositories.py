@@ -1,0 +1,179 @@
+"""The repository of a task: what a person may name, and its clone on a worker.
+
+A clone of a submitted repository is as hostile as any: git runs none of its hooks, fetches no submodule, speaks only
+https, ssh, git and local folders, and never asks for a password. What the repository asks of rawko needs trust, as
+everywhere.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from rawko.fleet.errors import FleetError
+from rawko.fleet.task import Repository
+from rawko.processes.private import make_private
+from rawko.tools.commands.environment import command_environment
+
+_SCHEMES: Final = ("https", "http", "ssh", "git", "file")
+_SCP: Final = re.compile(r"(?:[A-Za-z0-9_.-]+@)?[A-Za-z0-9_.-]+:(?!//|:)(?P<path>[^@\s]+)(?:@(?P<revision>.+))?")
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_SAFE: Final = (
+    *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never"),
+    *("-c", "submodule.recurse=false", "-c", "init.templateDir="),
+)
+_CLONE_S: Final = 1800
+_WORDS: Final = 600
+_ACCEPTED: Final = "accepted: a folder with a git repository, https://…, ssh://… or USER@HOST:PATH, each with @REV"
+
+
+def parse_repository(text: str, folder: Path) -> Repository:
+    """What a person typed: `DIR`, `URL`, either with `@REV`.
+
+    Args:
+        folder: That a relative one is taken from.
+
+    Raises:
+        FleetError: It names none; says what is accepted.
+    """
+    if not text or "\0" in text or text.startswith("-"):
+        raise FleetError(f"--repo: {text!r} names no repository; {_ACCEPTED}")
+    if "://" in text:
+        return _of_url(text)
+    path = folder / Path(text).expanduser()
+    if path.is_dir():
+        return _of_folder(path, "")
+    before, at, after = text.rpartition("@")
+    if at and after and (folder / Path(before).expanduser()).is_dir():
+        return _of_folder(folder / Path(before).expanduser(), after)
+    match = _SCP.fullmatch(text)
+    if match is not None and "/" not in text.partition(":")[0]:
+        revision = match["revision"] or ""
+        address = text.removesuffix(f"@{revision}") if revision else text
+        return Repository(address, _checked(revision))
+    raise FleetError(f"--repo: there is no folder {text!r}; {_ACCEPTED}")
+
+
+def _of_url(text: str) -> Repository:
+    try:
+        parts = urlsplit(text)
+        password = parts.password
+    except ValueError as error:
+        raise FleetError(f"--repo: this is no URL: {error}; {_ACCEPTED}") from error
+    if parts.scheme not in _SCHEMES:
+        raise FleetError(f"--repo: git is not asked for {parts.scheme!r} addresses; {_ACCEPTED}")
+    if password is not None or (parts.username and parts.scheme in ("http", "https")):
+        raise FleetError(
+            "--repo: the URL holds a user or a password, which the agent could read; give the workers a credential "
+            "helper of git, or an ssh key, and leave it out"
+        )
+    _, at, revision = parts.path.partition("@")
+    address = text[: len(text) - len(revision) - 1] if at and text.endswith(f"@{revision}") else text
+    return Repository(address, _checked(revision if address != text else ""))
+
+
+def _of_folder(path: Path, revision: str) -> Repository:
+    path = path.resolve()
+    revision = _checked(revision) or "HEAD"
+    commit = _git("-C", str(path), "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", timeout_s=60)
+    if commit.returncode != 0:
+        inside = _git("-C", str(path), "rev-parse", "--git-dir", timeout_s=60)
+        if inside.returncode != 0:
+            raise FleetError(f"--repo: {str(path)!r} is no git repository ({_told(inside)}); {_ACCEPTED}")
+        raise FleetError(f"--repo: {str(path)!r} has no commit {revision!r}")
+    top = _git("-C", str(path), "rev-parse", "--show-toplevel", timeout_s=60).stdout.strip()
+    return Repository(top or str(path), commit.stdout.strip())
+
+
+def _checked(revision: str) -> str:
+    if revision.startswith("-") or any(character.isspace() or character in "~^:?*[\\" for character in revision):
+        raise FleetError(f"--repo: {revision!r} is no revision; accepted: a commit, a tag or a branch")
+    return revision
+
+
+def is_fixed(repository: Repository) -> bool:
+    """Whether the revision names bytes that nobody can change: a whole commit id, or no repository at all."""
+    return not repository.address or _COMMIT.fullmatch(repository.revision) is not None
+
+
+def uncommitted(repository: Repository) -> int:
+    """How many files of a local repository a clone does not see as they are; 0 of a URL."""
+    if not repository.address.startswith("/"):
+        return 0
+    done = _git("-C", repository.address, "--no-optional-locks", "status", "--porcelain", timeout_s=60)
+    return len(done.stdout.splitlines()) if done.returncode == 0 else 0
+
+
+def make_workspace(repository: Repository, workspace: Path) -> None:
+    """A folder with the files of a repository at its revision; one that is there whole already stays as it is.
+
+    Raises:
+        FleetError: It cannot be cloned; in git's words. `is_retryable`: the network or the disk may be better soon.
+    """
+    if workspace.is_dir():
+        return
+    try:
+        make_private(workspace.parent)
+        new = workspace.with_name(f".{workspace.name}.{secrets.token_hex(4)}")
+        try:
+            if repository.address:
+                _clone(repository, new)
+            else:
+                new.mkdir(mode=0o700)
+            new.rename(workspace)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+    except OSError as error:
+        raise FleetError(
+            f"the folder {str(workspace)!r} cannot be made: {error.strerror or error}", is_retryable=True
+        ) from error
+
+
+def _clone(repository: Repository, folder: Path) -> None:
+    words = ["clone", "--quiet", "--no-checkout", "--template=", "--no-recurse-submodules"]
+    done = _git(*words, "--", repository.address, str(folder), timeout_s=_CLONE_S)
+    if done.returncode == 0:
+        # A branch is found as the remote's; a tag or a commit by its own name.
+        revisions = [f"refs/remotes/origin/{repository.revision}", repository.revision] if repository.revision else [""]
+        for revision in revisions:
+            where = ["--detach", revision] if revision else []
+            done = _git("-C", str(folder), "checkout", "--quiet", *where, "--", timeout_s=_CLONE_S)
+            if done.returncode == 0:
+                return
+    raise FleetError(f"the repository {str(repository)!r} cannot be cloned: {_told(done)}", is_retryable=True)
+
+
+def _told(done: subprocess.CompletedProcess[str]) -> str:
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    return "; ".join(lines)[-_WORDS:] or f"git ended with {done.returncode}"
+
+
+def _environ() -> Mapping[str, str]:
+    own = command_environment(os.environ, ("SSH_AUTH_SOCK", "GIT_SSH_COMMAND"))
+    own.setdefault("GIT_SSH_COMMAND", "ssh -oBatchMode=yes")
+    return {**own, "LC_ALL": "C", "GIT_ASKPASS": "true", "GIT_LFS_SKIP_SMUDGE": "1"}
+
+
+def _git(*words: str, timeout_s: int) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            ["git", *_SAFE, *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            env=_environ(),
+            timeout=timeout_s,
+        )
+    except FileNotFoundError as error:
+        raise FleetError("git is not installed on this machine") from error
+    except subprocess.TimeoutExpired as error:
+        raise FleetError(f"git has not ended within {timeout_s} s: {' '.join(words[:2])}", is_retryable=True) from error

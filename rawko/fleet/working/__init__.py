@@ -1,0 +1,1 @@
+"""A worker of the fleet: it claims tasks, and runs each in a process of its own."""

@@ -1,0 +1,319 @@
+"""The process of one run on a worker: it begins the run or goes on with it, and tells the worker what became of it.
+
+It stops where the machine stands, with everything committed, when the worker says so or is gone: the step at hand is
+whole or has not happened, a tool at work is ended, and another worker goes on from there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Final
+
+from rawko.app.records.record import RUN_FILE, has_record, runs_folder
+from rawko.app.run import inbox
+from rawko.app.run.headless import Headless
+from rawko.app.run.recorded import run_of, run_to_cancel
+from rawko.app.run.report import Report
+from rawko.app.run.resume import prepare
+from rawko.app.run.run import Run
+from rawko.app.views.summary import read_run
+from rawko.config import ConfigError, Flags, Settings, load_settings
+from rawko.config.places import state_dir
+from rawko.fleet.errors import FleetError
+from rawko.fleet.records import Letter
+from rawko.fleet.repositories import make_workspace
+from rawko.fleet.task import FORMAT, Repository
+from rawko.fleet.working.order import ALIVE, DRAIN, FENCED, Order, Progress, Result, Said, Taken
+from rawko.processes.keys import protect
+from rawko.runtime.inspection import InspectionEvent
+from rawko.runtime.ports import Answer, People, Question
+from rawko.tools.commands.environment import is_public
+from rawko.tools.sandbox import SandboxError
+from rawko.trust.project import Answer as Decision
+from rawko.trust.project import Request, refuse
+
+SILENCE_S: Final = 6.0
+"""After so long without a sign of the worker the run is let go of: the lease ends at 10 s, and then it is another's."""
+DRAIN_S: Final = 7.0
+"""How long the run may take to stop where it stands; then the process ends, and its tools with it."""
+_EXIT_HARD: Final = 75
+_ENDED: Final = ("success", "failure", "limit", "cancelled")
+
+
+def perform(order: Order, pipe: Connection) -> None:
+    """Carry out an order; the last message of the pipe is a `Result`. Meant as the target of a new process."""
+    protect(is_public)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # a terminal's are the worker's to take
+    with suppress(OSError):
+        os.setsid()
+    sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 (for as long as the process lives)
+    signs = _Signs(pipe)
+    result = _result(order, signs)
+    signs.send(result)
+    signs.close()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # threads of libraries, and of the reader, hold nothing that is to be kept
+
+
+def _result(order: Order, signs: _Signs) -> Result:
+    try:
+        if int(order.task.get("format", 0)) > FORMAT:
+            return Result("failed", reason="the task is of a newer version of rawko than this worker")
+        return asyncio.run(_run(order, signs))
+    except FleetError as error:
+        return Result("failed" if error.is_retryable else "hopeless", reason=str(error))
+    except ConfigError as error:
+        return Result("failed" if isinstance(error.__cause__, SandboxError) else "hopeless", reason=str(error))
+    except Exception as error:  # noqa: BLE001 - a defect of ours must not end without a word
+        return Result("failed", reason=f"{type(error).__name__}: {error}")
+
+
+async def _run(order: Order, signs: _Signs) -> Result:
+    workspace = _workspace(order)
+    if not order.place and any(letter.kind == "cancel" for letter in order.letters):
+        for letter in order.letters:
+            signs.send(Taken(letter.id))
+        return Result("ended", "cancelled")
+    if signs.is_stopped:
+        return Result("again")
+    await asyncio.to_thread(make_workspace, Repository(order.task["address"], order.task["revision"]), workspace)
+    settings = _settings(order, workspace)
+    signs.send(Progress(0, str(workspace), str(settings.state_dir)))
+    run = await _going_on(order, settings, signs) if has_record(settings, order.run) else _new(order, settings)
+    watch = _Watch(run, signs)
+    run.observe = watch.see
+    run.log = watch.log
+    signs.listen(asyncio.get_running_loop(), watch)
+    report = await run.execute()
+    return _told(report, signs)
+
+
+def _workspace(order: Order) -> Path:
+    """The run's folder here: where an earlier attempt has left it, if that can be seen from here.
+
+    Raises:
+        FleetError: The run has begun on a machine whose files are not to be had here.
+    """
+    own = Path(order.folder) / order.run
+    if not order.place or not order.place.get("state"):
+        return own
+    there, state = Path(str(order.place["workspace"])), Path(str(order.place["state"]))
+    if there.is_dir() and (runs_folder(state) / order.run).is_dir():
+        return there
+    if not order.steps:
+        return own  # it has not begun there, or not come far enough to have left anything
+    raise FleetError(
+        f"the files of run {order.run!r} are in {str(there)!r} on {str(order.place.get('host', '')).split(' ')[0]!r}, "
+        "which this worker does not see: give the workers one folder (RAWKO_FLEET_DIR) and one RAWKO_STATE_DIR",
+        is_retryable=True,
+    )
+
+
+def _settings(order: Order, workspace: Path) -> Settings:
+    """Settings of a task as a headless run on this machine would have them."""
+    is_begun = (runs_folder(state_dir(workspace, order.environ)) / order.run / RUN_FILE).is_file()
+    flags = dict(order.task["flags"]) if not is_begun else {}
+    environ = dict(order.environ) if not is_begun else {**order.environ, "RAWKO_PROVIDER": "anthropic"}
+    if order.is_sandboxed:
+        flags["sandbox"] = True
+    judge = _remember if order.task["is_trusted"] and not is_begun else refuse
+    return load_settings(workspace, Flags(flags), environ, judge=judge)
+
+
+def _remember(request: Request) -> Decision:
+    """The submitter trusts what the repository asks for, at this revision: for these bytes, and no later ones."""
+    return "remember"
+
+
+def _new(order: Order, settings: Settings) -> Run:
+    people = Headless(settings.headless, settings.default_answers)
+    return Run(settings, order.task["text"], agent=order.task["agent"], people=people, id=order.run)
+
+
+async def _going_on(order: Order, current: Settings, signs: _Signs) -> Run:
+    record = await prepare(order.run, current)
+    settings = replace(record.settings, sandbox=record.settings.sandbox or order.is_sandboxed)
+    letters = [*order.letters]
+    for letter in letters:
+        if letter.kind == "cancel":
+            signs.send(Taken(letter.id))
+            return run_to_cancel(record, letter.who)
+    run = run_of(record, settings)
+    policy: People = Headless(settings.headless, settings.default_answers)
+    for letter in letters:
+        if letter.kind != "answer":
+            inbox.leave(settings, order.run, letter.kind, who=letter.who, text=letter.text)
+            signs.send(Taken(letter.id))
+        elif letter.question is not None and await _asks_another(order.run, settings, letter.question):
+            signs.send(Taken(letter.id))  # the question is answered already
+        else:
+            policy = _OneAnswer(letter, policy, signs)
+    run.people = policy
+    return run
+
+
+async def _asks_another(run: str, settings: Settings, question: int) -> bool:
+    needs = (await read_run(run, settings)).needs
+    return needs is not None and needs.number is not None and needs.number != question
+
+
+def _told(report: Report, signs: _Signs) -> Result:
+    data = report.to_json()
+    asks = report.question is not None and report.outcome in ("needs_person", "limit")
+    if report.outcome == "needs_person" or asks:
+        return Result("waiting", report.outcome, report=data)
+    if report.outcome in _ENDED:
+        kind: Any = "hopeless" if report.is_bad_input else "ended"
+        reason = str((report.error or {}).get("message", "")) if report.is_bad_input else ""
+        return Result(kind, report.outcome, reason, data)
+    if signs.is_stopped:
+        return Result("again")
+    return Result("failed", reason=str((report.error or {}).get("message") or "; ".join(report.notes) or "stopped"))
+
+
+class _OneAnswer:
+    """A person's answer that came while the run waited; the policy answers what is asked after it."""
+
+    def __init__(self, letter: Letter, afterwards: People, signs: _Signs) -> None:
+        self._letter: Letter | None = letter
+        self._afterwards, self._signs = afterwards, signs
+
+    async def ask(self, question: Question) -> Answer | None:
+        letter, self._letter = self._letter, None
+        if letter is None:
+            return await self._afterwards.ask(question)
+        self._signs.send(Taken(letter.id))
+        return Answer(letter.text, who=letter.who)
+
+
+class _Watch:
+    """What the run does, told to the worker; and what the worker says, told to the run."""
+
+    def __init__(self, run: Run, signs: _Signs) -> None:
+        self._run, self._signs = run, signs
+        self._letters: list[Letter] = []
+        self._has_begun = False
+
+    def see(self, event: InspectionEvent) -> None:
+        """An event of the run's machine."""
+        if event["type"] == "step" and event["row"] is not None:
+            self._signs.send(Progress(event["row"]))
+            if not self._has_begun:
+                self._has_begun = True
+                for letter in self._letters:
+                    self.give(letter)
+
+    def log(self, level: str, message: str, data: Mapping[str, Any]) -> None:
+        """A line of the machine's log."""
+        if level in ("warning", "error"):
+            self._signs.send(Said(message))
+
+    def give(self, letter: Letter) -> None:
+        """A letter that came while the run is at work; the run's inbox is read once its machine has begun."""
+        if letter.kind == "cancel":
+            self._run.cancel(letter.who)
+        elif not self._has_begun:
+            self._letters.append(letter)
+            return
+        else:
+            inbox.leave(
+                self._run.settings,
+                self._run.id,
+                letter.kind,
+                who=letter.who,
+                text=letter.text,
+                question=letter.question,
+            )
+        self._signs.send(Taken(letter.id))
+
+    def stop(self, why: str) -> None:
+        """Let go of the run."""
+        self._run.stop_here(why)
+
+
+class _Signs:
+    """The pipe to the worker: read by a thread, so that an end of the worker is seen whatever the run does."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+        self._sending = threading.Lock()
+        self._told: Callable[[str | Letter], None] | None = None
+        self._waiting: list[str | Letter] = []
+        self._latest = time.monotonic()
+        self.is_stopped = False
+        threading.Thread(target=self._read, name="signs", daemon=True).start()
+        threading.Thread(target=self._watch, name="silence", daemon=True).start()
+
+    def send(self, message: object) -> None:
+        """Tell the worker, if it is there."""
+        with self._sending, suppress(OSError, ValueError):
+            self._pipe.send(message)
+
+    def close(self) -> None:
+        """No more messages."""
+        with self._sending, suppress(OSError):
+            self._pipe.close()
+
+    def listen(self, loop: asyncio.AbstractEventLoop, watch: _Watch) -> None:
+        """Pass on what the worker has said, and says from now on."""
+
+        def pass_on(message: str | Letter) -> None:
+            if isinstance(message, Letter):
+                loop.call_soon_threadsafe(watch.give, message)
+            else:
+                loop.call_soon_threadsafe(watch.stop, message)
+
+        with self._sending:
+            self._told = pass_on
+            waiting, self._waiting = self._waiting, []
+        for message in waiting:
+            pass_on(message)
+
+    def _read(self) -> None:
+        while True:
+            try:
+                message = self._pipe.recv()
+            except (EOFError, OSError):
+                return self._stop("its worker is gone")
+            self._latest = time.monotonic()
+            if message == DRAIN:
+                self._stop("its worker lets go of it; another one goes on")
+            elif message == FENCED:
+                self._stop("another worker has it now")
+            elif message != ALIVE:
+                self._pass(message)
+
+    def _watch(self) -> None:
+        while not self.is_stopped:
+            time.sleep(0.5)
+            if time.monotonic() - self._latest > SILENCE_S:
+                self._stop(f"its worker has been silent for {SILENCE_S:g} s")
+
+    def _stop(self, why: str) -> None:
+        if self.is_stopped:
+            return
+        self.is_stopped = True
+        timer = threading.Timer(DRAIN_S, os._exit, [_EXIT_HARD])
+        timer.daemon = True
+        timer.start()
+        self._pass(why)
+
+    def _pass(self, message: str | Letter) -> None:
+        with self._sending:
+            if self._told is None:
+                self._waiting.append(message)
+                return
+        with suppress(RuntimeError):  # the loop has ended
+            self._told(message)

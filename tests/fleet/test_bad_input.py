@@ -1,0 +1,239 @@
+"""What goes wrong around a worker: databases that end, repositories that cannot be had or are hostile, no sandbox."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from sqlalchemy import make_url
+
+from rawko.fleet.errors import FleetError
+from rawko.fleet.repositories import make_workspace, parse_repository
+from rawko.fleet.task import Repository
+from tests.cli.shell import call, says
+from tests.fleet.bed import Bed, repository
+from tests.fleet.databases import execute
+
+DONE = says("developer", call("complete", summary="Written."))
+ASKS_FOR_TRUST = {".rawko/config.yaml": "lanes: {setup: touch trusted}\n"}
+
+
+def _bash(command: str) -> dict[str, object]:
+    return says("developer", call("bash", command=command))
+
+
+def test_a_database_that_ends_in_the_middle_is_waited_for_and_nothing_is_lost(bed: Bed) -> None:
+    marker = bed.base / "slow"
+    marker.touch()
+    run = bed.submit(
+        _bash("echo one >> log.txt"),
+        _bash(f"echo two >> log.txt; for i in $(seq 600); do [ -e {marker} ] || break; sleep 0.1; done"),
+        _bash("echo three >> log.txt"),
+        DONE,
+    )
+    worker = bed.worker("--once")
+    log = bed.workspace(run) / "log.txt"
+    bed.wait(run, lambda task: log.exists() and "two" in log.read_text())
+    url = make_url(bed.environ["RAWKO_FLEET_URL"])
+    server, name = url.set(database="postgres"), url.database
+    execute(server, f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+    execute(server, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+    try:
+        until = time.monotonic() + 120
+        while "trying again" not in worker.said:
+            assert time.monotonic() < until, worker.said
+            time.sleep(0.05)
+        with pytest.raises(FleetError, match="not currently accepting connections"):
+            bed.fleet.tasks()
+        marker.unlink()
+    finally:
+        execute(server, f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+    assert worker.end() == 0, worker.said
+    assert "the database answers again" in worker.said
+    task = bed.task(run)
+    assert (task.state, task.outcome) == ("ended", "success"), task
+    assert log.read_text() == "one\ntwo\nthree\n"
+    assert (url.password or "?") not in worker.said
+
+
+def test_a_worker_without_a_database_says_so_and_ends(bed: Bed) -> None:
+    worker = bed.worker(env={"RAWKO_FLEET_URL": "postgresql://me:SECRET@127.0.0.1:1/none"})
+    assert worker.end() == 2
+    assert "postgresql://127.0.0.1:1/none" in worker.said
+    assert "SECRET" not in worker.said
+
+
+def test_a_repository_that_cannot_be_cloned_is_a_dead_letter_with_gits_words(bed: Bed) -> None:
+    gone = bed.submit(DONE, repository=Repository(str(bed.base / "gone"), ""))
+    origin = repository(bed.base / "origin", {"a": "a\n"})
+    unknown = bed.submit(DONE, repository=Repository(origin.address, "no-such-branch"))
+    worker = bed.worker("--once", "--slots", "2")
+    assert worker.end() == 0, worker.said
+    for run, words in ((gone, "does not exist"), (unknown, "no-such-branch")):
+        task = bed.task(run)
+        assert (task.state, task.failures) == ("dead", 3)
+        assert "cannot be cloned" in (task.reason or "")
+        assert words in (task.reason or "")
+    assert not list((bed.base / "fleet" / "workspaces").iterdir()), "half a clone is left"
+
+
+def test_what_a_repository_asks_for_is_refused_unless_the_submitter_trusts_this_commit(bed: Bed) -> None:
+    origin = repository(bed.base / "origin", ASKS_FOR_TRUST)
+    refused = bed.submit(DONE, repository=origin)
+    trusted = bed.submit(DONE, repository=origin, is_trusted=True)
+    worker = bed.worker("--once")
+    assert worker.end() == 0, worker.said
+    task = bed.task(refused)
+    assert task.state == "dead"
+    assert "trust" in (task.reason or "")
+    assert not bed.rows(refused), "nothing was begun"
+    assert bed.task(trusted).outcome == "success"
+
+
+def test_trust_is_given_for_one_commit_alone(bed: Bed) -> None:
+    repository(bed.base / "origin", ASKS_FOR_TRUST)
+    address = f"file://{bed.base / 'origin'}"
+    loose = bed.command("submit", "Do it.", "--repo", f"{address}@main", "--trust")
+    assert loose.returncode == 2
+    assert "a whole commit id" in loose.stderr
+    assert bed.command("submit", "Do it.", "--repo", str(bed.base / "origin"), "--trust").returncode == 0
+
+
+def test_commands_of_a_run_see_no_address_of_the_database(bed: Bed) -> None:
+    run = bed.submit(_bash("env > env.txt; cat /proc/$PPID/environ > ppid.txt 2>/dev/null; true"), DONE)
+    worker = bed.worker("--once")
+    assert worker.end() == 0, worker.said
+    password = make_url(bed.environ["RAWKO_FLEET_URL"]).password
+    assert password
+    for name in ("env.txt", "ppid.txt"):
+        file = bed.workspace(run) / name
+        found = file.read_bytes() if file.exists() else b""
+        assert password.encode() not in found
+        assert b"RAWKO_FLEET_URL" not in found
+    assert "env.txt" in bed.command("diff", run).stdout
+
+
+@pytest.fixture
+def without_bubblewrap(bed: Bed) -> dict[str, str]:
+    """A PATH with everything but bwrap."""
+    folder = bed.base / "programs"
+    folder.mkdir()
+    for place in bed.environ["PATH"].split(":"):
+        for program in Path(place).iterdir() if Path(place).is_dir() else ():
+            link = folder / program.name
+            if program.name != "bwrap" and not link.exists():
+                link.symlink_to(program)
+    return {"PATH": str(folder)}
+
+
+def test_a_worker_that_wants_a_sandbox_and_has_none_does_not_start(
+    bed: Bed, without_bubblewrap: dict[str, str]
+) -> None:
+    worker = bed.worker("--require-sandbox", env=without_bubblewrap)
+    assert worker.end() == 2
+    assert "--require-sandbox" in worker.said
+    assert "bubblewrap" in worker.said
+
+
+def test_a_task_that_wants_a_sandbox_is_not_run_without_one(bed: Bed, without_bubblewrap: dict[str, str]) -> None:
+    run = bed.submit(_bash("touch escaped"), DONE, flags={"sandbox": True})
+    worker = bed.worker("--once", env=without_bubblewrap)
+    assert worker.end() == 0, worker.said
+    task = bed.task(run)
+    assert (task.state, task.failures) == ("dead", 3)
+    assert "bubblewrap" in (task.reason or "")
+    assert not (bed.workspace(run) / "escaped").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("--upload-pack=touch x", "names no repository"),
+        ("ext::sh -c touch% x", "no folder"),
+        ("ext://x", "not asked for 'ext'"),
+        ("https://me:pw@example.org/x.git", "holds a user or a password"),
+        ("https://token@example.org/x.git", "holds a user or a password"),
+        ("https://example.org/x.git@--help", "no revision"),
+        ("nowhere", "no folder 'nowhere'"),
+        (".", "no git repository"),
+        ("https://[x", "no URL"),
+    ],
+)
+def test_a_repository_that_cannot_be_meant_is_refused(text: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(FleetError) as caught:
+        parse_repository(text, tmp_path)
+    assert told in str(caught.value)
+    assert "accepted" in str(caught.value) or "credential helper" in str(caught.value)
+    assert "pw" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "address", "revision"),
+    [
+        ("https://example.org/x.git", "https://example.org/x.git", ""),
+        ("https://example.org/x.git@feature/y", "https://example.org/x.git", "feature/y"),
+        ("ssh://git@example.org/x.git@v1", "ssh://git@example.org/x.git", "v1"),
+        ("git@example.org:me/x.git", "git@example.org:me/x.git", ""),
+        ("git@example.org:me/x.git@v1", "git@example.org:me/x.git", "v1"),
+    ],
+)
+def test_a_revision_stands_behind_the_address(text: str, address: str, revision: str, tmp_path: Path) -> None:
+    assert parse_repository(text, tmp_path) == Repository(address, revision)
+
+
+def test_a_folder_is_meant_at_its_commit(tmp_path: Path) -> None:
+    origin = repository(tmp_path / "origin", {"a": "a\n"})
+    assert parse_repository("origin", tmp_path) == origin
+    assert parse_repository("origin@main", tmp_path) == origin
+    with pytest.raises(FleetError, match="no commit 'v9'"):
+        parse_repository("origin@v9", tmp_path)
+
+
+def test_a_clone_runs_nothing_of_its_repository(tmp_path: Path) -> None:
+    origin = repository(tmp_path / "origin", {"a": "a\n", ".gitattributes": "* filter=evil\n"})
+    hook = tmp_path / "origin" / ".git" / "hooks" / "post-checkout"
+    hook.write_text(f"#!/bin/sh\ntouch {tmp_path / 'ran'}\n")
+    hook.chmod(0o755)
+    subprocess.run(
+        ["git", "-C", origin.address, "config", "filter.evil.smudge", f"touch {tmp_path / 'ran'}; cat"], check=True
+    )
+    make_workspace(origin, tmp_path / "clone")
+    assert (tmp_path / "clone" / "a").read_text() == "a\n"
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_batch_tells_all_its_defects_and_queues_nothing(bed: Bed) -> None:
+    file = bed.elsewhere / "tasks.yaml"
+    file.write_text("tasks:\n  - task: One.\n    prioriti: 3\n  - repo: x\n  - task: 7\n")
+    done = bed.command("submit", "--batch", "tasks.yaml")
+    assert done.returncode == 2
+    for part in ("tasks.yaml:3", "did you mean 'priority'", "tasks.yaml:4", "tasks.yaml:5"):
+        assert part in done.stderr, done.stderr
+    file.write_text(
+        "tasks:\n  - task: One.\n    queue: a b\n  - task: Two.\n    delay: soon\n  - task: Three.\n    repo: no\n"
+    )
+    done = bed.command("submit", "--batch", "tasks.yaml")
+    for part in ("nothing was queued", "task 1: queue 'a b'", "task 2: --delay", "task 3: --repo"):
+        assert part in done.stderr, done.stderr
+    assert not bed.fleet.tasks()
+    file.write_text("tasks:\n  - task: One.\n    key: k\n    max-cost: 0.5\n  - task: Two.\n    tenant: other\n")
+    done = bed.command("submit", "--batch", "tasks.yaml", "--queue", "night")
+    assert done.returncode == 0, done.stderr
+    assert {(task.text, task.queue, task.tenant) for task in bed.fleet.tasks()} == {
+        ("One.", "night", "default"),
+        ("Two.", "night", "other"),
+    }
+
+
+def test_a_second_signal_ends_a_worker_at_once_and_the_run_is_kept(bed: Bed) -> None:
+    run = bed.submit(_bash("echo two >> log.txt; sleep 300"), DONE)
+    worker = bed.worker()
+    log = bed.workspace(run) / "log.txt"
+    bed.wait(run, lambda task: log.exists() and task.steps > 0)
+    worker.process.send_signal(signal.SIGTERM)
+    worker.process.send_signal(signal.SIGINT)
+    assert worker.end() == 0, worker.said
+    assert bed.task(run).state == "queued"

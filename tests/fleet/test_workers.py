@@ -1,0 +1,146 @@
+"""Workers as real processes: runs ended once with the same files, drained, killed, frozen, poisoned."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+
+import psutil
+
+from tests.cli.shell import call, says
+from tests.fleet.bed import PATIENCE_S, Bed, repository
+
+DONE = says("developer", call("complete", summary="Written."))
+ONE = says("developer", call("bash", command="echo one >> log.txt"))
+SLOW = says("developer", call("bash", command="echo two >> log.txt; sleep 300"))
+TWO = says("developer", call("bash", command="echo two >> log.txt"))
+
+
+def _is_at_tool(bed: Bed, run: str) -> bool:
+    log = bed.workspace(run) / "log.txt"
+    return log.exists() and "two" in log.read_text()
+
+
+def test_a_task_is_run_on_a_clone_and_looked_at_from_another_folder(bed: Bed) -> None:
+    origin = repository(bed.base / "origin", {"README": "hello\n", "log.txt": "zero\n"})
+    run = bed.submit(ONE, DONE, repository=origin)
+    worker = bed.worker("--once")
+    assert worker.end() == 0, worker.said
+    task = bed.task(run)
+    assert (task.state, task.outcome) == ("ended", "success")
+    assert (bed.workspace(run) / "log.txt").read_text() == "zero\none\n"
+    assert (bed.base / "origin" / "log.txt").read_text() == "zero\n"
+    log, diff = bed.command("log", run[-7:]), bed.command("diff", run)
+    assert "Written." in log.stdout, log.stderr
+    assert "+one" in diff.stdout, diff.stderr
+    listed = bed.command("runs", "--fleet")
+    assert f"{run}" in listed.stdout
+    assert "success" in listed.stdout
+
+
+def test_a_signal_drains_a_worker_and_another_goes_on_in_the_middle(bed: Bed) -> None:
+    """The tool at work is ended and run again on the files as they were before it."""
+    marker = bed.base / "slow"
+    marker.touch()
+    tool = says("developer", call("bash", command=f"echo two >> log.txt; if [ -e {marker} ]; then sleep 300; fi"))
+    run = bed.submit(ONE, tool, DONE)
+    first = bed.worker()
+    bed.wait(run, lambda task: _is_at_tool(bed, run))
+    family = first.family()
+    assert first.end(signal.SIGTERM) == 0, first.said
+    assert not psutil.wait_procs(family, timeout=PATIENCE_S)[1]
+    task = bed.task(run)
+    assert (task.state, task.worker, task.failures) == ("queued", None, 0)
+    steps = task.steps
+    assert steps > 0
+    marker.unlink()
+    second = bed.worker("--once")
+    assert second.end() == 0, second.said
+    assert bed.task(run).outcome == "success"
+    assert (bed.workspace(run) / "log.txt").read_text() == "one\ntwo\n"
+    assert f"goes on after step {steps}" in second.said
+    rows = bed.rows(run)
+    assert [seq for seq, _ in rows] == list(range(1, len(rows) + 1))
+
+
+def test_a_killed_workers_run_is_taken_over_and_ends_once(bed: Bed) -> None:
+    marker = bed.base / "slow"
+    marker.touch()
+    tool = says("developer", call("bash", command=f"echo two >> log.txt; if [ -e {marker} ]; then sleep 300; fi"))
+    run = bed.submit(ONE, tool, DONE)
+    first, second = bed.worker(), None
+    bed.wait(run, lambda task: _is_at_tool(bed, run))
+    second = bed.worker("--once")
+    time.sleep(0.5)
+    marker.unlink()
+    first.signal(signal.SIGKILL)
+    killed = time.monotonic()
+    bed.wait(run, lambda task: task.worker is not None and task.takeovers == 1)
+    print(f"taken over after {time.monotonic() - killed:.1f} s", file=sys.stderr)
+    assert second.end() == 0, second.said
+    task = bed.task(run)
+    assert (task.state, task.outcome) == ("ended", "success")
+    assert (bed.workspace(run) / "log.txt").read_text() == "one\ntwo\n"
+
+
+def test_a_frozen_worker_is_fenced_and_writes_nothing_when_it_wakes(bed: Bed) -> None:
+    marker = bed.base / "slow"
+    marker.touch()
+    tool = says("developer", call("bash", command=f"echo two >> log.txt; if [ -e {marker} ]; then sleep 300; fi"))
+    run = bed.submit(ONE, tool, DONE)
+    first = bed.worker()
+    bed.wait(run, lambda task: _is_at_tool(bed, run))
+    marker.unlink()
+    first.signal(signal.SIGSTOP, whole_family=True)
+    second = bed.worker("--once")
+    assert second.end() == 0, second.said
+    rows = bed.rows(run)
+    last = bed.task(run)
+    assert last.outcome == "success"
+    first.signal(signal.SIGCONT, whole_family=True)
+    other = bed.submit(DONE)
+    bed.wait(other, lambda task: task.state == "ended")  # it works again, with its next task
+    assert bed.rows(run) == rows
+    assert (bed.task(run).outcome, bed.task(run).changed_s >= last.changed_s) == ("success", True)
+    assert (bed.workspace(run) / "log.txt").read_text() == "one\ntwo\n"
+    assert first.end(signal.SIGTERM) == 0, first.said
+
+
+def test_a_task_that_kills_its_process_each_time_is_a_dead_letter_and_harms_no_other(bed: Bed) -> None:
+    poison = says("developer", call("bash", command="kill -9 $(cut -d' ' -f4 /proc/$PPID/stat); sleep 60"))
+    run, good = bed.submit(poison, DONE), bed.submit(ONE, DONE)
+    worker = bed.worker("--once", "--slots", "2")
+    assert worker.end() == 0, worker.said
+    dead = bed.task(run)
+    assert dead.state == "dead"
+    assert "SIGKILL" in (dead.reason or "")
+    assert bed.task(good).outcome == "success"
+    listed = bed.command("runs", "--fleet")
+    assert f"rawko queue requeue {run}" in listed.stdout
+
+
+def test_a_question_is_answered_from_another_folder_and_a_worker_goes_on(bed: Bed) -> None:
+    ask = says("developer", call("clarify", question="Tabs or spaces?"))
+    run = bed.submit(ask, DONE)
+    worker = bed.worker("--once")
+    assert worker.end() == 0, worker.said
+    assert bed.task(run).state == "waiting"
+    refused = bed.command("approve", run, "--scope", "once")
+    assert refused.returncode == 2
+    assert "waits for something else" in refused.stderr
+    answered = bed.command("answer", run[-7:], "Spaces.")
+    assert answered.returncode == 0, answered.stderr
+    again = bed.worker("--once")
+    assert again.end() == 0, again.said
+    assert bed.task(run).outcome == "success"
+    assert "Spaces." in bed.command("log", run, "--json").stdout
+
+
+def test_a_run_at_work_is_cancelled_from_another_folder(bed: Bed) -> None:
+    run = bed.submit(ONE, SLOW, DONE)
+    worker = bed.worker("--once")
+    bed.wait(run, lambda task: _is_at_tool(bed, run))
+    assert bed.command("cancel", run).returncode == 0
+    assert bed.wait_ended(run).outcome == "cancelled"
+    assert worker.end() == 0, worker.said
