@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
-from json import dumps
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from rawko.chart.definition import Chart, State, Transition
+from rawko.interpreter.data.json_text import to_text
 
 if TYPE_CHECKING:
     from sismic.model import Transition as SismicTransition
@@ -80,7 +80,7 @@ class Structure:
     @cached_property
     def heading_text(self) -> str:
         """Name and hash, as the JSON text that stands in each snapshot."""
-        return dumps({"name": self.name, "hash": self.hash})
+        return to_text({"name": self.name, "hash": self.hash})
 
     def _ancestors(self) -> tuple[tuple[int, ...], ...]:
         found: list[tuple[int, ...]] = []

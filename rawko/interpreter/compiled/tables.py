@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from json import dumps
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from rawko.interpreter.compiled.functions import CompiledAction, GuardFunction
 from rawko.interpreter.compiled.plans import Configuration, Entry, Outline, describe
 from rawko.interpreter.compiled.structure import Structure
+from rawko.interpreter.data.json_text import to_text
 from rawko.interpreter.data.receipt import Receipt
 
 if TYPE_CHECKING:
@@ -325,7 +325,7 @@ class Node:
     def document_text(self) -> str:
         """The same as JSON text, made once."""
         if not self._document_text:
-            self._document_text = dumps(self.in_document_order)
+            self._document_text = to_text(self.in_document_order)
         return self._document_text
 
     def __repr__(self) -> str:

@@ -484,7 +484,9 @@ class Interpreter(SismicFace):
         return take_snapshot(self._machine)
 
     def snapshot_json(self) -> str:
-        """The snapshot as JSON text: as `json.dumps(machine.snapshot())`, in less than half the time.
+        """The snapshot as JSON text without spaces, in less than half of the time that `json.dumps(snapshot())` takes.
+
+        Equal machines give equal texts. Characters beyond ASCII stand as themselves: encode it as UTF-8 to keep it.
 
         Raises:
             SnapshotError: As `snapshot`.

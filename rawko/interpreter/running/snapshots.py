@@ -73,7 +73,7 @@ def take_snapshot(machine: Machine, plain: Callable[[Any], Any] = thaw) -> dict[
 
 
 def snapshot_text(machine: Machine) -> str:
-    """The machine as JSON text: what `json.dumps` gives of its snapshot, in less than half the time.
+    """The machine as JSON text without spaces: the data of its snapshot, which is not made.
 
     Raises:
         SnapshotError: As `take_snapshot`.
@@ -97,13 +97,13 @@ def _resting_text(machine: Machine, node: Node) -> str:
     """The same text of a machine for which nothing waits: most of it is known before, and is not encoded again."""
     structure = machine.program.structure
     return (
-        f'{{"format": {FORMAT}, "chart": {structure.heading_text}, "started": true, '
-        f'"done": {"true" if machine.is_done else "false"}, '
-        f'"output": {"null" if machine.output is None else to_text(machine.output)}, '
-        f'"now": {float(machine.time)!r}, "configuration": {node.document_text}, '
-        f'"history": {to_text(_history(structure, machine)) if machine.history else "{}"}, '
-        f'"context": {to_text(machine.fields)}, "external": [], "timers": [], "invocations": [], "children": {{}}, '
-        f'"entry": {{}}, "idle": {{}}, "old": {{}}, "seq": {machine.seq}, "number": {machine.number}}}'
+        f'{{"format":{FORMAT},"chart":{structure.heading_text},"started":true,'
+        f'"done":{"true" if machine.is_done else "false"},'
+        f'"output":{"null" if machine.output is None else to_text(machine.output)},'
+        f'"now":{float(machine.time)!r},"configuration":{node.document_text},'
+        f'"history":{to_text(_history(structure, machine)) if machine.history else "{}"},'
+        f'"context":{to_text(machine.fields)},"external":[],"timers":[],"invocations":[],"children":{{}},'
+        f'"entry":{{}},"idle":{{}},"old":{{}},"seq":{machine.seq},"number":{machine.number}}}'
     )
 
 
