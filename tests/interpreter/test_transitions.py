@@ -776,3 +776,29 @@ parallel states:
     interpreter.send("E")
     assert log() == "-z -c -q -b -a -p >a >z +p +a +b +q +c +z"
     assert leaves(interpreter) == "a b c z"
+
+
+@pytest.mark.parametrize("kind", ["shallow history", "deep history"])
+def test_an_internal_transition_of_a_leaf_to_itself_by_a_history_beside_one_that_leaves_it(kind: str) -> None:
+    interpreter = machine(
+        f"""
+name: r
+initial: p
+states:
+- name: p
+  parallel states:
+  - {{name: a, transitions: [{{event: E, target: away}}]}}
+  - name: q
+    initial: b
+    states:
+    - {{name: b, transitions: [{{event: E, target: recent, internal: true}}]}}
+    - {{name: recent, type: {kind}}}
+- name: away
+"""
+    )
+    log = Log(interpreter)
+    interpreter.start()
+    log()
+    interpreter.send("E")
+    assert log() == "-b -q -a -p >a >b +away"
+    assert leaves(interpreter) == "away"

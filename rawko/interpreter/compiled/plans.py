@@ -197,9 +197,10 @@ def outline(structure: Structure, configuration: Configuration, chosen: tuple[in
         targets: Sequence[int] = structure.targets[transition]
         if structure.has_history and any(structure.is_history[target] for target in targets):
             domain = domain_of(structure, transition, recall_now)  # with the records written just now
-        for target in structure.targets[transition]:
-            # A leaf's internal transition to itself enters nothing, also where another transition leaves the leaf.
-            if target != domain or structure.children[target]:
+        # The domain is a leaf only of the leaf's internal transition to itself, by name or by a history. It enters
+        # nothing, also where another transition leaves the leaf.
+        if structure.children[domain]:
+            for target in structure.targets[transition]:
                 entry_set.add_descendants(target)
         if structure.has_history:
             targets = effective_targets(structure, targets, recall_now)
