@@ -26,8 +26,8 @@ _LEVELS = MAX_DEPTH + 16
 """Levels of lists and mappings in a text: a snapshot has some around a value that was accepted with MAX_DEPTH."""
 
 
-class _Codec(NamedTuple):
-    """How values become text and back, and with which errors another way is to be tried."""
+class Codec(NamedTuple):
+    """How values become text and back, and the errors after which Python's own `json` decides."""
 
     encode: Callable[[Any], bytes]
     decode: Callable[[str], Any]
@@ -40,13 +40,11 @@ def to_text(value: Any) -> str:
     Raises:
         TypeError: Something in it is not JSON.
     """
-    codec = fast_codec()
-    if codec is not None:
-        try:
-            return codec.encode(value).decode()
-        except codec.refusals:
-            pass
-    return _encoder.encode(value)
+    codec = codec_here()
+    try:
+        return codec.encode(value).decode()
+    except codec.refusals:
+        return _encoder.encode(value)
 
 
 def checked_parse(text: str | bytes) -> Any:
@@ -58,22 +56,25 @@ def checked_parse(text: str | bytes) -> Any:
     """
     if isinstance(text, bytes):
         text = text.decode(json.detect_encoding(text), "surrogatepass")
-    value = _parsed(text)
+    codec = codec_here()
+    try:
+        value = codec.decode(text)
+    except codec.refusals:
+        value = _decode(text)
     if text.count("{") + text.count("[") >= _LEVELS:  # with fewer brackets it cannot be too deep
         _check_levels(value)
     return value
 
 
 @cache
-def fast_codec() -> _Codec | None:
+def codec_here() -> Codec:
     """msgspec's; it is imported when the first text is written or read, since many machines never are one."""
     try:
         from msgspec import MsgspecError
         from msgspec.json import Decoder, Encoder
     except ImportError:
-        return None
-    refusals = (MsgspecError, UnicodeError, RecursionError)
-    return _Codec(Encoder(enc_hook=_inside).encode, Decoder().decode, refusals)
+        return Codec(lambda value: _encoder.encode(value).encode(), _decode, ())
+    return Codec(Encoder(enc_hook=_inside).encode, Decoder().decode, (MsgspecError, UnicodeError, RecursionError))
 
 
 def _inside(value: Any) -> Any:
@@ -84,19 +85,6 @@ def _inside(value: Any) -> Any:
     if kind is Vector:
         return items_to_write(value)
     raise TypeError(f"{kind.__name__} is not JSON")
-
-
-def _parsed(text: str) -> Any:
-    codec = fast_codec()
-    if codec is not None:
-        try:
-            return codec.decode(text)
-        except codec.refusals:
-            pass
-    try:
-        return _decode(text)
-    except RecursionError:
-        raise _too_deep() from None
 
 
 def _check_levels(value: Any) -> None:
@@ -147,7 +135,14 @@ def _finite(text: str) -> float:
 
 
 _encoder = json.JSONEncoder(default=_inside, check_circular=False, separators=(",", ":"))  # frozen: no circles
-_decode = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).decode
+_decoder = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
+
+
+def _decode(text: str) -> Any:
+    try:
+        return _decoder.decode(text)
+    except RecursionError:
+        raise _too_deep() from None
 
 
 def _too_deep() -> NotJsonError:

@@ -16,6 +16,7 @@ from rawko.interpreter.stepping.event_queue import Timer
 from rawko.interpreter.stepping.machine import Machine
 
 _OLDEST = 1
+_FORMATS = range(_OLDEST, FORMAT + 1)
 _KEYS = frozenset(
     "format chart started done output now configuration history context external timers invocations children "  # noqa: SIM905
     "entry idle old seq number".split()
@@ -39,17 +40,22 @@ class CheckedSnapshot:
         SnapshotError: It is damaged, or of another chart; says which part.
     """
 
+    __slots__ = (
+        "configuration", "context", "data", "entry", "external", "history", "idle", "input", "invocations", "machine",
+        "number", "olds", "output", "seq", "structure", "taken", "then", "timers",
+    )  # fmt: skip
+
     def __init__(self, machine: Machine, snapshot: Mapping[str, Any], taken: Callable[[Any, str], Any]) -> None:
         self.machine = machine
         self.taken = taken
         self.structure = machine.program.structure
-        if not isinstance(snapshot, Mapping):
+        if type(snapshot) is not dict and not isinstance(snapshot, Mapping):  # asked by class first: it costs less
             raise SnapshotError(f"found {type(snapshot).__name__}, accepted: a mapping as snapshot() returns")
-        missing = _KEYS.difference(snapshot)
-        if snapshot.get("format") not in range(_OLDEST, FORMAT + 1):
+        if snapshot.get("format") not in _FORMATS:
             accepted = f"{_OLDEST} to {FORMAT}"
             raise SnapshotError(f"found {shown(snapshot.get('format'))}, accepted: {accepted}", field="format")
-        if missing:
+        if not snapshot.keys() >= _KEYS:
+            missing = _KEYS.difference(snapshot)
             raise SnapshotError(f"missing {', '.join(map(repr, sorted(missing)))}")
         self.data = snapshot
         self._check_chart()
@@ -62,7 +68,7 @@ class CheckedSnapshot:
 
     def _check_chart(self) -> None:
         chart = self.data["chart"]
-        found = chart.get("hash") if isinstance(chart, Mapping) else chart
+        found = chart.get("hash") if type(chart) is dict or isinstance(chart, Mapping) else chart
         if found != self.structure.hash:
             raise SnapshotError(
                 f"taken of chart {shown(chart, 120)}, this is {self.structure.name!r} "
@@ -83,7 +89,8 @@ class CheckedSnapshot:
             raise SnapshotError("'started' and the configuration contradict each other", field="started")
         if names and self.configuration not in self.machine.program.nodes:  # there, it is known to be legal
             self._check_legal()
-        self.history = dict(map(self._record, self.data["history"].items()))
+        history = self.data["history"].items()
+        self.history = dict(map(self._record, history)) if history else {}
 
     def _states(self, names: Any, field: str) -> list[int]:
         index = self.structure.index
@@ -145,6 +152,12 @@ class CheckedSnapshot:
             raise SnapshotError(f"{name!r} needs exactly one active child, found {count}", field=field)
 
     def _check_waiting(self) -> None:
+        data = self.data
+        if data["timers"] == data["invocations"] == data["external"] == []:  # of most machines that are kept
+            self.timers: list[Timer] = []
+            self.invocations: list[Invocation] = []
+            self.external: list[tuple[float, int, Event]] = []
+            return
         self.timers = [
             Timer(
                 _seconds(due),
@@ -185,7 +198,7 @@ class CheckedSnapshot:
     def _check_values(self) -> None:
         data = self.data
         context = data["context"]
-        if not isinstance(context, Mapping):
+        if type(context) is not dict and not isinstance(context, Mapping):
             raise SnapshotError(f"found {type(context).__name__}, accepted: a mapping", field="context")
         self.context: Record = self.taken(context, "context")
         given = data.get("input")
@@ -193,12 +206,16 @@ class CheckedSnapshot:
             raise SnapshotError("missing 'input'")
         self.input: Record | None = None if given is None else self.taken(dict(given), "input")
         self.output = self.taken(data["output"], "output")
-        self.olds = {
-            self.structure.names[self._state(name, "old")]: self.taken(old, "old") for name, old in data["old"].items()
-        }
-        self.entry = {str(name): _seconds(time) for name, time in data["entry"].items()}
-        self.idle = {str(name): _seconds(time) for name, time in data["idle"].items()}
+        names, olds = self.structure.names, data["old"].items()
+        self.olds = {names[self._state(name, "old")]: self.taken(old, "old") for name, old in olds} if olds else {}
+        self.entry = _times(data["entry"])
+        self.idle = _times(data["idle"])
         self.seq, self.number, self.then = int(data["seq"]), int(data["number"]), _seconds(data["now"])
+
+
+def _times(data: Any) -> dict[str, float]:
+    """Times of states, by their names, in seconds."""
+    return {} if data == {} else {str(name): _seconds(time) for name, time in data.items()}
 
 
 def _seconds(value: Any) -> float:

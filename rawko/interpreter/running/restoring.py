@@ -15,7 +15,7 @@ from rawko.interpreter.data.freezing import freeze
 from rawko.interpreter.data.invocation import Invocation
 from rawko.interpreter.data.json_text import checked_parse
 from rawko.interpreter.data.steps import Step
-from rawko.interpreter.data.values import parsed_value, thaw
+from rawko.interpreter.data.values import fields_of, parsed_value, thaw
 from rawko.interpreter.errors import NotJsonError, SnapshotError
 from rawko.interpreter.running.checked_snapshot import CheckedSnapshot, event_of
 from rawko.interpreter.stepping.event_queue import Agenda, Timer
@@ -66,7 +66,7 @@ def _fill(machine: Machine, checked: CheckedSnapshot, *, as_is: bool) -> Step:
     """Nothing here can fail."""
     now = machine.now
     machine.fields.clear()
-    machine.fields.update(dict(checked.context))
+    machine.fields.update(fields_of(checked.context))
     machine.node = machine.program.node(checked.configuration) if checked.configuration else None
     machine.history = checked.history
     machine.is_done = bool(checked.data["done"])
@@ -76,11 +76,11 @@ def _fill(machine: Machine, checked: CheckedSnapshot, *, as_is: bool) -> Step:
     machine.seq, machine.number = checked.seq, checked.number
     machine.time = now
     _fill_observation(machine, checked)
+    if not (checked.invocations or checked.timers or checked.external):  # nothing waits, as in a fresh machine
+        return Step(now, [], node=machine.node)
     agenda = machine.agenda = Agenda()
     for time, seq, event in checked.external:
         agenda.push(min(time, now), seq, event)
-    if not (checked.invocations or checked.timers):
-        return Step(now, [], node=machine.node)
     if as_is:
         machine.invocations = {invocation.id: invocation for invocation in checked.invocations}
         for timer in checked.timers:
@@ -97,7 +97,7 @@ def _fill(machine: Machine, checked: CheckedSnapshot, *, as_is: bool) -> Step:
 def _fill_observation(machine: Machine, checked: CheckedSnapshot) -> None:
     observation = machine.observer
     if observation is None:
-        machine.olds = dict(checked.olds)
+        machine.olds = checked.olds
         return
     observation.restored(thaw(checked.context), checked.entry, checked.idle)
     observation.restore_olds(checked.olds)
