@@ -1,4 +1,4 @@
-"""The terminal view beside a chart of 5,000 states and a result of 20 MB: it opens, moves, unfolds, and answers keys."""
+"""The terminal view beside a chart of 5,000 states and a result of 20 MB: it opens, moves, unfolds, answers keys."""
 
 from __future__ import annotations
 
