@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # What fails on a machine that is busy with other things is tried once more; the last lines name it, and it is mended.
 PYTEST_ARGS ?= -n auto --dist worksteal --reruns 1 --max-suite-reruns 5 --rerun-show-tracebacks
 
-.PHONY: site help setup compiled collected static lint types imports unit test-fast test requirements-mutants mutants demo bench conformance docs format clean
+.PHONY: site help setup compiled collected static lint types imports unit test-fast test fleet-test requirements-mutants mutants demo bench conformance docs format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -53,6 +53,9 @@ static: lint imports types ## what is known without a test
 test: setup ## everything that must pass before a commit lands
 	$(MAKE) -j 2 static collected
 	$(MAKE) unit
+
+fleet-test: setup ## the fleet on a real PostgreSQL: queue, workers that are drained, killed, frozen, bad input
+	$(BIN)/python -m tests.postgres $(BIN)/pytest -q -rs tests/fleet
 
 requirements-mutants: setup ## break each row of docs/requirements.md in its stated way; its tests must fail (IDS="S3 C-24", JOBS=2)
 	$(BIN)/python -m tests.requirements $(IDS) -j $(or $(JOBS),2)

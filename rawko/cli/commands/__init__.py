@@ -112,6 +112,10 @@ app.add_typer(_runs, name="runs")
 
 app.command()(_of_agents(fleet.submit))
 app.command()(_of_agents(fleet.worker))
+_fleet = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
+_fleet.callback()(fleet.fleet)
+_fleet.command("up")(fleet.fleet_up)
+app.add_typer(_fleet, name="fleet")
 _queue = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True)
 _queue.callback()(fleet.queue)
 _OF_QUEUES: Final[dict[str, Callable[..., None]]] = {

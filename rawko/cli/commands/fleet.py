@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Optional
 
 import typer
 
@@ -25,6 +26,26 @@ def worker(options: WorkerOptions) -> None:
     from rawko.cli.fleet.worker import worker_command
 
     raise typer.Exit(worker_command(options))
+
+
+def fleet() -> None:
+    """Start a fleet on this machine for a first look."""
+
+
+def fleet_up(
+    workers: Annotated[int, typer.Option(min=1, max=64, metavar="N", help="Workers.")] = 2,
+    slots: Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Runs at once, of each worker.")] = 2,
+    queues: Annotated[str, typer.Option(metavar="A,B", help="Queues, the first one first.")] = "default",
+    keep: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="PLACE", help="Keep database and runs in this folder; otherwise they go at the end."),
+    ] = None,
+) -> None:
+    """Start PostgreSQL (unless RAWKO_FLEET_URL names one) and workers here, and show the runs, until Ctrl-C."""
+    from rawko.cli.fleet.up import up_command
+
+    folder = None if keep is None else Path(keep)
+    raise typer.Exit(up_command(workers=workers, slots=slots, queues=queues, keep=folder))
 
 
 def queue() -> None:

@@ -16,7 +16,7 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Look": ("runs", "log", "show", "diff", "compare", "lab", "eval", "watch", "serve", "report"),
     "Go back, and elsewhere": ("rewind", "fork", "adopt", "branch", "replay", "pin"),
     "Charts": ("check", "test", "diagram", "simulate", "new", "export", "import", "schema"),
-    "Fleet": ("submit", "worker", "queue"),
+    "Fleet": ("submit", "worker", "queue", "fleet"),
     "Project": ("init", "trust", "rules"),
 }
 """Every command stands in one group; what stands in none is listed last."""
@@ -77,6 +77,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
         "rawko submit --batch nightly.yaml --queue night --delay 2h",
     ),
     "worker": ("rawko worker --queues day,night --slots 4",),
+    "fleet": ("rawko fleet up --workers 2",),
     "queue": ("rawko queue ls", "rawko queue limits night --at-once 20 --per-tenant 5"),
     "explore": ("rawko explore --goal 'Quit the editor' vim",),
 }

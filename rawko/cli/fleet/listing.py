@@ -28,9 +28,9 @@ _HOW: Final = {"approval": "rawko approve {run}", "budget": "rawko cancel {run}"
 _MOST: Final = 1000
 
 
-def print_tasks(fleet: Fleet, tenant: str | None, queue: str | None, *, as_json: bool) -> int:
+def print_tasks(fleet: Fleet, tenant: str | None, queue: str | None, *, as_json: bool, most: int = _MOST) -> int:
     """One line per task."""
-    tasks = fleet.tasks(tenant=tenant, queue=queue, most=_MOST)
+    tasks = fleet.tasks(tenant=tenant, queue=queue, most=most)
     if as_json:
         for task in tasks:
             print(visible_json(task.to_json()))

@@ -1,0 +1,167 @@
+"""`rawko fleet up`: a fleet on this machine for a first look: database, workers, and the list of runs."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import IO, TYPE_CHECKING, Final
+
+from rawko.cli.fleet.opening import URL_VARIABLE, has_fleet
+from rawko.cli.output import complain, visible_line
+from rawko.config import ConfigError
+from rawko.extras import require
+from rawko.processes.keys import environment
+from rawko.processes.private import make_private
+
+if TYPE_CHECKING:
+    from rawko.fleet.fleet import Fleet
+
+_SHOW_S: Final = 2.0
+_END_S: Final = 20.0
+
+
+def up_command(*, workers: int, slots: int, queues: str, keep: Path | None) -> int:
+    """Start everything, show the runs, and stop everything at Ctrl-C; the exit code is 0 then."""
+    require("agents", "rawko fleet up")
+    require("fleet", "rawko fleet up")
+    try:
+        with ExitStack() as stack:
+            stopped = stack.enter_context(_signals())
+            environ = environment()
+            if not has_fleet():
+                environ |= stack.enter_context(_own_database(keep))
+            elif keep is not None:
+                return complain(f"--keep is for a database of its own, and {URL_VARIABLE} names one")
+            log = stack.enter_context(_log())
+            words = ["worker", "--slots", str(slots), "--queues", queues]
+            started = [_start(words, environ, log) for _ in range(workers)]
+            try:
+                return _watch(started, environ, stopped)
+            finally:
+                _end(started)
+    except ConfigError as error:
+        return complain(str(error))
+
+
+@contextmanager
+def _own_database(keep: Path | None) -> Iterator[dict[str, str]]:
+    """A PostgreSQL in a scratch folder, or in one that is kept; what the environment needs to reach it."""
+    from rawko.fleet.errors import FleetError
+    from rawko.fleet.scratch_server import ScratchServer
+
+    base = Path(tempfile.mkdtemp(prefix="rawko-fleet-")) if keep is None else keep.absolute()
+    try:
+        if keep is not None:
+            make_private(base)
+        base.chmod(0o711)  # the server's user enters its own folder below it
+        database = make_private(base / "postgres")
+        server = ScratchServer(database)
+    except OSError as error:
+        raise FleetError(f"the folder {str(base)!r} cannot be used: {error.strerror or error}") from error
+    except BaseException:
+        if keep is None:
+            shutil.rmtree(base, ignore_errors=True)
+        raise
+    there = {
+        URL_VARIABLE: server.url,
+        "RAWKO_FLEET_DIR": str(make_private(base / "fleet")),
+        "RAWKO_STATE_DIR": str(make_private(base / "state")),
+    }
+    try:
+        print("in another terminal:\n", flush=True)
+        for name, value in there.items():
+            print(f"    export {name}='{value}'")
+        print('    rawko submit "Write fizzbuzz" --scenario fizzbuzz --yes', end="\n\n", flush=True)
+        yield there
+    finally:
+        server.stop()
+        if keep is None:
+            shutil.rmtree(base, ignore_errors=True)
+            _tell("the database of this first look is removed, with its runs; --keep DIR keeps the next one")
+
+
+@contextmanager
+def _log() -> Iterator[IO[bytes] | None]:
+    """Where the workers' lines go: into a file while the terminal shows the list of runs, else to standard error."""
+    if not sys.stdout.isatty():
+        yield None
+        return
+    with tempfile.NamedTemporaryFile(prefix="rawko-workers-", suffix=".log", delete=False) as file:
+        _tell(f"the workers write to {file.name}")
+        yield file
+
+
+@contextmanager
+def _signals() -> Iterator[list[int]]:
+    """The signals that have come."""
+    found: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        found.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield found
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _start(words: list[str], environ: dict[str, str], log: IO[bytes] | None) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "rawko", *words],
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        start_new_session=True,  # Ctrl-C reaches us alone: a second one would kill what is being let go of
+    )
+
+
+def _watch(started: list[subprocess.Popen[bytes]], environ: dict[str, str], stopped: list[int]) -> int:
+    """Show the runs until a signal, or until no worker is left."""
+    from rawko.fleet.fleet import Fleet
+
+    with Fleet.open(environ) as fleet:
+        shown = 0.0
+        while not stopped:
+            if all(one.poll() is not None for one in started):
+                return complain("all workers have ended; see what they have written")
+            if sys.stdout.isatty() and time.monotonic() - shown > _SHOW_S:
+                shown = time.monotonic()
+                _show(fleet)
+            time.sleep(0.1)
+    return 0
+
+
+def _show(fleet: Fleet) -> None:
+    from rawko.cli.fleet.listing import print_tasks
+
+    sys.stdout.write("\x1b[H\x1b[2J")
+    print_tasks(fleet, None, None, as_json=False, most=max(shutil.get_terminal_size().lines // 2 - 3, 3))
+    print("\nCtrl-C ends the workers; their runs go on with the next ones", flush=True)
+
+
+def _end(started: list[subprocess.Popen[bytes]]) -> None:
+    for one in started:
+        if one.poll() is None:
+            one.send_signal(signal.SIGTERM)
+    until = time.monotonic() + _END_S
+    for one in started:
+        try:
+            one.wait(max(until - time.monotonic(), 0.1))
+        except subprocess.TimeoutExpired:
+            one.kill()
+            one.wait()
+
+
+def _tell(line: str) -> None:
+    print(f"rawko: {visible_line(line)}", file=sys.stderr, flush=True)
