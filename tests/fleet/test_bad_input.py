@@ -66,33 +66,6 @@ def test_a_worker_without_a_database_says_so_and_ends(bed: Bed) -> None:
     assert "SECRET" not in worker.said
 
 
-def test_a_repository_that_cannot_be_cloned_is_a_dead_letter_with_gits_words(bed: Bed) -> None:
-    gone = bed.submit(DONE, repository=Repository(str(bed.base / "gone"), ""))
-    origin = repository(bed.base / "origin", {"a": "a\n"})
-    unknown = bed.submit(DONE, repository=Repository(origin.address, "no-such-branch"))
-    worker = bed.worker("--once", "--slots", "2")
-    assert worker.end() == 0, worker.said
-    for run, words in ((gone, "does not exist"), (unknown, "no-such-branch")):
-        task = bed.task(run)
-        assert (task.state, task.failures) == ("dead", 3)
-        assert "cannot be cloned" in (task.reason or "")
-        assert words in (task.reason or "")
-    assert not list((bed.base / "fleet" / "workspaces").iterdir()), "half a clone is left"
-
-
-def test_what_a_repository_asks_for_is_refused_unless_the_submitter_trusts_this_commit(bed: Bed) -> None:
-    origin = repository(bed.base / "origin", ASKS_FOR_TRUST)
-    refused = bed.submit(DONE, repository=origin)
-    trusted = bed.submit(DONE, repository=origin, is_trusted=True)
-    worker = bed.worker("--once")
-    assert worker.end() == 0, worker.said
-    task = bed.task(refused)
-    assert task.state == "dead"
-    assert "trust" in (task.reason or "")
-    assert not bed.rows(refused), "nothing was begun"
-    assert bed.task(trusted).outcome == "success"
-
-
 def test_trust_is_given_for_one_commit_alone(bed: Bed) -> None:
     repository(bed.base / "origin", ASKS_FOR_TRUST)
     address = f"file://{bed.base / 'origin'}"
@@ -100,20 +73,6 @@ def test_trust_is_given_for_one_commit_alone(bed: Bed) -> None:
     assert loose.returncode == 2
     assert "a whole commit id" in loose.stderr
     assert bed.command("submit", "Do it.", "--repo", str(bed.base / "origin"), "--trust").returncode == 0
-
-
-def test_commands_of_a_run_see_no_address_of_the_database(bed: Bed) -> None:
-    run = bed.submit(_bash("env > env.txt; cat /proc/$PPID/environ > ppid.txt 2>/dev/null; true"), DONE)
-    worker = bed.worker("--once")
-    assert worker.end() == 0, worker.said
-    password = make_url(bed.environ["RAWKO_FLEET_URL"]).password
-    assert password
-    for name in ("env.txt", "ppid.txt"):
-        file = bed.workspace(run) / name
-        found = file.read_bytes() if file.exists() else b""
-        assert password.encode() not in found
-        assert b"RAWKO_FLEET_URL" not in found
-    assert "env.txt" in bed.command("diff", run).stdout
 
 
 @pytest.fixture

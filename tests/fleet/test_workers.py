@@ -1,4 +1,4 @@
-"""Workers as real processes: runs ended once with the same files, drained, killed, frozen, poisoned."""
+"""Workers as real processes: runs ended once with the same files, drained, killed, frozen."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 import psutil
 
 from tests.cli.shell import call, says
-from tests.fleet.bed import PATIENCE_S, Bed, repository
+from tests.fleet.bed import PATIENCE_S, Bed
 
 DONE = says("developer", call("complete", summary="Written."))
 ONE = says("developer", call("bash", command="echo one >> log.txt"))
@@ -20,23 +20,6 @@ TWO = says("developer", call("bash", command="echo two >> log.txt"))
 def _is_at_tool(bed: Bed, run: str) -> bool:
     log = bed.workspace(run) / "log.txt"
     return log.exists() and "two" in log.read_text()
-
-
-def test_a_task_is_run_on_a_clone_and_looked_at_from_another_folder(bed: Bed) -> None:
-    origin = repository(bed.base / "origin", {"README": "hello\n", "log.txt": "zero\n"})
-    run = bed.submit(ONE, DONE, repository=origin)
-    worker = bed.worker("--once")
-    assert worker.end() == 0, worker.said
-    task = bed.task(run)
-    assert (task.state, task.outcome) == ("ended", "success")
-    assert (bed.workspace(run) / "log.txt").read_text() == "zero\none\n"
-    assert (bed.base / "origin" / "log.txt").read_text() == "zero\n"
-    log, diff = bed.command("log", run[-7:]), bed.command("diff", run)
-    assert "Written." in log.stdout, log.stderr
-    assert "+one" in diff.stdout, diff.stderr
-    listed = bed.command("runs", "--fleet")
-    assert f"{run}" in listed.stdout
-    assert "success" in listed.stdout
 
 
 def test_a_signal_drains_a_worker_and_another_goes_on_in_the_middle(bed: Bed) -> None:
@@ -105,19 +88,6 @@ def test_a_frozen_worker_is_fenced_and_writes_nothing_when_it_wakes(bed: Bed) ->
     assert (bed.task(run).outcome, bed.task(run).changed_s >= last.changed_s) == ("success", True)
     assert (bed.workspace(run) / "log.txt").read_text() == "one\ntwo\n"
     assert first.end(signal.SIGTERM) == 0, first.said
-
-
-def test_a_task_that_kills_its_process_each_time_is_a_dead_letter_and_harms_no_other(bed: Bed) -> None:
-    poison = says("developer", call("bash", command="kill -9 $(cut -d' ' -f4 /proc/$PPID/stat); sleep 60"))
-    run, good = bed.submit(poison, DONE), bed.submit(ONE, DONE)
-    worker = bed.worker("--once", "--slots", "2")
-    assert worker.end() == 0, worker.said
-    dead = bed.task(run)
-    assert dead.state == "dead"
-    assert "SIGKILL" in (dead.reason or "")
-    assert bed.task(good).outcome == "success"
-    listed = bed.command("runs", "--fleet")
-    assert f"rawko queue requeue {run}" in listed.stdout
 
 
 def test_a_question_is_answered_from_another_folder_and_a_worker_goes_on(bed: Bed) -> None:

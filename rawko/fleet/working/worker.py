@@ -29,9 +29,9 @@ from rawko.fleet.engine import Claim
 from rawko.fleet.errors import FleetError
 from rawko.fleet.fleet import Fleet
 from rawko.fleet.records import TaskRecord
+from rawko.fleet.working.entry import begin
 from rawko.fleet.working.hosts import end_earlier, host_id, started_at
 from rawko.fleet.working.order import ALIVE, DRAIN, FENCED, Order, Progress, Result, Said, Taken
-from rawko.fleet.working.run_process import perform
 
 BEAT_S: Final = 0.5
 CLAIM_S: Final = 0.3
@@ -257,7 +257,7 @@ class Worker:
             self._options.is_sandboxed,
             tuple(letters),
         )
-        process = self._context.Process(target=perform, args=(order, there), name=claim.run, daemon=True)
+        process = self._context.Process(target=begin, args=(order, there), name=claim.run, daemon=True)
         process.start()
         there.close()
         place = dict(task.place or {}) | {
