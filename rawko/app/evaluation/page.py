@@ -20,7 +20,7 @@ table { border-collapse: collapse; width: 100%; margin: 1rem 0 2rem; }
 th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; text-align: left; vertical-align: top; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .passed { color: var(--good); } .failed { color: var(--bad); } .dim { color: var(--dim); }
-meter { width: 6rem; } summary { cursor: pointer; } code { font-size: .9em; overflow-wrap: anywhere; }
+meter { width: 6rem; vertical-align: middle; } ul { margin: .2rem 0; padding-left: 1.2rem; } .bar { white-space: nowrap; } summary { cursor: pointer; } code { font-size: .9em; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; }
 """
 
@@ -30,8 +30,9 @@ def evaluation_page(evaluation: Evaluation) -> str:
     findings, notes = evaluation.findings(), evaluation.notes
     every = summed(findings)
     title = f"{every['passed']} of {every['attempts']} attempts passed"
-    who = ", ".join(filter(None, (evaluation.agent or "all agents", evaluation.settings.model)))
-    told = f"Evaluation {notes.id if notes else ''}, {who}, {_money(every['cost_usd'])}"
+    agents = sorted({task.file.agent or evaluation.agent or "all agents" for task in evaluation.tasks})
+    about = (notes.id if notes else "", *agents, evaluation.settings.model, _money(every["cost_usd"]))
+    told = f"Evaluation {', '.join(filter(None, about))}"
     stopped = f"<p class='failed'>Stopped, {len(evaluation.open_attempts)} left: {escape(evaluation.stopped)}</p>"
     attempts = sorted(evaluation.done.values(), key=lambda one: (one.task, one.number))
     return "\n".join(
@@ -73,7 +74,8 @@ def _task_row(found: TaskFinding, attempts: int) -> str:
     last = found.pass_at.get(attempts)
     cells = [
         escape(found.task),
-        f"<meter max='{max(found.attempts, 1)}' value='{found.passed}'></meter> {found.passed}/{found.attempts}",
+        f"<span class='bar'><meter max='{max(found.attempts, 1)}' value='{found.passed}'></meter> "
+        f"{found.passed}/{found.attempts}</span>",
         f"{found.pass_at[1]:.0%}" if found.attempts else "",
         "" if last is None else f"{last:.0%}",
         f"{found.duration_s:.1f} s",
@@ -118,4 +120,4 @@ def _word(is_good: bool) -> str:
 
 
 def _money(usd: Any) -> str:
-    return "" if usd is None else f"${usd:.4f}" if usd < 0.1 else f"${usd:.2f}"
+    return "" if not usd else f"${usd:.4f}" if usd < 0.1 else f"${usd:.2f}"
