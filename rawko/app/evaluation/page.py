@@ -20,7 +20,10 @@ table { border-collapse: collapse; width: 100%; margin: 1rem 0 2rem; }
 th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; text-align: left; vertical-align: top; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .passed { color: var(--good); } .failed { color: var(--bad); } .dim { color: var(--dim); }
-meter { width: 6rem; vertical-align: middle; } ul { margin: .2rem 0; padding-left: 1.2rem; } .bar { white-space: nowrap; } summary { cursor: pointer; } code { font-size: .9em; overflow-wrap: anywhere; }
+meter { width: 6rem; vertical-align: middle; }
+ul { margin: .2rem 0; padding-left: 1.2rem; }
+.bar { white-space: nowrap; } summary { cursor: pointer; }
+code { font-size: .9em; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; }
 """
 
