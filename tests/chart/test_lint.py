@@ -152,10 +152,12 @@ CASES: list[tuple[str, dict[str, str], list[str]]] = [
     # final-without-outcome
     ("{name: a, transitions: [{event: E, target: y}, {event: F, target: z}]},\n{name: y, type: final},"
      "\n{name: z, type: final, output: {is_done: true}}", {},
-     ["6:1: final-without-outcome: warning: final state 'y' is one of 2 ends and says nothing of its outcome: "
-      "whoever invokes the machine cannot tell them apart; give it an output, or the root"]),
+     ["6:1: final-without-outcome: warning: final state 'y' has no output, and 'z', which is an end too, has one: "
+      "what invokes the machine cannot tell how it ended; give it an output, or the root"]),
     ("{name: a, transitions: [{event: E, target: y}, {event: F, target: z}]},\n{name: y, type: final},"
-     "\n{name: z, type: final}", {"root": "output: told,"}, []),
+     "\n{name: z, type: final}", {}, []),
+    ("{name: a, transitions: [{event: E, target: y}, {event: F, target: z}]},\n{name: y, type: final},"
+     "\n{name: z, type: final, output: {is_done: true}}", {"root": "output: told,"}, []),
     ("{name: a, invoke: {src: f}, transitions: [{event: '*'}]}", {},
      ["5:19: invoke-without-on-error: warning: nothing handles the failure of invoke 'f'; add 'on error' to it"]),
     # event-never-handled, event-never-declared

@@ -45,14 +45,15 @@ def silent_histories(chart: Chart) -> Iterator[Diagnostic]:
 
 
 def silent_finals(chart: Chart) -> Iterator[Diagnostic]:
-    """Report ends of a machine that has several, where nothing says which of them it has come to."""
+    """Report ends of a machine that say nothing, where others of its ends have an output."""
     ends = [chart[name] for name in chart[chart.root].children if chart[name].kind == "final"]
-    if len(ends) < 2 or chart[chart.root].output is not None:
+    telling = next((state for state in ends if state.output is not None), None)
+    if telling is None or chart[chart.root].output is not None:
         return
     for state in ends:
-        if state.output is None and not state.on_entry:
+        if state.output is None:
             message = (
-                f"{walk.owner(state)} is one of {len(ends)} ends and says nothing of its outcome: whoever invokes the "
-                "machine cannot tell them apart; give it an output, or the root"
+                f"{walk.owner(state)} has no output, and {telling.name!r}, which is an end too, has one: what invokes "
+                "the machine cannot tell how it ended; give it an output, or the root"
             )
             yield finding("final-without-outcome", state.position, message)

@@ -70,7 +70,7 @@ _ROWS: Final[tuple[tuple[str, Severity, When, str], ...]] = (
     ("unbounded-retry", "warning", "check", "a failed invocation is tried again, and no guard bounds it"),
     ("unbounded-loop", "warning", "check", "results and timers call an invocation again, and no guard bounds it"),
     ("repeated-transition", "warning", "check", "every state of a parent has the same transition"),
-    ("final-without-outcome", "warning", "check", "one of several ends of a machine, without an output"),
+    ("final-without-outcome", "warning", "check", "an end of a machine without an output, where another has one"),
     ("event-never-handled", "warning", "check", "a declared event that no transition names"),
     ("event-never-declared", "warning", "check", "a handled event that `events` does not declare"),
     ("unfinishable", "warning", "check", "`on done` of a state whose children never finish"),
