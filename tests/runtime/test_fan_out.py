@@ -424,7 +424,10 @@ statechart:
   name: t
   root state:
     name: t
-    invoke: {src: job, for each: find_jobs, concurrency: find_limit, on error: t}
+    initial: a
+    states:
+    - {name: a, invoke: {src: job, for each: find_jobs, concurrency: find_limit, on done: z, on error: z}}
+    - {name: z, type: final}
 """)
     from rawko.chart import needed_names
 
