@@ -29,8 +29,8 @@ MAX_FAILURES: Final = 3
 """Attempts in a row that fail without coming far, before a run counts as dead."""
 MIN_STEPS: Final = 5
 """Rows of the journal that an attempt must pass to have come far: a tool that is run again makes some by itself."""
-MAX_TAKEOVERS: Final = 25
-"""Attempts that failed, in all: a task that lets its worker die after a step or two ends as dead, too."""
+MAX_TAKEOVERS: Final = 10
+"""The same for attempts whose worker was gone: more, since others' kills and restarts of machines end workers, too."""
 _LISTED: Final = 10
 
 
@@ -202,7 +202,7 @@ class Fleet:
                 values: dict[str, Any] = {}
                 if task.state == "running":  # its worker was gone before it could release it
                     reason = f"its worker {task.worker} was gone in the middle of it"
-                    values = self._failed(connection, task, reason, task.steps)
+                    values = self._failed(connection, task, reason, task.steps, is_lost=True)
                     if _is_hopeless(values):
                         records.change(connection, task.run, state="dead", **values)
                         task = None
@@ -214,11 +214,17 @@ class Fleet:
         return None
 
     @staticmethod
-    def _failed(connection: Connection, task: TaskRecord, reason: str, steps: int) -> dict[str, Any]:
-        """What an attempt that failed changes: one that has come far is the first of a new row of failures."""
+    def _failed(
+        connection: Connection, task: TaskRecord, reason: str, steps: int, *, is_lost: bool = False
+    ) -> dict[str, Any]:
+        """What an attempt that failed changes: one that has come far is the first of a new row of failures.
+
+        Args:
+            is_lost: Its worker was gone.
+        """
         has_moved = steps - records.steps_before(connection, task.run) > MIN_STEPS
-        failures = 1 if has_moved else task.failures + 1
-        return {"failures": failures, "takeovers": task.takeovers + 1, "reason": reason}
+        failures, takeovers = (0, 0) if has_moved else (task.failures, task.takeovers)
+        return {"failures": failures + (not is_lost), "takeovers": takeovers + is_lost, "reason": reason}
 
     def beat(
         self,
@@ -256,7 +262,9 @@ class Fleet:
             task = records.get(connection, claim.run, is_locked=True)
             if task is None or task.worker != worker:
                 return False
-            records.change(connection, claim.run, state=state, outcome=outcome, worker=None, failures=0, **told)
+            records.change(
+                connection, claim.run, state=state, outcome=outcome, worker=None, failures=0, takeovers=0, **told
+            )
         self._release_done(claim, outcome)
         return True
 

@@ -26,8 +26,8 @@ class TaskRecord:
         task: As of `FleetTask.to_json`.
         outcome: Of the run's report; None before its end.
         reason: Why it is dead, or why its latest attempt has failed.
-        failures: Attempts in a row that failed and did not come far; so counts one whose worker was gone.
-        takeovers: All attempts that failed.
+        failures: Attempts in a row that failed and did not come far.
+        takeovers: The same of attempts whose worker was gone.
         place: Where its files are: "host", "workspace", "state", "pid", "started"; None before its first attempt.
         report: Of the run, as `Report.to_json`.
         age_s, claimed_s, changed_s: Seconds since it was submitted, claimed, changed, by the database's clock.

@@ -11,7 +11,7 @@ from sqlalchemy import URL, create_engine, text
 
 from rawko.fleet.engine import QueueLimits
 from rawko.fleet.errors import FleetError
-from rawko.fleet.fleet import MAX_FAILURES, Fleet
+from rawko.fleet.fleet import MAX_FAILURES, MAX_TAKEOVERS, Fleet
 from rawko.fleet.task import FleetTask
 from tests.fleet.databases import fresh_database
 
@@ -95,6 +95,19 @@ def test_what_fails_again_and_again_is_dead_until_it_is_queued_again(fleet: Flee
     assert fleet.end(claim, "w", state="ended", outcome="success", report={"outcome": "success"})
     with pytest.raises(FleetError, match="it is ended"):
         fleet.requeue(one.run)
+
+
+def test_a_task_whose_worker_is_gone_each_time_is_dead_in_the_end(fleet: Fleet) -> None:
+    (one,) = fleet.submit([_task()])
+    for number in range(MAX_TAKEOVERS):
+        ((_, task),) = fleet.claim(f"w{number}", ["default"], 1)
+        assert task.run == one.run
+        fleet.leave(f"w{number}")  # as a killed one: nothing is noted in the record
+    assert not fleet.claim("last", ["default"], 1)
+    dead = fleet.find(one.run)
+    assert dead is not None
+    assert (dead.state, dead.failures, dead.takeovers) == ("dead", 0, MAX_TAKEOVERS)
+    assert f"its worker w{MAX_TAKEOVERS - 1} was gone" in (dead.reason or "")
 
 
 def test_a_cancelled_task_is_never_begun(fleet: Fleet) -> None:

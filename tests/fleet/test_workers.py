@@ -59,7 +59,7 @@ def test_a_killed_workers_run_is_taken_over_and_ends_once(bed: Bed) -> None:
     marker.unlink()
     first.signal(signal.SIGKILL)
     killed = time.monotonic()
-    bed.wait(run, lambda task: task.worker is not None and task.takeovers == 1)
+    bed.wait(run, lambda task: task.reason is not None and "was gone" in task.reason)
     print(f"taken over after {time.monotonic() - killed:.1f} s", file=sys.stderr)
     assert second.end() == 0, second.said
     task = bed.task(run)

@@ -35,16 +35,19 @@ def up_command(*, workers: int, slots: int, queues: str, keep: Path | None) -> i
     try:
         with ExitStack() as stack:
             stopped = stack.enter_context(_signals())
-            environ = environment()
+            environ, told = environment(), ""
             if not has_fleet():
-                environ |= stack.enter_context(_own_database(keep))
+                own = stack.enter_context(_own_database(keep))
+                environ |= own
+                told = _how_to_reach(own)
+                print(told, flush=True)
             elif keep is not None:
                 return complain(f"--keep is for a database of its own, and {URL_VARIABLE} names one")
             log = stack.enter_context(_log())
             words = ["worker", "--slots", str(slots), "--queues", queues]
             started = [_start(words, environ, log) for _ in range(workers)]
             try:
-                return _watch(started, environ, stopped)
+                return _watch(started, environ, stopped, told)
             finally:
                 _end(started)
     except ConfigError as error:
@@ -76,16 +79,18 @@ def _own_database(keep: Path | None) -> Iterator[dict[str, str]]:
         "RAWKO_STATE_DIR": str(make_private(base / "state")),
     }
     try:
-        print("in another terminal:\n", flush=True)
-        for name, value in there.items():
-            print(f"    export {name}='{value}'")
-        print('    rawko submit "Write fizzbuzz" --scenario fizzbuzz --yes', end="\n\n", flush=True)
         yield there
     finally:
         server.stop()
         if keep is None:
             shutil.rmtree(base, ignore_errors=True)
             _tell("the database of this first look is removed, with its runs; --keep DIR keeps the next one")
+
+
+def _how_to_reach(there: dict[str, str]) -> str:
+    """What is typed in another terminal; the address of a database of one's own holds no password."""
+    lines = [f"    export {name}='{value}'" for name, value in there.items()]
+    return "\n".join(["in another terminal:", *lines, '    rawko submit "Write fizzbuzz" --scenario fizzbuzz --yes'])
 
 
 @contextmanager
@@ -126,8 +131,12 @@ def _start(words: list[str], environ: dict[str, str], log: IO[bytes] | None) -> 
     )
 
 
-def _watch(started: list[subprocess.Popen[bytes]], environ: dict[str, str], stopped: list[int]) -> int:
-    """Show the runs until a signal, or until no worker is left."""
+def _watch(started: list[subprocess.Popen[bytes]], environ: dict[str, str], stopped: list[int], told: str) -> int:
+    """Show the runs until a signal, or until no worker is left.
+
+    Args:
+        told: Shown below the runs.
+    """
     from rawko.fleet.fleet import Fleet
 
     with Fleet.open(environ) as fleet:
@@ -137,17 +146,17 @@ def _watch(started: list[subprocess.Popen[bytes]], environ: dict[str, str], stop
                 return complain("all workers have ended; see what they have written")
             if sys.stdout.isatty() and time.monotonic() - shown > _SHOW_S:
                 shown = time.monotonic()
-                _show(fleet)
+                _show(fleet, told)
             time.sleep(0.1)
     return 0
 
 
-def _show(fleet: Fleet) -> None:
+def _show(fleet: Fleet, told: str) -> None:
     from rawko.cli.fleet.listing import print_tasks
 
     sys.stdout.write("\x1b[H\x1b[2J")
-    print_tasks(fleet, None, None, as_json=False, most=max(shutil.get_terminal_size().lines // 2 - 3, 3))
-    print("\nCtrl-C ends the workers; their runs go on with the next ones", flush=True)
+    print_tasks(fleet, None, None, as_json=False, most=max((shutil.get_terminal_size().lines - 9) // 2, 2))
+    print(f"\n{told}\nCtrl-C ends the workers; their runs go on with the next ones", flush=True)
 
 
 def _end(started: list[subprocess.Popen[bytes]]) -> None:
