@@ -119,6 +119,10 @@ def test_check_with_bindings(typed: Typed, rawko: Shell) -> None:
     assert done.code == 1
     assert "door.yaml:8:44: unbound-guard: " in done.out
     assert "did you mean 'is_locked'?" in done.out
+    assert "lock.py:3:1: unused-binding: warning: no chart that is checked uses the guard 'is_locked'" in done.out
+    rawko.write("other.yaml", CHART.replace("is_unlocked", "is_locked").replace("name: door", "name: other"))
+    both = typed("check", "door.yaml", "other.yaml", "--bindings", "lock")
+    assert "unused-binding" not in both.out, "one chart of the module uses it"
     rawko.write("pyproject.toml", '[tool.rawko.bindings]\ndoor = "lock"\n')
     plain = typed("check", "door.yaml")
     assert (plain.code, plain.out) == (0, ""), "what the project names is not imported"

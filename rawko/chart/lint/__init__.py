@@ -12,12 +12,13 @@ from itertools import islice
 from rawko.chart.definition import Chart
 from rawko.chart.errors import Diagnostic
 from rawko.chart.lint import events, finishing, guards, invocations, loops, reachability, repetition
-from rawko.chart.lint.bindings import BoundNames, Needed, lint_bindings, needed_names
+from rawko.chart.lint.bindings import Bound, BoundNames, Needed, lint_bindings, needed_names, unused_bindings
 from rawko.chart.lint.legality import MAX_FINDINGS, legality
 from rawko.chart.lint.rules import RULES, Rule, has_errors
 
 __all__ = [
     "RULES",
+    "Bound",
     "BoundNames",
     "Needed",
     "Rule",
@@ -26,6 +27,7 @@ __all__ = [
     "lint_bindings",
     "lint_chart",
     "needed_names",
+    "unused_bindings",
 ]
 
 _CHECKS: tuple[Callable[[Chart], Iterator[Diagnostic]], ...] = (

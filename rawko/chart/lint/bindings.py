@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -50,6 +50,26 @@ def needed_names(chart: Chart) -> Iterator[Needed]:
     yield from _guards(chart)
     yield from _actions(chart)
     yield from _state_names(chart)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A name that is bound, and where its function stands."""
+
+    kind: str
+    name: str
+    position: Position
+
+
+def unused_bindings(charts: Iterable[Chart], bound: Iterable[Bound]) -> tuple[Diagnostic, ...]:
+    """The bound names that none of the charts uses, at most MAX_FINDINGS, sorted by position."""
+    used = {(needed.kind, needed.name) for chart in charts for needed in needed_names(chart)}
+    found = (
+        finding("unused-binding", one.position, f"no chart that is checked uses the {one.kind} {one.name!r}")
+        for one in bound
+        if (one.kind, one.name) not in used
+    )
+    return tuple(sorted(islice(found, MAX_FINDINGS)))
 
 
 def lint_bindings(chart: Chart, bound: BoundNames) -> tuple[Diagnostic, ...]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rawko.chart import Chart, ChartError, load_chart
 from rawko.chart.check import check_chart
+from rawko.chart.definition import Position
 from rawko.chart.errors import ChartFileError, Diagnostic
-from rawko.chart.lint import has_errors
+from rawko.chart.lint import Bound, has_errors, unused_bindings
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_file, chart_files
 from rawko.cli.authoring.formats import to_scxml, to_xstate
 from rawko.cli.output import BAD_INPUT, complain, visible_line, write_out
@@ -21,6 +22,8 @@ def check_command(paths: Sequence[Path], *, bindings: str | None, trusted: bool)
     """Print every finding; 1 if one of them is an error."""
     found: list[Diagnostic] = []
     problems: list[str] = []
+    charts: list[Chart] = []
+    own: dict[tuple[str, str], Bound] = {}
     files = chart_files(paths, problems)
     for path in files:
         try:
@@ -33,12 +36,17 @@ def check_command(paths: Sequence[Path], *, bindings: str | None, trusted: bool)
             continue
         try:
             bound = _bound(chart, path, bindings)
+            if bindings is not None:
+                own.update({(one.kind, one.name): one for one in _own_names(chart, path, bindings)})
         except LookupError as error:
             return complain(str(error))
+        charts.append(chart)
         if bound is None and (named := _named(chart)) is not None:
             note = f"{path}: its names are not checked; the project's module does it: --bindings {named}"
             print(visible_line(f"rawko: {note}"), file=sys.stderr)
         found += check_chart(chart, bound)
+    if len(charts) == len(files):
+        found += unused_bindings(charts, own.values())
     for diagnostic in found:
         print(visible_line(str(diagnostic)))
     errors = sum(d.severity == "error" for d in found)
@@ -66,6 +74,19 @@ def _bound(chart: Chart, path: Path, module: str | None) -> Any:
 
     bindings = bindings_of(chart, path, module)
     return None if bindings is None else bound_names(bindings)
+
+
+def _own_names(chart: Chart, path: Path, module: str) -> Iterator[Bound]:
+    """The names that a module binds to its own functions, not to those that it has from elsewhere."""
+    for kind, name, value in bindings_of(chart, path, module):
+        code = getattr(value, "__code__", None)
+        if getattr(value, "__module__", None) == module and code is not None:
+            yield Bound(kind, name, Position(_shown(code.co_filename), code.co_firstlineno, 1))
+
+
+def _shown(file: str) -> str:
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
 
 
 def bindings_of(chart: Chart, path: Path, module: str | None) -> Any:
