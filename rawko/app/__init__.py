@@ -14,9 +14,9 @@ TYPE_CHECKING = False  # of `typing`, which costs an import
 
 if TYPE_CHECKING:
     from rawko.app.run.headless import Nobody as Nobody
-    from rawko.app.run.parts.endpoints import NO_MODEL as NO_MODEL
+    from rawko.app.run.models.endpoints import NO_MODEL as NO_MODEL
+    from rawko.app.run.models.provider import open_provider as open_provider
     from rawko.app.run.parts.machines import agent_machines as agent_machines
-    from rawko.app.run.parts.provider import open_provider as open_provider
     from rawko.app.run.report import EXIT_CODES as EXIT_CODES
     from rawko.app.run.report import Outcome as Outcome
     from rawko.app.run.report import Report as Report
@@ -37,9 +37,9 @@ __getattr__ = lazy_names(
     __name__,
     {
         "rawko.app.run.headless": ("Nobody",),
-        "rawko.app.run.parts.endpoints": ("NO_MODEL",),
+        "rawko.app.run.models.endpoints": ("NO_MODEL",),
         "rawko.app.run.parts.machines": ("agent_machines",),
-        "rawko.app.run.parts.provider": ("open_provider",),
+        "rawko.app.run.models.provider": ("open_provider",),
         "rawko.app.run.report": (
             "EXIT_CODES",
             "Outcome",

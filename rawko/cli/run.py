@@ -15,7 +15,7 @@ from rawko.app.records.record import read_record
 from rawko.app.repeating import differences
 from rawko.app.run.follow_up.legacy import check_followed
 from rawko.app.run.headless import Headless
-from rawko.app.run.parts.endpoints import unknown_models
+from rawko.app.run.models.endpoints import unknown_models
 from rawko.app.run.recorded import run_of
 from rawko.app.secrecy.session_secrets import masker_of
 from rawko.cli.exit_codes import KILLED

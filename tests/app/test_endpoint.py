@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rawko.app.run.parts.endpoints import Wire, chat_endpoint_of, endpoint_of, sign_in, unknown_models
-from rawko.app.run.parts.provider import check_provider
+from rawko.app.run.models.endpoints import Wire, chat_endpoint_of, endpoint_of, sign_in, unknown_models
+from rawko.app.run.models.provider import check_provider
 from rawko.config import ConfigError, Flags, Settings, load_settings
 from rawko.trust.project import grant
 from tests.cli.conftest import Typed, rawko, typed

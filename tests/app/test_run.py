@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ import pytest
 from rawko.app import EXIT_CODES, Report, Run
 from rawko.app.records.record import read_record
 from rawko.app.records.record_changes import write_record
+from rawko.app.run.models.access import ModelAccess
+from rawko.app.run.stores import Stores
 from rawko.config import ConfigError, Flags, load_settings
 from rawko.providers.models import DEFAULT_MODEL
 from rawko.runtime.ports import Answer, ModelRequest, Provider, Question, StreamEvent, TurnDone
@@ -316,15 +318,27 @@ class ClosingProvider:
         await self._provider.aclose()
 
 
+@dataclass(frozen=True, slots=True)
+class ClosingAccess(ModelAccess):
+    """The way to a model through a provider that counts how often it is closed."""
+
+    run_with: RunWith
+
+    async def open_provider(self, noted: Mapping[str, Any] | None, stores: Stores | None) -> Provider:
+        real = await ModelAccess.open_provider(self, noted, stores)
+        self.run_with.provider = ClosingProvider(real, is_stuck=self.run_with.is_stuck)
+        return self.run_with.provider
+
+
 class RunWith(Run):
-    """A run that is given its provider."""
+    """A run whose provider the test sees."""
 
     provider: ClosingProvider
     is_stuck = False
 
-    def _open_provider(self, position: Mapping[str, Any] | None) -> Provider:
-        self.provider = ClosingProvider(super()._open_provider(position), is_stuck=self.is_stuck)
-        return self.provider
+    def _access(self) -> ModelAccess:
+        access = super()._access()
+        return ClosingAccess(**{field.name: getattr(access, field.name) for field in fields(access)}, run_with=self)
 
 
 @pytest.mark.parametrize("agent", ["developer", None])

@@ -27,8 +27,8 @@ from rawko.app.records.record import has_record, read_record
 from rawko.app.records.run_names import lane_run
 from rawko.app.run.budget import Stopwatch, bounds_of, check_prices, rate_limits
 from rawko.app.run.headless import Headless
+from rawko.app.run.models.provider import check_provider, open_provider
 from rawko.app.run.parts.lanes import Common, position_of_all, take_up_usage
-from rawko.app.run.parts.provider import check_provider, open_provider
 from rawko.app.run.run import Run
 from rawko.config import ConfigError, Settings
 from rawko.providers.metering.account import Account

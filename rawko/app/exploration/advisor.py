@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from rawko.app.run.parts.endpoints import NO_MODEL
+from rawko.app.run.models.endpoints import NO_MODEL
+from rawko.app.run.models.provider import open_provider
 from rawko.app.run.parts.project import templates_of
-from rawko.app.run.parts.provider import open_provider
 from rawko.app.secrecy.prompt_key import prompt_key
 from rawko.config import ConfigError, Settings
 from rawko.machines.node_engine.context import RunState

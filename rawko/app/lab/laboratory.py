@@ -21,7 +21,7 @@ from rawko.app.lab.proposal import Proposal, propose, write
 from rawko.app.lab.questions import Fit, RunQuestions
 from rawko.app.lab.variants import UNCHANGED, Variant
 from rawko.app.run.budget import Stopwatch, bounds_of, default_price, rate_limits, require_prices
-from rawko.app.run.parts.provider import open_provider
+from rawko.app.run.models.provider import open_provider
 from rawko.app.time_travel.recorded_run import open_past
 from rawko.config import ConfigError, Settings
 from rawko.machines.orchestrator.asking import (

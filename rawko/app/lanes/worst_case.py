@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rawko.app.run.budget import default_price
-from rawko.app.run.parts.fallbacks import fallbacks_of
+from rawko.app.run.models.fallbacks import fallbacks_of
 from rawko.config import Settings
 from rawko.machines.judge.actors import MAX_ANSWERS
 from rawko.machines.judge.rule import MAX_QUESTIONS

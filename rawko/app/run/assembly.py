@@ -11,11 +11,11 @@ from rawko.app.lanes.adoption import no_adoption
 from rawko.app.records.record import RunRecord
 from rawko.app.run.budget import cost_counter
 from rawko.app.run.headless import Nobody
+from rawko.app.run.models.fallbacks import with_fallbacks
 from rawko.app.run.parts.actor_names import JUDGE
 from rawko.app.run.parts.called_agents import calling_agents, check_calls
 from rawko.app.run.parts.charts import PATTERNS, may_run_agents, pattern, shipped_chart
 from rawko.app.run.parts.checks import file_checks, open_gatherer
-from rawko.app.run.parts.fallbacks import with_fallbacks
 from rawko.app.run.parts.machines import Machine, agent_machines, check_machines
 from rawko.app.run.parts.null_ports import NoWorkspace, StillProvider, StillToolbox
 from rawko.app.run.parts.project import templates_of

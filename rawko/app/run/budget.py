@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
 
-from rawko.app.run.parts.fallbacks import fallbacks_of
+from rawko.app.run.models.fallbacks import fallbacks_of
 from rawko.config import ConfigError, Settings
 from rawko.providers.metering.account import Bounds
 from rawko.providers.models import resolve_model

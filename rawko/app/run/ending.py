@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from rawko.app.records.record import has_record
 from rawko.app.records.record_changes import write_report
-from rawko.app.run.report import Report
+from rawko.app.run.driving.driver import Driver
+from rawko.app.run.driving.questions import OUT_OF_BUDGET
+from rawko.app.run.report import Report, verdict_of
 from rawko.config import ConfigError, Settings
 from rawko.runtime.actor import Actor
 from rawko.runtime.errors import JournalError
 from rawko.runtime.ports import Provider
 from rawko.runtime.shortage import shortage_of
+from rawko.vocabulary.usage import Usage
 
 CLEANUP_DEADLINE_S: Final = 5.0
 """How long a provider, a toolbox or a workspace may take to close before the run is reported done (C-30)."""
@@ -62,3 +65,50 @@ def kept(report: Report, settings: Settings) -> Report:
         error_told = {"category": "unknown", "message": f"the report cannot be kept: {error}"}
         return replace(report, outcome="interrupted", error=error_told, notes=(*report.notes, note))
     return report
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a run has used: tokens, US dollars (None: unknown), and milliseconds by the clock."""
+
+    usage: Usage
+    cost_usd: float | None
+    duration_ms: int
+
+
+def ended(
+    settings: Settings,
+    run: str,
+    driver: Driver,
+    actor: Actor,
+    spent: Spent,
+    changes: tuple[tuple[str, ...], str],
+    notes: list[str],
+) -> Report:
+    """The report of a machine that has stopped; kept on disk, unless the run can go on from where it stands.
+
+    Args:
+        changes: Files that the run has changed, and their differences.
+        notes: Of the run so far; one is added where it can go on.
+    """
+    problem = driver.halted or breakdown(actor.error)
+    if problem is not None:  # what was committed stands: it can go on from there
+        notes.append(how_to_go_on(settings, run))
+    verdict = verdict_of(actor, question=driver.question, is_cancelled=driver.is_cancelled, problem=problem)
+    if problem is not None and not has_record(settings, run):
+        verdict = replace(verdict, outcome="failure")  # there is nothing left to go on with
+    is_open = verdict.outcome == "limit" and not actor.interpreter.final
+    is_below = is_open and OUT_OF_BUDGET not in actor.configuration  # an agent or a lane of the run waits
+    question = driver.question if verdict.outcome == "needs_person" or is_below else None
+    files, diff = changes
+    report = verdict.report(
+        run,
+        spent.usage,
+        spent.cost_usd,
+        files,
+        diff,
+        question=question,
+        duration_ms=spent.duration_ms,
+        notes=tuple(notes),
+    )
+    return report if problem is not None else kept(report, settings)

@@ -7,42 +7,38 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rawko.app.answers.cache import CachedAnswers, open_cache
+from rawko.app.answers.cache import CachedAnswers
 from rawko.app.following.channel import TextChannel
 from rawko.app.lanes.adoption import Adoption
 from rawko.app.lanes.listing import lanes_of
-from rawko.app.lanes.runner import Host, Lanes
+from rawko.app.lanes.runner import Lanes
 from rawko.app.lookups.running import RunningLookups
 from rawko.app.overrides.override import Override, Reply, check_override
-from rawko.app.records.record import Parent, has_record, runs_folder
-from rawko.app.records.run_names import lane_name, new_id
+from rawko.app.records.record import Parent, runs_folder
+from rawko.app.records.run_names import new_id
 from rawko.app.run.actor import OpenParts, make_actor
 from rawko.app.run.assembly import Parts, Prepared, assemble, is_task_in_input, model_of
 from rawko.app.run.beginning import capture_before, record_run
-from rawko.app.run.budget import Stopwatch, UntimedPeople, bounds_of, default_price, rate_limits
+from rawko.app.run.budget import Stopwatch, UntimedPeople, default_price
 from rawko.app.run.driving.driver import Driver, FirstWords
 from rawko.app.run.driving.letters import OverrideListener
-from rawko.app.run.driving.questions import OUT_OF_BUDGET
-from rawko.app.run.ending import breakdown, close_in_time, how_to_go_on, kept, unused_replies
+from rawko.app.run.ending import Spent, close_in_time, ended, unused_replies
 from rawko.app.run.follow_up.first_event import FirstEvent
-from rawko.app.run.follow_up.position import position_left
 from rawko.app.run.headless import Nobody
+from rawko.app.run.models.access import ModelAccess
+from rawko.app.run.parts.lane_host import common_with_lanes, open_lanes
 from rawko.app.run.parts.lanes import (
     Common,
-    LanePeople,
-    Lent,
-    account_alone,
     lane_bindings,
-    position_of_all,
     take_up_usage,
 )
 from rawko.app.run.parts.null_ports import NoWorkspace, StillProvider, StillToolbox
-from rawko.app.run.parts.provider import open_provider
 from rawko.app.run.parts.toolbox import open_toolbox, take_up_tools, tool_notes
-from rawko.app.run.report import Report, verdict_of
+from rawko.app.run.report import Report
 from rawko.app.run.requirements import check_task, read_only_tools
 from rawko.app.run.stores import Stores, open_stores
 from rawko.app.run.taking_up import take_up
@@ -50,11 +46,9 @@ from rawko.app.run.workspace_report import Witness
 from rawko.app.secrecy.session_secrets import masker_of
 from rawko.config import ConfigError, Settings
 from rawko.interpreter.bindings import Bindings
-from rawko.providers.metering.account import Account
 from rawko.providers.metering.metered import MeteredProvider
 from rawko.runtime.actor import Actor
 from rawko.runtime.inspection import InspectionEvent
-from rawko.runtime.journal import Journal
 from rawko.runtime.pacing import Pace
 from rawko.runtime.ports import People, Provider, Toolbox, Workspace
 from rawko.runtime.session import LogWriter, write_log
@@ -239,11 +233,12 @@ class Run:
             # A run that goes on is locked before it is read: no other process adds to it.
             stores = await self._open_stores(stack) if self.is_resumed else None
             noted = None if stores is None or stores.recorded is None else stores.recorded.notes
-            provider = self._open_provider(await self._position(noted, stores))
+            access = self._access()
+            provider = await access.open_provider(noted, stores)
             parts.push_async_callback(self._close, provider.aclose, "provider")
-            self._paces = self._rate_limits(noted)
-            self._cache = self._open_cache(noted)
-            account = await self._account(None if stores is None else stores.journal)
+            self._paces = access.rate_limits(noted, self._tell_wait)
+            self._cache = access.open_cache(noted)
+            account = await access.account(None if stores is None else stores.journal)
             self._meter = meter = MeteredProvider(provider, pace=self._paces["calls"], account=account)
             if noted:
                 meter.take_up(noted)
@@ -277,21 +272,9 @@ class Run:
             self._notes += unused_replies(actor, provider, self.settings)
         if self._cache is not None and self._cache.asked:
             self._notes.append(self._cache.told())
-        problem = driver.halted or breakdown(actor.error)
-        if problem is not None:  # what was committed stands: it can go on from there
-            self._notes.append(how_to_go_on(self.settings, self.id))
-        verdict = verdict_of(actor, question=driver.question, is_cancelled=driver.is_cancelled, problem=problem)
-        if problem is not None and not has_record(self.settings, self.id):
-            verdict = replace(verdict, outcome="failure")  # there is nothing left to go on with
-        is_open = verdict.outcome == "limit" and not actor.interpreter.final
-        is_below = is_open and OUT_OF_BUDGET not in actor.configuration  # an agent or a lane of the run waits
-        question = driver.question if verdict.outcome == "needs_person" or is_below else None
         usage, cost = self.usage()
-        files, diff = changes
-        report = verdict.report(
-            self.id, usage, cost, files, diff, question=question, duration_ms=duration_ms, notes=tuple(self._notes)
-        )
-        return report if problem is not None else kept(report, self.settings)
+        spent = Spent(usage, cost, duration_ms)
+        return ended(self.settings, self.id, driver, actor, spent, changes, self._notes)
 
     # ------------------------------------------------------------ opening and beginning
 
@@ -316,45 +299,18 @@ class Run:
         if self._driver is not None:
             self._driver.tell_wait({"what": what, "limit": limit, "wait_ms": round(wait_s * 1000)})
 
-    async def _position(self, noted: Mapping[str, Any] | None, stores: Stores | None) -> Mapping[str, Any] | None:
-        """How far the scenario or the cassette was played, or recorded, by the run itself and its lanes."""
-        if stores is None:
-            return await self._position_before()
-        position = noted["position"] if noted else await self._position_before()
-        return await position_of_all(position, self.settings, self.id, stores.journal)
-
-    async def _position_before(self) -> Mapping[str, Any] | None:
-        """How far the scenario or the cassette was played in the session before this run; None: from its beginning."""
-        return None if self.plays_after is None else await position_left(self.plays_after, self.settings)
-
-    def _open_provider(self, position: Mapping[str, Any] | None) -> Provider:
-        if self.is_cancel:
-            return StillProvider()
-        if self.common is not None and self.common.provider is not None:
-            return Lent(self.common.provider)
-        provider = open_provider(self.settings, position, is_resumed=self.is_resumed)
-        return provider if self.common is None else self.common.recorded(provider)
-
-    def _open_cache(self, noted: Mapping[str, Any] | None) -> CachedAnswers | None:
-        """The cache of the arbiter's answers, where the settings ask for it."""
-        if self.is_cancel or self.agent is not None or not self.settings.arbiter_cache:
-            return None
-        cache = open_cache(
-            self.settings, lambda told: (self.log or write_log)("warning", f"[rawko] {told}", {}), self.id
+    def _access(self) -> ModelAccess:
+        return ModelAccess(
+            self.settings,
+            self.id,
+            self.agent,
+            self.plays_after,
+            self.is_resumed,
+            self.is_cancel,
+            self.common,
+            self._stopwatch,
+            warn=lambda told: (self.log or write_log)("warning", f"[rawko] {told}", {}),
         )
-        cache.take_up(noted)
-        return cache
-
-    async def _account(self, journal: Journal | None) -> Account:
-        """What the run's usage is counted into: of a lane, below that of the run above."""
-        if self.common is None:
-            return await account_alone(self.settings, self.id, bounds_of(self.settings, self._stopwatch), journal)
-        return self.common.account.of(self.id)
-
-    def _rate_limits(self, noted: Mapping[str, Any] | None) -> Mapping[str, Pace]:
-        if self.common is not None:
-            return self.common.paces
-        return rate_limits(self.settings, self._stopwatch, noted, self._tell_wait)
 
     async def _open_lanes(self, stack: AsyncExitStack, stores: Stores, provider: Provider, driver: Driver) -> None:
         """Make it possible to begin lanes; what lanes have used so far is counted."""
@@ -362,32 +318,11 @@ class Run:
         account, workspace = self._meter.account, stores.workspace
         if self.is_resumed:
             await take_up_usage(account, self.settings, self.id, stores.journal)
-        watch = self._stopwatch if self.common is None else self.common.watch
-        is_own = self.settings.provider == "scripted"
-        recorded = getattr(provider, "beside", None) if is_own else None
-        if self.common is not None:
-            recorded = self.common.recorded
-        common = Common(account, watch, self._paces, None if is_own else provider, recorded or (lambda one: one))
-
-        def make(settings: Settings, task: str, agent: str, run: str, **known: Any) -> Run:
-            people = LanePeople(UntimedPeople(self.people, watch), lane_name(run))
-            return Run(settings, task, agent, people, log=self.log, is_of_session=True, id=run, common=common, **known)
-
+        common = common_with_lanes(self.settings, account, self._stopwatch, self._paces, provider, self.common)
         snapshots = self.settings.state_dir / "snapshots"
         self._adoption = None if self.is_cancel else Adoption(workspace, snapshots, driver.halt).bindings()
-        self._lanes = lanes = Lanes(
-            Host(
-                self.settings,
-                self.id,
-                make,
-                capture=workspace.capture,
-                step=lambda: workspace.row or 0,
-                is_left=lambda: driver.is_left,
-                settled=driver.settled,
-                wait=driver.wait,
-                halt=driver.halt,
-            )
-        )
+        make_run = partial(Run, log=self.log, is_of_session=True)
+        self._lanes = lanes = open_lanes(self.settings, self.id, common, self.people, workspace, driver, make_run)
         stack.push_async_callback(lanes.aclose, is_ended=False)
 
     async def _close_lanes(self, actor: Actor) -> None:

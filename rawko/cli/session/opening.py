@@ -10,7 +10,7 @@ from types import FrameType
 from rawko.app.conversations.chain import Conversation, Standing, chain, continued_flags, latest, standing_of, views_of
 from rawko.app.conversations.spending import Spending
 from rawko.app.records.record import RunRecord
-from rawko.app.run.parts.provider import check_provider
+from rawko.app.run.models.provider import check_provider
 from rawko.cli.exit_codes import KILLED
 from rawko.cli.options.chatting import ChatOptions
 from rawko.cli.output import Painter, complain, visible, visible_line

@@ -1,1 +1,1 @@
-"""The parts of a run, opened from its settings: model, tools, workspace, agents' machines. Each says what is wrong."""
+"""The parts of a run beside its models, opened from its settings: tools, workspace, agents' machines."""

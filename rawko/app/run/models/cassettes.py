@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from rawko.app.run.parts.fallbacks import other_providers
+from rawko.app.run.models.fallbacks import other_providers
 from rawko.config import ConfigError, Settings, project_of
 from rawko.config.trust_items import MAX_CASSETTE_BYTES
 from rawko.providers.cassette.cleaning import Cleaner, cleaner_for

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rawko.app.run.parts.endpoints import NO_NAME, chat_endpoint_of, endpoint_of
-from rawko.app.run.parts.fallbacks import other_providers
+from rawko.app.run.models.endpoints import NO_NAME, chat_endpoint_of, endpoint_of
+from rawko.app.run.models.fallbacks import other_providers
 from rawko.app.secrecy.session_secrets import masker_of
 from rawko.config import ConfigError, Settings, project_of
 from rawko.config.settings import WIRES
@@ -45,7 +45,7 @@ def _recorded(settings: Settings, position: Mapping[str, Any] | None, *, is_resu
         if position is not None and "recorded" in position:  # of a lane, whose answers its run has recorded
             position = position["inner"]
         return _open_provider(settings, position)
-    from rawko.app.run.parts.cassettes import record
+    from rawko.app.run.models.cassettes import record
 
     return record(settings, partial(_open_provider, settings), position, is_resumed=is_resumed)
 
@@ -58,7 +58,7 @@ def _open_provider(
     if settings.provider == "scripted":
         return _scripted(settings, position)
     if settings.provider == "cassette":
-        from rawko.app.run.parts.cassettes import play
+        from rawko.app.run.models.cassettes import play
 
         return play(settings, position)
 

@@ -1,0 +1,1 @@
+"""The models of a run: the provider that its settings name, endpoints with their keys, fallbacks, cassettes."""

@@ -1,0 +1,75 @@
+"""The lanes that a run may begin: what they have from it, and how their runs are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rawko.app.lanes.runner import Host, LaneRun, Lanes
+from rawko.app.records.run_names import lane_name
+from rawko.app.run.budget import Stopwatch, UntimedPeople
+from rawko.app.run.driving.driver import Driver
+from rawko.app.run.parts.lanes import Common, LanePeople
+from rawko.config import Settings
+from rawko.providers.metering.account import Account
+from rawko.runtime.pacing import Pace
+from rawko.runtime.ports import People, Provider
+from rawko.workspace import SnapshotWorkspace
+
+MakeRun = Callable[..., LaneRun]
+"""A lane's run from its settings, its task, its agent, its id, its people and what it has from the run above; further
+keywords as `Host.make` takes them."""
+
+
+def common_with_lanes(
+    settings: Settings,
+    account: Account,
+    watch: Stopwatch,
+    paces: Mapping[str, Pace],
+    provider: Provider,
+    above: Common | None,
+) -> Common:
+    """What the lanes of a run have from it.
+
+    Args:
+        above: What the run itself has from one above it: all lanes below share the time and the recording of the top.
+    """
+    is_own = settings.provider == "scripted"  # each lane plays a scenario of its own
+    recorded = getattr(provider, "beside", None) if is_own else None
+    if above is not None:
+        watch, recorded = above.watch, above.recorded
+    return Common(account, watch, paces, None if is_own else provider, recorded or (lambda one: one))
+
+
+def open_lanes(
+    settings: Settings,
+    run: str,
+    common: Common,
+    people: People,
+    workspace: SnapshotWorkspace,
+    driver: Driver,
+    make_run: MakeRun,
+) -> Lanes:
+    """The lanes of a run, of which none has begun yet.
+
+    Args:
+        people: Of the run; they see which lane asks, and their time to think is not the run's.
+    """
+
+    def make(settings: Settings, task: str, agent: str, run: str, **known: Any) -> LaneRun:
+        asked = LanePeople(UntimedPeople(people, common.watch), lane_name(run))
+        return make_run(settings, task, agent, id=run, people=asked, common=common, **known)
+
+    return Lanes(
+        Host(
+            settings,
+            run,
+            make,
+            capture=workspace.capture,
+            step=lambda: workspace.row or 0,
+            is_left=lambda: driver.is_left,
+            settled=driver.settled,
+            wait=driver.wait,
+            halt=driver.halt,
+        )
+    )
