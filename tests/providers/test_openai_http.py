@@ -1,12 +1,10 @@
-"""The openai provider through the real SDK over HTTP on loopback: turns, tools, dialects, and every way a server
-breaks."""
+"""The chat completions API through the real SDK over HTTP on loopback: what is special to it, its dialects and headers;
+`test_http` has the rest."""
 
 from __future__ import annotations
 
 import json
-import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import aclosing
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,37 +16,24 @@ from openai import DefaultAsyncHttpxClient
 
 from rawko.providers.chat_completions.api import OpenAIProvider
 from rawko.providers.chat_completions.endpoint import ChatEndpoint
-from rawko.runtime.ports import ModelRequest, ProviderError, TextDelta, ToolSpec, TurnDone
-from rawko.vocabulary.messages import ToolResult, tool_results, user_text
+from rawko.runtime.ports import Provider, TextDelta, TurnDone
+from rawko.vocabulary.messages import ToolResult, tool_results
+from tests.providers.http_apis import OPENAI, failure, request_to
 
-WRITE = ToolSpec(name="write", description="Write a file.", input_schema={"type": "object", "properties": {}})
-REQUEST = ModelRequest(
-    purpose="agent:developer",
-    model="gpt-test",
-    system="You write code.",
-    messages=(user_text("go"),),
-    tools=(WRITE,),
-    timeout_ms=10_000,
-)
+REQUEST = request_to(OPENAI)
 SCHEMA = {"type": "object", "properties": {"type": {"type": "string"}}, "required": ["type"]}
 DECISION = replace(REQUEST, purpose="select", tools=(), output_schema=SCHEMA)
 
 
 @pytest.fixture
-async def provider(llmock: Any) -> AsyncIterator[OpenAIProvider]:
+async def provider(llmock: Any) -> AsyncIterator[Provider]:
     llmock.tool_mode("off")
-    provider = OpenAIProvider(ChatEndpoint(base_url=llmock.base_url("openai"), api_key="k", idle_timeout_ms=300))
+    provider = OPENAI.make(llmock.base_url("openai"))
     yield provider
     await provider.aclose()
 
 
-async def failure(provider: OpenAIProvider, request: ModelRequest = REQUEST) -> ProviderError:
-    with pytest.raises(ProviderError) as caught:
-        await provider.create(request)
-    return caught.value
-
-
-async def test_a_turn(llmock: Any, provider: OpenAIProvider) -> None:
+async def test_a_turn(llmock: Any, provider: Provider) -> None:
     llmock.reply("Hello there, world.")
     *deltas, done = [event async for event in provider.stream(REQUEST)]
     assert len(deltas) > 1
@@ -66,7 +51,7 @@ async def test_a_turn(llmock: Any, provider: OpenAIProvider) -> None:
     ]  # fmt: skip
 
 
-async def test_a_turn_with_parallel_tool_calls_and_their_answer(llmock: Any, provider: OpenAIProvider) -> None:
+async def test_a_turn_with_parallel_tool_calls_and_their_answer(llmock: Any, provider: Provider) -> None:
     inputs = [{"file_path": "a", "content": "é\n" * 20}, {"file_path": "b"}]
     llmock.add(Reply(text="Two files.", tool_calls=tuple(MockCall("write", value) for value in inputs)))
     llmock.reply("Done.")
@@ -84,66 +69,6 @@ async def test_a_turn_with_parallel_tool_calls_and_their_answer(llmock: Any, pro
         *({"role": "tool", "tool_call_id": call.id, "content": "ok"} for call in calls),
         {"role": "user", "content": "Go on."},
     ]
-
-
-Break = Callable[[Any], Any]
-FAILURES: list[tuple[str, Break, tuple[str, str, int | None, int | None]]] = [
-    ("429", lambda m: m.rate_limit(retry_after=7), ("rate_limited", "provider_error", 7_000, 429)),
-    ("500", lambda m: m.fail(500), ("server_error", "provider_error", None, 500)),
-    ("503", lambda m: m.fail(503), ("overloaded", "provider_error", 1_000, 503)),
-    ("401", lambda m: m.fail(401), ("authentication", "provider_error", None, 401)),
-    ("402", lambda m: m.fail(402), ("billing", "provider_error", None, 402)),
-    ("403", lambda m: m.fail(403), ("permission", "provider_error", None, 403)),
-    ("404", lambda m: m.fail(404), ("not_found", "provider_error", None, 404)),
-    ("400", lambda m: m.fail(400), ("invalid_request", "provider_error", None, 400)),
-    ("413", lambda m: m.fail(413), ("context_window", "provider_error", None, 413)),
-    ("long prompt", lambda m: m.context_overflow(), ("context_window", "provider_error", None, 400)),
-    ("dropped", lambda m: m.disconnect(after_chunks=3), ("network_error", "provider_error", None, None)),
-    ("cut off", lambda m: m.truncate(after_chunks=3), ("network_error", "provider_error", None, None)),
-    ("corrupt", lambda m: m.corrupt(after_chunks=3), ("malformed", "provider_error", None, None)),
-    ("stalled", lambda m: m.stall(after_chunks=3, seconds=1), ("timeout", "timeout", None, None)),
-    ("bad input", lambda m: m.break_tool_call(), ("malformed", "provider_error", None, None)),
-]
-
-
-@pytest.mark.parametrize(("break_it", "expected"), [row[1:] for row in FAILURES], ids=[row[0] for row in FAILURES])
-async def test_failures(
-    llmock: Any,
-    provider: OpenAIProvider,
-    break_it: Break,
-    expected: tuple[str, str, int | None, int | None],
-) -> None:
-    break_it(llmock)
-    error = await failure(provider)
-    assert (error.code, error.category, error.retry_after_ms, error.status) == expected
-    llmock.reply("Fine again.")
-    assert (await provider.create(REQUEST)).message.text == "Fine again."
-    assert len(llmock.requests) == 2, "one call is one try (C-24)"
-
-
-async def test_the_whole_call_is_bounded(llmock: Any, provider: OpenAIProvider) -> None:
-    llmock.delay(1)
-    error = await failure(provider, replace(REQUEST, timeout_ms=100))
-    assert (error.code, error.message) == ("timeout", "the model did not answer in time: no end within 0.1 s")
-
-
-async def test_closing_a_stream_aborts_the_call(llmock: Any, provider: OpenAIProvider) -> None:
-    llmock.reply("word " * 400).pace(20)
-    async with aclosing(provider.stream(REQUEST)) as events:
-        await anext(events)
-    (record,) = llmock.requests
-    assert record.completed is False
-
-
-async def test_nobody_listens() -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    provider = OpenAIProvider(ChatEndpoint(base_url=f"http://127.0.0.1:{port}"))
-    error = await failure(provider)
-    assert (error.code, error.status) == ("network_error", None)
-    assert error.message.startswith(f"the connection to http://127.0.0.1:{port} failed: ")
-    await provider.aclose()
 
 
 class Server:
