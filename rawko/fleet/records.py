@@ -75,9 +75,13 @@ class TaskRecord:
         }
 
 
+LARGER: Final = "larger"
+"""Kind of a letter with settings for a run that has stopped at its budget: JSON, by the name of the setting."""
+
+
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A message for a run; see `rawko.app.run.inbox`."""
+    """A message for a run: kinds as of `rawko.app.run.inbox`, and `LARGER`."""
 
     id: int
     run: str

@@ -114,3 +114,21 @@ def test_a_run_at_work_is_cancelled_from_another_folder(bed: Bed) -> None:
     assert bed.command("cancel", run).returncode == 0
     assert bed.wait_ended(run).outcome == "cancelled"
     assert worker.end() == 0, worker.said
+
+
+def test_a_run_that_has_used_up_its_budget_goes_on_with_a_larger_one(bed: Bed) -> None:
+    used = {"input_tokens": 900, "output_tokens": 200}
+    ready = says("developer", call("complete", summary="Written."), usage=used)
+    run = bed.submit({**ONE, "usage": used}, ready, flags={"budget.tokens": 1000})
+    worker = bed.worker("--once")
+    assert worker.end() == 0, worker.said
+    task = bed.task(run)
+    assert (task.state, task.outcome, (task.question or {}).get("kind")) == ("waiting", "limit", "budget")
+    assert "--max-cost" in bed.command("resume", run).stderr
+    assert "answer" not in bed.command("runs", "--fleet").stdout
+    told = bed.command("resume", run, "--max-tokens", "9000")
+    assert told.returncode == 0, told.stderr
+    again = bed.worker("--once")
+    assert again.end() == 0, again.said
+    assert bed.task(run).outcome == "success"
+    assert (bed.workspace(run) / "log.txt").read_text() == "one\n"

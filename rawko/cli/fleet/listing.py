@@ -24,7 +24,7 @@ _COLUMNS: Final = (
     Column("task", 0, least=60),
 )
 _STYLES: Final = {"success": "green", "failure": "red", "dead": "red", "running": "cyan", "waiting": "yellow"}
-_HOW: Final = {"approval": "rawko approve {run}", "budget": "rawko cancel {run}"}
+_HOW: Final = {"approval": "rawko approve {run}", "budget": "rawko resume {run} --max-tokens N"}
 _MOST: Final = 1000
 
 

@@ -6,6 +6,7 @@ in the folder of the run, with the fleet's journal, and what a person says to th
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from rawko.cli.fleet.opening import has_fleet, with_fleet
 from rawko.cli.output import complain, visible_json, visible_line
 from rawko.cli.people import user
 from rawko.cli.settings import settings_to_look, work_in
+from rawko.config.flags import Flags
+from rawko.config.layers import of_flags
 from rawko.processes.keys import environment, keep
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
 _found: list[TaskRecord] = []
 _JOURNAL = "RAWKO_JOURNAL_URL"
+_BUDGET = ("budget.", "max_iterations")
 
 
 def named_in_fleet(text: str, current: Settings) -> str | None:
@@ -114,6 +118,26 @@ def tell_fleet(
         return 0
 
     return with_fleet("rawko", tell)
+
+
+def resume_in_fleet(run: str, flags: Flags, *, as_json: bool) -> int:
+    """Let a run of the fleet go on with a larger budget; its workers go on with all others by themselves."""
+    task = fleet_task(run)
+    asked = None if task is None else task.question
+    if asked is None or asked.get("kind") != "budget":
+        return complain(
+            f"run {run!r} is of the fleet, whose workers go on with it; if it is dead: rawko queue requeue {run}"
+        )
+    given = {name: value for name, value in flags.items() if name.startswith(_BUDGET)}
+    if not given:
+        return complain(
+            f"run {run!r} has used up its budget; say how much it may use: --max-cost, --max-tokens, --max-time"
+        )
+    problems: list[str] = []
+    of_flags(flags, problems)
+    if problems:
+        return complain("; ".join(problems))
+    return tell_fleet(run, "larger", json.dumps(given), as_json=as_json)
 
 
 def list_fleet(*, tenant: str | None, queue: str | None, as_json: bool) -> int:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rawko.app.records.naming import Meant
     from rawko.config import Settings
 
-_TOLD: Final[tuple[Meant, ...]] = ("answer", "steer", "end")
+_TOLD: Final[tuple[Meant, ...]] = ("answer", "steer", "end", "go on")
 """What a run of the fleet is told through the database, wherever its files are."""
 
 

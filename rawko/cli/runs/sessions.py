@@ -14,7 +14,7 @@ from rawko.app.run.inbox import is_at_work, leave
 from rawko.app.run.recorded import run_of
 from rawko.app.run.resume import prepare
 from rawko.app.views.summary import read_run
-from rawko.cli.fleet.place import fleet_task, tell_fleet
+from rawko.cli.fleet.place import fleet_task, resume_in_fleet, tell_fleet
 from rawko.cli.options.running import ResumeOptions
 from rawko.cli.output import complain, exact, visible, visible_line
 from rawko.cli.people import TerminalPeople, user
@@ -50,9 +50,7 @@ def resume_command(options: ResumeOptions) -> int:
     """Go on with a run that was interrupted, that waits, or that has reached a limit. Returns the exit code."""
     run = options.run
     if fleet_task(run) is not None:
-        return complain(
-            f"run {run!r} is of the fleet, whose workers go on with it; if it is dead: rawko queue requeue {run}"
-        )
+        return resume_in_fleet(run, options.flags, as_json=options.json)
     try:
         decide = judge(is_granted=options.trust, is_headless=options.is_headless)
         current = settings_here(options.flags, judge=decide, has_powers=True)

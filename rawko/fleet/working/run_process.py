@@ -7,6 +7,7 @@ whole or has not happened, a tool at work is ended, and another worker goes on f
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -21,16 +22,17 @@ from typing import Any, Final
 
 from rawko.app.records.record import RUN_FILE, has_record, runs_folder
 from rawko.app.run import inbox
+from rawko.app.run.driving.questions import OUT_OF_BUDGET
 from rawko.app.run.headless import Headless
 from rawko.app.run.recorded import run_of, run_to_cancel
 from rawko.app.run.report import Report
 from rawko.app.run.resume import prepare
 from rawko.app.run.run import Run
 from rawko.app.views.summary import read_run
-from rawko.config import ConfigError, Flags, Settings, load_settings
+from rawko.config import ConfigError, Flags, Settings, changed_by, load_settings
 from rawko.config.places import state_dir
 from rawko.fleet.errors import FleetError
-from rawko.fleet.records import Letter
+from rawko.fleet.records import LARGER, Letter
 from rawko.fleet.repositories import make_workspace
 from rawko.fleet.task import FORMAT, Repository
 from rawko.fleet.working.order import ALIVE, DRAIN, FENCED, Order, Progress, Result, Said, Taken
@@ -150,9 +152,15 @@ async def _going_on(order: Order, current: Settings, signs: _Signs) -> Run:
         if letter.kind == "cancel":
             signs.send(Taken(letter.id))
             return run_to_cancel(record, letter.who)
+    for letter in letters:
+        if letter.kind == LARGER:
+            settings = changed_by(settings, Flags(json.loads(letter.text)))
+            signs.send(Taken(letter.id))
     run = run_of(record, settings)
     policy: People = Headless(settings.headless, settings.default_answers)
     for letter in letters:
+        if letter.kind == LARGER:
+            continue
         if letter.kind != "answer":
             inbox.leave(settings, order.run, letter.kind, who=letter.who, text=letter.text)
             signs.send(Taken(letter.id))
@@ -171,8 +179,9 @@ async def _asks_another(run: str, settings: Settings, question: int) -> bool:
 
 def _told(report: Report, signs: _Signs) -> Result:
     data = report.to_json()
-    asks = report.question is not None and report.outcome in ("needs_person", "limit")
-    if report.outcome == "needs_person" or asks:
+    if report.outcome == "limit" and report.question is None and report.state == OUT_OF_BUDGET:
+        data["question"] = {"kind": "budget", "text": "a larger budget"}
+    if report.outcome == "needs_person" or (report.outcome == "limit" and data["question"] is not None):
         return Result("waiting", report.outcome, report=data)
     if report.outcome in _ENDED:
         kind: Any = "hopeless" if report.is_bad_input else "ended"
@@ -224,6 +233,8 @@ class _Watch:
         """A letter that came while the run is at work; the run's inbox is read once its machine has begun."""
         if letter.kind == "cancel":
             self._run.cancel(letter.who)
+        elif letter.kind == LARGER:
+            return  # it is for the time after the run has stopped at its limit: it stays until then
         elif not self._has_begun:
             self._letters.append(letter)
             return
