@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -130,6 +131,20 @@ def test_check_with_bindings(typed: Typed, rawko: Shell) -> None:
     unknown = typed("check", "door.yaml", "--bindings", "loc")
     assert unknown.code == 2
     assert "loc" in unknown.err
+
+
+def test_check_looks_again_after_a_change(rawko: Shell) -> None:
+    rawko.write("door.yaml", CHART)
+    started = rawko.start("check", ".", "--watch")
+    started.wait_for("1 chart: no findings")
+    rawko.write("door.yaml", CHART.replace("closed}", "clsed}"))
+    started.wait_for("unknown-target")
+    assert "door.yaml\n" in started.text()
+    rawko.write("other.yaml", CHART)
+    rawko.write("door.yaml", CHART)
+    started.wait_for("2 charts: no findings")
+    started.process.send_signal(signal.SIGINT)
+    assert started.end().code == -signal.SIGINT
 
 
 def test_code_needs_trust(typed: Typed, rawko: Shell) -> None:

@@ -11,10 +11,21 @@ from rawko.cli.options.common import BindingsOption, Charts, OneChart, Output, T
 from rawko.cli.options.naming import named_step
 
 
-def check(charts: Charts, bindings: BindingsOption = None, trust_code: TrustCode = False) -> None:
+def check(
+    charts: Charts,
+    bindings: BindingsOption = None,
+    trust_code: TrustCode = False,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Check again after every change, until Ctrl-C.")] = False,
+) -> None:
     """Lint charts: file:line:col: code: message. Exit 1 if there are errors."""
     from rawko.cli.authoring.charts import check_command
 
+    if watch:
+        from rawko.cli.authoring.check_again import check_in_process, watch_check
+
+        more = ["--bindings", bindings] if bindings is not None else []
+        words = [*more, *(["--trust-code"] if trust_code else []), "--", *map(str, charts)]
+        watch_check(charts, bindings, lambda: check_in_process(words))
     raise typer.Exit(check_command(charts, bindings=bindings, trusted=trust_code))
 
 

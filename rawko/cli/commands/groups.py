@@ -66,7 +66,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "adopt": ("rawko adopt 81aa", "rawko adopt 81aa@last --only src/parser.py --dry-run"),
     "branch": ("rawko branch @last feature/parser",),
     "pin": ("rawko pin @42 -o rawko.feature",),
-    "check": ("rawko check statecharts/", "rawko check door.yaml --bindings door.names"),
+    "check": ("rawko check statecharts/ --watch", "rawko check door.yaml --bindings door.names"),
     "test": ("rawko test statecharts/", 'rawko test door.yaml -k "locked"'),
     "diagram": ("rawko diagram door.yaml -o door.svg", "rawko diagram orchestrator --run last -o run.svg"),
     "new": ("rawko new chart door", "rawko new agent translator"),

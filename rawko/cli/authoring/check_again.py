@@ -1,0 +1,74 @@
+"""`rawko check --watch`: the check once more whenever one of its files has changed, until Ctrl-C.
+
+Each check is a process of its own, so that a module of bindings is read as it is now.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, NoReturn
+
+from rawko.cli.authoring.chart_files import chart_files
+from rawko.cli.output import visible_line
+
+EVERY_S: Final = 0.3
+"""Between two looks at the files."""
+
+State = dict[str, tuple[int, int]]
+
+
+def watch_check(paths: Sequence[Path], bindings: str | None, check: Callable[[], int]) -> NoReturn:
+    """Check now and after every change; an interrupt ends the process.
+
+    Args:
+        check: Runs the check and prints what it finds.
+    """
+    module = None if bindings is None else _file_of(bindings)
+    before: State | None = None
+    while True:
+        now = _state(paths, module)
+        if now != before:
+            if before is not None:
+                print(f"\n--- {time.strftime('%H:%M:%S')}: {visible_line(_changed(before, now))}", file=sys.stderr)
+            check()
+            before = now
+        time.sleep(EVERY_S)
+
+
+def check_in_process(words: Sequence[str]) -> int:
+    """Run `rawko check` with these words, in a process of its own."""
+    return subprocess.run([sys.executable, "-m", "rawko", "check", *words], check=False).returncode
+
+
+def _state(paths: Sequence[Path], module: Path | None) -> State:
+    """Time and size of each file; a chart that is added to a folder counts, too."""
+    found: State = {}
+    for path in [*chart_files(paths, []), *([] if module is None else [module])]:
+        try:
+            seen = path.stat()
+        except OSError:
+            continue
+        found[str(path)] = (seen.st_mtime_ns, seen.st_size)
+    return found
+
+
+def _changed(before: State, now: State) -> str:
+    names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def _file_of(module: str) -> Path | None:
+    """The file of a module of the current folder; it is not imported."""
+    sys.path.insert(0, "")
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return None
+    finally:
+        sys.path.pop(0)
+    return None if spec is None or spec.origin is None else Path(spec.origin)
