@@ -13,11 +13,10 @@ from __future__ import annotations
 import asyncio
 import shutil
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from rawko.app.lanes.disk import until_too_large
 from rawko.app.lanes.folder import (
@@ -28,13 +27,14 @@ from rawko.app.lanes.folder import (
     remove_folder,
     temporary_folder,
 )
+from rawko.app.lanes.host import Host, LaneRun
 from rawko.app.lanes.listing import open_lanes
 from rawko.app.lanes.note import LaneNote, next_number, read_note, write_note
 from rawko.app.lanes.order import Order, check_depth, invalid, order_of
 from rawko.app.lanes.results import Ended, failure, result_of
 from rawko.app.lanes.setup import SetupFailed, run_setup
 from rawko.app.records.outcomes import is_open
-from rawko.app.records.record import Parent, RunRecord, has_record, read_record, runs_folder
+from rawko.app.records.record import Parent, RunRecord, has_record, read_record
 from rawko.app.records.run_names import lane_run
 from rawko.config import ConfigError, Settings, share_state, with_model
 from rawko.config.blocks import size_bytes
@@ -44,48 +44,10 @@ from rawko.vocabulary.evidence import Demand
 from rawko.workspace.repository.locks import user_of
 
 if TYPE_CHECKING:
-    from rawko.vocabulary.snapshot import Snapshot
+    pass
 
 CANCELLED_BY = "the run above"
 """The one who the journal of a lane names, where the machine above did not need it any more."""
-
-
-class LaneRun(Protocol):
-    """The run of a lane; see `rawko.app.run.run.Run`."""
-
-    async def execute(self) -> Any: ...
-    def cancel(self, who: str = "") -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Host:
-    """The run above its lanes.
-
-    Attributes:
-        make: A lane's run from its settings, its order and its id; keyword `is_resumed`, or `is_cancel` for one that
-            is taken up only to end it.
-        capture: Takes a snapshot of the run's own files, with a label.
-        step: The number of its journal's latest row.
-        is_left: Whether the run stops where it stands, to go on later.
-        settled: Waits until the machine has taken what its lanes have told it.
-        wait: The run has to wait, for a person or a larger budget: with the question.
-        halt: The run has to stop where it stands: with the reason.
-    """
-
-    settings: Settings
-    run: str
-    make: Callable[..., LaneRun]
-    capture: Callable[[str], Awaitable[Snapshot]]
-    step: Callable[[], int]
-    is_left: Callable[[], bool]
-    settled: Callable[[], Awaitable[None]]
-    wait: Callable[[Mapping[str, Any]], None]
-    halt: Callable[[str], None]
-
-    @property
-    def folder(self) -> Path:
-        """Of the run's own record."""
-        return runs_folder(self.settings.state_dir) / self.run
 
 
 class Lanes:

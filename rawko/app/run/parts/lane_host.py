@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rawko.app.lanes.runner import Host, LaneRun, Lanes
+from rawko.app.lanes.host import Host, LaneRun
+from rawko.app.lanes.runner import Lanes
 from rawko.app.records.run_names import lane_name
 from rawko.app.run.budget import Stopwatch, UntimedPeople
 from rawko.app.run.driving.driver import Driver
