@@ -91,8 +91,9 @@ def prepare(connection: Connection, where: str) -> None:
     Raises:
         FleetError: See there.
     """
-    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _PREPARING})
     if not inspect(connection).has_table("meta", schema=SCHEMA):
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _PREPARING})
+    if not inspect(connection).has_table("meta", schema=SCHEMA):  # another process may have made them meanwhile
         connection.execute(CreateSchema(SCHEMA, if_not_exists=True))
         metadata.create_all(connection)
         connection.execute(meta.insert().values(key="format", value=str(FORMAT)))

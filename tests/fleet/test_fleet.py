@@ -169,6 +169,25 @@ def test_tables_of_a_newer_version_are_refused_and_left_alone(environ: Mapping[s
         Fleet.open(environ)
 
 
+def test_a_role_that_may_make_no_tables_uses_those_that_are_there(environ: Mapping[str, str], database: URL) -> None:
+    Fleet.open(environ).close()
+    role = f"plain_{database.database}"
+    _execute(database, f"CREATE ROLE {role} LOGIN PASSWORD 'plain'")
+    for schema in ("rawko_fleet", "rawko_fleet_dbos", "rawko_fleet_lease"):
+        _execute(database, f"GRANT USAGE ON SCHEMA {schema} TO {role}")
+        _execute(database, f"GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO {role}")
+        _execute(database, f"GRANT ALL ON ALL SEQUENCES IN SCHEMA {schema} TO {role}")
+    plain = database.set(username=role, password="plain").render_as_string(hide_password=False)
+    try:
+        with Fleet.open({"RAWKO_FLEET_URL": plain}) as fleet:
+            (one,) = fleet.submit([_task()])
+            assert [claim.run for claim, _ in fleet.claim("w", ["default"], 1)] == [one.run]
+            fleet.beat("w", (), {})
+    finally:
+        _execute(database, f"DROP OWNED BY {role}")
+        _execute(database, f"DROP ROLE {role}")
+
+
 def test_an_empty_database_gets_its_tables() -> None:
     with fresh_database(is_empty=True) as url:
         environ = {"RAWKO_FLEET_URL": url.render_as_string(hide_password=False)}

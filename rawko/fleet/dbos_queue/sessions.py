@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from sqlalchemy import Connection, Engine, bindparam, text
+from sqlalchemy import Connection, Engine, bindparam, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from rawko.fleet.engine import DEAD_S, LEASE_S
@@ -56,8 +56,10 @@ class Sessions:
         self._since = 0.0
 
     def prepare(self) -> None:
-        """Make the table."""
+        """Make the table, unless it is there: then a role without the right to make one will do."""
         with self._database.begin() as connection:
+            if inspect(connection).has_table("workers", schema=SCHEMA):
+                return
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _PREPARING})
             for statement in _MAKE:
                 connection.execute(text(statement))

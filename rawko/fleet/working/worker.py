@@ -216,7 +216,7 @@ class Worker:
         match result.kind:
             case "ended" | "waiting" | "hopeless":
                 state = {"ended": "ended", "waiting": "waiting", "hopeless": "dead"}[result.kind]
-                self._fleet.end(
+                is_ours = self._fleet.end(
                     claim,
                     self.name,
                     state=state,  # type: ignore[arg-type]  # one of the states
@@ -225,14 +225,15 @@ class Worker:
                     reason=result.reason or None,
                     **told,
                 )
-                self._tell(f"run {claim.run}: {result.outcome or state}{f': {result.reason}' if result.reason else ''}")
+                line = f"{result.outcome or state}{f': {result.reason}' if result.reason else ''}"
             case "again":
-                self._fleet.give_back(claim, self.name, **told)
-                self._tell(f"run {claim.run}: released after {attempt.steps} steps")
+                is_ours = self._fleet.give_back(claim, self.name, **told)
+                line = f"released after {attempt.steps} steps"
             case "failed":
                 delay_s = min(2.0**attempt.task.failures, _RETRY_MOST_S)
-                self._fleet.give_back(claim, self.name, reason=result.reason, delay_s=delay_s, **told)
-                self._tell(f"run {claim.run}: failed: {result.reason}")
+                is_ours = self._fleet.give_back(claim, self.name, reason=result.reason, delay_s=delay_s, **told)
+                line = f"failed: {result.reason}"
+        self._tell(f"run {claim.run}: {line if is_ours else 'another worker has it now'}")
 
     def _leave(self) -> None:
         try:
