@@ -523,3 +523,12 @@ def test_a_snapshot_of_format_1_goes_on() -> None:
         assert again.snapshot() == busy(restart="resume").snapshot()
         again.send("ADD", n=2)
         assert list(again.context["items"]) == [1, 2]
+
+
+def test_a_clock_that_stands_at_infinity_is_no_text() -> None:
+    machine = Interpreter(make().chart, bindings(), clock=at(1))
+    machine.start()
+    machine.clock.time = float("inf")  # type: ignore[misc]
+    machine.execute()
+    with pytest.raises(SnapshotError, match="the clock stands at inf; accepted: a finite number of seconds"):
+        machine.snapshot_json()

@@ -76,9 +76,11 @@ def snapshot_text(machine: Machine) -> str:
     """The machine as JSON text without spaces: the data of its snapshot, which is not made.
 
     Raises:
-        SnapshotError: As `take_snapshot`.
+        SnapshotError: As `take_snapshot`; also, the clock's time is not finite, which no text can say.
     """
     node, agenda = machine.node, machine.agenda
+    if not isfinite(machine.time):
+        raise SnapshotError(f"the clock stands at {machine.time!r}; accepted: a finite number of seconds", field="now")
     if (
         node is None
         or agenda
@@ -88,7 +90,7 @@ def snapshot_text(machine: Machine) -> str:
         or machine.observer is not None
     ):
         return to_text(take_snapshot(machine, _as_it_is))
-    if machine.is_busy or not isfinite(machine.time):
+    if machine.is_busy:
         return to_text(take_snapshot(machine, _as_it_is))
     return _resting_text(machine, node)
 
