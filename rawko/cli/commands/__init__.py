@@ -95,6 +95,7 @@ _OF_CHARTS: Final[tuple[Callable[..., None], ...]] = (
         working.rules,
         charts.check,
         charts.test,
+        charts.prove,
         charts.simulate,
         charts.new,
         charts.diagram,

@@ -48,6 +48,30 @@ def test(
     )
 
 
+def prove(
+    chart: OneChart,
+    property: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--property", metavar="NAME", help="reachable, end, stuck, cycles, errors or cancel; all by default."
+        ),
+    ] = None,
+    bounds: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="FILE", help="What the chart does not say; by default NAME.bounds.yml beside it."),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Configurations to find at most.")] = 1_000_000,
+    json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    trust_code: TrustCode = False,
+) -> None:
+    """Explore every configuration of a chart. Exit 0: proved, 1: refuted, 3: undetermined."""
+    from rawko.cli.proving.prove import prove_command
+
+    raise typer.Exit(
+        prove_command(chart, properties=property or (), bounds=bounds, limit=limit, as_json=json, trusted=trust_code)
+    )
+
+
 def new(
     kind: Annotated[str, typer.Argument(metavar="chart|agent|machine", help="What to begin.", show_default=False)],
     name: Annotated[str, typer.Argument(metavar="NAME", help="Small letters, digits and _.", show_default=False)],

@@ -15,7 +15,7 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
     "Answer and steer": ("answer", "approve", "deny", "tell", "force", "skip", "retry"),
     "Look": ("runs", "log", "show", "diff", "compare", "lab", "eval", "watch", "serve", "report"),
     "Go back, and elsewhere": ("rewind", "fork", "adopt", "branch", "replay", "pin"),
-    "Charts": ("check", "test", "diagram", "simulate", "new", "export", "import", "schema"),
+    "Charts": ("check", "test", "prove", "diagram", "simulate", "new", "export", "import", "schema"),
     "Fleet": ("submit", "worker", "queue", "fleet"),
     "Project": ("init", "trust", "rules"),
 }
@@ -70,6 +70,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "test": ("rawko test statecharts/", 'rawko test door.yaml -k "locked"'),
     "diagram": ("rawko diagram door.yaml -o door.svg", "rawko diagram orchestrator --run last -o run.svg"),
     "new": ("rawko new chart door", "rawko new agent translator"),
+    "prove": ("rawko prove door.yaml", "rawko prove agent_loop --property end --json"),
     "simulate": ("rawko simulate door.yaml", 'rawko simulate door.yaml --record --name "It opens"'),
     "export": ("rawko export door.yaml --to xstate -o door.json",),
     "submit": (

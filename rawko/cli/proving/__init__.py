@@ -1,0 +1,1 @@
+"""`rawko prove`: a chart explored, verdicts printed."""

@@ -1,0 +1,147 @@
+"""`rawko prove CHART`: explores a chart, prints the verdicts; the exit code says the worst of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from rawko.chart import Chart, ChartError, load_chart
+from rawko.chart.errors import nearest
+from rawko.cli.authoring.chart_files import NoSuchChart, chart_file
+from rawko.cli.output import complain, visible_json, visible_line
+from rawko.proving import (
+    NO_BOUNDS,
+    PROPERTIES,
+    BoundsError,
+    ControlSystem,
+    Exploration,
+    Finding,
+    Verdict,
+    check_properties,
+    explore,
+    read_bounds,
+    replay,
+)
+from rawko.proving.bounds import bounds_beside
+from rawko.proving.skeleton import NotProvable
+
+REFUTED: Final = 1
+UNDETERMINED: Final = 3
+
+
+def prove_command(
+    path: Path, *, properties: Sequence[str], bounds: Path | None, limit: int, as_json: bool, trusted: bool
+) -> int:
+    """Print counts, what was abstracted, and each verdict with its counterexample.
+
+    Returns:
+        0: all that was asked is proved; 1: something is refuted; 3: something is undetermined; 2: bad input.
+    """
+    for name in properties:
+        if name not in PROPERTIES:
+            near = nearest(name, list(PROPERTIES))
+            hint = f"; did you mean {near!r}?" if near else ""
+            return complain(f"there is no property {name!r}{hint}; accepted: {', '.join(PROPERTIES)}")
+    try:
+        file = chart_file(path)
+        chart = load_chart(file, trusted=trusted)
+        bounds = bounds or bounds_beside(file)
+        system = ControlSystem(chart, NO_BOUNDS if bounds is None else read_bounds(bounds))
+    except (NoSuchChart, ChartError, BoundsError, NotProvable) as error:
+        return complain(str(error))
+    found = explore(system, limit=limit, progress=_progress if sys.stderr.isatty() else None)
+    findings = check_properties(found, properties)
+    replays = [replay(system, finding.way) if finding.way else "" for finding in findings]
+    if as_json:
+        print(visible_json(_document(chart, found, findings, replays)))
+    else:
+        for line in _lines(chart, found, findings, replays):
+            print(visible_line(line))
+    verdicts = {finding.verdict for finding in findings}
+    if Verdict.REFUTED in verdicts:
+        return REFUTED
+    return UNDETERMINED if Verdict.UNDETERMINED in verdicts else 0
+
+
+def _progress(states: int, expanded: int) -> None:
+    print(f"rawko: {states} configurations found, {states - expanded} still to be looked at", file=sys.stderr)
+
+
+def _lines(chart: Chart, found: Exploration, findings: Sequence[Finding], replays: Sequence[str]) -> list[str]:
+    lines = [f"{chart.name}: {len(found.states)} configurations, {len(found.sources)} ways between them"]
+    lines += [f"not complete: {reason}" for reason in found.unknown]
+    lines += [f"assumed: {text}" for text in assumptions(found)]
+    for finding, difference in zip(findings, replays, strict=True):
+        lines.append(f"{finding.verdict.value:<13}{finding.property}: {finding.text}")
+        if not finding.way:
+            continue
+        lines += [f"    {number}. {text}" for number, text in enumerate(_steps(found, finding), start=1)]
+        if finding.round:
+            lines.append("    and round again:")
+            lines += [f"      {_innermost(chart, names)}" for names in finding.round]
+        lines.append(
+            f"    not confirmed by the interpreter: {difference}" if difference else "    confirmed by the interpreter"
+        )
+    return lines
+
+
+def assumptions(found: Exploration) -> list[str]:
+    """What the verdicts rest on, said with every result."""
+    system = found.system
+    guards = system.step.bindings.names("guard")
+    texts = ["bound functions raise and send no events but those that the bounds name"]
+    if guards:
+        texts.insert(0, f"{len(guards)} guards may be true or false, whatever they compute")
+    outside = [name for name in system.events if name not in system.bounds.actor_events]
+    if outside:
+        texts.append(f"a person sends {', '.join(outside)}")
+    return texts
+
+
+def _steps(found: Exploration, finding: Finding) -> list[str]:
+    chart = found.system.source
+    lines: list[str] = []
+    for move, outcome in finding.way:
+        answers = ", ".join(f"{name} is {'true' if answer else 'false'}" for name, answer in outcome.answers)
+        where = "" if outcome.problem else f" -> {_innermost(chart, found.system.step.names(outcome.control))}"
+        lines.append(f"{move}{f' ({answers})' if answers else ''}{where}")
+    return lines
+
+
+def _innermost(chart: Chart, names: Sequence[str]) -> str:
+    """The active states that have no active state inside."""
+    parents = {chart[name].parent for name in names}
+    return " + ".join(name for name in names if name not in parents)
+
+
+def _document(chart: Chart, found: Exploration, findings: Sequence[Finding], replays: Sequence[str]) -> dict[str, Any]:
+    return {
+        "chart": chart.name,
+        "configurations": len(found.states),
+        "transitions": len(found.sources),
+        "complete": found.is_complete,
+        "unknown": list(found.unknown),
+        "assumed": assumptions(found),
+        "properties": [
+            {
+                "property": finding.property,
+                "verdict": finding.verdict.value,
+                "text": finding.text,
+                "steps": [
+                    {
+                        "kind": move.kind,
+                        "event": move.event,
+                        "subject": move.subject,
+                        "guards": [{"guard": name, "answer": answer} for name, answer in outcome.answers],
+                        "configuration": [] if outcome.problem else list(found.system.step.names(outcome.control)),
+                    }
+                    for move, outcome in finding.way
+                ],
+                "round": [list(names) for names in finding.round],
+                "confirmed": bool(finding.way) and not difference,
+            }
+            for finding, difference in zip(findings, replays, strict=True)
+        ],
+    }

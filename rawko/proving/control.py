@@ -1,0 +1,298 @@
+"""One macrostep as a pure function of control: all its outcomes, whatever the data says. Each is worked out once.
+
+    control      (active states, history records, eventless transitions that came to nothing), as a number
+    outcomes     (control, event) -> one `Outcome` per way in which guards can answer
+
+The macrostep is the interpreter's own (`rawko.interpreter.stepping`), on a chart without data (`skeleton`). Its guards
+ask a `Script`: the first run answers each new question with true, the next run changes the last answer that was true,
+and so on until all answers were given. One guard has one answer as long as neither event nor data changes.
+
+    E: [g] a; [h] b      g -> a      not g, h -> b      not g, not h -> nothing
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias
+
+from rawko.chart.definition import Chart
+from rawko.interpreter.clocks import SimulatedClock
+from rawko.interpreter.compiled.tables import Node
+from rawko.interpreter.data.events import INIT, Event, make_event
+from rawko.interpreter.data.receipt import Receipt
+from rawko.interpreter.errors import EventlessCycleError
+from rawko.interpreter.stepping.event_queue import Timer
+from rawko.interpreter.stepping.machine import Machine
+from rawko.interpreter.stepping.microstep import microstep
+from rawko.interpreter.stepping.recovery import undo
+from rawko.interpreter.stepping.stability import process, stabilise
+from rawko.interpreter.stepping.transaction import Transaction
+from rawko.proving.bounds import NO_BOUNDS, Bounds
+from rawko.proving.script import Repeated, Script, scripted_bindings
+from rawko.proving.skeleton import UNKNOWN_MS, skeleton
+
+MAX_OUTCOMES: Final = 1024
+"""Ways of one macrostep; a chart with more is not explored to its end."""
+UNKNOWN_DELAY: Final = -1.0
+CYCLE: Final = "eventless cycle"
+ROUND: Final = "eventless round"
+LONG: Final = "long macrostep"
+UNHANDLED: Final = "unhandled error"
+MICROSTEPS: Final = 120
+"""Microsteps of one macrostep: one that takes more ends, if at all, by what its data comes to."""
+
+Answers: TypeAlias = tuple[tuple[str, bool], ...]
+Change: TypeAlias = tuple[str, str, float] | str
+"""A timer set: (id, event, delay in seconds or UNKNOWN_DELAY); or the id of one that is cancelled."""
+
+
+class TooManyChoices(ValueError):
+    """One macrostep can go in more than MAX_OUTCOMES ways."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One way in which a macrostep can go.
+
+    Attributes:
+        control: Afterwards; that of before, where there is a problem.
+        stopped, started: Invocations, as bits by `ControlStep.invocations`; those stopped are stopped first.
+        timers: Changes of timers, in order.
+        sent: Events that the machine sends to itself, in order.
+        answers: Guards that were asked, in order, each with its answer.
+        transitions: Taken, by index, in order.
+        is_still: No state was left or entered.
+        problem: CYCLE (an eventless cycle that no data ends), ROUND (one that changes data and asks guards: it may
+            end), LONG (more than MICROSTEPS), UNHANDLED, or "".
+        is_bounded: A budget guard was asked; of a ROUND: within the round.
+    """
+
+    control: int
+    stopped: int = 0
+    started: int = 0
+    timers: tuple[Change, ...] = ()
+    sent: tuple[str, ...] = ()
+    answers: Answers = ()
+    transitions: tuple[int, ...] = ()
+    is_still: bool = True
+    problem: str = ""
+    is_bounded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """Where a machine stands, without its data."""
+
+    node: Node
+    history: tuple[tuple[int, tuple[int, ...]], ...]
+    idle_choice: tuple[int, ...] | None
+    is_done: bool
+
+
+class ControlStep:
+    """The macrosteps of one chart without its data.
+
+    Attributes:
+        chart: The skeleton that is stepped.
+        invocations: Ids, by bit.
+        controls: By number.
+        taken: Indexes of all transitions that were taken so far. Outcomes that differ only in answers and transitions
+            are kept as one; this has the transitions of all of them.
+
+    Raises:
+        NotProvable: See `skeleton`.
+    """
+
+    def __init__(self, chart: Chart, bounds: Bounds = NO_BOUNDS) -> None:
+        self.chart = skeleton(chart)
+        self.bounds = bounds
+        self._script = Script(self._place)
+        self.bindings = scripted_bindings(self.chart, bounds, self._script.ask, self._script.change)
+        self._machine = Machine(self.chart, self.bindings, None, SimulatedClock(), MICROSTEPS, ignores_contracts=True)
+        self._machine.first_look = min(self._machine.first_look, MICROSTEPS // 2)
+        self.program = self._machine.program
+        self.structure = self.program.structure
+        invokes = [invoke for state in self.structure.states for invoke in state.invoke]
+        self.invocations = tuple(invoke.id for invoke in invokes)
+        self.bit = {id: 1 << place for place, id in enumerate(self.invocations)}
+        self._of_state = [sum(self.bit[i.id] for i in state.invoke) for state in self.structure.states]
+        self._timers_of_state = [tuple(after.event for after in state.after) for state in self.structure.states]
+        self.controls: list[Control] = []
+        self.taken: set[int] = set()
+        self._numbers: dict[tuple[Any, ...], int] = {}
+        self._outcomes: dict[tuple[int, str], tuple[Outcome, ...]] = {}
+
+    def _place(self) -> Hashable:
+        machine = self._machine
+        work = machine.work
+        assert work is not None and machine.node is not None
+        internal = tuple(event.name for event in machine.internal or ())
+        raised = tuple(event.name for event in work.raised)
+        history = tuple(sorted(machine.history.items()))
+        entered = tuple(sorted(work.starting))
+        return (machine.node.configuration, history, internal, raised, entered, machine.event.name, len(work.staged))
+
+    def _has_budget(self, answers: Iterable[tuple[str, bool]]) -> bool:
+        budget = self.bounds.budget_guards
+        return any(name in budget or name.partition("(")[0] in budget for name, _ in answers)
+
+    def names(self, control: int) -> tuple[str, ...]:
+        """Active states, by depth and name."""
+        return self.controls[control].node.names
+
+    def initial(self) -> tuple[Outcome, ...]:
+        """Ways in which the machine can start."""
+        return self._all(lambda: self._run(None, None))
+
+    def outcomes(self, control: int, event: str) -> tuple[Outcome, ...]:
+        """Ways in which an event can be processed, or not be taken.
+
+        Raises:
+            TooManyChoices: There are more than MAX_OUTCOMES.
+        """
+        found = self._outcomes.get((control, event))
+        if found is None:
+            found = self._all(lambda: self._run(control, event))
+            self._outcomes[control, event] = found
+        return found
+
+    def listens(self, control: int, event: str) -> bool:
+        """Whether an event can change anything there."""
+        node = self.controls[control].node
+        return bool(self.program.rows(node, self.structure.event_key(event)).rows or self.program.rows(node, None).rows)
+
+    # ------------------------------------------------------------ one run
+
+    def _all(self, run: Callable[[], Outcome]) -> tuple[Outcome, ...]:
+        script = self._script
+        script.given = []
+        found: dict[Hashable, Outcome] = {}
+        count = 0
+        while True:
+            count += 1
+            if count > MAX_OUTCOMES:
+                raise TooManyChoices(f"one step has more than {MAX_OUTCOMES} ways, as its guards answer")
+            script.restart()
+            one = run()
+            self.taken.update(one.transitions)
+            found.setdefault((replace(one, answers=(), transitions=()), bool(one.answers), bool(one.transitions)), one)
+            if not script.advance():
+                return tuple(found.values())
+
+    def _run(self, number: int | None, name: str | None) -> Outcome:
+        machine = self._machine
+        self._load(machine, None if number is None else self.controls[number])
+        work = machine.begin()
+        steps: list[Any] = []
+        taken: Receipt | None = None
+        try:
+            if name is None:
+                microstep(machine, work, self.program.initial_plan(), None, steps)
+            else:
+                event = make_event(name, {})
+                machine.event = event
+                machine.idle_choice = None
+                taken = process(machine, work, event, steps)
+            if name is not None and name.startswith("error.invoke.") and taken is not Receipt.TAKEN:
+                return self._problem(number, UNHANDLED)
+            stabilise(machine, work, steps)
+        except EventlessCycleError as error:
+            undo(machine, work)
+            return self._problem(number, CYCLE if error.limit is None else LONG)
+        except Repeated as repeated:
+            undo(machine, work)
+            return Outcome(
+                -1 if number is None else number,
+                answers=tuple(self._script.answers[: repeated.end]),
+                transitions=_transitions(steps),
+                problem=ROUND,
+                is_bounded=self._has_budget(self._script.answers[repeated.start :]),
+            )
+        finally:
+            machine.work = None
+        return self._outcome(machine, work, steps)
+
+    def _problem(self, number: int | None, problem: str) -> Outcome:
+        return Outcome(-1 if number is None else number, answers=tuple(self._script.answers), problem=problem)
+
+    def _load(self, machine: Machine, control: Control | None) -> None:
+        machine.node = None if control is None else control.node
+        machine.history = {} if control is None else dict(control.history)
+        machine.idle_choice = None if control is None else control.idle_choice
+        machine.internal = None
+        machine.is_done = False
+        machine.output = None
+        machine.seq = 0
+        machine.event = make_event(INIT, {})
+        machine.invocations = {}
+        machine.agenda.clear()
+
+    def _outcome(self, machine: Machine, work: Transaction, steps: list[Any]) -> Outcome:
+        stopped = started = 0
+        is_still = True
+        for step in steps:
+            plan = step.plan
+            if plan is None:
+                continue
+            drawn = plan.outline
+            for state in drawn.exits:
+                is_still = False
+                stopped |= self._of_state[state]
+                started &= ~self._of_state[state]
+            for entry in drawn.entries:
+                is_still = False
+                started |= self._of_state[entry.state]
+        if machine.is_done:
+            stopped, started = -1, 0
+        changes, sent = ([], []) if machine.is_done else self._staged(work)
+        return Outcome(
+            self._number(machine),
+            stopped,
+            started,
+            tuple(changes),
+            tuple(sent),
+            tuple(self._script.answers),
+            _transitions(steps),
+            is_still,
+            is_bounded=self._has_budget(self._script.answers),
+        )
+
+    @staticmethod
+    def _staged(work: Transaction) -> tuple[list[Change], list[str]]:
+        changes: list[Change] = []
+        queue = _Queue()
+        for change in work.staged:
+            if isinstance(change, Timer):
+                if change.target is None:
+                    is_known = change.delay < UNKNOWN_MS / 1000
+                    changes.append((change.id, change.event, change.delay if is_known else UNKNOWN_DELAY))
+            elif isinstance(change, str):
+                changes.append(change)
+            else:
+                change(queue)  # type: ignore[arg-type]
+        return changes, queue.sent
+
+    def _number(self, machine: Machine) -> int:
+        assert machine.node is not None
+        history = tuple(sorted(machine.history.items())) if machine.history else ()
+        key = (machine.node.configuration, history, machine.idle_choice, machine.is_done)
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = len(self.controls)
+            self.controls.append(Control(machine.node, history, machine.idle_choice, machine.is_done))
+        return found
+
+
+def _transitions(steps: list[Any]) -> tuple[int, ...]:
+    return tuple(t for step in steps if step.plan is not None for t in step.plan.outline.transitions)
+
+
+class _Queue:
+    """In place of an agenda: notes the events that are put into it."""
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+
+    def push(self, time: float, seq: int, event: Event) -> None:
+        self.sent.append(event.name)

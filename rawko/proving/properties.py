@@ -1,0 +1,239 @@
+"""The built-in properties, and the verdict on each: proved, refuted or undetermined.
+
+A verdict is about the chart without its data: a guard may be true or false, whatever its function computes. So what is
+never reached is never reached by the real machine; a way that is shown needs the guards to answer as it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from rawko.proving.control import CYCLE, UNHANDLED, Outcome
+from rawko.proving.exploration import ASKED, BUDGET, CANCEL, CANCELS, PERSON, STILL, TAKEN, Exploration
+from rawko.proving.graphs import leading_to, on_cycles, reached_from, shortest_cycle, successors
+from rawko.proving.system import Move
+
+MAX_NAMED: Final = 12
+
+
+class Verdict(StrEnum):
+    """What is known of a property. ACCEPTED: not proved, and the bounds file says why that may be. VOID: the chart has
+    nothing that it speaks of."""
+
+    PROVED = "proved"
+    REFUTED = "refuted"
+    UNDETERMINED = "undetermined"
+    ACCEPTED = "accepted"
+    VOID = "void"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A property with its verdict.
+
+    Attributes:
+        text: One sentence that says why.
+        way: What happens from the start, for a counterexample; the shortest one. Empty without one.
+        end: Active states after it.
+        round: Active states of the cycle that follows the way, one tuple each.
+    """
+
+    property: str
+    verdict: Verdict
+    text: str
+    way: tuple[tuple[Move, Outcome], ...] = ()
+    end: tuple[str, ...] = ()
+    round: tuple[tuple[str, ...], ...] = ()
+
+
+def reachable(found: Exploration) -> Finding:
+    """Every state and transition is reached."""
+    structure = found.system.step.structure
+    active: set[int] = set()
+    for number in {state.control for state in found.states}:
+        active |= found.system.step.controls[number].node.configuration
+    # A state that is left in the macrostep that enters it is never active at rest: a transition that is taken shows it.
+    active |= {structure.source[t] for t in found.taken}
+    active |= {
+        a for t in found.taken for target in structure.targets[t] for a in (target, *structure.ancestors[target])
+    }
+    never = [n for i, n in enumerate(structure.names) if i not in active and not structure.is_history[i]]
+    untaken = [t for t in structure.transitions if t.index not in found.taken]
+    if not never and not untaken:
+        counts = f"{len(structure.names)} states and {len(structure.transitions)} transitions are reached"
+        return Finding("reachable", Verdict.PROVED, counts)
+    texts = [f"state {name!r}" for name in never]
+    texts += [f"transition of {t.source!r} ({', '.join(t.events) or 'always'}) at {t.position}" for t in untaken]
+    verdict = Verdict.REFUTED if found.is_complete else Verdict.UNDETERMINED
+    return Finding("reachable", verdict, f"never reached: {_listed(texts)}")
+
+
+def end(found: Exploration) -> Finding:
+    """From everywhere an end can be reached."""
+    structure = found.system.step.structure
+    if not any(final and structure.parent[i] == 0 for i, final in enumerate(structure.is_final)) and not _ends(found):
+        return Finding("end", Verdict.VOID, "the chart has no end")
+    if not found.is_complete:
+        return Finding("end", Verdict.UNDETERMINED, "not all states were explored")
+    alive = leading_to(len(found.states), _edges(found), _ends(found))
+    lost = alive.find(0)
+    if lost < 0:
+        return Finding("end", Verdict.PROVED, f"an end can be reached from all {len(found.states)} configurations")
+    return _refuted(found, "end", "no end can be reached from here", lost)
+
+
+def stuck(found: Exploration) -> Finding:
+    """No configuration in which nothing can ever happen, but for ends."""
+    for source, move, outcome in found.problems:
+        if outcome.problem == CYCLE:
+            return _problem(
+                found, "stuck", f"{move} starts a macrostep that never ends (an eventless cycle)", source, move, outcome
+            )
+    moving = bytearray(len(found.states))
+    for source, target, flags in zip(found.sources, found.targets, found.flags, strict=True):
+        if source != target or flags & TAKEN:
+            moving[source] = 1
+    for source, _, _ in found.problems:
+        if source >= 0:
+            moving[source] = 1
+    for number in range(found.expanded):
+        if not moving[number] and not found.system.is_done(found.states[number]):
+            return _refuted(found, "stuck", "nothing can happen here any more, and it is no end", number)
+    if not found.is_complete:
+        return Finding("stuck", Verdict.UNDETERMINED, "not all states were explored")
+    return Finding("stuck", Verdict.PROVED, "something can happen in every configuration that is no end")
+
+
+def cycles(found: Exploration) -> Finding:
+    """Every cycle passes a budget guard or an event of a person."""
+    every = list(zip(found.sources, found.targets, found.flags, strict=True))
+    free = [(s, t) for s, t, flags in every if not flags & (PERSON | BUDGET) and not (s == t and flags & STILL)]
+    unasked = [(s, t) for s, t, flags in every if not flags & (PERSON | ASKED) and not (s == t and flags & STILL)]
+    cycle = _first_cycle(len(found.states), unasked)
+    if cycle is not None:
+        return _refuted(found, "cycles", "a cycle without any guard or event of a person", cycle[0], cycle)
+    if not found.is_complete:
+        return Finding("cycles", Verdict.UNDETERMINED, "not all states were explored")
+    if found.rounds:
+        source, move, outcome = found.rounds[0]
+        names = sorted({name for name, _ in outcome.answers})
+        text = (
+            f"{move} starts a round of eventless transitions that asks no known budget guard; it asks {_listed(names)}"
+        )
+        shown = _problem(found, "cycles", text, source, move, outcome)
+        return Finding("cycles", Verdict.UNDETERMINED, text, shown.way, shown.end)
+    cycle = _first_cycle(len(found.states), free)
+    if cycle is None:
+        return Finding("cycles", Verdict.PROVED, "every cycle passes a budget guard or an event of a person")
+    names = sorted(_asked_along(found, cycle))
+    text = (
+        "a cycle asks guards, and none of them is known as a budget; name those that end it under `budget_guards` "
+        f"of the bounds file: {_listed(names)}"
+    )
+    shown = _refuted(found, "cycles", text, cycle[0], cycle)
+    return Finding("cycles", Verdict.UNDETERMINED, text, shown.way, shown.end, shown.round)
+
+
+def errors(found: Exploration) -> Finding:
+    """Every invocation's error and timeout is handled."""
+    for source, move, outcome in found.problems:
+        if outcome.problem == UNHANDLED:
+            return _problem(found, "errors", f"{move}, and no transition takes it", source, move, outcome)
+    if not found.system.step.invocations:
+        return Finding("errors", Verdict.VOID, "the chart invokes no actor")
+    if not found.is_complete:
+        return Finding("errors", Verdict.UNDETERMINED, "not all states were explored")
+    count = len(found.system.step.invocations)
+    return Finding(
+        "errors", Verdict.PROVED, f"errors and timeouts of {count} invocations are handled wherever they run"
+    )
+
+
+def cancel(found: Exploration) -> Finding:
+    """From everywhere CANCEL leads to an end, without any further event of a person."""
+    if CANCEL not in found.system.events:
+        return Finding("cancel", Verdict.VOID, "the chart names no event CANCEL")
+    if not found.is_complete:
+        return Finding("cancel", Verdict.UNDETERMINED, "not all states were explored")
+    count = len(found.states)
+    every = list(zip(found.sources, found.targets, found.flags, strict=True))
+    alone = [(s, t) for s, t, flags in every if not flags & PERSON]
+    hears = {s for s, _, flags in every if flags & CANCELS}
+    starts = {t for _, t, flags in every if flags & CANCELS} | (set(range(count)) - hears)
+    after = reached_from(successors(count, alone), sorted(starts))
+    alive = leading_to(count, alone, _ends(found))
+    for number in range(count):
+        if after[number] and not alive[number]:
+            return _refuted(
+                found, "cancel", "after CANCEL the machine can come here, and to no end without a person", number
+            )
+    return Finding("cancel", Verdict.PROVED, f"CANCEL leads to an end from all {count} configurations")
+
+
+PROPERTIES: Final[dict[str, Callable[[Exploration], Finding]]] = {
+    "reachable": reachable,
+    "end": end,
+    "stuck": stuck,
+    "cycles": cycles,
+    "errors": errors,
+    "cancel": cancel,
+}
+
+
+def check_properties(found: Exploration, names: Iterable[str] = ()) -> list[Finding]:
+    """Verdicts on the named properties, or on all; those that the bounds accept are marked."""
+    checked: list[Finding] = []
+    for name in tuple(names) or tuple(PROPERTIES):
+        finding = PROPERTIES[name](found)
+        reason = found.system.bounds.accepted.get(name)
+        if reason is not None and finding.verdict in (Verdict.REFUTED, Verdict.UNDETERMINED):
+            text = f"{finding.text}; accepted: {reason}"
+            finding = Finding(name, Verdict.ACCEPTED, text, finding.way, finding.end, finding.round)
+        checked.append(finding)
+    return checked
+
+
+def _ends(found: Exploration) -> list[int]:
+    return [n for n, state in enumerate(found.states) if found.system.is_done(state)]
+
+
+def _edges(found: Exploration) -> list[tuple[int, int]]:
+    return list(zip(found.sources, found.targets, strict=True))
+
+
+def _listed(texts: list[str]) -> str:
+    more = f" and {len(texts) - MAX_NAMED} more" if len(texts) > MAX_NAMED else ""
+    return ", ".join(texts[:MAX_NAMED]) + more
+
+
+def _refuted(found: Exploration, name: str, text: str, state: int, cycle: Iterable[int] = ()) -> Finding:
+    round_ = tuple(found.names(number) for number in cycle)
+    return Finding(name, Verdict.REFUTED, text, tuple(found.way_to(state)), found.names(state), round_)
+
+
+def _problem(found: Exploration, name: str, text: str, source: int, move: Move, outcome: Outcome) -> Finding:
+    way = [*found.way_to(source), (move, outcome)] if source >= 0 else [(move, outcome)]
+    return Finding(name, Verdict.REFUTED, text, tuple(way), found.names(source) if source >= 0 else ())
+
+
+def _first_cycle(count: int, edges: list[tuple[int, int]]) -> list[int] | None:
+    """A shortest cycle through the first state, as they were found, that lies on one."""
+    alive = on_cycles(count, edges)
+    forward = successors(count, ((s, t) for s, t in edges if alive[s] and alive[t]))
+    for number in range(count):
+        if alive[number] and (cycle := shortest_cycle(forward, number)) is not None:
+            return cycle
+    return None
+
+
+def _asked_along(found: Exploration, cycle: list[int]) -> set[str]:
+    names: set[str] = set()
+    for place, number in enumerate(cycle):
+        following = found.states[cycle[(place + 1) % len(cycle)]]
+        for move, edge in found.system.edges(found.states[number]):
+            if edge.target == following and not found.system.is_persons(move):
+                names.update(name for name, _ in edge.outcome.answers)
+    return names

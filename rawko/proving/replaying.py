@@ -1,0 +1,84 @@
+"""A way that the checker has found, taken again by a real `Interpreter`: its own queues, timers, invocations and clock.
+
+The chart is the same one without data; its guards answer as the way says. Configuration and running invocations are
+compared after each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from rawko.interpreter import Interpreter
+from rawko.interpreter.clocks import SimulatedClock
+from rawko.interpreter.errors import EventlessCycleError, InvocationError
+from rawko.proving.control import ROUND, Outcome
+from rawko.proving.script import Script, scripted_bindings
+from rawko.proving.system import ControlSystem, Edge, Move, SystemState
+
+
+def replay(system: ControlSystem, way: Sequence[tuple[Move, Outcome]]) -> str:
+    """Take a way from the start again; "" where all was as the way says, else where and how it differed."""
+    script = Script(_nowhere)
+    bindings = scripted_bindings(system.step.chart, system.bounds, script.ask, script.change)
+    machine = Interpreter(system.step.chart, bindings, clock=SimulatedClock(), ignore_contract=True)
+    state = SystemState(-1)
+    for number, (move, outcome) in enumerate(way, start=1):
+        script.restart()
+        script.given = [answer for _, answer in outcome.answers]
+        try:
+            _happen(machine, move)
+        except (InvocationError, EventlessCycleError) as error:
+            return "" if outcome.problem else f"step {number}, {move}: {error}"
+        except LookupError as error:
+            return f"step {number}, {move}: {error}"
+        if outcome.problem == ROUND:
+            return ""  # the round goes on as long as data lets it: there is no end to compare
+        if outcome.problem:
+            return f"step {number}, {move}: the interpreter has no problem with it"
+        following = _follow(system, state, move, outcome)
+        if following is None:
+            return f"step {number}, {move}: leads to nothing that was explored"
+        state = following
+        expected = system.step.names(state.control)
+        if tuple(machine.configuration) != expected:
+            return f"step {number}, {move}: active is {machine.configuration}, and not {list(expected)}"
+        running = {id for id, bit in system.step.bit.items() if state.running & bit}
+        if set(machine.invocations) != running:
+            return f"step {number}, {move}: running is {sorted(machine.invocations)}, and not {sorted(running)}"
+    return ""
+
+
+def _happen(machine: Interpreter, move: Move) -> None:
+    """Raises LookupError where it cannot happen now."""
+    if move.kind == "start":
+        machine.start()
+        return
+    if move.kind in ("done", "error", "each"):
+        running = machine.invocations.get(move.subject)
+        if running is None:
+            raise LookupError(f"actor {move.subject!r} is not running")
+        if move.kind == "done":
+            machine.complete_invocation(running.id, running.number)
+        elif move.kind == "error":
+            machine.fail_invocation(running.id, running.number, {"code": "any"})
+        else:
+            machine.deliver(running.id, running.number, move.event, {})
+    elif move.kind == "timer":
+        clock: Any = machine.clock
+        due = [row[0] for row in machine.snapshot()["timers"] if row[3] == move.event]
+        if not due:
+            raise LookupError("no such timer waits")
+        clock.time = max(clock.time, min(due))
+    elif move.kind in ("event", "failure"):
+        machine.queue(move.event)
+    machine.execute_once()
+
+
+def _follow(system: ControlSystem, state: SystemState, move: Move, outcome: Outcome) -> SystemState | None:
+    edges: list[Edge] = system.initial() if move.kind == "start" else system.transition(state, move)
+    return next((edge.target for edge in edges if edge.outcome == outcome), None)
+
+
+def _nowhere() -> Hashable:
+    return object()  # never the same place twice: the way says when to stop

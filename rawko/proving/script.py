@@ -1,0 +1,127 @@
+"""Answers of guards in one run of a macrostep, and the functions that ask for them in place of a chart's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from rawko.chart.definition import CallAction, Chart, flat
+from rawko.interpreter import Bindings
+from rawko.interpreter.data.updates import Raise, Send
+from rawko.proving.bounds import Bounds
+from rawko.proving.skeleton import DATA, atoms
+
+
+class Repeated(BaseException):
+    """The macrostep is where it was, with data that nothing is known of, as then: all that follows was seen from there.
+
+    Not an `Exception`: it passes through the interpreter as an interruption does.
+    """
+
+    def __init__(self, start: int, end: int) -> None:
+        self.start = start
+        self.end = end
+
+
+class Script:
+    """Answers of guards in one run of a macrostep: first those given, then true.
+
+    Args:
+        place: Where the macrostep stands, as a key.
+    """
+
+    def __init__(self, place: Callable[[], Hashable]) -> None:
+        self.place = place
+        self.seen: dict[Hashable, int] = {}
+        self.asked_version = -1
+        self.given: list[bool] = []
+        self.answers: list[tuple[str, bool]] = []
+        self.known: dict[Hashable, bool] = {}
+        self.version = 0
+        self.event: Any = None
+
+    def restart(self) -> None:
+        self.answers = []
+        self.known = {}
+        self.seen = {}
+        self.asked_version = -1
+        self.version = 0
+        self.event = None
+
+    def ask(self, name: str, event: Any) -> bool:
+        """The answer of a guard; the same one as before, where data and event are."""
+        if event is not self.event:
+            self.event = event
+            self.version += 1
+        if self.version != self.asked_version:  # nothing is known of this data
+            self.asked_version = self.version
+            here = (name, self.place())
+            start = self.seen.setdefault(here, len(self.answers))
+            if start != len(self.answers):
+                raise Repeated(start, len(self.answers))
+        key = (name, self.version)
+        found = self.known.get(key)
+        if found is None:
+            place = len(self.answers)
+            found = self.given[place] if place < len(self.given) else True
+            self.known[key] = found
+            self.answers.append((name, found))
+        return found
+
+    def change(self) -> None:
+        """Data has changed: guards may answer otherwise from now on."""
+        self.version += 1
+
+    def advance(self) -> bool:
+        """Go to the next answers; whether there are any."""
+        given = [answer for _, answer in self.answers]
+        while given and not given[-1]:
+            given.pop()
+        if not given:
+            return False
+        given[-1] = False
+        self.given = given
+        return True
+
+
+def scripted_bindings(
+    chart: Chart, bounds: Bounds, ask: Callable[[str, Any], bool], changed: Callable[[], None]
+) -> Bindings:
+    """Functions for a skeleton: guards ask, actions change data, and raise and send what the bounds say, or do not."""
+    bindings = Bindings()
+    for name in sorted(_guards(chart)):
+        bindings.add("guard", name, _guard(name, ask))
+    for name in sorted(_calls(chart) | {DATA}):
+        updates = [(f"{name} raises {event}", Raise(event, {})) for event in bounds.raises.get(name, ())]
+        sends = [(f"{name} sends {event}", Send(event, {}, None, 0, None)) for event in bounds.sends.get(name, ())]
+        bindings.add("action", name, _action([*updates, *sends], ask, changed))
+
+    async def actor(input: Any) -> None: ...
+
+    bindings.add("actor", "actor", actor)
+    return bindings
+
+
+def _guard(name: str, ask: Callable[[str, Any], bool]) -> Callable[[Any, Any], bool]:
+    return lambda context, event: ask(name, event)
+
+
+def _action(
+    updates: list[tuple[str, Any]], ask: Callable[[str, Any], bool], changed: Callable[[], None]
+) -> Callable[[Any, Any], Any]:
+    def change(context: Any, event: Any) -> Any:
+        changed()
+        return tuple(update for question, update in updates if ask(question, event))
+
+    return change
+
+
+def _guards(chart: Chart) -> set[str]:
+    return {name for t in chart.transitions if t.guard is not None for name in atoms(t.guard)}
+
+
+def _calls(chart: Chart) -> set[str]:
+    found = [t.actions for t in chart.transitions]
+    for state in chart.states.values():
+        found += [state.initial_actions, state.memory_actions, state.on_entry, state.on_exit]
+    return {action.name for actions in found for action in flat(actions) if isinstance(action, CallAction)}

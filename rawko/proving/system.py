@@ -1,0 +1,213 @@
+"""A chart and its world, without data: what can happen in each state of the whole, and where it leads.
+
+`transition(state, move)` is pure: it gives the states that follow, and changes nothing. The world is free:
+
+    event      an event from outside that the chart names, at any time
+    done       an invocation in flight ends well; `error`: it fails or times out; `each`: one of its items has ended
+    timer      the next one to be due: one that was set earlier with no longer a delay comes first
+    sent       an event that the machine sent to itself; the first of those that wait
+    failure    a guard or an action fails, where the chart names `error.execution`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from rawko.chart.definition import Chart
+from rawko.proving.bounds import NO_BOUNDS, Bounds
+from rawko.proving.control import UNKNOWN_DELAY, ControlStep, Outcome
+
+MoveKind: TypeAlias = Literal["start", "event", "done", "error", "each", "timer", "sent", "failure"]
+Waiting: TypeAlias = tuple[str, str, float]
+"""A timer that runs: (id, event, delay in seconds or UNKNOWN_DELAY)."""
+
+MAX_QUEUE: Final = 3
+"""Events to itself, and timers of one id, that may wait; more are not explored."""
+
+_INTERNAL = ("after.", "done.", "error.", "each.", "rawko.")
+
+
+class Move(NamedTuple):
+    """Something that happens: its kind, its event's name, and the invocation or timer that it ends."""
+
+    kind: MoveKind
+    event: str
+    subject: str = ""
+
+    def __str__(self) -> str:
+        return {
+            "start": "the machine starts",
+            "event": f"event {self.event}",
+            "done": f"actor {self.subject!r} is done",
+            "error": f"actor {self.subject!r} fails or times out",
+            "each": f"an item of actor {self.subject!r} has ended",
+            "timer": f"timer {self.event} fires",
+            "sent": f"event {self.event}, sent to itself",
+            "failure": "a guard or an action fails",
+        }[self.kind]
+
+
+class SystemState(NamedTuple):
+    """The whole at rest between two macrosteps; hashable.
+
+    Attributes:
+        control: See `ControlStep`.
+        running: Invocations in flight, as bits by `ControlStep.invocations`.
+        timers: In the order in which they were set; of one macrostep, the shortest first.
+        queue: Events that the machine has sent to itself, the first one first.
+    """
+
+    control: int
+    running: int = 0
+    timers: tuple[Waiting, ...] = ()
+    queue: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One way in which a move can go: where it leads (None: too much would wait there, or a problem)."""
+
+    target: SystemState | None
+    outcome: Outcome
+
+
+class ControlSystem:
+    """What can happen to a chart.
+
+    Args:
+        bounds: What the chart itself does not say.
+
+    Raises:
+        NotProvable: The chart uses something that is not checked.
+    """
+
+    def __init__(self, chart: Chart, bounds: Bounds = NO_BOUNDS) -> None:
+        self.source = chart
+        self.bounds = bounds
+        self.step = ControlStep(chart, bounds)
+        structure = self.step.structure
+        named = {*structure.written, *chart.events, *(_example(w) for w in structure.wildcards)}
+        self.events = tuple(sorted(name for name in named if name and not name.startswith(_INTERNAL)))
+        self._failures = tuple(n for n in sorted(structure.written) if n in ("error.execution", "error.communication"))
+        self._each = {i.id for state in structure.states for i in chart.states[state.name].invoke if i.for_each}
+        self._outside: list[tuple[Move, ...] | None] = []
+        self._ends = tuple(
+            (
+                Move("done", f"done.invoke.{id}", id),
+                Move("error", f"error.invoke.{id}", id),
+                Move("each", f"each.invoke.{id}", id),
+            )
+            for id in self.step.invocations
+        )
+
+    def initial(self) -> list[Edge]:
+        """Ways in which the whole can start."""
+        return [Edge(_follow(SystemState(-1), one, 0, None), one) for one in self.step.initial()]
+
+    def is_done(self, state: SystemState) -> bool:
+        """Whether the machine has finished."""
+        return self.step.controls[state.control].is_done
+
+    def moves(self, state: SystemState) -> list[Move]:
+        """What can happen, in a fixed order; nothing to a machine that has finished."""
+        if self.step.controls[state.control].is_done:
+            return []
+        found = list(self._from_outside(state.control))
+        running = state.running
+        place = 0
+        while running:
+            if running & 1:
+                done, error, each = self._ends[place]
+                found += (done, error)
+                if done.subject in self._each and self.step.listens(state.control, each.event):
+                    found.append(each)
+            running >>= 1
+            place += 1
+        found += [Move("timer", event, id) for id, event in _due(state.timers)]
+        if state.queue:
+            found.append(Move("sent", state.queue[0]))
+        return found
+
+    def transition(self, state: SystemState, move: Move) -> list[Edge]:
+        """Where a move leads, one edge for each way in which guards can answer.
+
+        Raises:
+            TooManyChoices: See `ControlStep.outcomes`.
+        """
+        kind = move.kind
+        ended = self.step.bit[move.subject] if kind in ("done", "error") else 0
+        return [Edge(_follow(state, one, ended, move), one) for one in self.step.outcomes(state.control, move.event)]
+
+    def edges(self, state: SystemState) -> Iterator[tuple[Move, Edge]]:
+        """All that can happen, with where it leads."""
+        for move in self.moves(state):
+            for edge in self.transition(state, move):
+                yield move, edge
+
+    def is_persons(self, move: Move) -> bool:
+        """Whether a person does it: any event from outside that the bounds do not give to an actor."""
+        return move.kind == "event" and move.event not in self.bounds.actor_events
+
+    def _from_outside(self, control: int) -> tuple[Move, ...]:
+        while len(self._outside) <= control:
+            self._outside.append(None)
+        found = self._outside[control]
+        if found is None:
+            step = self.step
+            found = tuple(Move("event", name) for name in self.events if step.listens(control, name))
+            found += tuple(Move("failure", name) for name in self._failures if step.listens(control, name))
+            self._outside[control] = found
+        return found
+
+
+def _example(wildcard: str) -> str:
+    """An event that only a wildcard matches."""
+    return "ANY_OTHER" if wildcard == "*" else f"{wildcard[:-2]}.any_other"
+
+
+def _due(timers: tuple[Waiting, ...]) -> list[tuple[str, str]]:
+    """Timers that may be the next to fire: none set earlier, or at the same time, is certain to be due before them."""
+    found: dict[tuple[str, str], None] = {}
+    shortest = float("inf")
+    for id, event, delay in timers:
+        if delay == UNKNOWN_DELAY:
+            found[id, event] = None
+        elif delay < shortest:
+            found[id, event] = None
+            shortest = delay
+    return list(found)
+
+
+def _follow(state: SystemState, outcome: Outcome, ended: int, move: Move | None) -> SystemState | None:
+    """The state after an outcome; None: a problem, or more would wait than MAX_QUEUE."""
+    if outcome.problem:
+        return None
+    running = ((state.running & ~ended) & ~outcome.stopped) | outcome.started
+    if outcome.stopped == -1:
+        return SystemState(outcome.control)
+    timers, queue = state.timers, state.queue
+    if move is not None and move.kind == "timer":
+        place = next(i for i, timer in enumerate(timers) if timer[0] == move.subject and timer[1] == move.event)
+        timers = timers[:place] + timers[place + 1 :]
+    elif move is not None and move.kind == "sent":
+        queue = queue[1:]
+    if outcome.timers:
+        kept = list(timers)
+        new: list[Waiting] = []
+        for change in outcome.timers:
+            if isinstance(change, str):
+                kept = [one for one in kept if one[0] != change]
+                new = [one for one in new if one[0] != change]
+            else:
+                new.append(change)
+        new.sort(key=lambda one: one[2])
+        if any(sum(one == other for other in (*kept, *new)) > MAX_QUEUE for one in new):
+            return None
+        timers = (*kept, *new)
+    if outcome.sent:
+        queue = (*queue, *outcome.sent)
+        if len(queue) > MAX_QUEUE:
+            return None
+    return SystemState(outcome.control, running, timers, queue)
