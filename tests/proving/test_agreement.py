@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
+from rawko.chart import find_chart, load_chart
 from rawko.chart.definition import Action, CallAction, Chart, RaiseAction
 from rawko.interpreter import Interpreter
 from rawko.interpreter.errors import EventlessCycleError, InvocationError
@@ -136,6 +138,20 @@ def test_the_exploration_finds_what_a_plain_search_finds(drawn: Chart) -> None:
     plain = PlainSearch(system)
     plain.run()
     assume(not plain.is_endless and len(plain.found) <= MAX_STATES and found.is_complete)
+    assert_same(found, plain)
+
+
+@pytest.mark.parametrize("name", ["judge", "debate"])
+def test_the_same_holds_for_shipped_charts_without_timers(name: str) -> None:
+    found = explore(ControlSystem(load_chart(find_chart(name))))
+    plain = PlainSearch(found.system)
+    plain.run()
+    assert not plain.is_endless
+    assert len(plain.found) == len(found.states) == 5
+    assert_same(found, plain)
+
+
+def assert_same(found: Exploration, plain: PlainSearch) -> None:
     keys = [key_of(found, number) for number in range(len(found.states))]
     assert set(keys) == set(plain.found)
     edges = {(keys[s], keys[t]) for s, t in zip(found.sources, found.targets, strict=True)}
