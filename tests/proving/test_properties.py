@@ -40,8 +40,8 @@ statechart:
 BOUNDS = Bounds(budget_guards=frozenset({"has_tries_left"}))
 
 
-def explored(text: str, bounds: Bounds = BOUNDS, **more: int) -> Exploration:
-    return explore(ControlSystem(parse_chart(text), bounds), **more)
+def explored(text: str, bounds: Bounds = BOUNDS, limit: int = 1000) -> Exploration:
+    return explore(ControlSystem(parse_chart(text), bounds), limit=limit)
 
 
 def finding(text: str, name: str, bounds: Bounds = BOUNDS) -> Finding:
