@@ -151,6 +151,7 @@ def run_contracts(
         quiet = ["-p", "no:terminal", "-p", "no:cacheprovider", "-o", "addopts=", "--continue-on-collection-errors"]
         if surroundings is not None:
             features = [feature.parent.resolve() / feature.name for feature in features]
+            listener.asked = frozenset(path for feature in features for path in (feature, *feature.parents))
             quiet += ["-c", os.devnull, "--rootdir", str(surroundings.root), "--noconftest", "--import-mode=importlib"]
         quiet += [part for name in _WARNINGS for part in ("-W", f"ignore::pytest.{name}")]
         with warnings.catch_warnings():  # warnings of other plugins about this project do not matter here
@@ -204,6 +205,7 @@ class _Listener:
     """A pytest plugin that collects results, and prints them as a terminal reporter would.
 
     Attributes:
+        asked: With `surroundings`: the contracts, and all folders above them.
         unwritten: Why the report could not be written; pytest itself would print a traceback.
     """
 
@@ -212,6 +214,7 @@ class _Listener:
     errors: list[str]
     only: str | None = None
     surroundings: Surroundings | None = None
+    asked: frozenset[Path] = frozenset()
     scenarios: list[ScenarioResult] = field(default_factory=list)
     coverage: list[Coverage] = field(default_factory=list)
     unwritten: OSError | None = None
@@ -229,6 +232,14 @@ class _Listener:
             config.stash[BINDINGS_OF] = self.surroundings.bindings_of
             for path, module in self.surroundings.modules:
                 config.pluginmanager.register(module, str(path))  # by its path: its fixtures then apply to its folder
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """Pass over what lies beside a contract or beside a folder above it.
+
+        pytest looks at every entry of each folder from the root down: where contracts lie in /a/b, at all of /a, and
+        among a thousand entries that takes longer than the contracts do.
+        """
+        return True if self.surroundings is not None and collection_path not in self.asked else None
 
     def pytest_collect_directory(self, path: Path, parent: Any) -> Any:
         """Collect a package as a plain folder: pytest would import a package."""

@@ -12,6 +12,7 @@ import pytest
 from rawko.chart import find_chart
 from rawko.interpreter import Bindings
 from rawko.testing import ContractResult, run_contracts
+from rawko.testing.run import Surroundings
 
 CHART = """
 statechart:
@@ -269,3 +270,30 @@ def test_a_run_without_contracts_does_not_pay_for_them(tmp_path: Path, monkeypat
     )
     done = pytest_run(tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_only_the_folders_above_a_contract_are_gone_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many others lie beside them: pytest alone makes a collector for each."""
+    place = tmp_path / "above" / "here"
+    place.mkdir(parents=True)
+    for name in ("one", "two", "three"):
+        (tmp_path / name).mkdir()
+        (place / name).mkdir()
+        (place / f"{name}.feature").write_text(CONTRACT)
+    (place / "door.yaml").write_text(CHART)
+    (place / "door.feature").write_text(CONTRACT)
+    made: list[Path] = []
+    make = pytest.Dir.from_parent
+
+    def noted(parent: pytest.Collector, *, path: Path) -> pytest.Dir:
+        made.append(path)
+        return make(parent, path=path)
+
+    monkeypatch.setattr(pytest.Dir, "from_parent", noted)
+    bindings = Bindings()
+    bindings.add("guard", "is_unlocked", lambda context, event: True)
+    bindings.add("action", "ring", lambda context, event: None)
+    surroundings = Surroundings(tmp_path, (), lambda chart: bindings)
+    result = run_contracts([place / "door.yaml"], surroundings=surroundings)
+    assert (result.passed, result.failed, result.errors) == (3, 0, ())
+    assert set(made) <= {tmp_path, *place.parents, place} and place in made
