@@ -6,6 +6,7 @@ import pytest
 
 from rawko.chart import find_chart, load_chart, parse_chart, shipped_charts
 from rawko.proving import Bounds, ControlSystem, Finding, Verdict, check_properties, explore, replay
+from rawko.proving.bounds import NO_BOUNDS, bounds_beside, read_bounds
 from rawko.proving.exploration import Exploration
 
 SOUND = """
@@ -160,7 +161,9 @@ def test_one_guard_has_one_answer_on_the_same_data() -> None:
 
 @pytest.mark.parametrize("name", shipped_charts())
 def test_shipped_charts_get_stuck_nowhere_handle_all_errors_and_can_end_from_everywhere(name: str) -> None:
-    found = explore(ControlSystem(load_chart(find_chart(name))))
+    path = find_chart(name)
+    beside = bounds_beside(path)
+    found = explore(ControlSystem(load_chart(path), NO_BOUNDS if beside is None else read_bounds(beside)))
     assert found.is_complete
     verdicts = {f.property: f for f in check_properties(found, ["reachable", "end", "stuck", "errors", "cancel"])}
     for one in verdicts.values():
