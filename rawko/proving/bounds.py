@@ -17,6 +17,8 @@ from typing import Any
 
 import yaml
 
+from rawko.named_files import is_pipe, near_path
+
 KEYS = ("budget_guards", "actor_events", "raises", "sends", "accepted")
 MAX_BYTES = 1_000_000
 
@@ -52,13 +54,16 @@ def read_bounds(path: Path) -> Bounds:
         BoundsError: It cannot be read, is not YAML, or holds something else.
     """
     try:
+        if is_pipe(path):
+            raise BoundsError(f"{path}: it is a pipe; a file is accepted")
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
         if len(raw) > MAX_BYTES:
             raise BoundsError(f"{path}: is larger than {MAX_BYTES} bytes")
         content = yaml.safe_load(raw.decode("utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        detail = " ".join(str(error).split())
+        detail = " ".join((getattr(error, "strerror", None) or str(error)).split())
+        detail += near_path(path) if isinstance(error, FileNotFoundError) else ""
         raise BoundsError(f"{path}: cannot be read: {detail}") from error
     content = {} if content is None else content
     if not isinstance(content, dict):

@@ -52,6 +52,8 @@ READ: Mapping[tuple[str, str], Row] = {
     ("explore", "--scenario"): Row("explore --goal Look --scenario {} true", SCENARIO),
     ("check", "CHART..."): Row("check {}", CHART),
     ("test", "CHART..."): Row("test {}", CHART),
+    ("prove", "CHART"): Row("prove {}", CHART),
+    ("prove", "--bounds"): Row("prove ../door.yaml --bounds {}", ("door.bounds.yml", "budget_guards: []\n")),
     ("simulate", "CHART"): Row("simulate {}", CHART),
     ("diagram", "CHART"): Row("diagram {} -o door.svg", CHART),
     ("export", "CHART"): Row("export {} --to sismic", CHART),
