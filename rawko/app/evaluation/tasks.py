@@ -166,7 +166,6 @@ def _entries(root: Path) -> Iterator[tuple[str, ...]]:
     Raises:
         ConfigError: A link that leads out of the folder, or what is neither file, link nor folder.
     """
-    real = root.resolve()
     for place, folders, files in os.walk(root):
         folders.sort()
         for name in sorted((*files, *folders)):
@@ -176,8 +175,10 @@ def _entries(root: Path) -> Iterator[tuple[str, ...]]:
                 found = path.lstat()
                 if stat.S_ISLNK(found.st_mode):
                     target = path.readlink()
-                    if not path.resolve().is_relative_to(real):
-                        raise ConfigError(f"{path}: a link that leads out of {root}")
+                    if _leads_out(target, len(path.relative_to(root).parts) - 1):
+                        raise ConfigError(
+                            f"{path}: a link that leads out of {root}; accepted: a relative path that stays in it"
+                        )
                     yield "link", shown, "", os.fsencode(target).hex()
                 elif stat.S_ISREG(found.st_mode):
                     with path.open("rb") as file:
@@ -189,3 +190,16 @@ def _entries(root: Path) -> Iterator[tuple[str, ...]]:
                     raise ConfigError(f"{path}: neither a file nor a folder nor a link")
             except OSError as error:
                 raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _leads_out(target: Path, depth: int) -> bool:
+    """Whether a link leads out of a copy of its folder, wherever the copy lies.
+
+    An absolute target would lead from the copy back into the task. `..` after a name could climb from where another
+    link leads. Without both, each name is in the folder, or is a link for which the same holds.
+
+    Args:
+        depth: Folders between the root and the link.
+    """
+    ups = next((number for number, part in enumerate(target.parts) if part != ".."), len(target.parts))
+    return target.is_absolute() or ups > depth or ".." in target.parts[ups:]

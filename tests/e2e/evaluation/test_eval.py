@@ -197,6 +197,16 @@ def test_links_out_of_a_task_and_what_is_no_file_are_refused(rawko: Shell) -> No
     (folder / "files" / "out").symlink_to("/etc")
     assert "a link that leads out" in evaluated(rawko).err
     (folder / "files" / "out").unlink()
+    for target in (
+        folder / "files" / "x",
+        "../files/x",
+        "sub/../../files/x",
+    ):  # from a copy: into the task, or beside it
+        (folder / "files" / "out").symlink_to(target)
+        assert "a link that leads out" in evaluated(rawko).err, target
+        (folder / "files" / "out").unlink()
+    (folder / "files" / "sub").mkdir()
+    (folder / "files" / "sub" / "in").symlink_to("../x")  # stays in it
     os.mkfifo(folder / "files" / "pipe")
     assert "neither a file nor a folder" in evaluated(rawko).err
 
