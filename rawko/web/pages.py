@@ -1,7 +1,7 @@
 """The files of the pages: HTML, modules and styles, as the package holds them, and all modules joined to one script.
 
 Modules are put one after the other, imports first, without their `import` lines and `export` words; so their names are
-unique (a test checks it). A browser then loads four files: `ahead.js` asks the server while the script is being read.
+unique (a test checks it). A browser then loads three files.
 """
 
 from __future__ import annotations

@@ -216,7 +216,7 @@ def _measured(browser: Browser, server: Server, short: str, long: str, commands:
     moves = len(page.evaluate(MOVE))
     move_cpu = (_thread_ms(session) - begun) / moves
     page.close()
-    size = sum(len(packed(name) or b"") for name in ("index.html", "ahead.js", SCRIPT, STYLE, "icon.svg"))
+    size = sum(len(packed(name) or b"") for name in ("index.html", SCRIPT, STYLE, "icon.svg"))
     return Figures(
         median(paints[1:]),
         min(paints[1:]),

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections import Counter
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Route
 
 from tests.cli.shell import Shell, call, judges, picks, says
 from tests.web.conftest import Server, Shown, Tab
@@ -89,21 +87,6 @@ def test_moving_one_view_moves_all(looking: Tab, shown: Shown) -> None:
     assert box is not None
     page.mouse.click(box["x"] + 5, box["y"] + 20)
     page.wait_for_function("() => Number(document.querySelector('.step.selected')?.dataset.step) <= 3")
-
-
-def test_what_the_first_screen_needs_is_asked_before_the_script_is_read_and_once(tab: Open, shown: Shown) -> None:
-    """The script is held back until all is asked."""
-    page, asked, held = tab(shown.server).page, Counter[str](), list[Route]()
-    page.on("request", lambda request: asked.update([request.url.partition("/api/")[2]]))
-    page.route("**/pages/all.js", lambda route: held.append(route))  # a built-in method takes none of its marks
-    needed = ["about", f"runs/{shown.ended}", f"runs/{shown.ended}/steps?last=100"]
-    with page.expect_request(f"**/api/{needed[-1]}"):
-        page.goto(f"{shown.server.link}&/runs/{shown.ended}", wait_until="commit")
-    assert [asked[path] for path in needed] == [1, 1, 1]
-    held[0].continue_()
-    page.wait_for_selector(".step[data-step]")
-    assert [asked[path] for path in needed] == [1, 1, 1]
-    assert "secret" not in page.url
 
 
 def test_every_tab_of_a_step_is_filled(looking: Tab, shown: Shown) -> None:

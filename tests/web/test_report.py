@@ -25,7 +25,7 @@ def test_names_of_modules_are_unique_since_a_report_joins_them() -> None:
 
 
 def test_all_pages_together_are_small() -> None:
-    loaded = [packed(name) for name in ("index.html", "ahead.js", SCRIPT, STYLE, "icon.svg")]
+    loaded = [packed(name) for name in ("index.html", SCRIPT, STYLE, "icon.svg")]
     assert sum(len(content or b"") for content in loaded) <= 120_000
 
 

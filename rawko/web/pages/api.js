@@ -1,8 +1,7 @@
 // Asks the server. The secret stands in the fragment of the link, which is not sent; it goes along as a header.
 // A report (one file, no server) holds the answers itself.
 
-import { answered, takeSecret } from "./ahead.js";
-
+const SECRET = "rawko-secret";
 const island = document.getElementById("report-data");
 const kept = island ? JSON.parse(island.textContent) : null;
 let secret = takeSecret();
@@ -14,6 +13,28 @@ export class Refused extends Error {
     super(message);
     this.status = status;
     this.code = code;
+  }
+}
+
+function takeSecret() {
+  const found = /^#secret=([\w-]+)/.exec(location.hash);
+  if (found) {
+    history.replaceState(null, "", location.pathname + "#" + location.hash.slice(found[0].length).replace(/^&/, ""));
+    keepSecret(found[1]);
+    return found[1];
+  }
+  try {
+    return localStorage.getItem(SECRET) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+function keepSecret(text) {
+  try {
+    localStorage.setItem(SECRET, text);
+  } catch {
+    // storage is switched off: the secret holds for this tab
   }
 }
 
@@ -42,8 +63,7 @@ export async function post(path, given) {
 
 export async function ask(path, options) {
   const headers = { "X-Rawko-Secret": secret, ...options.headers };
-  const early = options.method || options.signal ? undefined : answered(path);
-  const answer = await (early ?? fetch("/api/" + path, { ...options, headers, cache: "no-store" }));
+  const answer = await fetch("/api/" + path, { ...options, headers, cache: "no-store" });
   if (answer.ok) return answer;
   let said = {};
   try {

@@ -1,7 +1,6 @@
 // The screen of one run: strip, chart, steps and detail are four views of one cursor; move one, all move.
 
 import { h, fill, button, choice } from "./dom.js";
-import { firstSteps } from "./ahead.js";
 import { get, isOffline } from "./api.js";
 import { listen } from "./stream.js";
 import { Actions } from "./actions.js";
@@ -16,6 +15,8 @@ import { isSaid, stateCell, stateOf } from "./states.js";
 import { StepList, headings } from "./steps.js";
 import { Strip } from "./strip.js";
 import { remember, go } from "./place.js";
+
+const PART = 100;
 
 export class RunScreen {
   constructor(run, step, tab) {
@@ -48,10 +49,10 @@ export class RunScreen {
     return TABS;
   }
 
-  // What the first screen needs. The others follow.
+  // What the first screen needs: the steps around the one of the address, else the latest ones. The others follow.
   part() {
     if (isOffline) return "";
-    return firstSteps(this.wanted);
+    return this.wanted ? `?after=${Math.max(this.wanted - PART / 2, 0)}&most=${PART}` : `?last=${PART}`;
   }
 
   makeActions(model) {
