@@ -89,7 +89,7 @@ def scripted_bindings(
 ) -> Bindings:
     """Functions for a skeleton: guards ask, actions change data, and raise and send what the bounds say, or do not."""
     bindings = Bindings()
-    for name in sorted(_guards(chart)):
+    for name in sorted(guard_names(chart)):
         bindings.add("guard", name, _guard(name, ask))
     for name in sorted(_calls(chart) | {DATA}):
         updates = [(f"{name} raises {event}", Raise(event, {})) for event in bounds.raises.get(name, ())]
@@ -116,7 +116,8 @@ def _action(
     return change
 
 
-def _guards(chart: Chart) -> set[str]:
+def guard_names(chart: Chart) -> set[str]:
+    """The guards that a skeleton asks, each with its arguments."""
     return {name for t in chart.transitions if t.guard is not None for name in atoms(t.guard)}
 
 

@@ -144,6 +144,8 @@ def _read(folder: Path) -> EvalTask:
         )
     if folder.is_symlink():
         raise ConfigError(f"{folder}: it is a link; accepted: a folder")
+    if (folder / FILE).is_symlink():
+        raise ConfigError(f"{folder / FILE}: it is a link; accepted: a file")
     file = load_document(folder / FILE, TaskFile)
     known = {FILE, FILES, HIDDEN}
     for path in sorted(folder.iterdir()):

@@ -25,6 +25,7 @@ from rawko.proving import (
     replay,
 )
 from rawko.proving.bounds import bounds_beside
+from rawko.proving.naming import unknown_names
 from rawko.proving.skeleton import NotProvable
 
 REFUTED: Final = 1
@@ -51,6 +52,8 @@ def prove_command(
         system = ControlSystem(chart, NO_BOUNDS if bounds is None else read_bounds(bounds))
     except (NoSuchChart, ChartError, BoundsError, NotProvable) as error:
         return complain(str(error))
+    if unknown := list(unknown_names(system, PROPERTIES)):
+        return complain("\n".join(f"{bounds}: {one}" for one in unknown))
     found = explore(system, limit=limit, progress=_progress if sys.stderr.isatty() else None)
     findings = check_properties(found, properties)
     replays = [replay(system, finding.way) if finding.way else "" for finding in findings]

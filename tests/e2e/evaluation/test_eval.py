@@ -194,6 +194,11 @@ def test_all_defects_of_all_tasks_are_told_at_once(rawko: Shell) -> None:
 
 def test_links_out_of_a_task_and_what_is_no_file_are_refused(rawko: Shell) -> None:
     folder = task(rawko, "a", files={"files/x": "x"})
+    (folder / "task.yaml").rename(rawko.folder / "elsewhere.yaml")
+    (folder / "task.yaml").symlink_to(rawko.folder / "elsewhere.yaml")
+    assert "task.yaml: it is a link" in evaluated(rawko).err
+    (folder / "task.yaml").unlink()
+    (rawko.folder / "elsewhere.yaml").rename(folder / "task.yaml")
     (folder / "files" / "out").symlink_to("/etc")
     assert "a link that leads out" in evaluated(rawko).err
     (folder / "files" / "out").unlink()

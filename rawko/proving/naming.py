@@ -1,0 +1,33 @@
+"""Names in a bounds file that its chart does not have: believed silently, they would weaken a proof."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from rawko.chart.errors import hint
+from rawko.chart.lint import needed_names
+from rawko.proving.script import guard_names
+from rawko.proving.system import ControlSystem
+
+
+def unknown_names(system: ControlSystem, properties: Collection[str]) -> Iterator[str]:
+    """One sentence for each name that means nothing, with the nearest one.
+
+    Args:
+        properties: The names that may stand under `accepted`.
+    """
+    bounds = system.bounds
+    asked = guard_names(system.step.chart)
+    guards = {*asked, *(name.partition("(")[0] for name in asked)}
+    actions = {needed.name for needed in needed_names(system.source) if needed.kind == "action"}
+    yield from _unknown("budget_guards", bounds.budget_guards, guards, "guards")
+    yield from _unknown("actor_events", bounds.actor_events, system.events, "events")
+    yield from _unknown("raises", bounds.raises, actions, "actions")
+    yield from _unknown("sends", bounds.sends, actions, "actions")
+    yield from _unknown("accepted", bounds.accepted, properties, "properties")
+
+
+def _unknown(key: str, said: Collection[str], known: Collection[str], kind: str) -> Iterator[str]:
+    for name in sorted(said):
+        if name not in known:
+            yield f"{key} names {name!r}, which is none of the chart's {kind}{hint(name, sorted(known), kind)}"
