@@ -3,10 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# One worker more than there are cores: tests that wait for a process, a page or a database leave theirs to others.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)))')
 # What fails on a machine that is busy with other things is tried once more; the last lines name it, and it is mended.
-PYTEST_ARGS ?= -n $(WORKERS) --dist worksteal --reruns 1 --max-suite-reruns 5 --rerun-show-tracebacks
+PYTEST_ARGS ?= -n auto --dist worksteal --reruns 1 --max-suite-reruns 5 --rerun-show-tracebacks
 
 .PHONY: site help setup compiled collected static lint types imports unit test-fast test fleet-test requirements-mutants mutants demo bench conformance docs format clean
 
