@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # What fails on a machine that is busy with other things is tried once more; the last lines name it, and it is mended.
 PYTEST_ARGS ?= -n auto --dist worksteal --reruns 1 --max-suite-reruns 5 --rerun-show-tracebacks
 
-.PHONY: site help setup compiled collected static lint types imports unit test-fast test fleet-test requirements-mutants mutants demo bench conformance docs format clean
+.PHONY: site help setup compiled collected collected_unit static lint types imports unit test-fast test fleet-test requirements-mutants mutants demo bench conformance docs format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -51,7 +51,10 @@ test-fast: compiled ## the quick tests of the rooms below the command line, for 
 static: lint imports types ## what is known without a test
 
 test: setup ## everything that must pass before a commit lands
-	$(MAKE) -j 2 static collected
+	$(MAKE) -j 2 static collected_unit
+
+# The tests begin beside the static checks, which take one processor for half a minute.
+collected_unit: collected
 	$(MAKE) unit
 
 fleet-test: setup ## the fleet on a real PostgreSQL: queue, workers that are drained, killed, frozen, bad input
