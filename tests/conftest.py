@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -36,7 +37,22 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(100_000, 20, 20)
 
 
+LONGEST_FIRST = ("web/test_large.py", "web/", "fleet/", "tui/")
+"""Rooms whose tests take long: begun last, they would be all that one worker has left when the others are done."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest first; the order is kept otherwise."""
+    root = Path(__file__).parent
+
+    def place(item: pytest.Item) -> int:
+        path = item.path.relative_to(root).as_posix() if item.path.is_relative_to(root) else ""
+        return next((number for number, room in enumerate(LONGEST_FIRST) if path.startswith(room)), len(LONGEST_FIRST))
+
+    items.sort(key=place)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Three more than there are processors: many tests wait, for a process, a timer or a disk."""
-    return (os.cpu_count() or 1) + 3
+    """Two more than there are processors: many tests wait, for a process, a timer or a disk."""
+    return (os.cpu_count() or 1) + 2

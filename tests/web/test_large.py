@@ -29,7 +29,7 @@ def test_a_run_of_100000_events_is_scrolled_and_moved_through(tab: Callable[...,
     page = tab(viewport={"width": 1440, "height": 900}).open(f"/runs/{run}/50000")
     page.wait_for_selector(".step.selected[data-step='50000']")
     page.get_by_role("button", name="all", exact=True).click()
-    page.wait_for_function(LOADED, arg=f"{EVENTS:,}")
+    page.wait_for_function(LOADED, arg=f"{EVENTS:,}", timeout=240_000)
     assert 50_000 in page.evaluate(SHOWN), "what was in sight stays there as the others arrive"
     for share in (0, 0.25, 0.75, 1):
         page.evaluate(SCROLL, share)
