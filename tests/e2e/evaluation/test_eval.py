@@ -150,6 +150,15 @@ def test_an_attempt_that_takes_too_long_or_cannot_be_set_up_has_not_passed(rawko
     assert done.report["all"]["passed"] == 0
 
 
+def test_a_check_that_hangs_or_changes_the_files_is_stopped_and_set_back(rawko: Shell) -> None:
+    hangs = "- {check: 'echo begun; sleep 1000', timeout_ms: 300}\n"
+    task(rawko, "out", f"{OUT}- check: rm out.txt\n{hangs}- exists: out.txt\n")
+    [one] = evaluated(rawko, replies=writes("out-1")).report["attempts"]
+    assert [check["held"] for check in one["checks"]] == [True, True, False, True]
+    assert "it ran longer than 300 ms" in one["checks"][2]["found"]
+    assert "it changed out.txt, which was set back" in one["checks"][1]["found"]
+
+
 def test_a_question_is_answered_by_nobody(rawko: Shell) -> None:
     task(rawko, "out")
     replies = [attempt("out-1", call("clarify", question="Which x?"))]
