@@ -9,7 +9,6 @@ install it. Where neither is possible the command runs without a server, and the
 from __future__ import annotations
 
 import os
-import pwd
 import secrets
 import shutil
 import signal
@@ -22,10 +21,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from rawko.fleet.errors import FleetError
+from rawko.fleet.scratch_server import find_programs, server_owner
+
 URL_VARIABLE = "RAWKO_TEST_POSTGRES_URL"
 _INSTALL_S = 300
 _START_S = 60
-_USERS = ("postgres", "nobody")
+_VERSION = "15"
+"""Preferred, so that machines with several test the same."""
 _PACKAGES = ("postgresql-15", "postgresql")
 
 
@@ -41,8 +44,10 @@ class PostgresServer:
     """
 
     def __init__(self) -> None:
-        self._programs = find_programs()
-        self._owner = _owner()
+        try:
+            self._programs, self._owner = find_programs(_VERSION), server_owner()
+        except FleetError as error:
+            raise Unavailable(str(error)) from error
         self._folder = Path(tempfile.mkdtemp(prefix="rawko-pg-"))
         self._port = _free_port()
         self._password = secrets.token_hex(16)
@@ -141,21 +146,6 @@ class PostgresServer:
         self.close()
 
 
-def find_programs() -> Path:
-    """The folder of initdb and postgres.
-
-    Raises:
-        Unavailable: They are not installed.
-    """
-    on_path = [Path(found).resolve().parent for found in (shutil.which("initdb"),) if found]
-    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name), reverse=True)
-    fifteen = [path for path in installed if path.parent.name == "15"]
-    for folder in (*fifteen, *on_path, *installed):
-        if (folder / "initdb").exists() and (folder / "postgres").exists():
-            return folder
-    raise Unavailable("PostgreSQL is not installed (no initdb)")
-
-
 def install() -> None:
     """Install PostgreSQL from the system's packages, without the server that the package would start.
 
@@ -185,18 +175,6 @@ def install() -> None:
     raise Unavailable(f"apt-get cannot install PostgreSQL: {problem[-500:]}")
 
 
-def _owner() -> pwd.struct_passwd | None:
-    """Who runs the server; None for ourselves."""
-    if os.geteuid() != 0:
-        return None
-    for name in _USERS:
-        try:
-            return pwd.getpwnam(name)
-        except KeyError:
-            continue
-    raise Unavailable(f"PostgreSQL refuses root, and there is none of the users {', '.join(_USERS)}")
-
-
 def _free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return int(probe.getsockname()[1])
@@ -210,7 +188,7 @@ def main(command: Sequence[str]) -> int:
     try:
         try:
             find_programs()
-        except Unavailable:
+        except FleetError:
             install()
         server = PostgresServer()
     except (Unavailable, OSError, ImportError) as error:

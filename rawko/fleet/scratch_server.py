@@ -39,7 +39,7 @@ class ScratchServer:
     def __init__(self, folder: Path) -> None:
         self._programs = find_programs()
         self._folder = folder
-        self._owner = _owner()
+        self._owner = server_owner()
         self._process: subprocess.Popen[bytes] | None = None
         if len(os.fsencode(folder)) > _MOST_PATH:
             raise FleetError(f"the path {str(folder)!r} is too long for a socket; accepted: {_MOST_PATH} bytes")
@@ -122,21 +122,31 @@ class ScratchServer:
         return {"user": self._owner.pw_uid, "group": self._owner.pw_gid, "extra_groups": []}
 
 
-def find_programs() -> Path:
-    """The folder of initdb and postgres.
+def find_programs(version: str | None = None) -> Path:
+    """The folder of initdb and postgres, of the newest version that is installed.
+
+    Args:
+        version: Preferred to newer ones.
 
     Raises:
         FleetError: They are not installed.
     """
     found = shutil.which("initdb")
     on_path = [Path(found).resolve().parent] if found else []
-    for folder in (*sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True), *on_path):
+    installed = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=_age, reverse=True)
+    preferred = [folder for folder in installed if folder.parent.name == version]
+    for folder in (*preferred, *installed, *on_path):
         if (folder / "initdb").exists() and (folder / "postgres").exists():
             return folder
     raise FleetError(f"PostgreSQL is not installed on this machine (no initdb): {_HELP}")
 
 
-def _owner() -> pwd.struct_passwd | None:
+def _age(folder: Path) -> tuple[int, ...]:
+    """The version in the path: 9.6 comes before 15."""
+    return tuple(int(part) for part in folder.parent.name.split(".") if part.isdecimal())
+
+
+def server_owner() -> pwd.struct_passwd | None:
     """The user that runs the server; None for ourselves."""
     if os.geteuid() != 0:
         return None

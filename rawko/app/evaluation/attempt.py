@@ -107,12 +107,12 @@ async def run_attempt(
     record = read_record(run, settings) if is_begun else None
     if not folder.is_dir():
         raise ConfigError(f"the folder {str(folder)!r} of run {run!r} is gone; begin the evaluation anew: --again")
-    if record is None or (is_open(record) and not _has_stopped(record)):
+    if record is None or is_open(record):
         await _execute(bench, task, bench.make(settings, task.file.task, name, run, is_resumed=is_begun))
         record = read_record(run, settings)
         if was_refused(record):
             raise ConfigError(str((record.report or {}).get("summary")))
-        if is_open(record) and not _has_stopped(record):
+        if is_open(record):
             return None
     result = await _result(bench, task, number, record, settings, folder)
     _remove(bench, folder)
@@ -129,11 +129,6 @@ def was_refused(record: RunRecord) -> bool:
     report = record.report or {}
     error = report.get("error") or {}
     return error.get("code") in NEVER_STARTED and not (report.get("usage") or {}).get("output_tokens")
-
-
-def _has_stopped(record: RunRecord) -> bool:
-    """Whether a run waits for a person: nobody answers in an evaluation, so this is its end."""
-    return record.outcome == "needs_person"
 
 
 def _settings(settings: Settings, task: EvalTask, folder: Path, variables: Mapping[str, str]) -> Settings:

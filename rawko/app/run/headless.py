@@ -19,6 +19,23 @@ class Nobody:
         return None
 
 
+class Absent:
+    """People who never come: a question that the policy gives no answer to ends the run, and does not wait.
+
+    Args:
+        policy: "default" gives the configured answers; the others give none.
+    """
+
+    def __init__(self, policy: Policy, answers: DefaultAnswers | None = None) -> None:
+        self._policy = Headless(policy, answers)
+
+    async def ask(self, question: Question) -> Answer | None:
+        answer = await self._policy.ask(question)
+        if answer is None and question.kind != "message":
+            raise Unattended(question)
+        return answer
+
+
 class Headless:
     """Stands in for people by a policy.
 

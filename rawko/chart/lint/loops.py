@@ -1,10 +1,10 @@
 """Rules about loops that nothing ends: a machine goes round by results and timers alone, and calls an actor each time.
 
-    calling  on error: waiting          the failure leads back to the call, whatever it is and however often it was:
+    calling  on error: waiting          every failure leads back to the call, the thousandth as the first:
     waiting  after: {2s: calling}       a guard that counts the tries, or an event, ends it
 
-A loop is told where no transition of it has a guard beside it for the same event: then its end depends on nothing that
-the chart says. Whether a guard that is there ends a loop is a question of the guard.
+A loop is reported where none of its transitions has a guard, and none comes after a guarded one for the same event:
+then nothing in the chart can end it. Whether a guard that is there ends a loop is a question of the guard.
 """
 
 from __future__ import annotations

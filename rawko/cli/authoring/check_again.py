@@ -17,7 +17,7 @@ from rawko.cli.authoring.chart_files import chart_files
 from rawko.cli.output import visible_line
 
 EVERY_S: Final = 0.3
-"""Between two looks at the files."""
+"""Between two looks at the files, at least; of a large folder ten times as long as a look takes."""
 
 State = dict[str, tuple[int, int]]
 
@@ -31,13 +31,15 @@ def watch_check(paths: Sequence[Path], bindings: str | None, check: Callable[[],
     module = None if bindings is None else _file_of(bindings)
     before: State | None = None
     while True:
+        started = time.monotonic()
         now = _state(paths, module)
+        took = time.monotonic() - started
         if now != before:
             if before is not None:
                 print(f"\n--- {time.strftime('%H:%M:%S')}: {visible_line(_changed(before, now))}", file=sys.stderr)
             check()
             before = now
-        time.sleep(EVERY_S)
+        time.sleep(max(EVERY_S, 10 * took))
 
 
 def check_in_process(words: Sequence[str]) -> int:

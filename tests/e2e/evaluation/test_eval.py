@@ -159,11 +159,16 @@ def test_a_check_that_hangs_or_changes_the_files_is_stopped_and_set_back(rawko: 
     assert "it changed out.txt, which was set back" in one["checks"][1]["found"]
 
 
-def test_a_question_is_answered_by_nobody(rawko: Shell) -> None:
+@pytest.mark.parametrize("asks", [call("clarify", question="Which x?"), call("write", file_path="a", content="x")])
+def test_what_only_a_person_could_answer_ends_the_attempt_and_leaves_no_run_that_waits(
+    rawko: Shell, asks: Mapping[str, Any]
+) -> None:
     task(rawko, "out")
-    replies = [attempt("out-1", call("clarify", question="Which x?"))]
-    done = evaluated(rawko, replies=replies)
-    assert done.report["attempts"][0]["outcome"] == "needs_person", done.text
+    scenario = str(rawko.scenario(attempt("out-1", asks)))
+    done = rawko("eval", "tasks", "--json", "--trust", "--scenario", scenario)
+    [one] = done.report["attempts"]
+    assert (one["outcome"], one["passed"]) == ("failure", False) and one["problem"], done.text
+    assert "rawko approve" not in rawko("runs").out and "needs_person" not in rawko("runs").out
 
 
 @pytest.mark.parametrize(
@@ -244,14 +249,20 @@ def test_two_at_once_do_not_work_on_the_same_evaluation(rawko: Shell) -> None:
     started.process.wait()
 
 
-def test_a_recorded_evaluation_is_played_again(rawko: Shell) -> None:
-    """Two attempts at a time, killed in the middle: the recording has each answer once, and is played to its end."""
+def test_an_evaluation_that_is_killed_is_recorded_and_played_whole(rawko: Shell) -> None:
+    """Two attempts at a time, killed in one of them, while it is recorded and while it is played."""
     task(rawko, "out")
-    tape = str(rawko.folder.parent / "tape.yaml")
-    replies = [*writes("out-1"), *writes("out-2", "y")]
-    assert evaluated(rawko, "-n", "2", "-j", "2", "--record", tape, replies=replies).report["all"]["passed"] == 1
-    played = rawko("eval", "tasks", *TOLD, "-n", "2", "--cassette", tape)
-    assert (played.code, played.report["all"]["passed"]) == (0, 1), played.text
+    base = rawko.folder.parent
+    kills = f"if [ ! -e {base}/go ]; then touch {base}/go; {KILL_RAWKO}; fi"
+    first = attempt("out-2", call("bash", command=kills))
+    replies = [*writes("out-1"), first, *writes("out-2", "y")]
+    scenario, tape = str(rawko.scenario(*replies)), str(base / "tape.yaml")
+    two = ("eval", "tasks", *TOLD, "-n", "2", "-j", "2")
+    for source in (("--scenario", scenario, "--record", tape), ("--cassette", tape)):
+        assert rawko(*two, *source).code == -9
+        done = rawko(*two, *source)
+        assert (done.code, done.report["all"]["passed"], done.report["all"]["attempts"]) == (0, 1, 2), done.text
+        (base / "go").unlink()
 
 
 def test_an_interrupt_leaves_it_to_be_gone_on_with(rawko: Shell) -> None:
