@@ -25,7 +25,7 @@ NEEDS: Final[dict[Extra, tuple[str, ...]]] = {
         "wcwidth",
     ),
     "eval": ("inspect_ai",),
-    "fleet": ("dbos",),
+    "fleet": ("dbos", "pyrate_limiter"),
     "http": ("h11", "httpx2"),
     "journal": ("sqlalchemy",),
     "mcp": ("mcp",),

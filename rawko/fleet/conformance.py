@@ -46,6 +46,15 @@ def claims_once_in_order(opened: Opened) -> None:
     assert not first.claim("w1", ["a"], 1)
 
 
+def leaves_tenants_out(opened: Opened) -> None:
+    """Nothing is taken of the tenants that are named; what they have queued stays."""
+    engine = opened.open()
+    opened.put(engine, "one", tenant="poor")
+    opened.put(engine, "two", tenant="rich")
+    assert [one.run for one in engine.claim("w", ["a"], 5, {"poor"})] == ["two"]
+    assert [one.run for one in engine.claim("w", ["a"], 5)] == ["one"]
+
+
 def submits_with_its_transaction(opened: Opened) -> None:
     """A transaction that fails leaves nothing queued; a run that is queued already is queued once."""
     engine = opened.open()
@@ -155,6 +164,7 @@ def forgets_who_leaves(opened: Opened) -> None:
 
 CHECKS: Final[tuple[Callable[[Opened], None], ...]] = (
     claims_once_in_order,
+    leaves_tenants_out,
     submits_with_its_transaction,
     releases,
     waits_for_its_time,

@@ -70,8 +70,12 @@ class Engine(Protocol):
         """
         ...
 
-    def claim(self, worker: str, queues: Sequence[str], count: int) -> Sequence[Claim]:
-        """Take up to so many runs. Tenants take turns; within one the higher priority, then the older, goes first."""
+    def claim(self, worker: str, queues: Sequence[str], count: int, without: Collection[str] = ()) -> Sequence[Claim]:
+        """Take up to so many runs. Tenants take turns; within one the higher priority, then the older, goes first.
+
+        Args:
+            without: Tenants of which nothing is taken.
+        """
         ...
 
     def beat(self, worker: str, claims: Collection[Claim]) -> Collection[Claim]:

@@ -21,8 +21,11 @@ from rawko.fleet import records
 from rawko.fleet.database import fleet_url, open_database, shown, telling
 from rawko.fleet.engine import Claim, Engine, QueueLimits
 from rawko.fleet.errors import FleetError
+from rawko.fleet.limits.store import LimitStore
+from rawko.fleet.limits.usage import used_up
 from rawko.fleet.records import Letter, State, TaskRecord
-from rawko.fleet.tables import now, prepare
+from rawko.fleet.schema import prepare
+from rawko.fleet.tables import now
 from rawko.fleet.task import FleetTask
 
 MAX_FAILURES: Final = 3
@@ -68,6 +71,7 @@ class Fleet:
     def __init__(self, url: URL, database: Database, engine: Engine, *, new_run: Callable[[], str] = new_id) -> None:
         self.url, self._new_run = url, new_run
         self._database, self._engine = database, engine
+        self.call_limits = LimitStore(url, database)
 
     @classmethod
     def open(cls, environ: Mapping[str, str], *, new_run: Callable[[], str] = new_id) -> Fleet:
@@ -182,13 +186,16 @@ class Fleet:
     def claim(self, worker: str, queues: Sequence[str], count: int) -> Sequence[tuple[Claim, TaskRecord]]:
         """Take up to so many tasks whose turn it is; what has failed too often is set aside as dead.
 
+        Tasks of tenants whose budget is used up stay where they are.
+
         The record of each is as it was before: `place` says where an earlier attempt has left its files.
         """
         with self._read() as connection:
             held = records.held_queues(connection)
+            empty = used_up(connection)
         open_queues = [queue for queue in queues if not held.get(queue, (False, False))[0]]
         found = []
-        for claim in self._engine.claim(worker, open_queues, count) if open_queues and count > 0 else ():
+        for claim in self._engine.claim(worker, open_queues, count, empty) if open_queues and count > 0 else ():
             task = self._take(worker, claim)
             if task is not None:
                 found.append((claim, task))
@@ -269,12 +276,20 @@ class Fleet:
         return True
 
     def give_back(
-        self, claim: Claim, worker: str, *, reason: str | None = None, delay_s: float = 0.0, **told: Any
+        self,
+        claim: Claim,
+        worker: str,
+        *,
+        reason: str | None = None,
+        waits_for: str = "",
+        delay_s: float = 0.0,
+        **told: Any,
     ) -> bool:
         """A run is to go on elsewhere, or to be tried again; what has failed too often is dead.
 
         Args:
             reason: Why the attempt has failed; None: it has not, the worker lets go of it.
+            waits_for: Of one that has not failed: what it waits for, in words.
             told: `steps`.
         """
         if claim not in self._engine.beat(worker, [claim]):
@@ -288,6 +303,8 @@ class Fleet:
             if reason is not None:
                 values |= self._failed(connection, task, reason, int(told.get("steps", task.steps)))
                 is_dead = _is_hopeless(values)
+            elif waits_for:
+                values["reason"] = waits_for
             records.change(connection, claim.run, state="dead" if is_dead else "queued", worker=None, **values)
         if is_dead:
             self._release_done(claim, "dead")
@@ -315,9 +332,9 @@ class Fleet:
             records.burn_letter(connection, letter)
 
     def has_waiting(self, queues: Sequence[str]) -> bool:
-        """Whether a task of these queues is queued or at work, whatever holds it."""
+        """Whether a task of these queues is queued or at work, unless its tenant's budget is used up."""
         with self._read() as connection:
-            counts = records.counts(connection)
+            counts = records.counts(connection, without=used_up(connection))
         return any(counts.get(queue, {}).get(state) for queue in queues for state in ("queued", "running"))
 
     def leave(self, worker: str) -> None:

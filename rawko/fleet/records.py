@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
@@ -176,10 +176,16 @@ def steps_before(connection: Connection, run: str) -> int:
     return int(connection.execute(select(tasks.c.steps_before).where(tasks.c.run == run)).scalar_one())
 
 
-def counts(connection: Connection) -> Mapping[str, Mapping[str, int]]:
-    """Tasks of each queue by state."""
+def counts(connection: Connection, *, without: Collection[str] = ()) -> Mapping[str, Mapping[str, int]]:
+    """Tasks of each queue by state.
+
+    Args:
+        without: Tenants whose tasks are not counted.
+    """
     found: dict[str, dict[str, int]] = {}
     query = select(tasks.c.queue, tasks.c.state, func.count()).group_by(tasks.c.queue, tasks.c.state)
+    if without:
+        query = query.where(tasks.c.tenant.not_in(without))
     for queue, state, count in connection.execute(query):
         found.setdefault(queue, {})[state] = count
     return found

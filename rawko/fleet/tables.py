@@ -11,7 +11,6 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
-    Connection,
     DateTime,
     Identity,
     Integer,
@@ -20,19 +19,11 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     func,
-    inspect,
-    select,
     text,
 )
 from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.schema import CreateSchema
-
-from rawko.fleet.errors import FleetError
 
 SCHEMA: Final = "rawko_fleet"
-FORMAT: Final = 1
-_PREPARING: Final = 0x7261776D
-"""Of the lock that is held while tables are made."""
 
 metadata = MetaData(schema=SCHEMA)
 _now = text("clock_timestamp()")
@@ -83,27 +74,6 @@ letters = Table(
     Column("question", Integer),
     Column("left_at", DateTime(timezone=True), nullable=False, server_default=_now),
 )
-
-
-def prepare(connection: Connection, where: str) -> None:
-    """Make the tables of an empty database; refuse those of a newer version.
-
-    Raises:
-        FleetError: See there.
-    """
-    if not inspect(connection).has_table("meta", schema=SCHEMA):
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _PREPARING})
-    if not inspect(connection).has_table("meta", schema=SCHEMA):  # another process may have made them meanwhile
-        connection.execute(CreateSchema(SCHEMA, if_not_exists=True))
-        metadata.create_all(connection)
-        connection.execute(meta.insert().values(key="format", value=str(FORMAT)))
-        return
-    found = connection.scalar(select(meta.c.value).where(meta.c.key == "format"))
-    if found != str(FORMAT):
-        raise FleetError(
-            f"the fleet's database {where} has tables of format {found}; this rawko reads format {FORMAT}: "
-            "use the version of rawko that the other workers have, or another database"
-        )
 
 
 now = func.clock_timestamp

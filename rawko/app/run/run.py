@@ -55,6 +55,9 @@ from rawko.runtime.session import LogWriter, write_log
 from rawko.tools.commands.folders import command_folder, folders_of
 from rawko.vocabulary.usage import Usage
 
+Guard = Callable[[Provider, Callable[[int], str | None], Callable[[str, float, str], None]], Provider]
+"""A provider that passes calls on, from: the provider; why there is no time for a wait in ms; what is told of waits."""
+
 
 @dataclass(slots=True)
 class Run:
@@ -74,6 +77,7 @@ class Run:
         plays_after: The run of the same session after which the scenario or the cassette goes on; None: it begins.
         parent: The run that this one is a lane of, and `common` what it has from it.
         on_override: Told of every override that another process has left, and of what became of it.
+        guard: Puts something before the provider: limits that several runs share.
     """
 
     settings: Settings
@@ -83,6 +87,7 @@ class Run:
     observe: Callable[[InspectionEvent], None] | None = None
     log: LogWriter | None = None
     on_override: OverrideListener | None = None
+    guard: Guard | None = None
     is_resumed: bool = False
     continues: str | None = None
     first_event: tuple[str, Mapping[str, Any]] | None = None
@@ -235,6 +240,8 @@ class Run:
             noted = None if stores is None or stores.recorded is None else stores.recorded.notes
             access = self._access()
             provider = await access.open_provider(noted, stores)
+            if self.guard is not None:
+                provider = self.guard(provider, self._no_time_for, self._tell_wait)
             parts.push_async_callback(self._close, provider.aclose, "provider")
             self._paces = access.rate_limits(noted, self._tell_wait)
             self._cache = access.open_cache(noted)

@@ -9,7 +9,14 @@ import typer
 
 from rawko.cli.options.common import ReportAsJson
 from rawko.cli.options.expanding import expanded
-from rawko.cli.options.fleet import LimitOptions, Queue, SubmitOptions, WorkerOptions
+from rawko.cli.options.fleet import (
+    BudgetOptions,
+    KeyLimitOptions,
+    LimitOptions,
+    Queue,
+    SubmitOptions,
+    WorkerOptions,
+)
 
 
 @expanded
@@ -29,7 +36,7 @@ def worker(options: WorkerOptions) -> None:
 
 
 def fleet() -> None:
-    """Start a fleet on this machine for a first look."""
+    """Start a fleet on this machine for a first look; bound keys of providers, and what tenants may use."""
 
 
 def fleet_up(
@@ -46,6 +53,22 @@ def fleet_up(
 
     folder = None if keep is None else Path(keep)
     raise typer.Exit(up_command(workers=workers, slots=slots, queues=queues, keep=folder))
+
+
+@expanded
+def fleet_limits(options: KeyLimitOptions) -> None:
+    """Show or set how many calls and tokens a provider's key is used for, by all runs of the fleet together."""
+    from rawko.cli.fleet.limits import limits_command
+
+    raise typer.Exit(limits_command(options))
+
+
+@expanded
+def fleet_budget(options: BudgetOptions) -> None:
+    """Show or set what a tenant may use; its runs stop where they stand when it is used up, and go on with more."""
+    from rawko.cli.fleet.limits import budget_command
+
+    raise typer.Exit(budget_command(options))
 
 
 def queue() -> None:

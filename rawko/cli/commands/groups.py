@@ -78,7 +78,11 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
         "rawko submit --batch nightly.yaml --queue night --delay 2h",
     ),
     "worker": ("rawko worker --queues day,night --slots 4",),
-    "fleet": ("rawko fleet up --workers 2",),
+    "fleet": (
+        "rawko fleet up --workers 2",
+        "rawko fleet limits anthropic --requests 50 --tokens 400000",
+        "rawko fleet budget go-team --max-cost 20 --per day",
+    ),
     "queue": ("rawko queue ls", "rawko queue limits night --at-once 20 --per-tenant 5"),
     "explore": ("rawko explore --goal 'Quit the editor' vim",),
 }

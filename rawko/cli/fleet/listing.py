@@ -48,6 +48,8 @@ def print_tasks(fleet: Fleet, tenant: str | None, queue: str | None, *, as_json:
             how = _HOW.get(str(task.question.get("kind")), "rawko answer {run} TEXT").format(run=task.run)
             print(f"  {paint('asks', 'yellow')} {exact_line(str(task.question.get('text', '')))}")
             print(f"       {paint(visible_line(how), 'dim')}")
+        elif task.state == "queued" and task.reason and not task.failures + task.takeovers:
+            print(f"  {paint('waits', 'yellow')} {visible_line(task.reason)}")
         elif task.state == "dead":
             print(f"  {paint('dead', 'red')} {visible_line(task.reason or '')}")
             print(f"       {paint(visible_line(f'rawko queue requeue {task.run}'), 'dim')}")

@@ -77,3 +77,46 @@ class LimitOptions(NamedTuple):
     ] = None
     none: Annotated[bool, typer.Option("--none", help="No bounds.")] = False
     json: ReportAsJson = False
+
+
+class KeyLimitOptions(NamedTuple):
+    """What `rawko fleet limits` is given."""
+
+    key: Annotated[
+        str,
+        typer.Argument(metavar="KEY", help="A provider, for each of its keys, or one key; nothing lists all."),
+    ] = ""
+    requests: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, metavar="N", help="Calls in any 60 seconds, of all runs."),
+    ] = None
+    tokens: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, metavar="N", help="Tokens in any 60 seconds, of all runs."),
+    ] = None
+    at_once: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, metavar="N", help="Calls that are being answered, of all runs."),
+    ] = None
+    none: Annotated[bool, typer.Option("--none", help="No limits.")] = False
+    json: ReportAsJson = False
+
+
+class BudgetOptions(NamedTuple):
+    """What `rawko fleet budget` is given."""
+
+    tenant: Annotated[str, typer.Argument(metavar="TENANT", help="The tenant; nothing lists all.")] = ""
+    max_cost: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(min=0.0, metavar="USD", help="US dollars at most, for all its runs together."),
+    ] = None
+    max_tokens: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=0, metavar="N", help="Tokens at most, for all its runs together."),
+    ] = None
+    per: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="PERIOD", help="What it is for: day, month (usual) or ever; in UTC."),
+    ] = None
+    none: Annotated[bool, typer.Option("--none", help="No budget.")] = False
+    json: ReportAsJson = False

@@ -85,20 +85,20 @@ class DbosEngine:
             waiting = waiting.values(status="DELAYED", delay_until_epoch_ms=self._after(delay_s))
             within.execute(waiting, execution_options=options)
 
-    def claim(self, worker: str, queues: Sequence[str], count: int) -> Sequence[Claim]:
+    def claim(self, worker: str, queues: Sequence[str], count: int, without: Collection[str] = ()) -> Sequence[Claim]:
         with self._telling():
             self._free_dead()
             self._wake_delayed()
             found: list[Claim] = []
             for queue in queues:
                 if len(found) < count:
-                    found += self._claim_of(worker, queue, count - len(found))
+                    found += self._claim_of(worker, queue, count - len(found), without)
             return found
 
-    def _claim_of(self, worker: str, queue: str, count: int) -> list[Claim]:
+    def _claim_of(self, worker: str, queue: str, count: int, without: Collection[str]) -> list[Claim]:
         """Claims of one queue: one of each tenant in turn, in an order drawn anew, until there is no room left."""
         found: list[Claim] = []
-        tenants = list(self._system.get_queue_partitions(queue))
+        tenants = [tenant for tenant in self._system.get_queue_partitions(queue) if tenant not in without]
         random.shuffle(tenants)
         while tenants and len(found) < count:
             for tenant in tuple(tenants):

@@ -25,11 +25,13 @@ class Order:
         task: As of `FleetTask.to_json`.
         folder: Of all workspaces of this worker.
         steps: Rows of its journal so far; `place`: where an earlier attempt has left its files, if there was one.
+        tenant: Whose task it is.
         environ: Of rawko, keys included; the journal's address is the fleet's.
         is_sandboxed: The worker's own rule, whatever the task says.
     """
 
     run: str
+    tenant: str
     task: Mapping[str, Any]
     folder: str
     steps: int
@@ -69,7 +71,7 @@ class Result:
     Attributes:
         kind: "ended" and "waiting" have a report; "again": let go of, to go on elsewhere; "failed" may pass;
             "hopeless" will not.
-        reason: Of "failed" and "hopeless".
+        reason: Of "failed" and "hopeless"; of "again" where the run waits for something.
     """
 
     kind: Literal["ended", "waiting", "again", "failed", "hopeless"]

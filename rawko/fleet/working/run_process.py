@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final
 
+from rawko.app.records.journal import URL_VARIABLE as JOURNAL_URL
 from rawko.app.records.record import RUN_FILE, has_record, runs_folder
 from rawko.app.run import inbox
 from rawko.app.run.driving.questions import OUT_OF_BUDGET
@@ -32,6 +33,7 @@ from rawko.app.views.summary import read_run
 from rawko.config import ConfigError, Flags, Settings, changed_by, load_settings
 from rawko.config.places import state_dir
 from rawko.fleet.errors import FleetError
+from rawko.fleet.limits.guarding import guard_of
 from rawko.fleet.records import LARGER, Letter
 from rawko.fleet.repositories import make_workspace
 from rawko.fleet.task import FORMAT, Repository
@@ -95,10 +97,13 @@ async def _run(order: Order, signs: _Signs) -> Result:
     signs.send(Progress(0, str(workspace), str(settings.state_dir)))
     run = await _going_on(order, settings, signs) if has_record(settings, order.run) else _new(order, settings)
     watch = _Watch(run, signs)
+    run.guard = guard_of(run, order.tenant, order.environ[JOURNAL_URL], signs.let_go, signs.give_up)
     run.observe = watch.see
     run.log = watch.log
     signs.listen(asyncio.get_running_loop(), watch)
     report = await run.execute()
+    if signs.hopeless:
+        return Result("hopeless", reason=signs.hopeless)
     return _told(report, signs)
 
 
@@ -188,7 +193,7 @@ def _told(report: Report, signs: _Signs) -> Result:
         reason = str((report.error or {}).get("message", "")) if report.is_bad_input else ""
         return Result(kind, report.outcome, reason, data)
     if signs.is_stopped:
-        return Result("again")
+        return Result("again", reason=signs.waits_for)
     return Result("failed", reason=str((report.error or {}).get("message") or "; ".join(report.notes) or "stopped"))
 
 
@@ -264,6 +269,7 @@ class _Signs:
         self._waiting: list[str | Letter] = []
         self._latest = time.monotonic()
         self.is_stopped = False
+        self.waits_for = self.hopeless = ""
         threading.Thread(target=self._read, name="signs", daemon=True).start()
         threading.Thread(target=self._watch, name="silence", daemon=True).start()
 
@@ -276,6 +282,16 @@ class _Signs:
         """No more messages."""
         with self._sending, suppress(OSError):
             self._pipe.close()
+
+    def let_go(self, why: str) -> None:
+        """The run stops here, and waits in the queue for what is said."""
+        self.waits_for = why
+        self._stop(why)
+
+    def give_up(self, why: str) -> None:
+        """The run stops here, and a person has to change something before it can go on."""
+        self.hopeless = why
+        self._stop(why)
 
     def listen(self, loop: asyncio.AbstractEventLoop, watch: _Watch) -> None:
         """Pass on what the worker has said, and says from now on."""

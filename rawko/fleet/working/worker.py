@@ -227,8 +227,8 @@ class Worker:
                 )
                 line = f"{result.outcome or state}{f': {result.reason}' if result.reason else ''}"
             case "again":
-                is_ours = self._fleet.give_back(claim, self.name, **told)
-                line = f"released after {attempt.steps} steps"
+                is_ours = self._fleet.give_back(claim, self.name, waits_for=result.reason, **told)
+                line = f"released after {attempt.steps} steps{f': {result.reason}' if result.reason else ''}"
             case "failed":
                 delay_s = min(2.0**attempt.task.failures, _RETRY_MOST_S)
                 is_ours = self._fleet.give_back(claim, self.name, reason=result.reason, delay_s=delay_s, **told)
@@ -250,6 +250,7 @@ class Worker:
         here, there = self._context.Pipe()
         order = Order(
             claim.run,
+            claim.tenant,
             task.task,
             str(self._options.folder / "workspaces"),
             task.steps,

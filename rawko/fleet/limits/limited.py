@@ -1,0 +1,273 @@
+"""A provider whose calls wait for the limits of the fleet, and are counted there; wraps the provider of one run.
+
+Where nothing bounds the calls of a key and a tenant, they are made at once, and their usage is written every
+`LOOKED_S`. Otherwise each call is admitted and settled by a transaction of its own (`rawko.fleet.limits.store`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, Never, TypeVar
+
+from rawko.fleet.errors import FleetError
+from rawko.fleet.limits.store import HELD_S, LimitStore
+from rawko.fleet.limits.terms import Admitted, Busy, Call, Unpriced, UsedUp
+from rawko.fleet.limits.usage import Used
+from rawko.providers.metering.account import sent_tokens
+from rawko.runtime.ports import ModelRequest, Provider, ProviderError, StreamEvent, TurnDone
+from rawko.vocabulary.usage import Price, Usage
+
+LOOKED_S: Final = 2.0
+"""For so long it is believed that nothing bounds the calls."""
+_ASK_AGAIN_S: Final = (0.2, 0.6)
+_AWAY_MOST_S: Final = 5.0
+_BLOCKED_MS: Final = 5_000
+"""How long a server is left alone that refuses a call for its rate, and does not say for how long."""
+_USUAL_ANSWER: Final = 1_000
+"""Tokens of an answer, before it is known."""
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the limits need to know of a run.
+
+    Attributes:
+        key: Gives the name of the key that a provider is asked with; `provider` is the run's own.
+        price: Of a model; None: not known.
+        no_time_for: Why the run has no time for a wait of so many ms; None where it has.
+        tell: Told of each wait: what waits, for how many seconds, and the limit in words.
+        let_go: Called where the tenant's budget is used up, with the reason: the run stops where it stands.
+        give_up: The same where the task cannot go on without a change by a person.
+    """
+
+    run: str
+    tenant: str
+    provider: str
+    key: Callable[[str], str]
+    price: Callable[[str], Price | None]
+    no_time_for: Callable[[int], str | None]
+    tell: Callable[[str, float, str], None]
+    let_go: Callable[[str], None]
+    give_up: Callable[[str], None]
+
+
+@dataclass(slots=True)
+class _Made:
+    """A call that is being made.
+
+    Attributes:
+        request: With no larger answer than the tenant's budget has left.
+        usage: Known at its end; None while it is not.
+    """
+
+    request: ModelRequest
+    usage: Usage | None = None
+    model: str = ""
+
+
+class LimitedProvider:
+    """Passes calls on when the fleet's limits let them."""
+
+    def __init__(self, inner: Provider, store: LimitStore, terms: Terms) -> None:
+        self._inner, self._store, self._terms = inner, store, terms
+        self.name = inner.name
+        self._free_until: dict[str, float] = {}
+        self._uncounted: dict[str, Used] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        """What else the provider offers: `position`, `unused`."""
+        return getattr(self._inner, name)
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
+        async with self._call(request) as made, aclosing(self._inner.stream(made.request)) as events:  # type: ignore[type-var]
+            async for event in events:
+                if isinstance(event, TurnDone):
+                    await self._check_whole(event, request, made)
+                yield event
+
+    async def create(self, request: ModelRequest) -> TurnDone:
+        async with self._call(request) as made:
+            done = await self._inner.create(made.request)
+            await self._check_whole(done, request, made)
+            return done
+
+    async def aclose(self) -> None:
+        for key in tuple(self._uncounted):
+            await self._reach(partial(self._write, key), tries=1)
+        await self._inner.aclose()
+
+    # ------------------------------------------------------------ calls
+
+    @asynccontextmanager
+    async def _call(self, request: ModelRequest) -> AsyncIterator[_Made]:
+        """Admit a call, and settle it, however it ends."""
+        key = self._terms.key(request.provider or self._terms.provider)
+        if await self._is_free(key):
+            made = _Made(request)
+            try:
+                async with self._noted(key, made):
+                    yield made
+            finally:
+                self._uncounted[key] = self._uncounted.get(key, Used()) + self._used(made)
+            return
+        call = self._asked(key, request)
+        admitted = await self._admitted(call)
+        made = _Made(_within(request, admitted, self._terms.price(request.model)))
+        beating = asyncio.ensure_future(self._beat(admitted.call))
+        try:
+            async with self._noted(key, made):
+                yield made
+        finally:
+            beating.cancel()
+            # Of a call that was cut off nothing is known: it counts as what was expected.
+            counted = call.expected_tokens if made.usage is None else _counted(made.usage)
+            used = self._used(made)
+            await asyncio.shield(
+                self._reach(lambda: self._store.done(admitted.call, call, counted=counted, used=used), tries=3)
+            )
+
+    @asynccontextmanager
+    async def _noted(self, key: str, made: _Made) -> AsyncIterator[None]:
+        """Note what a call has used; a server that wants to be left alone is left alone by all workers."""
+        try:
+            yield
+        except ProviderError as error:
+            made.usage = error.usage
+            if error.code == "rate_limited":
+                wait_s = (error.retry_after_ms or _BLOCKED_MS) / 1000
+                self._free_until.pop(key, None)
+                await self._reach(lambda: self._store.block(key, wait_s), tries=3)
+            raise
+
+    async def _is_free(self, key: str) -> bool:
+        """Whether nothing bounds the calls of a key; what was used since the last look is written."""
+        if time.monotonic() < self._free_until.get(key, 0.0):
+            return True
+        if key in self._uncounted:
+            await self._reach(lambda: self._write(key))
+        terms = self._terms
+        if await self._reach(lambda: self._store.is_free(key, key.partition(":")[0], terms.tenant)):
+            self._free_until[key] = time.monotonic() + LOOKED_S
+            return True
+        self._free_until.pop(key, None)
+        return False
+
+    def _write(self, key: str) -> None:
+        self._store.count(key, self._terms.tenant, self._uncounted[key])
+        del self._uncounted[key]
+
+    def _asked(self, key: str, request: ModelRequest) -> Call:
+        price, sent = self._terms.price(request.model), sent_tokens(request)
+        most_usd = None
+        if price is not None:
+            dearest = max(price.input, price.cache_write, price.cache_read)
+            most_usd = (sent * dearest + request.max_tokens * price.output) / 1_000_000
+        expected = sent // 2 + min(request.max_tokens, _USUAL_ANSWER)  # `sent` is an estimate from above
+        provider = key.partition(":")[0]
+        terms = self._terms
+        most = sent + request.max_tokens
+        return Call(key, provider, terms.tenant, terms.run, request.model, expected, most, most_usd)
+
+    async def _admitted(self, call: Call) -> Admitted:
+        """Wait until the call may be made.
+
+        Raises:
+            ProviderError: With the code `budget`: the run has no time for the wait.
+        """
+        is_told = False
+        while True:
+            found = await self._reach(lambda: self._store.admit(call))
+            match found:
+                case Admitted():
+                    await self._wait(found, call)
+                    return found
+                case Busy(limit):
+                    pause_s = random.uniform(*_ASK_AGAIN_S)
+                    self._check_time(pause_s, limit)
+                    if not is_told:
+                        is_told = True
+                        self._terms.tell("model calls", pause_s, limit)
+                    await asyncio.sleep(pause_s)
+                case UsedUp(reason):
+                    await self._stopped(self._terms.let_go, reason)
+                case Unpriced(reason):
+                    await self._stopped(self._terms.give_up, reason)
+
+    async def _wait(self, admitted: Admitted, call: Call) -> None:
+        if not admitted.wait_s:
+            return
+        try:
+            self._check_time(admitted.wait_s, admitted.limit)
+            self._terms.tell("model calls", admitted.wait_s, admitted.limit)
+            await asyncio.sleep(admitted.wait_s)
+        except BaseException:
+            await asyncio.shield(self._reach(lambda: self._store.dropped(admitted.call, call), tries=1))
+            raise
+
+    def _check_time(self, wait_s: float, limit: str) -> None:
+        if (problem := self._terms.no_time_for(round(wait_s * 1000))) is not None:
+            raise ProviderError(f"The budget is used up: {limit}; {problem}", code="budget")
+
+    async def _check_whole(self, done: TurnDone, request: ModelRequest, made: _Made) -> None:
+        """Note what the call has used; let go of the run where the tenant's budget has cut the answer off."""
+        made.usage, made.model = done.usage, done.model
+        if done.stop_reason == "max_tokens" and made.request.max_tokens < request.max_tokens:
+            tenant = self._terms.tenant
+            await self._reach(lambda: self._store.mark_used_up(tenant))
+            await self._stopped(self._terms.let_go, f"tenant {tenant!r} has used up its budget; the answer was cut off")
+
+    @staticmethod
+    async def _stopped(stop: Callable[[str], None], reason: str) -> Never:
+        """Stop the run; this call is ended by that."""
+        stop(reason)
+        await asyncio.Event().wait()
+        raise AssertionError("the run was stopped")
+
+    async def _beat(self, number: int) -> None:
+        while True:
+            await asyncio.sleep(HELD_S / 3)
+            await self._reach(lambda: self._store.renew([number]), tries=1)
+
+    async def _reach(self, ask: Callable[[], _T], *, tries: int | None = None) -> _T | None:
+        """The answer of the database, which is asked again while it is away; None after so many tries."""
+        pause_s, tried = 0.2, 0
+        while True:
+            try:
+                return await asyncio.to_thread(ask)
+            except FleetError as error:
+                tried += 1
+                if not error.is_retryable or tried == tries:
+                    self._terms.tell("the fleet's limits", 0.0, str(error))
+                    if tries is not None:
+                        return None
+                    raise ProviderError(f"The fleet's limits cannot be asked: {error}", code="server_error") from error
+            await asyncio.sleep(pause_s)
+            pause_s = min(pause_s * 2, _AWAY_MOST_S)
+
+    def _used(self, made: _Made) -> Used:
+        usage = made.usage or Usage()
+        price = self._terms.price(made.model) or self._terms.price(made.request.model)
+        return Used(usage.total_tokens, None if price is None else price.cost_usd(usage), 1)
+
+
+def _counted(usage: Usage) -> int:
+    """Tokens that servers count against a key: not what a cache held."""
+    return usage.input_tokens + usage.cache_write_tokens + usage.output_tokens
+
+
+def _within(request: ModelRequest, admitted: Admitted, price: Price | None) -> ModelRequest:
+    """The request with no larger answer than the tenant's budget has left."""
+    bounds = [request.max_tokens]
+    if admitted.left_tokens is not None:
+        bounds.append(admitted.left_tokens)
+    if admitted.left_usd is not None and price is not None and price.output > 0:
+        bounds.append(math.floor(admitted.left_usd * 1_000_000 / price.output))
+    return replace(request, max_tokens=max(1, min(bounds)))

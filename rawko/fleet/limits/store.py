@@ -1,0 +1,274 @@
+"""Limits in the fleet's database: set, listed, and asked before each call of a model. Times are the database's.
+
+One transaction says whether a call may be made, and holds what it may use until its end. A process that is killed in
+between leaves a held call, which counts until `HELD_S` after its last sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, delete, func, insert, select, text, update
+from sqlalchemy.dialects.postgresql import insert as pg_insert
+from sqlalchemy.engine import URL
+
+from rawko.fleet.database import telling
+from rawko.fleet.limits import usage
+from rawko.fleet.limits.rates import corrected, reserve
+from rawko.fleet.limits.tables import calls, key_limits, keys
+from rawko.fleet.limits.terms import Admitted, Busy, Call, KeyLimits, TenantBudget, Unpriced, UsedUp
+from rawko.fleet.tables import now
+
+HELD_S: Final = 30.0
+"""A held call counts for so long after the last sign of its process."""
+MOST_BLOCKED_S: Final = 600.0
+"""A server that asks for a longer wait is asked again after that."""
+_MICROSECONDS: Final = text("(extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyState:
+    """A key as it is listed.
+
+    Attributes:
+        name: Of the key, or of a provider whose keys have limits of their own.
+        answering: Calls that are being answered.
+        wait_s: For how long a call that is made now would wait.
+        blocked_s: For how long its server has asked to be left alone.
+    """
+
+    name: str
+    limits: KeyLimits
+    calls: int = 0
+    answering: int = 0
+    wait_s: float = 0.0
+    blocked_s: float = 0.0
+
+
+class LimitStore:
+    """Limits of one fleet. For several threads; every call is blocking.
+
+    Raises:
+        FleetError: On every call: the database cannot be reached (`is_retryable`).
+    """
+
+    def __init__(self, url: URL, database: Engine) -> None:
+        self._url, self._database = url, database
+
+    # ------------------------------------------------------------ what is allowed
+
+    def set_key(self, name: str, limits: KeyLimits) -> None:
+        """Set the limits of a key, or of each key of a provider."""
+        values = {"requests": limits.requests, "tokens": limits.tokens, "at_once": limits.at_once}
+        with telling(self._url), self._database.begin() as connection:
+            if not limits.is_bounded:
+                connection.execute(delete(key_limits).where(key_limits.c.name == name))
+                return
+            statement = pg_insert(key_limits).values(name=name, **values)
+            connection.execute(statement.on_conflict_do_update(index_elements=[key_limits.c.name], set_=values))
+
+    def key(self, name: str) -> KeyLimits:
+        """The limits that were set under a name."""
+        with telling(self._url), self._database.begin() as connection:
+            return _limits(connection).get(name, KeyLimits())
+
+    def key_states(self) -> Sequence[KeyState]:
+        """All keys that have been used or bounded, and providers with limits."""
+        with telling(self._url), self._database.begin() as connection:
+            known = _limits(connection)
+            answering: dict[str, int] = {
+                row[0]: row[1]
+                for row in connection.execute(
+                    select(calls.c.key, func.count()).where(calls.c.until > now()).group_by(calls.c.key)
+                )
+            }
+            now_us = int(connection.execute(select(_MICROSECONDS)).scalar_one())
+            blocked = func.greatest(func.extract("epoch", keys.c.blocked_until - now()), 0)
+            found = {
+                row.key: KeyState(
+                    row.key,
+                    _of(known, row.key),
+                    row.calls,
+                    answering.get(row.key, 0),
+                    _wait_s(row, _of(known, row.key), now_us),
+                    float(row.blocked or 0),
+                )
+                for row in connection.execute(select(keys, blocked.label("blocked")))
+            }
+        found |= {name: KeyState(name, limits) for name, limits in known.items() if name not in found}
+        return [found[name] for name in sorted(found)]
+
+    def set_budget(self, tenant: str, budget: TenantBudget) -> None:
+        """Set the budget of a tenant; what its runs waited for is asked again."""
+        with telling(self._url), self._database.begin() as connection:
+            usage.set_budget(connection, tenant, budget)
+
+    def budgets(self) -> Sequence[usage.TenantState]:
+        """Tenants with a budget or with usage, by name."""
+        with telling(self._url), self._database.begin() as connection:
+            return usage.tenants(connection)
+
+    def is_free(self, key: str, provider: str, tenant: str) -> bool:
+        """Whether nothing bounds calls with a key for a tenant at this moment."""
+        blocked = select(keys.c.key).where(keys.c.key == key, keys.c.blocked_until > now())
+        with telling(self._url), self._database.begin() as connection:
+            return (
+                not _of(_limits(connection, key, provider), key).is_bounded
+                and usage.budget_of(connection, tenant) is None
+                and connection.execute(blocked).first() is None
+            )
+
+    # ------------------------------------------------------------ calls
+
+    def admit(self, call: Call) -> Admitted | Busy | UsedUp | Unpriced:
+        """Whether a call may be made, and when; what it may use is held until `done`."""
+        with telling(self._url), self._database.begin() as connection:
+            row = _locked(connection, call.key)
+            limits = _of(_limits(connection, call.key, call.provider), call.key)
+            connection.execute(delete(calls).where(calls.c.until < now()))
+            if (busy := _busy(connection, call.key, limits)) is not None:
+                return busy
+            left = usage.left_for(connection, call)
+            if not isinstance(left, usage.Left):
+                return left
+            wait_ms, limit = _reserve(connection, row, limits, call.expected_tokens)
+            tokens = call.most_tokens if left.tokens is None else min(call.most_tokens, left.tokens)
+            most_usd = call.most_usd or 0.0
+            cost = most_usd if left.cost_usd is None else min(most_usd, left.cost_usd)
+            held = insert(calls).values(
+                key=call.key,
+                tenant=call.tenant,
+                run=call.run,
+                cost_usd=cost,
+                tokens=tokens,
+                until=_after(HELD_S + wait_ms / 1000),
+            )
+            number = connection.execute(held.returning(calls.c.id)).scalar_one()
+            return Admitted(int(number), wait_ms / 1000, limit, left.tokens, left.cost_usd)
+
+    def renew(self, numbers: Sequence[int]) -> None:
+        """Calls are still being answered."""
+        with telling(self._url), self._database.begin() as connection:
+            connection.execute(update(calls).where(calls.c.id.in_(numbers)).values(until=_after(HELD_S)))
+
+    def done(self, number: int, call: Call, *, counted: int, used: usage.Used) -> None:
+        """A call has ended: what it has used stands in place of what was held for it.
+
+        Args:
+            counted: Tokens that count against the key.
+        """
+        with telling(self._url), self._database.begin() as connection:
+            row = _locked(connection, call.key)
+            limits = _of(_limits(connection, call.key, call.provider), call.key)
+            values: dict[str, Any] = {"calls": row.calls + 1, "used_at": now()}
+            if limits.tokens is not None:
+                values["tokens_us"] = corrected(row.tokens_us, limits.tokens, counted - call.expected_tokens)
+            connection.execute(update(keys).where(keys.c.key == call.key).values(**values))
+            connection.execute(delete(calls).where(calls.c.id == number))
+            usage.add(connection, call.tenant, used)
+
+    def dropped(self, number: int, call: Call) -> None:
+        """A call was not made."""
+        with telling(self._url), self._database.begin() as connection:
+            row = _locked(connection, call.key)
+            limits = _of(_limits(connection, call.key, call.provider), call.key)
+            values: dict[str, Any] = {}
+            if limits.tokens is not None:
+                values["tokens_us"] = corrected(row.tokens_us, limits.tokens, -call.expected_tokens)
+            if limits.requests is not None:
+                values["requests_us"] = corrected(row.requests_us, limits.requests, -1)
+            if values:
+                connection.execute(update(keys).where(keys.c.key == call.key).values(**values))
+            connection.execute(delete(calls).where(calls.c.id == number))
+
+    def count(self, key: str, tenant: str, used: usage.Used) -> None:
+        """Add what calls that nothing bounds have used."""
+        with telling(self._url), self._database.begin() as connection:
+            row = _locked(connection, key)
+            connection.execute(
+                update(keys).where(keys.c.key == key).values(calls=row.calls + used.calls, used_at=now())
+            )
+            usage.add(connection, tenant, used)
+
+    def block(self, key: str, wait_s: float) -> None:
+        """The server of a key has asked to be left alone for so long: all workers do that."""
+        until = _after(min(wait_s, MOST_BLOCKED_S))
+        with telling(self._url), self._database.begin() as connection:
+            row = _locked(connection, key)
+            later = until if row.blocked_until is None else func.greatest(keys.c.blocked_until, until)
+            connection.execute(update(keys).where(keys.c.key == key).values(blocked_until=later))
+
+    def used_up(self) -> frozenset[str]:
+        """Tenants of which no task is to be taken."""
+        with telling(self._url), self._database.begin() as connection:
+            return usage.used_up(connection)
+
+    def mark_used_up(self, tenant: str) -> None:
+        """Nothing is left for a call of a tenant, until its period ends."""
+        with telling(self._url), self._database.begin() as connection:
+            usage.mark_used_up(connection, tenant)
+
+
+def _after(seconds: float) -> Any:
+    return now() + func.make_interval(0, 0, 0, 0, 0, 0, seconds)
+
+
+def _locked(connection: Connection, key: str) -> Any:
+    """The row of a key, which no other transaction changes until this one ends."""
+    query = select(keys).where(keys.c.key == key).with_for_update()
+    row = connection.execute(query).first()
+    if row is None:
+        connection.execute(pg_insert(keys).values(key=key).on_conflict_do_nothing())
+        row = connection.execute(query).one()
+    return row
+
+
+def _limits(connection: Connection, *names: str) -> Mapping[str, KeyLimits]:
+    query = select(key_limits)
+    if names:
+        query = query.where(key_limits.c.name.in_(names))
+    return {row.name: KeyLimits(row.requests, row.tokens, row.at_once) for row in connection.execute(query)}
+
+
+def _of(known: Mapping[str, KeyLimits], key: str) -> KeyLimits:
+    """Its own, else those of its provider."""
+    return known.get(key) or known.get(key.partition(":")[0]) or KeyLimits()
+
+
+def _busy(connection: Connection, key: str, limits: KeyLimits) -> Busy | None:
+    if limits.at_once is None:
+        return None
+    answering = connection.execute(select(func.count()).where(calls.c.key == key)).scalar_one()
+    if answering < limits.at_once:
+        return None
+    return Busy(f"{limits.at_once} calls of {key} are being answered, as many as are allowed at once")
+
+
+def _reserve(connection: Connection, row: Any, limits: KeyLimits, tokens: int) -> tuple[int, str]:
+    """The place of a call in the rates of its key: its wait in ms, and the limit that it waits for."""
+    now_us = int(connection.execute(select(_MICROSECONDS)).scalar_one())
+    values: dict[str, Any] = {}
+    waits = [(0, "")]
+    if limits.requests is not None:
+        values["requests_us"], wait = reserve(row.requests_us, limits.requests, now_us // 1000, 1)
+        waits.append((wait, f"{row.key} may have {limits.requests} requests a minute"))
+    if limits.tokens is not None:
+        values["tokens_us"], wait = reserve(row.tokens_us, limits.tokens, now_us // 1000, max(1, tokens))
+        waits.append((wait, f"{row.key} may have {limits.tokens:,} tokens a minute"))
+    if row.blocked_until is not None:
+        blocked = int(row.blocked_until.timestamp() * 1000) - now_us // 1000
+        waits.append((max(0, blocked), f"the server of {row.key} has asked for a pause"))
+    if values:
+        connection.execute(update(keys).where(keys.c.key == row.key).values(**values))
+    return max(waits)
+
+
+def _wait_s(row: Any, limits: KeyLimits, now_us: int) -> float:
+    waits = [0]
+    if limits.requests is not None:
+        waits.append(reserve(row.requests_us, limits.requests, now_us // 1000, 1)[1])
+    if limits.tokens is not None:
+        waits.append(reserve(row.tokens_us, limits.tokens, now_us // 1000, 1)[1])
+    return max(waits) / 1000
