@@ -1,7 +1,13 @@
 """The bounds file of a chart: what a checker cannot read from the chart itself.
 
-    budget_guards: [turn_limit_reached]     guards that become true after finitely many rounds, and end a cycle
+    budget_guards:                          guards that end a cycle after finitely many rounds:
+      - turn_limit_reached                    one that changes for good, however often and wherever it is asked
+      - guard: has_tries_left                 one that is counted, and may be refilled
+        goes_on: true                           its answer as long as the budget lasts
+        counted_by: [count_try]                 actions that use the budget up
+        refilled_by: [reset_tries]              actions that give it back
     actor_events: [TEXT_DELTA]              events from outside that an actor sends, not a person
+    person_actors: [ask_person]             actors that end because a person has answered
     raises: {begin_turn: [TICK]}            events that a bound action may raise; `sends:` the same for sent ones
     accepted: {cycles: "why it may fail"}   properties whose failure is known, each with its reason
 
@@ -18,8 +24,10 @@ from typing import Any
 import yaml
 
 from rawko.named_files import is_pipe, near_path
+from rawko.proving.budgets import MAX_BUDGETS, Budget
 
-KEYS = ("budget_guards", "actor_events", "raises", "sends", "accepted")
+KEYS = ("budget_guards", "actor_events", "person_actors", "raises", "sends", "accepted")
+BUDGET_KEYS = ("guard", "goes_on", "counted_by", "refilled_by")
 MAX_BYTES = 1_000_000
 
 
@@ -31,8 +39,9 @@ class BoundsError(ValueError):
 class Bounds:
     """What a bounds file says; see the module."""
 
-    budget_guards: frozenset[str] = frozenset()
+    budgets: tuple[Budget, ...] = ()
     actor_events: frozenset[str] = frozenset()
+    person_actors: frozenset[str] = frozenset()
     raises: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sends: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     accepted: Mapping[str, str] = field(default_factory=dict)
@@ -74,12 +83,42 @@ def read_bounds(path: Path) -> Bounds:
         if key not in KEYS:
             raise BoundsError(f"{path}: unknown key {key!r}; accepted: {', '.join(KEYS)}")
     return Bounds(
-        budget_guards=frozenset(_names(path, "budget_guards", content.get("budget_guards"))),
+        budgets=_budgets(path, content.get("budget_guards")),
         actor_events=frozenset(_names(path, "actor_events", content.get("actor_events"))),
+        person_actors=frozenset(_names(path, "person_actors", content.get("person_actors"))),
         raises=_lists(path, "raises", content.get("raises")),
         sends=_lists(path, "sends", content.get("sends")),
         accepted=_reasons(path, content.get("accepted")),
     )
+
+
+def _budgets(path: Path, found: Any) -> tuple[Budget, ...]:
+    if found is None:
+        return ()
+    if not isinstance(found, list):
+        raise BoundsError(f"{path}: budget_guards is {found!r}; a list of names is accepted")
+    if len(found) > MAX_BUDGETS:
+        raise BoundsError(f"{path}: budget_guards names {len(found)} guards; at most {MAX_BUDGETS} are accepted")
+    return tuple(_budget(path, f"budget_guards[{place}]", one) for place, one in enumerate(found))
+
+
+def _budget(path: Path, where: str, found: Any) -> Budget:
+    if isinstance(found, str):
+        return Budget(found)
+    if not isinstance(found, dict) or not isinstance(found.get("guard"), str):
+        raise BoundsError(
+            f"{path}: {where} is {found!r}; a guard's name is accepted, or a mapping with the keys "
+            f"{', '.join(BUDGET_KEYS)}"
+        )
+    for key in found:
+        if key not in BUDGET_KEYS:
+            raise BoundsError(f"{path}: {where} has the unknown key {key!r}; accepted: {', '.join(BUDGET_KEYS)}")
+    goes_on = found.get("goes_on")
+    if goes_on is not None and not isinstance(goes_on, bool):
+        raise BoundsError(f"{path}: {where}.goes_on is {goes_on!r}; true or false is accepted")
+    counted = _names(path, f"{where}.counted_by", found.get("counted_by"))
+    refilled = _names(path, f"{where}.refilled_by", found.get("refilled_by"))
+    return Budget(found["guard"], goes_on, frozenset(counted), frozenset(refilled))
 
 
 def _names(path: Path, key: str, found: Any) -> tuple[str, ...]:

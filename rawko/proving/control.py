@@ -12,7 +12,7 @@ and so on until all answers were given. One guard has one answer as long as neit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
@@ -29,6 +29,7 @@ from rawko.interpreter.stepping.recovery import undo
 from rawko.interpreter.stepping.stability import process, stabilise
 from rawko.interpreter.stepping.transaction import Transaction
 from rawko.proving.bounds import NO_BOUNDS, Bounds
+from rawko.proving.budgets import NO_SPENDING, Budgets, Spending
 from rawko.proving.script import Repeated, Script, scripted_bindings
 from rawko.proving.skeleton import UNKNOWN_MS, skeleton
 
@@ -65,7 +66,7 @@ class Outcome:
         is_still: No state was left or entered.
         problem: CYCLE (an eventless cycle that no data ends), ROUND (one that changes data and asks guards: it may
             end), LONG (more than MICROSTEPS), UNHANDLED, or "".
-        is_bounded: A budget guard was asked; of a ROUND: within the round.
+        spending: Budgets that were asked, counted and refilled; of a ROUND: within the round.
     """
 
     control: int
@@ -77,7 +78,7 @@ class Outcome:
     transitions: tuple[int, ...] = ()
     is_still: bool = True
     problem: str = ""
-    is_bounded: bool = False
+    spending: Spending = NO_SPENDING
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,7 @@ class ControlStep:
     def __init__(self, chart: Chart, bounds: Bounds = NO_BOUNDS) -> None:
         self.chart = skeleton(chart)
         self.bounds = bounds
+        self.budgets = Budgets(bounds.budgets)
         self._script = Script(self._place)
         self.bindings = scripted_bindings(self.chart, bounds, self._script.ask, self._script.change)
         self._machine = Machine(self.chart, self.bindings, None, SimulatedClock(), MICROSTEPS, ignores_contracts=True)
@@ -132,10 +134,6 @@ class ControlStep:
         history = tuple(sorted(machine.history.items()))
         entered = tuple(sorted(work.starting))
         return (machine.node.configuration, history, internal, raised, entered, machine.event.name, len(work.staged))
-
-    def _has_budget(self, answers: Iterable[tuple[str, bool]]) -> bool:
-        budget = self.bounds.budget_guards
-        return any(name in budget or name.partition("(")[0] in budget for name, _ in answers)
 
     def names(self, control: int) -> tuple[str, ...]:
         """Active states, by depth and name."""
@@ -204,10 +202,12 @@ class ControlStep:
             undo(machine, work)
             return Outcome(
                 -1 if number is None else number,
-                answers=tuple(self._script.answers[: repeated.end]),
+                answers=tuple(self._script.answers[: repeated.answers.stop]),
                 transitions=_transitions(steps),
                 problem=ROUND,
-                is_bounded=self._has_budget(self._script.answers[repeated.start :]),
+                spending=self.budgets.spending(
+                    self._script.answers[repeated.answers], self._script.actions[repeated.actions]
+                ),
             )
         finally:
             machine.work = None
@@ -255,7 +255,7 @@ class ControlStep:
             tuple(self._script.answers),
             _transitions(steps),
             is_still,
-            is_bounded=self._has_budget(self._script.answers),
+            spending=self.budgets.spending(self._script.answers, self._script.actions),
         )
 
     @staticmethod

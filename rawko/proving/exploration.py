@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from rawko.proving.budgets import Spending
 from rawko.proving.control import LONG, ROUND, Outcome, TooManyChoices
 from rawko.proving.system import ControlSystem, Edge, Move, SystemState
 
@@ -14,14 +15,13 @@ DEFAULT_LIMIT: Final = 1_000_000
 _REPORT_EVERY: Final = 50_000
 
 PERSON: Final = 1
-BUDGET: Final = 2
 ASKED: Final = 4
 STILL: Final = 8
 TAKEN: Final = 16
 CANCELS: Final = 32
 CANCEL: Final = "CANCEL"
-"""Bits of an edge: a person does it; a budget guard was asked; any guard was asked; no state was left or entered; a
-transition was taken; it is the event CANCEL."""
+"""Bits of an edge: a person does it; a guard was asked; no state was left or entered; a transition was taken; it is the
+event CANCEL."""
 
 
 @dataclass(slots=True)
@@ -33,7 +33,8 @@ class Exploration:
         before: For each, (number of the state before or -1, move, outcome) of a shortest way to it.
         sources, targets, flags: Of each edge, parallel.
         problems: (state or -1, move, outcome) of macrosteps that fail.
-        rounds: The same of eventless rounds without a budget guard.
+        spendings: Of each edge: budgets that were asked, counted and refilled.
+        rounds: As `problems`, of eventless rounds that go on as long as data lets them.
         unknown: Why something was not explored; empty where all was.
         expanded: So many of the states, from the first, have all their edges here.
     """
@@ -44,6 +45,7 @@ class Exploration:
     sources: array[int] = field(default_factory=lambda: array("l"))
     targets: array[int] = field(default_factory=lambda: array("l"))
     flags: array[int] = field(default_factory=lambda: array("b"))
+    spendings: list[Spending] = field(default_factory=list)
     problems: list[tuple[int, Move, Outcome]] = field(default_factory=list)
     rounds: list[tuple[int, Move, Outcome]] = field(default_factory=list)
     unknown: dict[str, None] = field(default_factory=dict)
@@ -110,8 +112,7 @@ def _expand(found: Exploration, numbers: dict[SystemState, int], number: int) ->
 def _add(found: Exploration, numbers: dict[SystemState, int], source: int, move: Move, edge: Edge) -> None:
     outcome = edge.outcome
     if outcome.problem == ROUND:
-        if not outcome.is_bounded:
-            found.rounds.append((source, move, outcome))
+        found.rounds.append((source, move, outcome))
         return
     if outcome.problem:
         if outcome.problem == LONG:
@@ -131,6 +132,7 @@ def _add(found: Exploration, numbers: dict[SystemState, int], source: int, move:
     found.sources.append(source)
     found.targets.append(target)
     found.flags.append(_flags(found.system, move, outcome))
+    found.spendings.append(outcome.spending)
 
 
 def _flags(system: ControlSystem, move: Move, outcome: Outcome) -> int:
@@ -141,6 +143,4 @@ def _flags(system: ControlSystem, move: Move, outcome: Outcome) -> int:
         flags |= TAKEN
     if outcome.answers:
         flags |= ASKED
-    if outcome.is_bounded:
-        flags |= BUDGET
     return flags | STILL if outcome.is_still else flags

@@ -69,3 +69,51 @@ def shortest_cycle(forward: Sequence[Sequence[int]], start: int) -> list[int] | 
                 before[target] = number
                 waiting.append(target)
     return None
+
+
+def components(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
+    """For each number the set of numbers that lead to each other to which it belongs, as a number of that set.
+
+    Tarjan's algorithm with a stack of its own: 0 -> 1 -> 0 and 1 -> 2 give [1, 1, 0].
+    """
+    forward = successors(count, edges)
+    order = [-1] * count
+    low = [0] * count
+    found = [-1] * count
+    stack: list[int] = []
+    counter = sets = 0
+    for root in range(count):
+        if order[root] >= 0 or not forward[root]:
+            continue
+        work = [(root, 0)]
+        while work:
+            number, place = work.pop()
+            if place == 0:
+                order[number] = low[number] = counter
+                counter += 1
+                stack.append(number)
+            targets = forward[number]
+            while place < len(targets):
+                target = targets[place]
+                place += 1
+                if order[target] < 0:
+                    work += [(number, place), (target, 0)]
+                    break
+                if found[target] < 0:
+                    low[number] = min(low[number], order[target])
+            else:
+                if low[number] == order[number]:
+                    while True:
+                        member = stack.pop()
+                        found[member] = sets
+                        if member == number:
+                            break
+                    sets += 1
+                if work:
+                    parent = work[-1][0]
+                    low[parent] = min(low[parent], low[number])
+    for number in range(count):  # those without any edge
+        if found[number] < 0:
+            found[number] = sets
+            sets += 1
+    return found

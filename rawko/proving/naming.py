@@ -20,8 +20,11 @@ def unknown_names(system: ControlSystem, properties: Collection[str]) -> Iterato
     asked = guard_names(system.step.chart)
     guards = {*asked, *(name.partition("(")[0] for name in asked)}
     actions = {needed.name for needed in needed_names(system.source) if needed.kind == "action"}
-    yield from _unknown("budget_guards", bounds.budget_guards, guards, "guards")
+    yield from _unknown("budget_guards", {one.guard for one in bounds.budgets}, guards, "guards")
+    for key in ("counted_by", "refilled_by"):
+        yield from _unknown(key, {name for one in bounds.budgets for name in getattr(one, key)}, actions, "actions")
     yield from _unknown("actor_events", bounds.actor_events, system.events, "events")
+    yield from _unknown("person_actors", bounds.person_actors, system.step.invocations, "invocations")
     yield from _unknown("raises", bounds.raises, actions, "actions")
     yield from _unknown("sends", bounds.sends, actions, "actions")
     yield from _unknown("accepted", bounds.accepted, properties, "properties")

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from rawko.proving.budgets import Spending
 from rawko.proving.control import CYCLE, UNHANDLED, Outcome
-from rawko.proving.exploration import ASKED, BUDGET, CANCEL, CANCELS, PERSON, STILL, TAKEN, Exploration
+from rawko.proving.exploration import ASKED, CANCEL, CANCELS, PERSON, STILL, TAKEN, Exploration
 from rawko.proving.graphs import leading_to, on_cycles, reached_from, shortest_cycle, successors
 from rawko.proving.system import Move
+from rawko.proving.termination import Step, endless_cycle
 
 MAX_NAMED: Final = 12
 
@@ -63,7 +65,8 @@ def reachable(found: Exploration) -> Finding:
     never = [n for i, n in enumerate(structure.names) if i not in active and not structure.is_history[i]]
     untaken = [t for t in structure.transitions if t.index not in found.taken]
     if not never and not untaken:
-        counts = f"{len(structure.names)} states and {len(structure.transitions)} transitions are reached"
+        states, transitions = len(structure.names), len(structure.transitions)
+        counts = f"{states} state{_s(states)} and {transitions} transition{_s(transitions)} are reached"
         return Finding("reachable", Verdict.PROVED, counts)
     texts = [f"state {name!r}" for name in never]
     texts += [f"transition of {t.source!r} ({', '.join(t.events) or 'always'}) at {t.position}" for t in untaken]
@@ -81,7 +84,7 @@ def end(found: Exploration) -> Finding:
     alive = leading_to(len(found.states), _edges(found), _ends(found))
     lost = alive.find(0)
     if lost < 0:
-        return Finding("end", Verdict.PROVED, f"an end can be reached from all {len(found.states)} configurations")
+        return Finding("end", Verdict.PROVED, f"an end can be reached from {_all_of(len(found.states))}")
     return _refuted(found, "end", "no end can be reached from here", lost)
 
 
@@ -109,32 +112,50 @@ def stuck(found: Exploration) -> Finding:
 
 def cycles(found: Exploration) -> Finding:
     """Every cycle passes a budget guard or an event of a person."""
-    every = list(zip(found.sources, found.targets, found.flags, strict=True))
-    free = [(s, t) for s, t, flags in every if not flags & (PERSON | BUDGET) and not (s == t and flags & STILL)]
-    unasked = [(s, t) for s, t, flags in every if not flags & (PERSON | ASKED) and not (s == t and flags & STILL)]
+    every = list(zip(found.sources, found.targets, found.flags, found.spendings, strict=True))
+    free = [Step(s, t, sp) for s, t, flags, sp in every if not flags & PERSON and not (s == t and flags & STILL)]
+    unasked = [(s, t) for s, t, flags, _ in every if not flags & (PERSON | ASKED) and not (s == t and flags & STILL)]
     cycle = _first_cycle(len(found.states), unasked)
     if cycle is not None:
         return _refuted(found, "cycles", "a cycle without any guard or event of a person", cycle[0], cycle)
     if not found.is_complete:
         return Finding("cycles", Verdict.UNDETERMINED, "not all states were explored")
-    if found.rounds:
-        source, move, outcome = found.rounds[0]
+    endless = _endless_round(found)
+    if endless is not None:
+        source, move, outcome = endless
         names = sorted({name for name, _ in outcome.answers})
-        text = (
-            f"{move} starts a round of eventless transitions that asks no known budget guard; it asks {_listed(names)}"
-        )
+        text = f"{move} starts a round of eventless transitions that no known budget ends; it asks {_listed(names)}"
         shown = _problem(found, "cycles", text, source, move, outcome)
         return Finding("cycles", Verdict.UNDETERMINED, text, shown.way, shown.end)
-    cycle = _first_cycle(len(found.states), free)
+    cycle = endless_cycle(len(found.states), free)
     if cycle is None:
         return Finding("cycles", Verdict.PROVED, "every cycle passes a budget guard or an event of a person")
     names = sorted(_asked_along(found, cycle))
     text = (
-        "a cycle asks guards, and none of them is known as a budget; name those that end it under `budget_guards` "
+        "a cycle asks guards, and no known budget ends it; name the guards that do under `budget_guards` "
         f"of the bounds file: {_listed(names)}"
     )
     shown = _refuted(found, "cycles", text, cycle[0], cycle)
     return Finding("cycles", Verdict.UNDETERMINED, text, shown.way, shown.end, shown.round)
+
+
+def _endless_round(found: Exploration) -> tuple[int, Move, Outcome] | None:
+    """An eventless round that no budget ends.
+
+    Rounds of one macrostep may follow each other: they are looked at as loops of one place.
+    """
+    together: dict[tuple[int, Move], list[Outcome]] = {}
+    for source, move, outcome in found.rounds:
+        together.setdefault((source, move), []).append(outcome)
+    for (source, move), outcomes in together.items():
+        loops = [Step(0, 0, spending) for spending in sorted({outcome.spending for outcome in outcomes})]
+        if endless_cycle(1, loops) is not None:
+            return source, move, next((one for one in outcomes if not _is_ended(one.spending)), outcomes[0])
+    return None
+
+
+def _is_ended(spending: Spending) -> bool:
+    return bool(spending.asked & spending.counted & ~spending.refilled)
 
 
 def errors(found: Exploration) -> Finding:
@@ -147,9 +168,9 @@ def errors(found: Exploration) -> Finding:
     if not found.is_complete:
         return Finding("errors", Verdict.UNDETERMINED, "not all states were explored")
     count = len(found.system.step.invocations)
-    return Finding(
-        "errors", Verdict.PROVED, f"errors and timeouts of {count} invocations are handled wherever they run"
-    )
+    invocations = f"{count} invocation{'s' if count != 1 else ''}"
+    runs = "they run" if count != 1 else "it runs"
+    return Finding("errors", Verdict.PROVED, f"errors and timeouts of {invocations} are handled wherever {runs}")
 
 
 def cancel(found: Exploration) -> Finding:
@@ -170,7 +191,7 @@ def cancel(found: Exploration) -> Finding:
             return _refuted(
                 found, "cancel", "after CANCEL the machine can come here, and to no end without a person", number
             )
-    return Finding("cancel", Verdict.PROVED, f"CANCEL leads to an end from all {count} configurations")
+    return Finding("cancel", Verdict.PROVED, f"CANCEL leads to an end from {_all_of(count)}")
 
 
 PROPERTIES: Final[dict[str, Callable[[Exploration], Finding]]] = {
@@ -202,6 +223,14 @@ def _ends(found: Exploration) -> list[int]:
 
 def _edges(found: Exploration) -> list[tuple[int, int]]:
     return list(zip(found.sources, found.targets, strict=True))
+
+
+def _all_of(count: int) -> str:
+    return f"all {count} configurations" if count != 1 else "the only configuration"
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
 
 
 def _listed(texts: list[str]) -> str:

@@ -18,9 +18,9 @@ class Repeated(BaseException):
     Not an `Exception`: it passes through the interpreter as an interruption does.
     """
 
-    def __init__(self, start: int, end: int) -> None:
-        self.start = start
-        self.end = end
+    def __init__(self, answers: slice, actions: slice) -> None:
+        self.answers = answers
+        self.actions = actions
 
 
 class Script:
@@ -32,16 +32,18 @@ class Script:
 
     def __init__(self, place: Callable[[], Hashable]) -> None:
         self.place = place
-        self.seen: dict[Hashable, int] = {}
+        self.seen: dict[Hashable, tuple[int, int]] = {}
         self.asked_version = -1
         self.given: list[bool] = []
         self.answers: list[tuple[str, bool]] = []
+        self.actions: list[str] = []
         self.known: dict[Hashable, bool] = {}
         self.version = 0
         self.event: Any = None
 
     def restart(self) -> None:
         self.answers = []
+        self.actions = []
         self.known = {}
         self.seen = {}
         self.asked_version = -1
@@ -56,9 +58,10 @@ class Script:
         if self.version != self.asked_version:  # nothing is known of this data
             self.asked_version = self.version
             here = (name, self.place())
-            start = self.seen.setdefault(here, len(self.answers))
-            if start != len(self.answers):
-                raise Repeated(start, len(self.answers))
+            now = (len(self.answers), len(self.actions))
+            before = self.seen.setdefault(here, now)
+            if before[0] != now[0]:
+                raise Repeated(slice(before[0], now[0]), slice(before[1], now[1]))
         key = (name, self.version)
         found = self.known.get(key)
         if found is None:
@@ -68,9 +71,10 @@ class Script:
             self.answers.append((name, found))
         return found
 
-    def change(self) -> None:
-        """Data has changed: guards may answer otherwise from now on."""
+    def change(self, name: str) -> None:
+        """An action has changed data: guards may answer otherwise from now on."""
         self.version += 1
+        self.actions.append(name)
 
     def advance(self) -> bool:
         """Go to the next answers; whether there are any."""
@@ -85,7 +89,7 @@ class Script:
 
 
 def scripted_bindings(
-    chart: Chart, bounds: Bounds, ask: Callable[[str, Any], bool], changed: Callable[[], None]
+    chart: Chart, bounds: Bounds, ask: Callable[[str, Any], bool], changed: Callable[[str], None]
 ) -> Bindings:
     """Functions for a skeleton: guards ask, actions change data, and raise and send what the bounds say, or do not."""
     bindings = Bindings()
@@ -94,7 +98,7 @@ def scripted_bindings(
     for name in sorted(_calls(chart) | {DATA}):
         updates = [(f"{name} raises {event}", Raise(event, {})) for event in bounds.raises.get(name, ())]
         sends = [(f"{name} sends {event}", Send(event, {}, None, 0, None)) for event in bounds.sends.get(name, ())]
-        bindings.add("action", name, _action([*updates, *sends], ask, changed))
+        bindings.add("action", name, _action(name, [*updates, *sends], ask, changed))
 
     async def actor(input: Any) -> None: ...
 
@@ -107,10 +111,10 @@ def _guard(name: str, ask: Callable[[str, Any], bool]) -> Callable[[Any, Any], b
 
 
 def _action(
-    updates: list[tuple[str, Any]], ask: Callable[[str, Any], bool], changed: Callable[[], None]
+    name: str, updates: list[tuple[str, Any]], ask: Callable[[str, Any], bool], changed: Callable[[str], None]
 ) -> Callable[[Any, Any], Any]:
     def change(context: Any, event: Any) -> Any:
-        changed()
+        changed(name)
         return tuple(update for question, update in updates if ask(question, event))
 
     return change

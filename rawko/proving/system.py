@@ -147,7 +147,10 @@ class ControlSystem:
                 yield move, edge
 
     def is_persons(self, move: Move) -> bool:
-        """Whether a person does it: any event from outside that the bounds do not give to an actor."""
+        """Whether a person does it: any event from outside that the bounds do not give to an actor, and the end of an
+        actor that asks a person."""
+        if move.kind == "done":
+            return move.subject in self.bounds.person_actors
         return move.kind == "event" and move.event not in self.bounds.actor_events
 
     def _from_outside(self, control: int) -> tuple[Move, ...]:

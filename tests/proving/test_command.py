@@ -39,7 +39,7 @@ def test_the_bounds_beside_the_chart_decide_what_is_undetermined(
     assert proved(chart) == 0
     out = capsys.readouterr().out
     assert "worker: 6 configurations" in out
-    assert "assumed: 1 guards may be true or false" in out
+    assert "assumed: 1 guard may be true or false" in out
 
 
 def test_a_refuted_property_is_exit_1_with_its_way_in_json(chart: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -73,7 +73,8 @@ def _progress(states: int, expanded: int) -> None:
 
 
 def _lines(chart: Chart, found: Exploration, findings: Sequence[Finding], replays: Sequence[str]) -> list[str]:
-    lines = [f"{chart.name}: {len(found.states)} configurations, {len(found.sources)} ways between them"]
+    states, ways = _counted(len(found.states), "configuration"), _counted(len(found.sources), "way")
+    lines = [f"{chart.name}: {states}, {ways} between them"]
     lines += [f"not complete: {reason}" for reason in found.unknown]
     lines += [f"assumed: {text}" for text in assumptions(found)]
     for finding, difference in zip(findings, replays, strict=True):
@@ -96,7 +97,8 @@ def assumptions(found: Exploration) -> list[str]:
     guards = system.step.bindings.names("guard")
     texts = ["bound functions raise and send no events but those that the bounds name"]
     if guards:
-        texts.insert(0, f"{len(guards)} guards may be true or false, whatever they compute")
+        several = f"{len(guards)} guards may be true or false, whatever they compute"
+        texts.insert(0, several if len(guards) > 1 else "1 guard may be true or false, whatever it computes")
     outside = [name for name in system.events if name not in system.bounds.actor_events]
     if outside:
         texts.append(f"a person sends {', '.join(outside)}")
@@ -111,6 +113,10 @@ def _steps(found: Exploration, finding: Finding) -> list[str]:
         where = "" if outcome.problem else f" -> {_innermost(chart, found.system.step.names(outcome.control))}"
         lines.append(f"{move}{f' ({answers})' if answers else ''}{where}")
     return lines
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _innermost(chart: Chart, names: Sequence[str]) -> str:

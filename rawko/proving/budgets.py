@@ -1,0 +1,78 @@
+"""Budgets: guards that end a cycle, with the actions that use each of them up or give it back.
+
+{guard: has_tries_left, goes_on: true, counted_by: [count_try], refilled_by: [reset_tries]}
+
+asked and counted in a round, not refilled      the round ends after finitely many times
+asked, but not counted                          it may go on for ever: nothing is used up
+asked, counted and refilled                     it may go on for ever
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+MAX_BUDGETS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """One guard that ends cycles.
+
+    Attributes:
+        goes_on: Its answer as long as the budget lasts; None: either.
+        counted_by: Actions that use it up; empty: each question does.
+        refilled_by: Actions after which it lasts again.
+    """
+
+    guard: str
+    goes_on: bool | None = None
+    counted_by: frozenset[str] = frozenset()
+    refilled_by: frozenset[str] = frozenset()
+
+
+class Spending(NamedTuple):
+    """Budgets of one step, as bits by their place in the bounds."""
+
+    asked: int = 0
+    counted: int = 0
+    refilled: int = 0
+
+
+NO_SPENDING: Final = Spending()
+
+
+class Budgets:
+    """The budgets of a chart."""
+
+    def __init__(self, budgets: Sequence[Budget]) -> None:
+        self._by_guard: dict[str, list[tuple[int, Budget]]] = {}
+        self._counted: dict[str, int] = {}
+        self._refilled: dict[str, int] = {}
+        for place, budget in enumerate(budgets):
+            bit = 1 << place
+            self._by_guard.setdefault(budget.guard, []).append((bit, budget))
+            for name in budget.counted_by:
+                self._counted[name] = self._counted.get(name, 0) | bit
+            for name in budget.refilled_by:
+                self._refilled[name] = self._refilled.get(name, 0) | bit
+
+    def spending(self, answers: Iterable[tuple[str, bool]], actions: Iterable[str]) -> Spending:
+        """What questions and actions of one step do to the budgets."""
+        if not self._by_guard:
+            return NO_SPENDING
+        asked = counted = refilled = 0
+        for name, answer in answers:
+            named = self._by_guard.get(name)
+            if named is None:
+                named = self._by_guard.get(name.partition("(")[0], [])
+            for bit, budget in named:
+                if budget.goes_on is None or budget.goes_on == answer:
+                    asked |= bit
+                    if not budget.counted_by:
+                        counted |= bit
+        for name in actions:
+            counted |= self._counted.get(name, 0)
+            refilled |= self._refilled.get(name, 0)
+        return Spending(asked, counted, refilled)
