@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rawko.proving.bounds import NO_BOUNDS, Bounds, BoundsError, read_bounds
 from rawko.proving.control import ControlStep, Outcome, TooManyChoices
-from rawko.proving.exploration import Exploration, explore
+from rawko.proving.exploring.exploration import Exploration, explore
 from rawko.proving.properties import PROPERTIES, Finding, Verdict, check_properties
 from rawko.proving.replaying import replay
 from rawko.proving.system import ControlSystem, Move, SystemState

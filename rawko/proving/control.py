@@ -276,11 +276,21 @@ class ControlStep:
     def _number(self, machine: Machine) -> int:
         assert machine.node is not None
         history = tuple(sorted(machine.history.items())) if machine.history else ()
-        key = (machine.node.configuration, history, machine.idle_choice, machine.is_done)
+        return self.number_of(machine.node.configuration, history, machine.idle_choice, machine.is_done)
+
+    def number_of(
+        self,
+        configuration: frozenset[int],
+        history: tuple[tuple[int, tuple[int, ...]], ...],
+        idle_choice: tuple[int, ...] | None,
+        is_done: bool,
+    ) -> int:
+        """The number of a control."""
+        key = (configuration, history, idle_choice, is_done)
         found = self._numbers.get(key)
         if found is None:
             found = self._numbers[key] = len(self.controls)
-            self.controls.append(Control(machine.node, history, machine.idle_choice, machine.is_done))
+            self.controls.append(Control(self.program.node(configuration), history, idle_choice, is_done))
         return found
 
 

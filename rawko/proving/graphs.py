@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 
 def successors(count: int, edges: Iterable[tuple[int, int]]) -> list[list[int]]:
@@ -14,42 +16,65 @@ def successors(count: int, edges: Iterable[tuple[int, int]]) -> list[list[int]]:
     return found
 
 
-def leading_to(count: int, edges: Iterable[tuple[int, int]], goals: Iterable[int]) -> bytearray:
-    """For each number 1 if some way leads from it to a goal, goals included."""
-    backward = successors(count, ((target, source) for source, target in edges))
-    return reached_from(backward, goals)
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Edges as two arrays: those of state n are `targets[offsets[n] : offsets[n + 1]]`."""
+
+    offsets: array[int]
+    targets: array[int]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def reversed(self) -> Graph:
+        """The same edges, the other way round."""
+        count = len(self)
+        offsets = array("l", bytes(array("l").itemsize * (count + 1)))
+        for target in self.targets:
+            offsets[target + 1] += 1
+        for number in range(count):
+            offsets[number + 1] += offsets[number]
+        places = array("l", offsets)
+        sources = array("i", bytes(4 * len(self.targets)))
+        for source in range(count):
+            for edge in range(self.offsets[source], self.offsets[source + 1]):
+                target = self.targets[edge]
+                sources[places[target]] = source
+                places[target] += 1
+        return Graph(offsets, sources)
 
 
-def reached_from(forward: Sequence[Sequence[int]], starts: Iterable[int]) -> bytearray:
+def reached_from(graph: Graph, starts: Iterable[int]) -> bytearray:
     """For each number 1 if some way leads to it from a start, starts included."""
-    found = bytearray(len(forward))
+    offsets, targets = graph.offsets, graph.targets
+    found = bytearray(len(graph))
     stack = list(starts)
     for start in stack:
         found[start] = 1
     while stack:
-        for target in forward[stack.pop()]:
+        number = stack.pop()
+        for target in targets[offsets[number] : offsets[number + 1]]:
             if not found[target]:
                 found[target] = 1
                 stack.append(target)
     return found
 
 
-def on_cycles(count: int, edges: Sequence[tuple[int, int]]) -> bytearray:
-    """For each number 1 if it lies on a cycle or between two: what is left when all without a successor, then all
-    without a predecessor, are taken away again and again (0 -> 1 -> 1 -> 2: only 1 is left)."""
-    forward = successors(count, edges)
-    backward = successors(count, ((target, source) for source, target in edges))
+def leading_to_cycles(graph: Graph) -> bytearray:
+    """For each number 1 if it lies on a cycle or leads to one: what is left when all without a successor are taken away
+    again and again (0 -> 1 -> 1 -> 2: 0 and 1 are left)."""
+    count = len(graph)
+    backward = graph.reversed()
+    degree = [graph.offsets[n + 1] - graph.offsets[n] for n in range(count)]
     alive = bytearray(b"\x01" * count)
-    for there, back in ((forward, backward), (backward, forward)):
-        degree = [sum(alive[t] for t in there[n]) for n in range(count)]
-        gone = deque(n for n in range(count) if alive[n] and not degree[n])
-        while gone:
-            number = gone.popleft()
-            alive[number] = 0
-            for other in back[number]:
-                degree[other] -= 1
-                if alive[other] and degree[other] == 0:
-                    gone.append(other)
+    gone = [number for number in range(count) if not degree[number]]
+    while gone:
+        number = gone.pop()
+        alive[number] = 0
+        for other in backward.targets[backward.offsets[number] : backward.offsets[number + 1]]:
+            degree[other] -= 1
+            if degree[other] == 0:
+                gone.append(other)
     return alive
 
 

@@ -13,8 +13,9 @@ from typing import Final
 
 from rawko.proving.budgets import Spending
 from rawko.proving.control import CYCLE, UNHANDLED, Outcome
-from rawko.proving.exploration import ASKED, CANCEL, CANCELS, PERSON, STILL, TAKEN, Exploration
-from rawko.proving.graphs import leading_to, on_cycles, reached_from, shortest_cycle, successors
+from rawko.proving.exploring.compiled import ASKED, CANCEL, CANCELS, PERSON, STILL, TAKEN
+from rawko.proving.exploring.exploration import Exploration
+from rawko.proving.graphs import Graph, leading_to_cycles, reached_from, shortest_cycle, successors
 from rawko.proving.system import Move
 from rawko.proving.termination import Step, endless_cycle
 
@@ -54,9 +55,7 @@ class Finding:
 def reachable(found: Exploration) -> Finding:
     """Every state and transition is reached."""
     structure = found.system.step.structure
-    active: set[int] = set()
-    for number in {state.control for state in found.states}:
-        active |= found.system.step.controls[number].node.configuration
+    active = found.compiled.packing.seen_active()
     # A state that is left in the macrostep that enters it is never active at rest: a transition that is taken shows it.
     active |= {structure.source[t] for t in found.taken}
     active |= {
@@ -77,14 +76,14 @@ def reachable(found: Exploration) -> Finding:
 def end(found: Exploration) -> Finding:
     """From everywhere an end can be reached."""
     structure = found.system.step.structure
-    if not any(final and structure.parent[i] == 0 for i, final in enumerate(structure.is_final)) and not _ends(found):
+    ends = _ends(found)
+    if not any(final and structure.parent[i] == 0 for i, final in enumerate(structure.is_final)) and not ends:
         return Finding("end", Verdict.VOID, "the chart has no end")
     if not found.is_complete:
         return Finding("end", Verdict.UNDETERMINED, "not all states were explored")
-    alive = leading_to(len(found.states), _edges(found), _ends(found))
-    lost = alive.find(0)
+    lost = reached_from(found.graph().reversed(), ends).find(0)
     if lost < 0:
-        return Finding("end", Verdict.PROVED, f"an end can be reached from {_all_of(len(found.states))}")
+        return Finding("end", Verdict.PROVED, f"an end can be reached from {_all_of(len(found))}")
     return _refuted(found, "end", "no end can be reached from here", lost)
 
 
@@ -95,16 +94,16 @@ def stuck(found: Exploration) -> Finding:
             return _problem(
                 found, "stuck", f"{move} starts a macrostep that never ends (an eventless cycle)", source, move, outcome
             )
-    moving = bytearray(len(found.states))
-    for source, target, flags in zip(found.sources, found.targets, found.flags, strict=True):
-        if source != target or flags & TAKEN:
-            moving[source] = 1
-    for source, _, _ in found.problems:
-        if source >= 0:
-            moving[source] = 1
+    failing = {source for source, _, _ in found.problems}
+    offsets, targets, labels = found.offsets, found.targets, found.labels
+    moves = [bool(label.flags & TAKEN) for label in found.kinds]
     for number in range(found.expanded):
-        if not moving[number] and not found.system.is_done(found.states[number]):
-            return _refuted(found, "stuck", "nothing can happen here any more, and it is no end", number)
+        for edge in range(offsets[number], offsets[number + 1]):
+            if moves[labels[edge]] or targets[edge] != number:
+                break
+        else:
+            if number not in failing and not found.is_done(number):
+                return _refuted(found, "stuck", "nothing can happen here any more, and it is no end", number)
     if not found.is_complete:
         return Finding("stuck", Verdict.UNDETERMINED, "not all states were explored")
     return Finding("stuck", Verdict.PROVED, "something can happen in every configuration that is no end")
@@ -112,10 +111,7 @@ def stuck(found: Exploration) -> Finding:
 
 def cycles(found: Exploration) -> Finding:
     """Every cycle passes a budget guard or an event of a person."""
-    every = list(zip(found.sources, found.targets, found.flags, found.spendings, strict=True))
-    free = [Step(s, t, sp) for s, t, flags, sp in every if not flags & PERSON and not (s == t and flags & STILL)]
-    unasked = [(s, t) for s, t, flags, _ in every if not flags & (PERSON | ASKED) and not (s == t and flags & STILL)]
-    cycle = _first_cycle(len(found.states), unasked)
+    cycle = _first_cycle(found.graph(lambda label: not label.flags & (PERSON | ASKED), no_loops_of=STILL))
     if cycle is not None:
         return _refuted(found, "cycles", "a cycle without any guard or event of a person", cycle[0], cycle)
     if not found.is_complete:
@@ -127,7 +123,7 @@ def cycles(found: Exploration) -> Finding:
         text = f"{move} starts a round of eventless transitions that no known budget ends; it asks {_listed(names)}"
         shown = _problem(found, "cycles", text, source, move, outcome)
         return Finding("cycles", Verdict.UNDETERMINED, text, shown.way, shown.end)
-    cycle = endless_cycle(len(found.states), free)
+    cycle = _endless_cycle(found)
     if cycle is None:
         return Finding("cycles", Verdict.PROVED, "every cycle passes a budget guard or an event of a person")
     names = sorted(_asked_along(found, cycle))
@@ -137,6 +133,21 @@ def cycles(found: Exploration) -> Finding:
     )
     shown = _refuted(found, "cycles", text, cycle[0], cycle)
     return Finding("cycles", Verdict.UNDETERMINED, text, shown.way, shown.end, shown.round)
+
+
+def _endless_cycle(found: Exploration) -> list[int] | None:
+    alive = leading_to_cycles(found.graph(lambda label: not label.flags & PERSON, no_loops_of=STILL))
+    if not any(alive):
+        return None
+    free = [
+        Step(source, target, label.spending)
+        for source, target, label in found.edges()
+        if alive[source]
+        and alive[target]
+        and not label.flags & PERSON
+        and not (source == target and label.flags & STILL)
+    ]
+    return endless_cycle(len(found), free)
 
 
 def _endless_round(found: Exploration) -> tuple[int, Move, Outcome] | None:
@@ -168,7 +179,7 @@ def errors(found: Exploration) -> Finding:
     if not found.is_complete:
         return Finding("errors", Verdict.UNDETERMINED, "not all states were explored")
     count = len(found.system.step.invocations)
-    invocations = f"{count} invocation{'s' if count != 1 else ''}"
+    invocations = f"{count} invocation{_s(count)}"
     runs = "they run" if count != 1 else "it runs"
     return Finding("errors", Verdict.PROVED, f"errors and timeouts of {invocations} are handled wherever {runs}")
 
@@ -179,13 +190,12 @@ def cancel(found: Exploration) -> Finding:
         return Finding("cancel", Verdict.VOID, "the chart names no event CANCEL")
     if not found.is_complete:
         return Finding("cancel", Verdict.UNDETERMINED, "not all states were explored")
-    count = len(found.states)
-    every = list(zip(found.sources, found.targets, found.flags, strict=True))
-    alone = [(s, t) for s, t, flags in every if not flags & PERSON]
-    hears = {s for s, _, flags in every if flags & CANCELS}
-    starts = {t for _, t, flags in every if flags & CANCELS} | (set(range(count)) - hears)
-    after = reached_from(successors(count, alone), sorted(starts))
-    alive = leading_to(count, alone, _ends(found))
+    count = len(found)
+    alone = found.graph(lambda label: not label.flags & PERSON)
+    cancels = found.graph(lambda label: bool(label.flags & CANCELS))
+    deaf = (n for n in range(count) if cancels.offsets[n] == cancels.offsets[n + 1])
+    after = reached_from(alone, {*cancels.targets, *deaf})
+    alive = reached_from(alone.reversed(), _ends(found))
     for number in range(count):
         if after[number] and not alive[number]:
             return _refuted(
@@ -218,11 +228,7 @@ def check_properties(found: Exploration, names: Iterable[str] = ()) -> list[Find
 
 
 def _ends(found: Exploration) -> list[int]:
-    return [n for n, state in enumerate(found.states) if found.system.is_done(state)]
-
-
-def _edges(found: Exploration) -> list[tuple[int, int]]:
-    return list(zip(found.sources, found.targets, strict=True))
+    return [number for number in range(len(found)) if found.is_done(number)]
 
 
 def _all_of(count: int) -> str:
@@ -248,12 +254,18 @@ def _problem(found: Exploration, name: str, text: str, source: int, move: Move, 
     return Finding(name, Verdict.REFUTED, text, tuple(way), found.names(source) if source >= 0 else ())
 
 
-def _first_cycle(count: int, edges: list[tuple[int, int]]) -> list[int] | None:
+def _first_cycle(graph: Graph) -> list[int] | None:
     """A shortest cycle through the first state, as they were found, that lies on one."""
-    alive = on_cycles(count, edges)
-    forward = successors(count, ((s, t) for s, t in edges if alive[s] and alive[t]))
-    for number in range(count):
-        if alive[number] and (cycle := shortest_cycle(forward, number)) is not None:
+    if not graph.targets:
+        return None
+    alive = leading_to_cycles(graph)
+    if not any(alive):
+        return None
+    offsets, targets = graph.offsets, graph.targets
+    edges = [(n, t) for n in range(len(graph)) if alive[n] for t in targets[offsets[n] : offsets[n + 1]] if alive[t]]
+    forward = successors(len(graph), edges)
+    for number in range(len(graph)):
+        if forward[number] and (cycle := shortest_cycle(forward, number)) is not None:
             return cycle
     return None
 
@@ -261,8 +273,8 @@ def _first_cycle(count: int, edges: list[tuple[int, int]]) -> list[int] | None:
 def _asked_along(found: Exploration, cycle: list[int]) -> set[str]:
     names: set[str] = set()
     for place, number in enumerate(cycle):
-        following = found.states[cycle[(place + 1) % len(cycle)]]
-        for move, edge in found.system.edges(found.states[number]):
+        following = found.state(cycle[(place + 1) % len(cycle)])
+        for move, edge in found.system.edges(found.state(number)):
             if edge.target == following and not found.system.is_persons(move):
                 names.update(name for name, _ in edge.outcome.answers)
     return names

@@ -125,10 +125,21 @@ class ControlSystem:
                     found.append(each)
             running >>= 1
             place += 1
-        found += [Move("timer", event, id) for id, event in _due(state.timers)]
-        if state.queue:
-            found.append(Move("sent", state.queue[0]))
+        return found + self.own_moves(state.timers, state.queue)
+
+    @staticmethod
+    def own_moves(timers: tuple[Waiting, ...], queue: tuple[str, ...]) -> list[Move]:
+        """Timers that may be the next to fire, and the event that the machine has sent to itself first."""
+        found = [Move("timer", event, id) for id, event in _due(timers)]
+        if queue:
+            found.append(Move("sent", queue[0]))
         return found
+
+    def all_moves(self) -> list[Move]:
+        """All that can happen from outside, in whichever state."""
+        found = [Move("event", name) for name in self.events]
+        found += [Move("failure", name) for name in self._failures]
+        return found + [end for ends in self._ends for end in ends]
 
     def transition(self, state: SystemState, move: Move) -> list[Edge]:
         """Where a move leads, one edge for each way in which guards can answer.
@@ -187,10 +198,19 @@ def _follow(state: SystemState, outcome: Outcome, ended: int, move: Move | None)
     """The state after an outcome; None: a problem, or more would wait than MAX_QUEUE."""
     if outcome.problem:
         return None
-    running = ((state.running & ~ended) & ~outcome.stopped) | outcome.started
     if outcome.stopped == -1:
         return SystemState(outcome.control)
-    timers, queue = state.timers, state.queue
+    waiting = waiting_after(state.timers, state.queue, outcome, move)
+    if waiting is None:
+        return None
+    running = ((state.running & ~ended) & ~outcome.stopped) | outcome.started
+    return SystemState(outcome.control, running, *waiting)
+
+
+def waiting_after(
+    timers: tuple[Waiting, ...], queue: tuple[str, ...], outcome: Outcome, move: Move | None
+) -> tuple[tuple[Waiting, ...], tuple[str, ...]] | None:
+    """Timers and queue after an outcome; None: more would wait than MAX_QUEUE."""
     if move is not None and move.kind == "timer":
         place = next(i for i, timer in enumerate(timers) if timer[0] == move.subject and timer[1] == move.event)
         timers = timers[:place] + timers[place + 1 :]
@@ -213,4 +233,4 @@ def _follow(state: SystemState, outcome: Outcome, ended: int, move: Move | None)
         queue = (*queue, *outcome.sent)
         if len(queue) > MAX_QUEUE:
             return None
-    return SystemState(outcome.control, running, timers, queue)
+    return timers, queue

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
-from rawko.chart import find_chart, load_chart
+from rawko.chart import find_chart, load_chart, parse_chart
 from rawko.chart.definition import Action, CallAction, Chart, RaiseAction
 from rawko.interpreter import Interpreter
 from rawko.interpreter.errors import EventlessCycleError, InvocationError
-from rawko.proving import ControlSystem, Exploration, explore
+from rawko.proving import ControlSystem, Exploration, SystemState, check_properties, explore, replay
 from rawko.proving.bounds import NO_BOUNDS
 from rawko.proving.script import Repeated, Script, scripted_bindings
 from tests.interpreter import strategies
+from tests.proving.region_charts import grid, region_charts
 
 MAX_STATES = 40
 
@@ -122,7 +124,7 @@ class PlainSearch:
 
 
 def key_of(found: Exploration, number: int) -> tuple[Any, ...]:
-    state = found.states[number]
+    state = found.state(number)
     step = found.system.step
     control = step.controls[state.control]
     running = tuple(sorted(id for id, bit in step.bit.items() if state.running & bit))
@@ -147,14 +149,127 @@ def test_the_same_holds_for_shipped_charts_without_timers(name: str) -> None:
     plain = PlainSearch(found.system)
     plain.run()
     assert not plain.is_endless
-    assert len(plain.found) == len(found.states) == 5
+    assert len(plain.found) == len(found) == 5
     assert_same(found, plain)
 
 
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@given(region_charts())
+def test_steps_of_regions_are_those_of_the_whole_state(chart: Chart) -> None:
+    assume(explore(ControlSystem(chart), limit=400).is_complete)
+    assert_same_as_whole(chart)
+
+
+def assert_same_as_whole(chart: Chart) -> Exploration:
+    """The compiled exploration, one without regions, and a search over the plain steps: states, edges, verdicts."""
+    found = explore(ControlSystem(chart))
+    whole = explore(ControlSystem(chart), is_factored=False)
+    states, edges = searched(ControlSystem(chart))
+    for one in (found, whole):
+        assert {named(one.system, one.state(n)) for n in range(len(one))} == states
+        assert len(one) == len(states)
+        assert (
+            Counter(
+                (named(one.system, one.state(s)), str(label.move), named(one.system, one.state(t)))
+                for s, t, label in one.edges()
+            )
+            == edges
+        )
+    verdicts = [[(f.property, f.verdict, len(f.way)) for f in check_properties(one)] for one in (found, whole)]
+    assert verdicts[0] == verdicts[1]
+    for finding in check_properties(found):
+        if finding.way and not any(move.kind == "timer" for move, _ in finding.way):  # two may be due at one time
+            assert replay(found.system, finding.way) == ""
+    return found
+
+
+def named(system: ControlSystem, state: SystemState) -> Any:
+    control = system.step.controls[state.control]
+    return control.node.names, control.history, control.idle_choice, control.is_done, *state[1:]
+
+
+def searched(system: ControlSystem) -> tuple[set[Any], Counter[Any]]:
+    waiting = [edge.target for edge in system.initial() if edge.target is not None]
+    states = set(waiting)
+    edges: Counter[Any] = Counter()
+    while waiting:
+        state = waiting.pop()
+        for move, edge in system.edges(state):
+            if edge.target is None:
+                continue
+            edges[named(system, state), str(move), named(system, edge.target)] += 1
+            if edge.target not in states:
+                states.add(edge.target)
+                waiting.append(edge.target)
+    return {named(system, state) for state in states}, edges
+
+
+TWO_REGIONS = """
+statechart:
+  name: two
+  root state:
+    name: two
+    initial: both
+    states:
+      - name: both
+        transitions: [{event: done.state.both, target: over}]
+        parallel states:
+          - name: left
+            initial: a
+            states:
+              - {name: a, transitions: [{event: E, guard: in_state('d'), target: b}, {event: F, target: left_end}]}
+              - {name: b, transitions: [{event: E, target: a}, {event: F, target: left_end}]}
+              - {name: left_end, type: final}
+          - name: right
+            initial: c
+            states:
+              - {name: c, transitions: [{event: G, target: d}]}
+              - {name: d, transitions: [{event: G, target: c}, {event: H, target: right_end}]}
+              - {name: right_end, type: final}
+      - {name: over, type: final}
+"""
+
+
+def test_a_region_that_asks_about_another_and_ends_with_it_is_seen() -> None:
+    """`E` depends on the other region, `F` and `H` on whether the other one has ended."""
+    found = assert_same_as_whole(parse_chart(TWO_REGIONS))
+    assert len(found) == 3 * 3
+    free = assert_same_as_whole(parse_chart(TWO_REGIONS.replace("in_state('d')", "true")))
+    assert len(free) == 3 * 3
+
+
+def test_a_step_is_worked_out_once_for_the_regions_that_it_concerns() -> None:
+    found = explore(ControlSystem(parse_chart(grid(5, 4))))
+    assert len(found) == 4**5
+    assert len(found.targets) == 5 * 4**5
+    assert len(found.system.step._outcomes) == 5 * 4
+
+
+def test_fields_that_are_too_narrow_are_widened() -> None:
+    states = [f"- {{name: s{n}, transitions: [{{event: E, target: s{(n + 1) % 100}}}]}}" for n in range(100)]
+    deep = "\n".join(f"          {state}" for state in states)
+    text = f"""
+statechart:
+  name: deep
+  root state:
+    name: deep
+    initial: a
+    states:
+      - name: a
+        initial: s0
+        transitions: [{{event: OUT, target: b}}]
+        states:
+          - {{name: last, type: deep history}}
+{deep}
+      - {{name: b, transitions: [{{event: IN, target: last}}, {{event: E, target: a}}]}}
+"""
+    assert len(explore(ControlSystem(parse_chart(text)))) == 100 + 100 + 100 * 100
+
+
 def assert_same(found: Exploration, plain: PlainSearch) -> None:
-    keys = [key_of(found, number) for number in range(len(found.states))]
+    keys = [key_of(found, number) for number in range(len(found))]
     assert set(keys) == set(plain.found)
-    edges = {(keys[s], keys[t]) for s, t in zip(found.sources, found.targets, strict=True)}
+    edges = {(keys[s], keys[t]) for s, t, _ in found.edges()}
     changes = {(source, target) for source, target in plain.edges if source is not None and source != target}
     assert {(s, t) for s, t in edges if s != t} == changes
     assert {keys[n] for n, _, _ in found.problems} == plain.unhandled

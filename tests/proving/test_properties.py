@@ -8,7 +8,7 @@ from rawko.chart import find_chart, load_chart, parse_chart, shipped_charts
 from rawko.proving import PROPERTIES, Bounds, ControlSystem, Finding, Verdict, check_properties, explore, replay
 from rawko.proving.bounds import NO_BOUNDS, bounds_beside, read_bounds
 from rawko.proving.budgets import Budget
-from rawko.proving.exploration import Exploration
+from rawko.proving.exploring.exploration import Exploration
 from rawko.proving.naming import unknown_names
 
 SOUND = """
@@ -58,7 +58,7 @@ def finding(text: str, name: str, bounds: Bounds = BOUNDS) -> Finding:
 def test_all_is_proved_of_a_sound_chart() -> None:
     found = explored(SOUND)
     assert [f.verdict for f in check_properties(found)] == [Verdict.PROVED] * 6
-    assert len(found.states) == 6
+    assert len(found) == 6
 
 
 BROKEN = [

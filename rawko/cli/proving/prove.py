@@ -73,7 +73,7 @@ def _progress(states: int, expanded: int) -> None:
 
 
 def _lines(chart: Chart, found: Exploration, findings: Sequence[Finding], replays: Sequence[str]) -> list[str]:
-    states, ways = _counted(len(found.states), "configuration"), _counted(len(found.sources), "way")
+    states, ways = _counted(len(found), "configuration"), _counted(len(found.targets), "way")
     lines = [f"{chart.name}: {states}, {ways} between them"]
     lines += [f"not complete: {reason}" for reason in found.unknown]
     lines += [f"assumed: {text}" for text in assumptions(found)]
@@ -128,8 +128,8 @@ def _innermost(chart: Chart, names: Sequence[str]) -> str:
 def _document(chart: Chart, found: Exploration, findings: Sequence[Finding], replays: Sequence[str]) -> dict[str, Any]:
     return {
         "chart": chart.name,
-        "configurations": len(found.states),
-        "transitions": len(found.sources),
+        "configurations": len(found),
+        "transitions": len(found.targets),
         "complete": found.is_complete,
         "unknown": list(found.unknown),
         "assumed": assumptions(found),

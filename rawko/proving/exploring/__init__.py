@@ -1,0 +1,1 @@
+"""Every state of a system that can be reached: found fast, region by region."""

@@ -1,0 +1,208 @@
+"""Steps of a system on packed states: each is worked out by the interpreter once, for the regions that it concerns.
+
+    table of X    bits of r1 and r3 in the state -> ((difference, label), ...)
+
+The first state with these bits is asked in earnest (`ControlStep.outcomes`); all others with the same bits, wherever
+their other regions are, take the difference from the table. Moves that concern the same regions share a table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, TypeAlias
+
+from rawko.proving.budgets import Spending
+from rawko.proving.control import Outcome
+from rawko.proving.exploring.packing import Packing
+from rawko.proving.exploring.regions import Regions
+from rawko.proving.system import ControlSystem, Move, SystemState, waiting_after
+
+PERSON: Final = 1
+ASKED: Final = 2
+STILL: Final = 4
+TAKEN: Final = 8
+CANCELS: Final = 16
+CANCEL: Final = "CANCEL"
+"""Bits of a label: a person does it; a guard was asked; no state was left or entered; a transition was taken; it is the
+event CANCEL."""
+
+
+class NotFactored(Exception):
+    """A step has changed a region that it was not known to concern: all steps are then taken to concern all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What an edge stands for. Its outcome is that of the first state that took it: its control is that one's."""
+
+    move: Move
+    outcome: Outcome
+    flags: int
+
+    @property
+    def spending(self) -> Spending:
+        """Budgets that were asked, counted and refilled."""
+        return self.outcome.spending
+
+
+Step: TypeAlias = tuple[int, int]
+"""(difference of the bits, number of the label)."""
+
+
+class Steps(NamedTuple):
+    """What can happen for some bits.
+
+    Attributes:
+        plain: Steps that leave timers and queue as they are.
+        waiting: Steps that change them, and steps to the end.
+        problems: Labels of macrosteps that fail.
+    """
+
+    plain: tuple[Step, ...]
+    waiting: tuple[Step, ...]
+    problems: tuple[int, ...]
+
+
+NO_STEPS: Final = Steps((), (), ())
+UNKNOWN_STEPS: Final = Steps((), (), (-1,))
+"""Not worked out yet; known by its identity."""
+
+
+@dataclass(slots=True)
+class Table:
+    """Steps of moves that concern the same regions.
+
+    Attributes:
+        mask: Bits that they depend on.
+        others: Where all of one of these bits are set, a parallel state may end: then all bits matter.
+        steps: By the masked bits; `wide` by all bits.
+    """
+
+    mask: int
+    others: list[int]
+    moves: frozenset[Move]
+    steps: dict[int, Steps | None] = field(default_factory=dict)
+    wide: dict[int, Steps] = field(default_factory=dict)
+
+
+class CompiledSystem:
+    """The steps of a system, worked out as they are needed.
+
+    Args:
+        wider: See `Packing`.
+        is_factored: Whether steps may concern some regions only.
+    """
+
+    def __init__(self, system: ControlSystem, wider: dict[int, int], is_factored: bool) -> None:
+        self.system = system
+        self.regions = Regions(system.step.structure, system.bounds)
+        self.packing = Packing(system.step, self.regions, wider)
+        self.labels: list[Label] = []
+        self._is_factored = is_factored
+        self._numbers: dict[tuple[Move, Outcome], int] = {}
+        self._own_tables: dict[Move, Table] = {}
+        self._own_moves: dict[int, list[tuple[Move, Table]]] = {0: []}
+        self._following: dict[tuple[int, int], int] = {}
+        self.tables = self._make_tables()
+
+    def _make_tables(self) -> list[Table]:
+        step, packing = self.system.step, self.packing
+        found: dict[int, tuple[frozenset[int] | None, set[Move]]] = {}
+        for move in self.system.all_moves():
+            concerned = self._concerned(move)
+            bits = packing.running(step.bit[move.subject]) if move.subject else 0
+            found.setdefault(packing.mask(concerned) | bits, (concerned, set()))[1].add(move)
+        return [Table(mask, packing.others_ended(on), frozenset(moves)) for mask, (on, moves) in found.items()]
+
+    def _concerned(self, move: Move) -> frozenset[int] | None:
+        return self.regions.concerned(move.event) if self._is_factored else None
+
+    # ------------------------------------------------------------ steps
+
+    def steps(self, table: Table, code: int) -> Steps:
+        """The steps of a table in a state for whose bits it has none yet."""
+        key = code & table.mask
+        if any(key & bits == bits for bits in table.others):
+            table.steps[key] = None
+            low = code & self.packing.low
+            found = table.wide.get(low)
+            if found is None:
+                found = table.wide[low] = self._work_out(code, table.moves, self.packing.low)
+            return found
+        found = table.steps[key] = self._work_out(code, table.moves, table.mask)
+        return found
+
+    def own(self, waiting: int) -> list[tuple[Move, Table]]:
+        """What timers and queue can do, each with its table."""
+        found = self._own_moves.get(waiting)
+        if found is None:
+            found = []
+            for move in self.system.own_moves(*self.packing.waiting[waiting]):
+                table = self._own_tables.get(move)
+                if table is None:
+                    concerned = self._concerned(move)
+                    mask, others = self.packing.mask(concerned), self.packing.others_ended(concerned)
+                    table = self._own_tables[move] = Table(mask, others, frozenset({move}))
+                found.append((move, table))
+            self._own_moves[waiting] = found
+        return found
+
+    def waiting_after(self, waiting: int, label: int) -> int:
+        """Number of timers and queue after a step; -1: more would wait than is explored."""
+        key = (waiting, label)
+        found = self._following.get(key)
+        if found is None:
+            move, outcome = self.labels[label].move, self.labels[label].outcome
+            if outcome.stopped == -1:
+                found = 0
+            else:
+                timers, queue = self.packing.waiting[waiting]
+                after = waiting_after(timers, queue, outcome, move)
+                found = -1 if after is None else self.packing.waiting_number(*after)
+            self._following[key] = found
+        return found
+
+    def label(self, move: Move, outcome: Outcome) -> int:
+        """The number of a label."""
+        found = self._numbers.get((move, outcome))
+        if found is None:
+            found = self._numbers[move, outcome] = len(self.labels)
+            self.labels.append(Label(move, outcome, self._flags(move, outcome)))
+        return found
+
+    def _work_out(self, code: int, moves: frozenset[Move], mask: int) -> Steps:
+        system, packing = self.system, self.packing
+        state = packing.state(code)
+        if system.is_done(state):
+            return NO_STEPS
+        bare = SystemState(state.control, state.running)
+        low = code & packing.low
+        plain: list[Step] = []
+        waiting: list[Step] = []
+        problems: list[int] = []
+        possible = [move for move in system.moves(bare) if move in moves]
+        for move in possible or [move for move in moves if move.kind in ("timer", "sent")]:
+            ended = system.step.bit[move.subject] if move.kind in ("done", "error") else 0
+            for outcome in system.step.outcomes(state.control, move.event):
+                label = self.label(move, outcome)
+                if outcome.problem:
+                    problems.append(label)
+                    continue
+                is_over = outcome.stopped == -1
+                running = 0 if is_over else ((state.running & ~ended) & ~outcome.stopped) | outcome.started
+                difference = packing.code(SystemState(outcome.control, running)) ^ low
+                if difference & ~mask:
+                    raise NotFactored
+                is_plain = not (is_over or outcome.timers or outcome.sent or move.kind in ("timer", "sent"))
+                (plain if is_plain else waiting).append((difference, label))
+        return Steps(tuple(plain), tuple(waiting), tuple(problems))
+
+    def _flags(self, move: Move, outcome: Outcome) -> int:
+        flags = PERSON if self.system.is_persons(move) else 0
+        if move.event == CANCEL and move.kind == "event":
+            flags |= CANCELS
+        if outcome.transitions:
+            flags |= TAKEN
+        if outcome.answers:
+            flags |= ASKED
+        return flags | STILL if outcome.is_still else flags
