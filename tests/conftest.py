@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # A shared machine may be slow for a moment; that is no defect of the code under test.
-# Each run tries other examples, so fifty at a time are enough; the runs of CI repeat the same hundred.
+# Each run tries other examples, so fifty at a time are enough; the runs of CI repeat the same fifty.
 settings.register_profile("default", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("ci", settings.get_profile("default"), max_examples=100, derandomize=True, print_blob=True)
+settings.register_profile("ci", settings.get_profile("default"), max_examples=50, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 

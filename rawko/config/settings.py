@@ -405,6 +405,7 @@ OTHER_VARIABLES: Final[Mapping[str, str]] = {
     "`ANTHROPIC_API_KEY`, `ANTHROPIC_AUTH_TOKEN`": "",
     "`OPENAI_API_KEY`, `OPENAI_ORG_ID`, `OPENAI_PROJECT_ID`": "",
     "`RAWKO_JOURNAL_URL` (`postgresql://…`)": "a file in the state folder",
+    "`RAWKO_PACKS_URL` (`postgresql://…`, or a folder)": "snapshots stay in the state folder; in a fleet, its database",
     "`RAWKO_FLEET_URL` (`postgresql://…`), `RAWKO_FLEET_DIR`": "no [fleet](fleet.md); your data folder",
     "`RAWKO_CONFIG` (your own file of settings)": "`config.yaml` in your own configuration folder",
 }

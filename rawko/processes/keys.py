@@ -18,7 +18,7 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import Final
 
-OWN: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "RAWKO_JOURNAL_URL", "RAWKO_FLEET_URL")
+OWN: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "RAWKO_JOURNAL_URL", "RAWKO_FLEET_URL", "RAWKO_PACKS_URL")
 """Variables that hold the credentials of rawko's own requests."""
 
 _ANYWHERE: Final = re.compile(r"APIKEY|ACCESSKEY|COOKIE|CREDENTIAL|PASSPHRASE|PASSWD|PASSWORD|PRIVATE|SECRET|TOKEN")
@@ -32,6 +32,7 @@ _ENV_START: Final = 47
 """Index in /proc/self/stat, counted after the name; the end of the block is the next field (proc(5): fields 50, 51)."""
 
 _taken: dict[str, str] = {}
+_kept: dict[str, str] = {}
 
 
 def is_secret(name: str, value: str = "") -> bool:
@@ -44,12 +45,12 @@ def is_secret(name: str, value: str = "") -> bool:
 
 def environment() -> dict[str, str]:
     """The environment of this process, including the keys that `protect` has removed from `os.environ`."""
-    return _taken | dict(os.environ)
+    return _taken | dict(os.environ) | _kept
 
 
 def keep(name: str, value: str) -> None:
-    """Add a variable to `environment()` that programs started from here do not see: an address with a password."""
-    _taken[name] = value
+    """Set a variable of `environment()` that programs started from here do not see: an address with a password."""
+    _kept[name] = value
 
 
 def protect(is_public: Callable[[str], bool]) -> None:

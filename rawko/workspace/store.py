@@ -23,6 +23,8 @@ from rawko.workspace.capture.stat_index import StatIndex, index_file
 from rawko.workspace.modes import Modes
 from rawko.workspace.names import Parts, check_run, to_parts, to_text
 from rawko.workspace.owners import Owners
+from rawko.workspace.packs.port import PackStore
+from rawko.workspace.packs.sending import Sender
 from rawko.workspace.repository import diff
 from rawko.workspace.repository.history import History, Link, newest
 from rawko.workspace.repository.locks import FileLock
@@ -80,9 +82,18 @@ class SnapshotStore:
             rows is found out. None: nothing is journaled.
     """
 
-    def __init__(self, root: Path, state_dir: Path, run: str, excluded: frozenset[Parts], max_bytes: int) -> None:
+    def __init__(
+        self,
+        root: Path,
+        state_dir: Path,
+        run: str,
+        excluded: frozenset[Parts],
+        max_bytes: int,
+        packs: PackStore | None = None,
+    ) -> None:
         self.root = root
         self.row: int | None = None
+        self._sender = None if packs is None else Sender(packs, run, root, state_dir.parent)
         self._state = state_dir
         self._run_lock = FileLock(state_dir / f"{run}.lock")
         self._store_lock = FileLock(state_dir / "store.lock")
@@ -121,6 +132,7 @@ class SnapshotStore:
         run: str,
         exclude: Iterable[str | os.PathLike[str]] = (),
         max_file_bytes: int = MAX_FILE_BYTES,
+        packs: PackStore | None = None,
     ) -> SnapshotStore:
         """Open the snapshots of a run, or begin them.
 
@@ -131,6 +143,7 @@ class SnapshotStore:
             run: Names the chain of snapshots, `refs/rawko/<run>`.
             exclude: Further folders and files that are never captured.
             max_file_bytes: Larger files are skipped.
+            packs: Where each snapshot is sent to before it is given back; None: nowhere.
 
         Raises:
             WorkspaceError: The workspace is no folder, the state folder is not ours, or the run is open elsewhere.
@@ -144,7 +157,7 @@ class SnapshotStore:
                 f"the state folder {str(state)!r} is the workspace itself; it must be another folder", path=str(state)
             )
         folders = (state, *(Path(one).resolve() for one in exclude))
-        return cls(root, state, check_run(run), _inside(root, folders), max_file_bytes)
+        return cls(root, state, check_run(run), _inside(root, folders), max_file_bytes, packs)
 
     @property
     def counters(self) -> Counters:
@@ -155,6 +168,17 @@ class SnapshotStore:
     def last(self) -> Snapshot | None:
         """The latest snapshot of the run; None before the first."""
         return self._history.last
+
+    def send(self) -> None:
+        """Send what is new to the store of packs, where there is one; see `packs.sending`.
+
+        Raises:
+            WorkspaceError: That store refuses for longer than a moment.
+        """
+        if self._sender is not None and self._is_open:
+            with self._store_lock.shared():
+                self._see_cleanings()
+                self._sender.send(self._repository, self._objects)
 
     def capture(self, touched: Sequence[str] | None = None, *, label: str = "") -> Snapshot:
         """Record the workspace as it is.

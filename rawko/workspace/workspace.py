@@ -12,6 +12,7 @@ from typing import TypeVar
 from rawko.patterns.exclusions import MAX_FILE_BYTES
 from rawko.runtime.ports import WorkspaceError
 from rawko.vocabulary.snapshot import FileChange, Snapshot
+from rawko.workspace.packs.port import PackStore
 from rawko.workspace.repository.history import Link
 from rawko.workspace.repository.merge import Side
 from rawko.workspace.store import Merging, Restoration, SnapshotStore
@@ -45,12 +46,15 @@ class SnapshotWorkspace:
         run: str,
         exclude: Iterable[str | os.PathLike[str]] = (),
         max_file_bytes: int = MAX_FILE_BYTES,
+        packs: PackStore | None = None,
     ) -> SnapshotWorkspace:
         """Open the snapshots of a run; see `SnapshotStore.open`."""
         thread = _thread()
 
         def make() -> SnapshotStore:
-            return SnapshotStore.open(workspace, state_dir, run=run, exclude=exclude, max_file_bytes=max_file_bytes)
+            return SnapshotStore.open(
+                workspace, state_dir, run=run, exclude=exclude, max_file_bytes=max_file_bytes, packs=packs
+            )
 
         opening = thread.submit(make)
         try:
@@ -77,7 +81,9 @@ class SnapshotWorkspace:
 
         def capture() -> Snapshot:
             self._store.row = row
-            return self._store.capture(hints, label=label)
+            taken = self._store.capture(hints, label=label)
+            self._store.send()
+            return taken
 
         try:
             snapshot = await self._run(capture)
@@ -104,7 +110,7 @@ class SnapshotWorkspace:
 
         def restore() -> Restoration:
             self._store.row = before
-            return self._store.restore(
+            done = self._store.restore(
                 snapshot,
                 trust=trust,
                 dry_run=dry_run,
@@ -113,6 +119,8 @@ class SnapshotWorkspace:
                 is_set_back=is_set_back,
                 begin=begin,
             )
+            self._store.send()
+            return done
 
         return await self._run(restore)
 
@@ -134,9 +142,11 @@ class SnapshotWorkspace:
 
         def bring_in() -> Merging:
             self._store.row = before
-            return self._store.merge(
+            done = self._store.merge(
                 base, theirs, label=label, only=only, prefer=prefer, dry_run=dry_run, row=row, begin=begin
             )
+            self._store.send()
+            return done
 
         return await self._run(bring_in)
 
@@ -173,7 +183,14 @@ class SnapshotWorkspace:
         """
         if not self._is_closed:
             self._is_closed = True
-            closing = asyncio.wrap_future(self._thread.submit(lambda: self._store.close(is_cleaning=is_cleaning)))
+
+            def close() -> None:
+                try:
+                    self._store.send()  # what was written beside the snapshots since the last one: the report
+                finally:
+                    self._store.close(is_cleaning=is_cleaning)
+
+            closing = asyncio.wrap_future(self._thread.submit(close))
             self._thread.shutdown(wait=False)
             await asyncio.shield(closing)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from rawko.cli.output import complain
 from rawko.extras import require
 from rawko.processes.keys import environment
+from rawko.processes.private import make_private
 from rawko.trust.errors import ConfigError
 
 URL_VARIABLE = "RAWKO_FLEET_URL"
@@ -32,3 +34,22 @@ def with_fleet(what: str, call: Callable[..., int]) -> int:
             return call(fleet)
     except ConfigError as error:
         return complain(str(error))
+
+
+def fleet_folder() -> Path:
+    """Where the workspaces of runs are: RAWKO_FLEET_DIR, or in the user's data folder.
+
+    Raises:
+        ConfigError: It cannot be made.
+    """
+    named = environment().get("RAWKO_FLEET_DIR")
+    if named:
+        folder = Path(named).absolute()
+    else:
+        from platformdirs import user_data_path
+
+        folder = user_data_path("rawko").absolute() / "fleet"
+    try:
+        return make_private(folder)
+    except OSError as error:
+        raise ConfigError(f"the folder {str(folder)!r} cannot be used: {error.strerror}") from error

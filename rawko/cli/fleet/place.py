@@ -1,7 +1,8 @@
 """A run of the fleet that a command names, from any folder: where its files are, and what is told to it.
 
 A run that the current folder knows is that folder's. Otherwise the fleet's database is asked: the command then works
-in the folder of the run, with the fleet's journal, and what a person says to the run goes through the database.
+in the folder of the run, or in a copy that is fetched, with the fleet's journal; and what a person says to the run goes
+through the database.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rawko.cli.fleet.opening import has_fleet, with_fleet
+from rawko.cli.fleet.opening import fleet_folder, has_fleet, with_fleet
 from rawko.cli.output import complain, visible_json, visible_line
 from rawko.cli.people import user
 from rawko.cli.settings import settings_to_look, work_in
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from rawko.fleet.records import TaskRecord
 
 _found: list[TaskRecord] = []
+_places: dict[str, Path] = {}
+"""Where the files of a run are that a command has found."""
 _JOURNAL = "RAWKO_JOURNAL_URL"
 _BUDGET = ("budget.", "max_iterations")
 
@@ -53,13 +56,38 @@ def named_in_fleet(text: str, current: Settings) -> str | None:
 
 
 def _go_to(task: TaskRecord, fleet: Fleet) -> None:
-    """Work in the folder of a run, if it can be seen from here."""
+    """Work in the folder of a run where it can be seen from here, else in a copy, which is made anew where it is old.
+
+    Raises:
+        FleetError: It cannot be fetched.
+    """
+    from rawko.app.travel.fetching import fetch, is_here
+    from rawko.config.places import state_dir
+    from rawko.fleet.errors import FleetError
+    from rawko.runtime.ports import WorkspaceError
+    from rawko.workspace.packs.opening import URL_VARIABLE, packs_of
+
     assert task.place is not None
+    url = fleet.url.render_as_string(hide_password=False)
+    packs = packs_of({URL_VARIABLE: url, **environment()})
+    assert packs is not None
     workspace, state = Path(str(task.place["workspace"])), Path(str(task.place["state"]))
-    if not (state / "runs" / task.run).is_dir():
-        return
-    keep(_JOURNAL, fleet.url.render_as_string(hide_password=False))
+    try:
+        if not is_here(task.run, workspace, state, packs):
+            if not packs.packs(task.run):
+                return
+            workspace = fleet_folder() / "copies" / task.run
+            state = state_dir(workspace, environment())
+            if not is_here(task.run, workspace, state, packs):
+                fetch(task.run, packs, workspace, environment())
+    except WorkspaceError as error:
+        raise FleetError(f"the files of run {task.run!r} cannot be fetched: {error}") from error
+    finally:
+        packs.close()
+    keep(_JOURNAL, url)
+    keep(URL_VARIABLE, environment().get(URL_VARIABLE) or url)
     keep("RAWKO_STATE_DIR", str(state.parent))
+    _places[task.run] = workspace
     work_in(workspace)
 
 
@@ -76,10 +104,10 @@ def why_not_here(run: str) -> str | None:
     if task.place is None or not task.place.get("workspace"):
         more = f": {task.reason}" if task.reason else ""
         return f"run {run!r} of the fleet is {task.state} and has not begun{more}; `rawko runs --fleet` lists it"
-    if settings_to_look(is_told=False).workspace != Path(str(task.place["workspace"])).resolve():
+    if run not in _places or settings_to_look(is_told=False).workspace != _places[run].resolve():
         host = str(task.place.get("host", "")).split(" ")[0]
         return (
-            f"the files of run {run!r} are on {host!r} in {task.place['workspace']!r}, which cannot be seen from here"
+            f"the files of run {run!r} are on {host!r} in {task.place['workspace']!r}, and it has sent none of them yet"
         )
     return None
 

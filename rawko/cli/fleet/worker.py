@@ -6,13 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rawko.cli.fleet.opening import with_fleet
+from rawko.cli.fleet.opening import fleet_folder, with_fleet
 from rawko.cli.options.fleet import WorkerOptions
 from rawko.cli.output import complain, visible_line
 from rawko.config import ConfigError
 from rawko.extras import require
 from rawko.processes.keys import environment
-from rawko.processes.private import make_private
 
 if TYPE_CHECKING:
     from rawko.fleet.fleet import Fleet
@@ -25,7 +24,7 @@ def worker_command(options: WorkerOptions) -> int:
     if not queues:
         return complain("--queues: no queue is named; accepted: names with commas between them")
     try:
-        folder = _folder()
+        folder = fleet_folder()
         if options.sandbox:
             _check_sandbox(folder)
     except ConfigError as error:
@@ -47,21 +46,6 @@ def _work(fleet: Fleet, options: WorkerOptions, queues: list[str], folder: Path)
     worker.run()
     _tell("done")
     return 0
-
-
-def _folder() -> Path:
-    """Where the workspaces of the runs are: RAWKO_FLEET_DIR, or in the user's data folder."""
-    named = environment().get("RAWKO_FLEET_DIR")
-    if named:
-        folder = Path(named).absolute()
-    else:
-        from platformdirs import user_data_path
-
-        folder = user_data_path("rawko").absolute() / "fleet"
-    try:
-        return make_private(folder)
-    except OSError as error:
-        raise ConfigError(f"the folder {str(folder)!r} cannot be used: {error.strerror}") from error
 
 
 def _check_sandbox(folder: Path) -> None:

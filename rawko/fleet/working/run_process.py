@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rawko.app.records.journal import URL_VARIABLE as JOURNAL_URL
-from rawko.app.records.record import RUN_FILE, has_record, runs_folder
+from rawko.app.records.record import has_record
 from rawko.app.run import inbox
 from rawko.app.run.driving.questions import OUT_OF_BUDGET
 from rawko.app.run.headless import Headless
@@ -31,20 +31,18 @@ from rawko.app.run.resume import prepare
 from rawko.app.run.run import Run
 from rawko.app.views.summary import read_run
 from rawko.config import ConfigError, Flags, Settings, changed_by, load_settings
-from rawko.config.places import state_dir
 from rawko.fleet.errors import FleetError
 from rawko.fleet.limits.guarding import guard_of
 from rawko.fleet.records import LARGER, Letter
-from rawko.fleet.repositories import make_workspace
-from rawko.fleet.task import FORMAT, Repository
+from rawko.fleet.task import FORMAT
 from rawko.fleet.working.order import ALIVE, DRAIN, FENCED, Order, Progress, Result, Said, Taken
+from rawko.fleet.working.places import is_begun, make_place, remember
 from rawko.processes.keys import protect
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.ports import Answer, People, Question
 from rawko.tools.commands.environment import is_public
 from rawko.tools.sandbox import SandboxError
-from rawko.trust.project import Answer as Decision
-from rawko.trust.project import Request, refuse
+from rawko.trust.project import refuse
 
 SILENCE_S: Final = 6.0
 """After so long without a sign of the worker the run is let go of: the lease ends at 10 s, and then it is another's."""
@@ -85,14 +83,13 @@ def _result(order: Order, signs: _Signs) -> Result:
 
 
 async def _run(order: Order, signs: _Signs) -> Result:
-    workspace = _workspace(order)
     if not order.place and any(letter.kind == "cancel" for letter in order.letters):
         for letter in order.letters:
             signs.send(Taken(letter.id))
         return Result("ended", "cancelled")
     if signs.is_stopped:
         return Result("again")
-    await asyncio.to_thread(make_workspace, Repository(order.task["address"], order.task["revision"]), workspace)
+    workspace = await asyncio.to_thread(make_place, order)
     settings = _settings(order, workspace)
     signs.send(Progress(0, str(workspace), str(settings.state_dir)))
     run = await _going_on(order, settings, signs) if has_record(settings, order.run) else _new(order, settings)
@@ -107,41 +104,15 @@ async def _run(order: Order, signs: _Signs) -> Result:
     return _told(report, signs)
 
 
-def _workspace(order: Order) -> Path:
-    """The run's folder here: where an earlier attempt has left it, if that can be seen from here.
-
-    Raises:
-        FleetError: The run has begun on a machine whose files are not to be had here.
-    """
-    own = Path(order.folder) / order.run
-    if not order.place or not order.place.get("state"):
-        return own
-    there, state = Path(str(order.place["workspace"])), Path(str(order.place["state"]))
-    if there.is_dir() and (runs_folder(state) / order.run).is_dir():
-        return there
-    if not order.steps:
-        return own  # it has not begun there, or not come far enough to have left anything
-    raise FleetError(
-        f"the files of run {order.run!r} are in {str(there)!r} on {str(order.place.get('host', '')).split(' ')[0]!r}, "
-        "which this worker does not see: give the workers one folder (RAWKO_FLEET_DIR) and one RAWKO_STATE_DIR",
-        is_retryable=True,
-    )
-
-
 def _settings(order: Order, workspace: Path) -> Settings:
     """Settings of a task as a headless run on this machine would have them."""
-    is_begun = (runs_folder(state_dir(workspace, order.environ)) / order.run / RUN_FILE).is_file()
-    flags = dict(order.task["flags"]) if not is_begun else {}
-    environ = dict(order.environ) if not is_begun else {**order.environ, "RAWKO_PROVIDER": "anthropic"}
+    has_begun = is_begun(order, workspace)
+    flags = dict(order.task["flags"]) if not has_begun else {}
+    environ = dict(order.environ) if not has_begun else {**order.environ, "RAWKO_PROVIDER": "anthropic"}
     if order.is_sandboxed:
         flags["sandbox"] = True
-    judge = _remember if order.task["is_trusted"] and not is_begun else refuse
+    judge = remember if order.task["is_trusted"] and not has_begun else refuse
     return load_settings(workspace, Flags(flags), environ, judge=judge)
-
-
-def _remember(request: Request) -> Decision:
-    """The submitter trusts what the repository asks for, at this revision: for these bytes, and no later ones."""
-    return "remember"
 
 
 def _new(order: Order, settings: Settings) -> Run:

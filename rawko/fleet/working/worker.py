@@ -32,6 +32,7 @@ from rawko.fleet.records import TaskRecord
 from rawko.fleet.working.entry import begin
 from rawko.fleet.working.hosts import end_earlier, host_id, started_at
 from rawko.fleet.working.order import ALIVE, DRAIN, FENCED, Order, Progress, Result, Said, Taken
+from rawko.workspace.packs.opening import URL_VARIABLE as PACKS_URL
 
 BEAT_S: Final = 0.5
 CLAIM_S: Final = 0.3
@@ -255,7 +256,7 @@ class Worker:
             str(self._options.folder / "workspaces"),
             task.steps,
             task.place,
-            {**self._options.environ, JOURNAL_URL: self._journal_url()},
+            self._environ(),
             self._options.is_sandboxed,
             tuple(letters),
         )
@@ -274,10 +275,12 @@ class Worker:
         how = f"goes on after step {task.steps}" if task.steps else "begins"
         self._tell(f"run {claim.run}: {how} ({claim.queue}, {claim.tenant})")
 
-    def _journal_url(self) -> str:
-        """The fleet's database as the journal of the runs; their sessions have this worker's name."""
-        url = self._fleet.url.update_query_dict({"application_name": session_name(self.name)})
-        return url.render_as_string(hide_password=False)
+    def _environ(self) -> Mapping[str, str]:
+        """With the fleet's database as the journal of the runs, and as the store of their packs where no other one is
+        named; their sessions have this worker's name."""
+        named = self._fleet.url.update_query_dict({"application_name": session_name(self.name)})
+        url = named.render_as_string(hide_password=False)
+        return {PACKS_URL: url, **self._options.environ, JOURNAL_URL: url}
 
     def _hear(self, timeout_s: float) -> None:
         by_pipe = {attempt.pipe: attempt for attempt in self._attempts if not attempt.is_told}

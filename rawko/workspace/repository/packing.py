@@ -80,6 +80,7 @@ def clean(state_dir: str | os.PathLike[str], *, forget: Iterable[str] = ()) -> C
         with FileLock(state / "store.lock").alone():
             for run in runs:
                 _forget(repository, f"refs/rawko/{run}")
+                _forget(repository, f"refs/rawko-sent/{run}")
             return _clean(repository)
 
 

@@ -20,12 +20,16 @@ async def open_workspace(settings: Settings, run: str) -> SnapshotWorkspace:
         ConfigError: It cannot be recorded.
     """
     from rawko.workspace import SnapshotWorkspace
+    from rawko.workspace.packs.opening import packs_of
 
     state = settings.state_dir
     try:
         make_private(state)
         hidden = (state, *filter(None, (settings.record, settings.cassette)))
-        return await SnapshotWorkspace.open(settings.workspace, state / "snapshots", run=run, exclude=hidden)
+        packs = packs_of(settings.environ)
+        return await SnapshotWorkspace.open(
+            settings.workspace, state / "snapshots", run=run, exclude=hidden, packs=packs
+        )
     except (WorkspaceError, OSError) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise ConfigError(f"the workspace cannot be recorded in {str(state)!r}: {why}") from error

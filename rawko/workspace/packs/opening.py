@@ -1,0 +1,40 @@
+"""The store of packs that the environment names: a folder, or a database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from rawko.workspace.packs.port import PackError, PackStore
+
+URL_VARIABLE: Final = "RAWKO_PACKS_URL"
+"""Only the environment names one: a repository's author could otherwise have files sent to a store of theirs."""
+_ACCEPTED: Final = "accepted: postgresql://USER:PASSWORD@HOST/DATABASE, or an absolute path of a folder"
+
+
+def packs_of(environ: Mapping[str, str]) -> PackStore | None:
+    """The store that an environment names; None where it names none. Nothing is connected yet.
+
+    Raises:
+        PackError: It names none that there can be.
+    """
+    place = environ.get(URL_VARIABLE, "").strip()
+    if not place:
+        return None
+    if place.startswith(("/", "file:///")):
+        from rawko.workspace.packs.folder_store import FolderPacks
+
+        return FolderPacks(Path(place.removeprefix("file://")))
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        url = make_url(place)
+    except (ArgumentError, ValueError) as error:
+        raise PackError(f"{URL_VARIABLE} names no store of packs; {_ACCEPTED}") from error
+    if url.get_backend_name() not in ("postgresql", "postgres"):
+        raise PackError(f"{URL_VARIABLE} names {url.get_backend_name()!r}; {_ACCEPTED}")
+    from rawko.workspace.packs.postgres_store import PostgresPacks
+
+    return PostgresPacks(url)

@@ -1,0 +1,79 @@
+"""Objects of a repository as the bytes of one pack with its index, and such bytes put into another repository.
+
+8 bytes "rawkopk1" | 8 bytes: length of the pack | pack (git's format) | its index | SHA-256 of all before
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import pygit2
+
+from rawko.runtime.ports import WorkspaceError
+from rawko.workspace.packs.port import Pack
+
+_MAGIC: Final = b"rawkopk1"
+_HEAD: Final = 16
+_SUM: Final = 32
+
+
+def pack_of(repository: pygit2.Repository, oids: Collection[bytes]) -> bytes:
+    """Objects as one pack.
+
+    Raises:
+        WorkspaceError: One is missing, or the disk is full.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="rawko-pack-"))
+    try:
+        builder = pygit2.PackBuilder(repository)
+        for oid in sorted(oids):
+            builder.add(pygit2.Oid(raw=oid))
+        builder.write(str(folder))
+        pack = next(folder.glob("*.pack")).read_bytes()
+        index = next(folder.glob("*.idx")).read_bytes()
+    except (pygit2.GitError, KeyError, OSError, StopIteration) as error:
+        raise WorkspaceError(f"the snapshots cannot be packed: {error}") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    data = b"".join([_MAGIC, len(pack).to_bytes(8, "big"), pack, index])
+    return data + hashlib.sha256(data).digest()
+
+
+def file_name(run: str, pack: Pack) -> str:
+    """What the files of a pack are called in a repository, without ending: it tells whether they are there."""
+    told = f"{run} {pack.epoch} {pack.number} {pack.level} {pack.head}"
+    return f"pack-{hashlib.sha1(told.encode(), usedforsecurity=False).hexdigest()}"
+
+
+def put_into(repository: pygit2.Repository, name: str, data: bytes, what: str) -> None:
+    """Put a pack into a repository, under a name.
+
+    Args:
+        what: Names it, for messages.
+
+    Raises:
+        WorkspaceError: It is damaged, or the repository cannot be written; nothing was put.
+    """
+    whole, found = data[:-_SUM], data[-_SUM:]
+    length = int.from_bytes(whole[len(_MAGIC) : _HEAD], "big")
+    if whole[: len(_MAGIC)] != _MAGIC or hashlib.sha256(whole).digest() != found or len(whole) < _HEAD + length:
+        raise WorkspaceError(f"{what} is damaged: its sum does not fit")
+    pack, index = whole[_HEAD : _HEAD + length], whole[_HEAD + length :]
+    folder = Path(repository.path, "objects", "pack")
+    try:
+        folder.mkdir(exist_ok=True)
+        for ending, content in ((".pack", pack), (".idx", index)):  # who sees the index finds the pack
+            new = folder / f"tmp_{name}{ending}"
+            with suppress(FileNotFoundError):
+                new.unlink()
+            new.write_bytes(content)
+            new.chmod(0o400)
+            new.replace(folder / f"{name}{ending}")
+    except OSError as error:
+        raise WorkspaceError(f"{what} cannot be written: {error.strerror}", path=str(folder)) from error

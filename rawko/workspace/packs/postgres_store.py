@@ -1,0 +1,155 @@
+"""Packs in PostgreSQL, in pieces, each in one transaction; the first process that needs the tables makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    DateTime,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    and_,
+    create_engine,
+    delete,
+    func,
+    insert,
+    inspect,
+    or_,
+    select,
+    text,
+)
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.schema import CreateSchema
+
+from rawko.workspace.names import check_run
+from rawko.workspace.packs.port import Pack, PackError
+
+SCHEMA: Final = "rawko_packs"
+PIECE_BYTES: Final = 8 * 1024 * 1024
+_CONNECT_S: Final = 5
+_MAKING: Final = 0x72617770
+"""Of the lock that is held while tables are made."""
+
+_metadata = MetaData(schema=SCHEMA)
+_writers = Table(
+    "writers",
+    _metadata,
+    Column("run", Text, primary_key=True),
+    Column("epoch", Integer, nullable=False),
+)
+_packs = Table(
+    "packs",
+    _metadata,
+    Column("run", Text, primary_key=True),
+    Column("epoch", Integer, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("level", Integer, nullable=False),
+    Column("head", Text, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("put_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
+)
+_pieces = Table(
+    "pieces",
+    _metadata,
+    Column("run", Text, primary_key=True),
+    Column("epoch", Integer, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("piece", Integer, primary_key=True),
+    Column("data", LargeBinary, nullable=False),
+)
+
+
+class PostgresPacks:
+    """The adapter of `rawko.workspace.packs.port.PackStore`; nothing is connected before the first call."""
+
+    def __init__(self, url: URL) -> None:
+        arguments: dict[str, str | int] = {
+            "connect_timeout": _CONNECT_S,
+            "application_name": "rawko-packs",
+            "keepalives_idle": 5,
+            "tcp_user_timeout": 15_000,
+        }
+        arguments = {name: value for name, value in arguments.items() if name not in url.query}
+        self._shown = f"postgresql://{url.host or 'localhost'}/{url.database or ''}"
+        self._secret = str(url.password or "")
+        self._engine = create_engine(
+            url.set(drivername="postgresql+psycopg"), connect_args=arguments, pool_pre_ping=True, pool_size=1
+        )
+
+    def begin(self, run: str) -> int:
+        with self._written() as connection:
+            _make(connection)
+            statement = text(
+                f"INSERT INTO {SCHEMA}.writers (run, epoch) VALUES (:run, 1) "
+                f"ON CONFLICT (run) DO UPDATE SET epoch = {SCHEMA}.writers.epoch + 1 RETURNING epoch"
+            )
+            return int(connection.execute(statement, {"run": check_run(run)}).scalar_one())
+
+    def put(self, run: str, pack: Pack, data: bytes, *, instead_of: Collection[Pack] = ()) -> None:
+        place = {"run": run, "epoch": pack.epoch, "number": pack.number}
+        with self._written() as connection:
+            held = select(_writers.c.epoch).where(_writers.c.run == run).with_for_update(read=True)
+            if connection.execute(held).scalar() != pack.epoch:
+                raise PackError(f"another process sends the snapshots of run {run!r} now", is_replaced=True)
+            connection.execute(insert(_packs).values(**place, level=pack.level, head=pack.head, size=len(data)))
+            for number, start in enumerate(range(0, len(data), PIECE_BYTES)):
+                piece = data[start : start + PIECE_BYTES]
+                connection.execute(insert(_pieces).values(**place, piece=number, data=piece))
+            for table in (_pieces, _packs) if instead_of else ():
+                old = [and_(table.c.epoch == one.epoch, table.c.number == one.number) for one in instead_of]
+                connection.execute(delete(table).where(table.c.run == run, or_(*old)))
+
+    def packs(self, run: str) -> Sequence[Pack]:
+        with self._written() as connection:
+            if not inspect(connection).has_table("packs", schema=SCHEMA):
+                return ()
+            query = select(_packs).where(_packs.c.run == run).order_by(_packs.c.epoch, _packs.c.number)
+            return [Pack(row.epoch, row.number, row.level, row.head, row.size) for row in connection.execute(query)]
+
+    def get(self, run: str, pack: Pack) -> bytes:
+        of_pack = (_pieces.c.run == run, _pieces.c.epoch == pack.epoch, _pieces.c.number == pack.number)
+        with self._written() as connection:
+            query = select(_pieces.c.data).where(*of_pack).order_by(_pieces.c.piece)
+            data = b"".join(bytes(piece) for piece in connection.scalars(query))
+        if not data:
+            raise PackError(f"pack {pack.epoch}/{pack.number} of run {run!r} is gone", is_retryable=True)
+        return data
+
+    def forget(self, run: str) -> None:
+        with self._written() as connection:
+            if inspect(connection).has_table("packs", schema=SCHEMA):
+                for table in (_pieces, _packs, _writers):
+                    connection.execute(delete(table).where(table.c.run == run))
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    @contextmanager
+    def _written(self) -> Iterator[Connection]:
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            original = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+            told = "; ".join(line.strip() for line in str(original).splitlines() if line.strip())
+            told = told.replace(self._secret, "***") if self._secret else told
+            is_away = isinstance(error, OperationalError | InterfaceError) or (
+                isinstance(error, DBAPIError) and error.connection_invalidated
+            )
+            raise PackError(f"the packs in {self._shown}: {told}", is_retryable=is_away) from error
+
+
+def _make(connection: Connection) -> None:
+    if not inspect(connection).has_table("pieces", schema=SCHEMA):
+        connection.execute(select(func.pg_advisory_xact_lock(_MAKING)))
+        connection.execute(CreateSchema(SCHEMA, if_not_exists=True))
+        _metadata.create_all(connection)

@@ -1,0 +1,174 @@
+"""Sending what a run adds to its snapshots, before its journal names it: after each capture, one pack.
+
+The head is a commit that is never a snapshot: its tree holds the files of the state folder, its parents are the latest
+snapshots of all runs in it, its message says whose they are and which paths the files were at.
+
+    capture of step 7    new: 1 file, 2 trees, 1 commit; its head, a tree of the state folder, run.json as it was
+                         pack 7 has these 5 objects
+    capture of step 8    the eighth pack: the objects of 1 to 8 become pack 8, of level 1
+
+So a run of n steps is fetched as about 8 log8(n) packs, and each object is sent again log8(n) times.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+import pygit2
+
+from rawko.runtime.ports import WorkspaceError
+from rawko.workspace.names import to_text
+from rawko.workspace.packs.packing import pack_of
+from rawko.workspace.packs.port import Pack, PackError, PackStore
+from rawko.workspace.packs.reach import add_changed, new_since
+from rawko.workspace.packs.state_files import StateFiles
+from rawko.workspace.repository.history import read_commit
+from rawko.workspace.repository.objects import Objects
+
+TOGETHER: Final = 8
+"""Packs of one level become one of the next."""
+_MOST_JOINED: Final = 64 * 1024 * 1024
+_REFERENCES: Final = "refs/rawko/"
+SENT: Final = "refs/rawko-sent/"
+"""Of the head that was sent last, by run: so that a cleaning drops nothing that later packs build on."""
+_MOST_PACKS: Final = 100
+"""A process that finds more than so many puts all of them together."""
+_TRIED_S: Final = 20.0
+_PAUSES_S: Final = (0.1, 0.5, 1.0, 2.0)
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where a run stands.
+
+    Attributes:
+        runs: The latest snapshot, as a commit, of each run of the state folder.
+        tree: Of the state folder's files.
+        workspace, state: Where the workspace and the state folder were.
+    """
+
+    runs: Mapping[str, str]
+    tree: str
+    workspace: str
+    state: str
+
+
+class Sender:
+    """Sends the packs of one run, from one process at a time.
+
+    Args:
+        state: The state folder, in which `snapshots` lies.
+    """
+
+    def __init__(self, store: PackStore, run: str, workspace: Path, state: Path) -> None:
+        self._store, self._run, self._workspace, self._state = store, run, workspace, state
+        self._files = StateFiles(state)
+        self._epoch = 0
+        self._number = 0
+        self._sent: tuple[tuple[str, ...], bytes] | None = None
+        self._packs: list[tuple[Pack, set[bytes]]] = []
+        self._before: Sequence[Pack] = ()
+
+    def send(self, repository: pygit2.Repository, objects: Objects) -> bool:
+        """Send what is new since the last call; whether there was anything.
+
+        Raises:
+            WorkspaceError: It cannot be read, or the store refuses for longer than a moment; it is sent the next time.
+        """
+        tips = _tips(repository)
+        try:
+            tree = self._files.tree(objects)
+            now = (tuple(sorted(tips.values())), tree)
+            if now == self._sent or not tips:
+                return False
+            if not self._epoch:
+                self._begin(repository, objects)
+            before = self._sent
+            oids = new_since(repository, objects, now[0], () if before is None else before[0])
+            add_changed(objects, None if before is None else before[1], tree, oids)
+            head = self._head(objects, tips, tree)
+        except (KeyError, pygit2.GitError) as error:
+            raise WorkspaceError(f"the snapshots cannot be sent: {error}") from error
+        oids.add(bytes.fromhex(head))
+        self._put(repository, head, oids)
+        repository.references.create(f"{SENT}{self._run}", pygit2.Oid(hex=head), force=True)
+        self._sent = now
+        return True
+
+    def _begin(self, repository: pygit2.Repository, objects: Objects) -> None:
+        """Find out what the store has from here, or from where this repository was fetched."""
+        self._epoch = self._tried(lambda: self._store.begin(self._run))
+        packs = self._tried(lambda: self._store.packs(self._run))
+        if len(packs) > _MOST_PACKS:
+            self._before = packs
+        if not packs or self._before or not objects.has(bytes.fromhex(packs[-1].head)):
+            return
+        head = read_head(repository, objects, packs[-1].head)
+        if all(objects.has(bytes.fromhex(commit)) for commit in head.runs.values()):
+            self._sent = tuple(sorted(head.runs.values())), bytes.fromhex(head.tree)
+
+    def _head(self, objects: Objects, tips: Mapping[str, str], tree: bytes) -> str:
+        told = {"runs": dict(tips), "workspace": str(self._workspace), "state": str(self._state)}
+        parents = "".join(f"parent {tip}\n" for tip in sorted(set(tips.values())))
+        who = f"rawko <rawko@localhost> {int(time.time())} +0000"
+        text = f"tree {tree.hex()}\n{parents}author {who}\ncommitter {who}\n\nhead\n\n{json.dumps(told)}\n"
+        return objects.write_commit(text.encode("utf-8", "surrogateescape")).hex()
+
+    def _put(self, repository: pygit2.Repository, head: str, oids: set[bytes]) -> None:
+        level, joined = 0, list[tuple[Pack, set[bytes]]]()
+        while True:
+            same = [one for one in self._packs if one[0].level == level and one[0].size < _MOST_JOINED]
+            if len(same) < TOGETHER - 1:
+                break
+            joined += same
+            self._packs = [one for one in self._packs if one not in same]
+            oids = oids.union(*(had for _, had in same))
+            level += 1
+        data = pack_of(repository, oids)
+        pack = Pack(self._epoch, self._number + 1, level, head, len(data))
+        try:
+            old = [*self._before, *(one for one, _ in joined)]
+            self._tried(lambda: self._store.put(self._run, pack, data, instead_of=old))
+        except BaseException:
+            self._packs += joined
+            raise
+        self._number, self._before = self._number + 1, ()
+        self._packs.append((pack, oids))
+
+    def _tried(self, ask: Callable[[], _T]) -> _T:
+        """The answer of the store, which is asked again for a moment where it is away."""
+        until, tried = time.monotonic() + _TRIED_S, 0
+        while True:
+            try:
+                return ask()
+            except PackError as error:
+                if not error.is_retryable or time.monotonic() > until:
+                    raise
+            time.sleep(_PAUSES_S[min(tried, len(_PAUSES_S) - 1)])
+            tried += 1
+
+
+def _tips(repository: pygit2.Repository) -> dict[str, str]:
+    """The latest snapshot of each run of a repository."""
+    names = [name for name in repository.references if name.startswith(_REFERENCES)]
+    return {name.removeprefix(_REFERENCES): str(repository.references[name].target) for name in names}
+
+
+def read_head(repository: pygit2.Repository, objects: Objects, name: str) -> Head:
+    """What a head says.
+
+    Raises:
+        WorkspaceError: It is missing, or none.
+    """
+    try:
+        commit = read_commit(repository, objects, name)
+        told = json.loads(to_text(commit.raw_message).splitlines()[-1])
+        return Head(dict(told["runs"]), str(commit.tree_id), str(told["workspace"]), str(told["state"]))
+    except (KeyError, ValueError, IndexError, TypeError, pygit2.GitError) as error:
+        raise WorkspaceError(f"the packs lead to no head of a run: {error}") from error

@@ -1,0 +1,88 @@
+"""The files of a state folder that travel with a run, as a git tree: records, outputs, notes, modes and owners.
+
+Left out: the snapshots themselves (they are objects already), journals, locks, notes of running processes, folders of
+lanes, and what is no file.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from rawko.workspace.repository.objects import MODE_FILE, MODE_FOLDER, Objects
+
+MOST_BYTES: Final = 64 * 1024 * 1024
+"""Larger files stay where they are."""
+_LEFT_OUT: Final = frozenset((b"running", b"lanes", b"explorations", b"evaluations", b"elsewhere", b"tmp"))
+_SNAPSHOTS: Final = b"snapshots"
+_OF_SNAPSHOTS: Final = (b".modes", b".owners")
+_NOT: Final = (b".lock", b".restore", b".db", b".db-wal", b".db-shm")
+
+
+class StateFiles:
+    """Reads a state folder; a file that has not changed since is not read again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = os.fsencode(folder)
+        self._known: dict[bytes, tuple[tuple[int, int, int], bytes]] = {}
+
+    def tree(self, objects: Objects) -> bytes:
+        """The tree of the files as they are; what it is made of is in the store.
+
+        Raises:
+            WorkspaceError: The store cannot be written.
+        """
+        return self._tree(objects, self._folder, is_top=True)
+
+    def _tree(self, objects: Objects, folder: bytes, *, is_top: bool = False) -> bytes:
+        entries = []
+        for name, seen in _listing(folder):
+            path = folder + b"/" + name
+            if stat.S_ISDIR(seen.st_mode):
+                if is_top and name == _SNAPSHOTS:
+                    entries.append((name, MODE_FOLDER, self._of_snapshots(objects, path)))
+                elif not (is_top and name in _LEFT_OUT):
+                    entries.append((name, MODE_FOLDER, self._tree(objects, path)))
+            elif stat.S_ISREG(seen.st_mode) and not name.endswith(_NOT) and (oid := self._file(objects, path, seen)):
+                entries.append((name, MODE_FILE, oid))
+        return objects.write_tree(entries)
+
+    def _of_snapshots(self, objects: Objects, folder: bytes) -> bytes:
+        return objects.write_tree(
+            (name, MODE_FILE, oid)
+            for name, seen in _listing(folder)
+            if name.endswith(_OF_SNAPSHOTS)
+            and stat.S_ISREG(seen.st_mode)
+            and (oid := self._file(objects, folder + b"/" + name, seen))
+        )
+
+    def _file(self, objects: Objects, path: bytes, seen: os.stat_result) -> bytes | None:
+        stamp = (seen.st_mtime_ns, seen.st_size, seen.st_ino)
+        known = self._known.get(path)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        if seen.st_size > MOST_BYTES:
+            return None
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError:  # it was removed meanwhile
+            return None
+        with os.fdopen(descriptor, "rb") as file:
+            oid = objects.write_blob(file.read(MOST_BYTES))
+        self._known[path] = (stamp, oid)
+        return oid
+
+
+def _listing(folder: bytes) -> Iterator[tuple[bytes, os.stat_result]]:
+    try:
+        with os.scandir(folder) as listing:
+            for one in sorted(listing, key=lambda entry: entry.name):
+                try:
+                    yield one.name, one.stat(follow_symlinks=False)
+                except FileNotFoundError:
+                    continue
+    except (FileNotFoundError, NotADirectoryError):
+        return
