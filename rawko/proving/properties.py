@@ -7,10 +7,11 @@ never reached is never reached by the real machine; a way that is shown needs th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from rawko.chart.definition import Position
 from rawko.proving.budgets import Spending
 from rawko.proving.control import CYCLE, UNHANDLED, Outcome
 from rawko.proving.exploring.compiled import ASKED, CANCEL, CANCELS, PERSON, STILL, TAKEN
@@ -42,6 +43,7 @@ class Finding:
         way: What happens from the start, for a counterexample; the shortest one. Empty without one.
         end: Active states after it.
         round: Active states of the cycle that follows the way, one tuple each.
+        places: In the chart, where the finding is about some.
     """
 
     property: str
@@ -50,6 +52,7 @@ class Finding:
     way: tuple[tuple[Move, Outcome], ...] = ()
     end: tuple[str, ...] = ()
     round: tuple[tuple[str, ...], ...] = ()
+    places: tuple[Position, ...] = ()
 
 
 def reachable(found: Exploration) -> Finding:
@@ -70,7 +73,9 @@ def reachable(found: Exploration) -> Finding:
     texts = [f"state {name!r}" for name in never]
     texts += [f"transition of {t.source!r} ({', '.join(t.events) or 'always'}) at {t.position}" for t in untaken]
     verdict = Verdict.REFUTED if found.is_complete else Verdict.UNDETERMINED
-    return Finding("reachable", verdict, f"never reached: {_listed(texts)}")
+    places = tuple(structure.states[structure.index[name]].position for name in never)
+    places += tuple(t.position for t in untaken)
+    return Finding("reachable", verdict, f"never reached: {_listed(texts)}", places=places)
 
 
 def end(found: Exploration) -> Finding:
@@ -222,7 +227,7 @@ def check_properties(found: Exploration, names: Iterable[str] = ()) -> list[Find
         reason = found.system.bounds.accepted.get(name)
         if reason is not None and finding.verdict in (Verdict.REFUTED, Verdict.UNDETERMINED):
             text = f"{finding.text}; accepted: {reason}"
-            finding = Finding(name, Verdict.ACCEPTED, text, finding.way, finding.end, finding.round)
+            finding = replace(finding, verdict=Verdict.ACCEPTED, text=text)
         checked.append(finding)
     return checked
 

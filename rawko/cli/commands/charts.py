@@ -61,14 +61,34 @@ def prove(
         typer.Option(metavar="FILE", help="What the chart does not say; by default NAME.bounds.yml beside it."),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="Configurations to find at most.")] = 1_000_000,
+    sarif: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="FILE", help="Write the verdicts as SARIF, too."),
+    ] = None,
+    junit: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="FILE", help="Write the verdicts as JUnit's XML, too."),
+    ] = None,
+    write: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="DIR", help="Write each counterexample as a scenario of the contract in this folder."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
     trust_code: TrustCode = False,
 ) -> None:
     """Explore every configuration of a chart. Exit 0: proved, 1: refuted, 3: undetermined."""
-    from rawko.cli.proving.prove import prove_command
+    from rawko.cli.proving.prove import Outputs, prove_command
 
     raise typer.Exit(
-        prove_command(chart, properties=property or (), bounds=bounds, limit=limit, as_json=json, trusted=trust_code)
+        prove_command(
+            chart,
+            properties=property or (),
+            bounds=bounds,
+            limit=limit,
+            as_json=json,
+            trusted=trust_code,
+            outputs=Outputs(sarif, junit, write),
+        )
     )
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import rawko
 from rawko.chart import Chart, ChartError, load_chart
 from rawko.chart.errors import nearest
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_file
-from rawko.cli.output import complain, visible_json, visible_line
+from rawko.cli.output import complain, visible_json, visible_line, write_out
+from rawko.cli.proving.progress import Progress
+from rawko.cli.proving.scenarios import NoScenario, WrittenScenario, scenario_of, why_no_folder, write_scenarios
+from rawko.named_files import why_unwritable
 from rawko.proving import (
     NO_BOUNDS,
     PROPERTIES,
@@ -26,14 +31,33 @@ from rawko.proving import (
 )
 from rawko.proving.bounds import bounds_beside
 from rawko.proving.naming import unknown_names
+from rawko.proving.reports.junit import junit
+from rawko.proving.reports.sarif import sarif
+from rawko.proving.reports.steps import innermost, told_steps
 from rawko.proving.skeleton import NotProvable
 
 REFUTED: Final = 1
 UNDETERMINED: Final = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Where results go beside standard output."""
+
+    sarif: Path | None = None
+    junit: Path | None = None
+    write: Path | None = None
+
+
 def prove_command(
-    path: Path, *, properties: Sequence[str], bounds: Path | None, limit: int, as_json: bool, trusted: bool
+    path: Path,
+    *,
+    properties: Sequence[str],
+    bounds: Path | None,
+    limit: int,
+    as_json: bool,
+    trusted: bool,
+    outputs: Outputs = Outputs(),
 ) -> int:
     """Print counts, what was abstracted, and each verdict with its counterexample.
 
@@ -54,7 +78,10 @@ def prove_command(
         return complain(str(error))
     if unknown := list(unknown_names(system, PROPERTIES)):
         return complain("\n".join(f"{bounds}: {one}" for one in unknown))
-    found = explore(system, limit=limit, progress=_progress if sys.stderr.isatty() else None)
+    if (problem := _why_no_output(outputs, file)) is not None:
+        return complain(problem)
+    with Progress(limit) as progress:
+        found = explore(system, limit=limit, progress=progress)
     findings = check_properties(found, properties)
     replays = [replay(system, finding.way) if finding.way else "" for finding in findings]
     if as_json:
@@ -62,14 +89,49 @@ def prove_command(
     else:
         for line in _lines(chart, found, findings, replays):
             print(visible_line(line))
+    if written := _write(outputs, file, found, findings):
+        return written
     verdicts = {finding.verdict for finding in findings}
     if Verdict.REFUTED in verdicts:
         return REFUTED
     return UNDETERMINED if Verdict.UNDETERMINED in verdicts else 0
 
 
-def _progress(states: int, expanded: int) -> None:
-    print(f"rawko: {states} configurations found, {states - expanded} still to be looked at", file=sys.stderr)
+def _why_no_output(outputs: Outputs, chart: Path) -> str | None:
+    """Said before anything is explored: a long exploration is not to end with a path that was typed wrong."""
+    for output in (outputs.sarif, outputs.junit):
+        if output is not None and (problem := why_unwritable(output)) is not None:
+            return problem
+    return None if outputs.write is None else why_no_folder(outputs.write, chart)
+
+
+def _write(outputs: Outputs, file: Path, found: Exploration, findings: Sequence[Finding]) -> int:
+    """Write what was asked for; 0, or the exit code for a file that cannot be written."""
+    if outputs.sarif is not None:
+        text = visible_json(sarif(found, findings, rawko.__version__))
+        if problem := write_out(text, outputs.sarif):
+            return problem
+    if outputs.junit is not None and (problem := write_out(junit(found, findings), outputs.junit)):
+        return problem
+    if outputs.write is None:
+        return 0
+    scenarios: list[WrittenScenario] = []
+    for finding in findings:
+        if not finding.way:
+            continue
+        try:
+            scenarios.append(scenario_of(found, finding))
+        except NoScenario as error:
+            print(visible_line(f"rawko: {finding.property}: no scenario: {error}"), file=sys.stderr)
+    if not scenarios:
+        return 0
+    try:
+        feature = write_scenarios(outputs.write, file, found.system.source.name, scenarios)
+    except (OSError, UnicodeDecodeError) as error:
+        return complain(f"{outputs.write}: cannot be written: {error}")
+    several = f"{len(scenarios)} scenarios" if len(scenarios) > 1 else "1 scenario"
+    print(visible_line(f"wrote {feature}: {several}"), file=sys.stderr)
+    return 0
 
 
 def _lines(chart: Chart, found: Exploration, findings: Sequence[Finding], replays: Sequence[str]) -> list[str]:
@@ -81,10 +143,10 @@ def _lines(chart: Chart, found: Exploration, findings: Sequence[Finding], replay
         lines.append(f"{finding.verdict.value:<13}{finding.property}: {finding.text}")
         if not finding.way:
             continue
-        lines += [f"    {number}. {text}" for number, text in enumerate(_steps(found, finding), start=1)]
+        lines += [f"    {number}. {step.text}" for number, step in enumerate(told_steps(found, finding), start=1)]
         if finding.round:
             lines.append("    and round again:")
-            lines += [f"      {_innermost(chart, names)}" for names in finding.round]
+            lines += [f"      {' + '.join(innermost(chart, names))}" for names in finding.round]
         lines.append(
             f"    not confirmed by the interpreter: {difference}" if difference else "    confirmed by the interpreter"
         )
@@ -105,24 +167,8 @@ def assumptions(found: Exploration) -> list[str]:
     return texts
 
 
-def _steps(found: Exploration, finding: Finding) -> list[str]:
-    chart = found.system.source
-    lines: list[str] = []
-    for move, outcome in finding.way:
-        answers = ", ".join(f"{name} is {'true' if answer else 'false'}" for name, answer in outcome.answers)
-        where = "" if outcome.problem else f" -> {_innermost(chart, found.system.step.names(outcome.control))}"
-        lines.append(f"{move}{f' ({answers})' if answers else ''}{where}")
-    return lines
-
-
 def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-def _innermost(chart: Chart, names: Sequence[str]) -> str:
-    """The active states that have no active state inside."""
-    parents = {chart[name].parent for name in names}
-    return " + ".join(name for name in names if name not in parents)
 
 
 def _document(chart: Chart, found: Exploration, findings: Sequence[Finding], replays: Sequence[str]) -> dict[str, Any]:

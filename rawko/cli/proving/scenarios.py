@@ -1,0 +1,186 @@
+"""A counterexample as a scenario of a contract: written beside the chart, or beside a copy of it in another folder.
+
+errors, stuck     the scenario fails as long as the chart has the defect
+all others        the scenario passes, and shows the way; no phrase says "an end can be reached from here"
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rawko.chart.definition import Chart
+from rawko.interpreter.errors import InterpreterError
+from rawko.named_files import near_path
+from rawko.proving import Exploration, Finding, Move, Outcome
+from rawko.proving.control import ROUND
+from rawko.proving.reports.steps import innermost
+from rawko.testing.errors import ContractBroken, ContractMistake
+from rawko.testing.scene import Scene
+from rawko.testing.steps.book import BOOK
+
+MAX_WAIT_S = 10_000_000.0
+
+
+class NoScenario(ValueError):
+    """A way cannot be told in phrases; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenScenario:
+    """A scenario's lines, each with its kind, and whether it fails as long as the defect is there."""
+
+    title: str
+    lines: tuple[tuple[str, str], ...]
+    fails: bool
+
+    def text(self) -> str:
+        """As a feature file has it."""
+        end = "fails until the chart is mended" if self.fails else "passes, and shows the way"
+        rows = [f"  # {end}", f"  Scenario: {self.title}"]
+        before = ""
+        for kind, says in self.lines:
+            rows.append(f"    {'And' if kind == before else kind.capitalize()} {says}")
+            before = kind
+        return "\n".join(rows) + "\n"
+
+
+def scenario_of(found: Exploration, finding: Finding) -> WrittenScenario:
+    """The way of a finding, played before it is told.
+
+    Raises:
+        NoScenario: It cannot be told.
+    """
+    telling = _Telling(found)
+    fails = telling.tell(finding)
+    title = f"{finding.property} is {finding.verdict.value}: {telling.where}"
+    return WrittenScenario(title, tuple(telling.lines), fails)
+
+
+class _Telling:
+    """A way told line by line to a machine, so that each line is known to hold."""
+
+    def __init__(self, found: Exploration) -> None:
+        self._found = found
+        self._chart: Chart = found.system.source
+        self._scene = Scene(self._chart, None, BOOK)
+        self._guards: dict[str, bool] = {}
+        self.lines: list[tuple[str, str]] = []
+        self.where = ""
+
+    def tell(self, finding: Finding) -> bool:
+        """Whether the last line fails."""
+        *before, (last, outcome) = finding.way
+        for move, one in before:
+            self._step(move, one)
+        if outcome.problem == ROUND:
+            raise NoScenario("its last step goes on as long as data lets it")
+        if outcome.problem:
+            self._answer(outcome)
+            if last.kind == "start":
+                self.lines.append(("when", "I do nothing"))
+            else:
+                self.lines.append(("when", self._phrase(last)))
+            self.where = str(last)
+            if self._holds(self.lines[-1]):
+                raise NoScenario(f"{last}: nothing fails without the chart's functions")
+            return True
+        self._step(last, outcome)
+        if finding.property != "stuck":
+            return False
+        self.lines.append(("then", "statechart is in a final configuration"))
+        return not self._holds(self.lines[-1])
+
+    def _step(self, move: Move, outcome: Outcome) -> None:
+        self._answer(outcome)
+        if move.kind != "start":
+            self._play(("when", self._phrase(move)))
+        names = innermost(self._chart, self._found.system.step.names(outcome.control))
+        self.where = " + ".join(names)
+        for name in names:
+            self._play(("then", f'state "{name}" is active'))
+
+    def _answer(self, outcome: Outcome) -> None:
+        wanted: dict[str, bool] = {}
+        for text, answer in outcome.answers:
+            name = text.partition("(")[0]
+            if wanted.setdefault(name, answer) != answer:
+                raise NoScenario(f"guard {name!r} answers differently in one step")
+        for name, answer in wanted.items():
+            if self._guards.get(name) != answer:
+                self._guards[name] = answer
+                self._play(("when" if self._scene.is_running else "given", f'guard "{name}" is {str(answer).lower()}'))
+
+    def _phrase(self, move: Move) -> str:
+        if move.kind == "event":
+            return f'I send event "{move.event}"'
+        if move.kind == "done":
+            return f'actor "{move.subject}" is done'
+        if move.kind == "error":
+            return f'actor "{move.subject}" fails with {{"category": "unknown", "message": "it fails"}}'
+        if move.kind == "each":
+            return f'actor "{move.subject}" yields event "{move.event}"'
+        if move.kind == "timer":
+            return f"I wait {self._seconds_to(move)} seconds"
+        raise NoScenario(f"{move}: no phrase says so")
+
+    def _seconds_to(self, move: Move) -> float:
+        machine = self._scene.actor.interpreter
+        times = [row[0] for row in machine.snapshot()["timers"] if row[3] == move.event]
+        if not times or not 0 < min(times) - machine.time < MAX_WAIT_S:
+            raise NoScenario(f"{move}: its delay is computed")
+        seconds: float = round(min(times) - machine.time, 6)
+        return int(seconds) if seconds == int(seconds) else seconds
+
+    def _play(self, line: tuple[str, str]) -> None:
+        try:
+            self._scene.run(*line)
+        except (ContractBroken, ContractMistake, InterpreterError) as error:
+            raise NoScenario(f"{line[1]}: {str(error).splitlines()[0]}") from error
+        self.lines.append(line)
+
+    def _holds(self, line: tuple[str, str]) -> bool:
+        try:
+            self._scene.run(*line)
+        except (ContractBroken, InterpreterError):
+            return False
+        except ContractMistake as error:
+            raise NoScenario(f"{line[1]}: {str(error).splitlines()[0]}") from error
+        return True
+
+
+def why_no_folder(folder: Path, chart: Path) -> str | None:
+    """Why nothing can be written into a folder; None where it can."""
+    try:
+        if not folder.is_dir():
+            kind = "it is no folder" if folder.exists() else "there is no such folder"
+            return f"{folder}: {kind}{near_path(folder, is_folder=True)}"
+        copy = folder / chart.name
+        if copy.exists() and copy.read_bytes() != chart.read_bytes():
+            return f"{copy}: another file is here already; name another folder, or the chart's own"
+        list(folder.iterdir())
+    except OSError as error:
+        return f"{folder}: cannot be used: {error.strerror}"
+    return None
+
+
+def write_scenarios(folder: Path, chart: Path, name: str, scenarios: Sequence[WrittenScenario]) -> Path:
+    """Append scenarios to the contract of the chart in the folder, into which the chart is copied if it is not there.
+
+    A scenario whose title is there already is left as it is.
+
+    Raises:
+        OSError: Something cannot be written.
+    """
+    copy = folder / chart.name
+    if not copy.exists():
+        shutil.copyfile(chart, copy)
+    feature = copy.with_suffix(".feature")
+    text = feature.read_text(encoding="utf-8") if feature.exists() else f"Feature: {name}\n"
+    for scenario in scenarios:
+        if f"Scenario: {scenario.title}\n" not in text:
+            text = f"{text.rstrip()}\n\n{scenario.text()}"
+    feature.write_text(text, encoding="utf-8")
+    return feature

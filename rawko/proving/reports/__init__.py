@@ -1,0 +1,1 @@
+"""What was found, for other programs: SARIF, JUnit."""

@@ -1,0 +1,42 @@
+"""Verdicts as JUnit's XML: one test case for each property."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+from xml.etree import ElementTree as ET
+
+from rawko.proving.exploring.exploration import Exploration
+from rawko.proving.properties import Finding, Verdict
+from rawko.proving.reports.steps import told_steps
+
+_ELEMENTS: Final = {Verdict.REFUTED: "failure", Verdict.UNDETERMINED: "error", Verdict.VOID: "skipped"}
+
+
+def junit(found: Exploration, findings: Sequence[Finding]) -> str:
+    """A suite for the chart: refuted is a failure, undetermined an error, void is skipped."""
+    chart = found.system.source
+    count = {name: sum(_ELEMENTS.get(one.verdict) == name for one in findings) for name in _ELEMENTS.values()}
+    suite = ET.Element(
+        "testsuite",
+        name=f"rawko prove {_clean(chart.name)}",
+        tests=str(len(findings)),
+        failures=str(count["failure"]),
+        errors=str(count["error"]),
+        skipped=str(count["skipped"]),
+    )
+    for finding in findings:
+        case = ET.SubElement(suite, "testcase", classname=_clean(chart.name), name=finding.property)
+        text = _clean("\n".join([finding.text, *(step.text for step in told_steps(found, finding))]))
+        element = _ELEMENTS.get(finding.verdict)
+        if element is None:
+            ET.SubElement(case, "system-out").text = f"{finding.verdict.value}: {text}"
+        else:
+            ET.SubElement(case, element, message=_clean(finding.text)).text = text
+    ET.indent(suite)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True)
+
+
+def _clean(text: str) -> str:
+    """Without characters that XML cannot hold."""
+    return "".join(c if c in "\n\t" or (c.isprintable() and c.isascii()) or ord(c) > 0xA0 else "?" for c in text)

@@ -1,0 +1,45 @@
+"""The steps of a counterexample in words, with the place in the chart to which each leads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rawko.chart.definition import Chart, Position
+from rawko.proving.exploring.exploration import Exploration
+from rawko.proving.properties import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class ToldStep:
+    """One step.
+
+    Attributes:
+        text: What happens, how guards answer, and where it leads.
+        position: Of the innermost state that is active after it.
+    """
+
+    text: str
+    position: Position
+
+
+def told_steps(found: Exploration, finding: Finding) -> list[ToldStep]:
+    """The way of a finding."""
+    chart = found.system.source
+    steps: list[ToldStep] = []
+    position = chart.position
+    for move, outcome in finding.way:
+        answers = ", ".join(f"{name} is {'true' if answer else 'false'}" for name, answer in outcome.answers)
+        where = ""
+        if not outcome.problem:
+            names = innermost(chart, found.system.step.names(outcome.control))
+            where = f" -> {' + '.join(names)}"
+            position = chart[names[0]].position if names else chart.position
+        steps.append(ToldStep(f"{move}{f' ({answers})' if answers else ''}{where}", position))
+    return steps
+
+
+def innermost(chart: Chart, names: Sequence[str]) -> tuple[str, ...]:
+    """The active states that have no active state inside."""
+    parents = {chart[name].parent for name in names}
+    return tuple(name for name in names if name not in parents)

@@ -1,0 +1,164 @@
+"""Verdicts for other programs, and counterexamples as scenarios that pass or fail as they say."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from rawko.chart import find_chart
+from rawko.cli.proving.progress import Progress, progress_line
+from rawko.cli.proving.prove import Outputs, prove_command
+from rawko.testing.run import run_contracts
+
+BROKEN = """
+statechart:
+  name: worker
+  root state:
+    name: worker
+    initial: idle
+    transitions:
+      - {event: CANCEL, guard: not in_state('lost'), target: cancelled}
+    states:
+      - {name: idle, transitions: [{event: GO, target: working}]}
+      - name: working
+        invoke:
+          id: work
+          src: work
+          on done: [{guard: is_good, target: done}, {target: lost}]
+          on error: {guard: has_tries_left, target: waiting}
+      - {name: waiting, after: {5s: working}}
+      - name: lost
+      - name: never
+      - {name: done, type: final}
+      - {name: cancelled, type: final}
+"""
+MENDED = BROKEN.replace("- name: lost\n      - name: never", "- {name: lost, type: final}").replace(
+    "on error: {guard: has_tries_left, target: waiting}",
+    "on error: [{guard: has_tries_left, target: waiting}, {target: lost}]",
+)
+
+
+def prove(chart: Path, **outputs: Path) -> int:
+    more = {"properties": (), "bounds": None, "limit": 1000, "as_json": False, "trusted": False}
+    return prove_command(chart, outputs=Outputs(**outputs), **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def chart(tmp_path: Path) -> Path:
+    (tmp_path / "worker.yaml").write_text(BROKEN, encoding="utf-8")
+    return tmp_path / "worker.yaml"
+
+
+def test_sarif_has_each_verdict_with_its_place_and_its_way(chart: Path) -> None:
+    file = chart.with_name("found.sarif")
+    assert prove(chart, sarif=file) == 1
+    document = json.loads(file.read_text(encoding="utf-8"))
+    assert document["version"] == "2.1.0"
+    (run,) = document["runs"]
+    rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    found = {result["ruleId"]: result for result in run["results"]}
+    assert set(found) == rules
+    assert {name: (one["kind"], one["level"]) for name, one in found.items()} == {
+        "prove/reachable": ("fail", "error"),
+        "prove/end": ("fail", "error"),
+        "prove/stuck": ("fail", "error"),
+        "prove/cycles": ("fail", "warning"),
+        "prove/errors": ("fail", "error"),
+        "prove/cancel": ("fail", "error"),
+    }
+    place = found["prove/reachable"]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == chart.as_posix()
+    assert "name: never" in BROKEN.splitlines()[place["region"]["startLine"] - 1]
+    steps = found["prove/stuck"]["codeFlows"][0]["threadFlows"][0]["locations"]
+    assert [one["location"]["message"]["text"].partition(" ->")[0] for one in steps] == [
+        "the machine starts",
+        "event GO",
+        "actor 'work' is done (is_good is false)",
+    ]
+    last = steps[-1]["location"]["physicalLocation"]["region"]["startLine"]
+    assert "name: lost" in BROKEN.splitlines()[last - 1]
+
+
+def test_junit_counts_what_is_refuted_undetermined_and_void(chart: Path, tmp_path: Path) -> None:
+    assert prove(chart, junit=tmp_path / "found.xml") == 1
+    suite = ET.parse(tmp_path / "found.xml").getroot()
+    assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["6", "5", "1", "0"]
+    assert {case.get("name") for case in suite if case.find("failure") is None} == {"cycles"}
+    prove(find_chart("judge"), junit=tmp_path / "judge.xml")
+    judge = ET.parse(tmp_path / "judge.xml").getroot()
+    assert [judge.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["6", "0", "0", "1"]
+
+
+def test_scenarios_fail_until_the_chart_is_mended_where_they_say_so(chart: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "found"
+    folder.mkdir()
+    assert prove(chart, write=folder) == 1
+    assert (folder / "worker.yaml").read_text(encoding="utf-8") == BROKEN
+    assert outcomes(folder) == {
+        "end is refuted: lost": "passed",
+        "stuck is refuted: lost": "failed",
+        "cycles is undetermined: working": "passed",
+        "errors is refuted: actor 'work' fails or times out": "failed",
+        "cancel is refuted: lost": "passed",
+    }
+    text = (folder / "worker.feature").read_text(encoding="utf-8")
+    assert text.count("# fails until the chart is mended") == 2
+    prove(chart, write=folder)
+    assert (folder / "worker.feature").read_text(encoding="utf-8") == text
+    (folder / "worker.yaml").write_text(MENDED, encoding="utf-8")
+    assert outcomes(folder)["stuck is refuted: lost"] == "passed"
+    assert outcomes(folder)["errors is refuted: actor 'work' fails or times out"] == "passed"
+
+
+def outcomes(folder: Path) -> dict[str, str]:
+    return {one.scenario: one.outcome for one in run_contracts([folder / "worker.yaml"]).scenarios}
+
+
+def test_timers_are_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "slow.yaml"
+    text = BROKEN.replace("{name: waiting, after: {5s: working}}", "{name: waiting, after: {5s: lost}}")
+    path.write_text(text.replace("{target: lost}]", "{target: done}]"), encoding="utf-8")
+    prove(path, write=tmp_path)
+    assert "I wait 5 seconds" in path.with_suffix(".feature").read_text(encoding="utf-8")
+
+
+def test_a_way_that_phrases_cannot_tell_is_named(chart: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = BROKEN.replace("[{guard: is_good, target: done}, ", "[{guard: g(n=1) and not g(n=2), target: lost}, ")
+    chart.write_text(text.replace("{target: lost}]", "{target: done}]"), encoding="utf-8")
+    assert prove(chart, write=chart.parent) == 1
+    assert "stuck: no scenario: guard 'g' answers differently in one step" in capsys.readouterr().err
+
+
+def test_another_chart_of_that_name_is_left_alone(
+    chart: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "other"
+    folder.mkdir()
+    (folder / "worker.yaml").write_text(MENDED, encoding="utf-8")
+    assert prove(chart, write=folder) == 2
+    assert "another file is here already" in capsys.readouterr().err
+    assert not (folder / "worker.feature").exists()
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_sees_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert progress_line(200_000, 50_000, 2.0, 1_000_000) == (
+        "rawko: 200,000 configurations found, 150,000 still to be looked at, 100,000 per second; "
+        "at most 8 s more to the limit"
+    )
+    for stream, is_seen in ((Terminal(), True), (io.StringIO(), False)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with Progress(1_000_000) as progress:
+            progress._last = float("-inf")
+            progress(20, 10)
+        assert ("20 configurations found" in stream.getvalue()) is is_seen
+        assert stream.getvalue().endswith("\r\x1b[K") is is_seen
