@@ -10,11 +10,15 @@ is left is looked at again:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 from rawko.proving.budgets import Spending
-from rawko.proving.graphs import components, shortest_cycle, successors
+from rawko.proving.graphs import components
+
+MOST_SHOWN: Final = 1000
+"""Steps through which a cycle is looked for, where one has to be shown."""
 
 
 class Step(NamedTuple):
@@ -39,13 +43,47 @@ def endless_cycle(count: int, steps: Sequence[Step]) -> list[int] | None:
             refilled |= step.spending.refilled
         usable = asked & counted & ~refilled
         if not usable:
-            forward = successors(count, ((step.source, step.target) for step in inner))
-            return shortest_cycle(forward, min(step.source for step in inner))
+            return _shown(inner)
         for fewer in _without(inner, usable & -usable):
             found = endless_cycle(count, fewer)
             if found is not None:
                 return found
     return None
+
+
+def _shown(steps: Sequence[Step]) -> list[int]:
+    """A shortest cycle that no budget ends by itself; the shortest of all where each alone would end, and only several
+    in turn go on for ever."""
+    forward: dict[int, list[Step]] = {}
+    for step in sorted(steps, key=lambda one: one.spending.asked.bit_count()):
+        forward.setdefault(step.source, []).append(step)
+    found = sorted((_through(forward, step) for step in steps[:MOST_SHOWN]), key=len)
+    chosen = next((cycle for cycle in found if not _ends(cycle)), found[0])
+    return [step.source for step in chosen]
+
+
+def _through(forward: Mapping[int, Sequence[Step]], first: Step) -> list[Step]:
+    """A shortest cycle that begins with a step."""
+    before: dict[int, Step] = {first.target: first}
+    waiting = deque([first.target])
+    while first.source not in before:
+        for step in forward[waiting.popleft()]:
+            if step.target not in before:
+                before[step.target] = step
+                waiting.append(step.target)
+    found = [before[first.source]]
+    while found[-1] is not first:
+        found.append(before[found[-1].source])
+    return found[::-1]
+
+
+def _ends(cycle: Sequence[Step]) -> bool:
+    asked = counted = refilled = 0
+    for step in cycle:
+        asked |= step.spending.asked
+        counted |= step.spending.counted
+        refilled |= step.spending.refilled
+    return bool(asked & counted & ~refilled)
 
 
 def _without(steps: Sequence[Step], bit: int) -> list[list[Step]]:
