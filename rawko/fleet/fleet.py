@@ -24,7 +24,7 @@ from rawko.fleet.errors import FleetError
 from rawko.fleet.limits.store import LimitStore
 from rawko.fleet.limits.usage import used_up
 from rawko.fleet.records import Letter, State, TaskRecord
-from rawko.fleet.schema import prepare
+from rawko.fleet.schema import has_queue, prepare
 from rawko.fleet.tables import now
 from rawko.fleet.task import FleetTask
 
@@ -68,9 +68,10 @@ class Fleet:
         FleetError: On every call: the database cannot be reached (`is_retryable`), or what is asked is not possible.
     """
 
-    def __init__(self, url: URL, database: Database, engine: Engine, *, new_run: Callable[[], str] = new_id) -> None:
+    def __init__(self, url: URL, database: Database, *, new_run: Callable[[], str] = new_id) -> None:
         self.url, self._new_run = url, new_run
-        self._database, self._engine = database, engine
+        self._database = database
+        self._queue: Engine | None = None
         self.call_limits = LimitStore(url, database)
 
     @classmethod
@@ -84,26 +85,40 @@ class Fleet:
             MissingExtra: The extra `fleet` is not installed.
         """
         require("fleet", "a fleet")
-        from rawko.fleet.dbos_queue.engine import DbosEngine
-
         url = fleet_url(environ)
         database = open_database(url)
         try:
             with telling(url):
                 with database.connect():
                     pass  # a server that is not there is told as such, before DBOS looks at it
-                engine = DbosEngine(database, url)
                 with database.begin() as connection:
                     prepare(connection, shown(url))
-                engine.prepare()
+                    is_prepared = has_queue(connection)
+            fleet = cls(url, database, new_run=new_run)
+            if not is_prepared:
+                fleet.prepare_queue()
         except BaseException:
             database.dispose()
             raise
-        return cls(url, database, engine, new_run=new_run)
+        return fleet
+
+    @property
+    def _engine(self) -> Engine:
+        """The queue, opened when it is first asked: what only looks at tasks does not wait for DBOS to load."""
+        if self._queue is None:
+            from rawko.fleet.dbos_queue.engine import DbosEngine
+
+            self._queue = DbosEngine(self._database, self.url)
+        return self._queue
+
+    def prepare_queue(self) -> None:
+        """Make the tables of the queue, or bring them up to the version that is installed here."""
+        self._engine.prepare()
 
     def close(self) -> None:
         """Give all connections back."""
-        self._engine.close()
+        if self._queue is not None:
+            self._queue.close()
         self._database.dispose()
 
     def __enter__(self) -> Fleet:

@@ -17,6 +17,7 @@ FORMAT: Final = 2
 """1: tasks, queues, letters. 2: limits of keys, budgets of tenants."""
 _ONLY_NEW_TABLES: Final = (1,)
 """Formats that lack tables and are the same otherwise."""
+_OF_QUEUE: Final = ("rawko_fleet_dbos.workflow_status", "rawko_fleet_lease.workers")
 _PREPARING: Final = 0x7261776D
 """Of the lock that is held while tables are made."""
 
@@ -46,6 +47,12 @@ def prepare(connection: Connection, where: str) -> None:
             f"the fleet's database {where} has tables of format {found}; this rawko reads format {FORMAT}: "
             "use the version of rawko that the other workers have, or another database"
         )
+
+
+def has_queue(connection: Connection) -> bool:
+    """Whether the queue has its tables."""
+    names = " ".join(f"to_regclass('{table}') IS NOT NULL AND" for table in _OF_QUEUE)
+    return bool(connection.scalar(text(f"SELECT {names} true")))
 
 
 def _format(connection: Connection) -> int | str | None:

@@ -27,6 +27,7 @@ from fcntl import ioctl
 from importlib import import_module
 from pathlib import Path
 from termios import TIOCSCTTY
+from types import ModuleType
 from typing import Any, Final, NoReturn
 
 from pydantic import BaseModel
@@ -92,6 +93,15 @@ LOADED: Final = (
 )
 """Everything that commands and runs import; nothing of it starts a thread."""
 _SERVING: Final = ("rawko.web.app", "rawko.web.report", "rawko.web.serving")
+_OF_FLEET: Final = (
+    "dbos",
+    "psycopg",
+    "rawko.app.travel.fetching",
+    "rawko.fleet.dbos_queue.engine",
+    "rawko.fleet.fleet",
+    "rawko.fleet.working.worker",
+    "sqlalchemy.dialects.postgresql.psycopg",
+)
 """Loaded before the first command that needs them."""
 _PASSED_ON: Final = frozenset(
     {"AGENT_DRIVER", "COLUMNS", "HOME", "LANG", "NO_COLOR", "PATH", "PYTHONDONTWRITEBYTECODE", "TERM", "USER"}
@@ -277,9 +287,8 @@ def _serve(address: str) -> Sequence[str]:
                 elif key.fileobj is listening:
                     caller, _ = listening.accept()
                     order, streams = _received(caller)
-                    if order["words"][:1] in (["serve"], ["report"]):
-                        for name in _SERVING:
-                            import_module(name)
+                    for name in _needed(order):
+                        import_module(name)
                     if (child := os.fork()) == 0:
                         for other, _ in calls.values():
                             other.close()
@@ -310,6 +319,12 @@ def _serve(address: str) -> Sequence[str]:
                     caller.close()
 
 
+def _needed(order: dict[str, Any]) -> Sequence[str]:
+    """Modules that some commands load."""
+    needed = _SERVING if order["words"][:1] in (["serve"], ["report"]) else ()
+    return (*needed, *_OF_FLEET) if "RAWKO_FLEET_URL" in order["environ"] else needed
+
+
 def _received(caller: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """Words, folder and environment, as JSON on one line; and the caller's standard streams."""
     data, streams, _, _ = socket.recv_fds(caller, 65536, 3)
@@ -320,6 +335,7 @@ def _received(caller: socket.socket) -> tuple[dict[str, Any], list[int]]:
 
 
 def _become(order: dict[str, Any], streams: list[int]) -> Sequence[str]:
+    sys.modules["__main__"] = ModuleType("__main__")  # processes of a worker would load this module as theirs
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)

@@ -32,8 +32,9 @@ def test_settings_that_cannot_be_read_stop_nothing(rawko: Shell, place: str, con
     done = rawko("run", "Write", "--agent", "developer", "--yes", "--json", "--scenario", str(scenario))
     assert (done.code, done.report["files_changed"]) == (0, ["a.txt"]), done.text
     run = done.report["run"]
-    assert rawko("diff", run, "1", "last").code == 0
     branched = rawko("branch", f"{run}@last", "made", "--json")
     assert branched.code == 0, branched.text
-    assert rawko("rewind", f"{run}@1").code == 0
-    assert not (rawko.folder / "a.txt").exists()
+    if content is None:  # the same modules do it: once is enough
+        assert rawko("diff", run, "1", "last").code == 0
+        assert rawko("rewind", f"{run}@1").code == 0
+        assert not (rawko.folder / "a.txt").exists()

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ from sqlalchemy import create_engine, make_url, text
 from rawko.fleet.fleet import Fleet
 from rawko.fleet.records import TaskRecord
 from rawko.fleet.task import FleetTask, Repository
-from tests.cli.warm import carry_out
+from tests.cli.warm import WarmProcess, carry_out
 
 PATIENCE_S = 240
 ALONE = "developer"
@@ -30,16 +29,9 @@ class WorkerProcess:
 
     def __init__(self, bed: Bed, words: Sequence[str], env: Mapping[str, str]) -> None:
         self._log = bed.base / f"worker-{time.monotonic_ns()}.log"
-        with self._log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "rawko", "worker", *words],
-                cwd=bed.elsewhere,
-                env={**bed.environ, **env},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+        with self._log.open("wb") as log, Path(os.devnull).open("rb") as nothing:
+            streams = [nothing.fileno(), log.fileno(), log.fileno()]
+            self.process = WarmProcess(["worker", *words], bed.elsewhere, {**bed.environ, **env}, streams)
 
     @property
     def said(self) -> str:

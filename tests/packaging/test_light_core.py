@@ -56,12 +56,17 @@ print(process_time() - begun)
 def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of programs of an environment with rawko's core."""
     folder = tmp_path_factory.mktemp("core")
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     wheel = built_wheel(tmp_path_factory)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "env")], check=True)
     programs = folder / "env" / "bin"
-    install = [*pip, "--python", str(programs / "python"), "install", "--constraint", str(ROOT / "constraints.txt")]
-    done = subprocess.run([*install, "--no-compile", str(wheel)], capture_output=True, text=True, check=False)
+    python, wanted = str(programs / "python"), ("--constraint", str(ROOT / "constraints.txt"), str(wheel))
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python, "install", "--no-compile"]
+    # uv takes a tenth of the time, but does not read what pip is told of other registries.
+    uv = Path(sys.executable).with_name("uv")
+    for install in ([str(uv), "pip", "install", "--python", python] if uv.exists() else pip, pip):
+        done = subprocess.run([*install, "--quiet", *wanted], capture_output=True, text=True, check=False)
+        if not done.returncode:
+            break
     if done.returncode:
         pytest.skip(f"packages are not to be had here: {done.stderr[-200:]}")
     return programs

@@ -34,7 +34,7 @@ def runs(
     if context.invoked_subcommand is not None:
         return
     if fleet:
-        from rawko.cli.fleet.place import list_fleet
+        from rawko.cli.fleet.listing import list_fleet
 
         raise typer.Exit(list_fleet(tenant=tenant, queue=queue, as_json=json))
     if tenant is not None or queue is not None:

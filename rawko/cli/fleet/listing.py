@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rawko.cli.amounts import age, money
 from rawko.cli.columns import Column, Columns, stdout_width
+from rawko.cli.fleet.opening import with_fleet
 from rawko.cli.output import Painter, exact_line, visible_json, visible_line
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ _COLUMNS: Final = (
 _STYLES: Final = {"success": "green", "failure": "red", "dead": "red", "running": "cyan", "waiting": "yellow"}
 _HOW: Final = {"approval": "rawko approve {run}", "budget": "rawko resume {run} --max-tokens N"}
 _MOST: Final = 1000
+
+
+def list_fleet(*, tenant: str | None, queue: str | None, as_json: bool) -> int:
+    """The fleet's runs: what needs a person first."""
+    return with_fleet("rawko runs --fleet", lambda fleet: print_tasks(fleet, tenant, queue, as_json=as_json))
 
 
 def print_tasks(fleet: Fleet, tenant: str | None, queue: str | None, *, as_json: bool, most: int = _MOST) -> int:

@@ -166,10 +166,3 @@ def resume_in_fleet(run: str, flags: Flags, *, as_json: bool) -> int:
     if problems:
         return complain("; ".join(problems))
     return tell_fleet(run, "larger", json.dumps(given), as_json=as_json)
-
-
-def list_fleet(*, tenant: str | None, queue: str | None, as_json: bool) -> int:
-    """The fleet's runs: what needs a person first."""
-    from rawko.cli.fleet.listing import print_tasks
-
-    return with_fleet("rawko runs --fleet", lambda fleet: print_tasks(fleet, tenant, queue, as_json=as_json))

@@ -40,6 +40,7 @@ def _work(fleet: Fleet, options: WorkerOptions, queues: list[str], folder: Path)
     wrong = [name for name in queues if not is_name(name)]
     if wrong:
         return complain(f"--queues: {wrong[0]!r}; accepted: {NAMES}")
+    fleet.prepare_queue()
     how = How(queues, options.slots, folder, environment(), options.sandbox, options.once)
     worker = Worker(fleet, how, _tell)
     _tell(f"worker {worker.name}: {options.slots} slots, queues {', '.join(queues)}")
