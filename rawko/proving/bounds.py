@@ -9,6 +9,7 @@
     actor_events: [TEXT_DELTA]              events from outside that an actor sends, not a person
     person_actors: [ask_person]             actors that end because a person has answered
     raises: {begin_turn: [TICK]}            events that a bound action may raise; `sends:` the same for sent ones
+    context: {tries: [0, 3], mode: {values: [fast, slow]}}   values of context fields: whole numbers from, to; or all
     accepted: {cycles: "why it may fail"}   properties whose failure is known, each with its reason
 
 It stands beside the chart as `NAME.bounds.yml`, or is named by `--bounds`.
@@ -25,10 +26,13 @@ import yaml
 
 from rawko.named_files import is_pipe, near_path
 from rawko.proving.budgets import MAX_BUDGETS, Budget
+from rawko.proving.contexts import Value
 
-KEYS = ("budget_guards", "actor_events", "person_actors", "raises", "sends", "accepted")
+KEYS = ("budget_guards", "actor_events", "person_actors", "raises", "sends", "context", "accepted")
 BUDGET_KEYS = ("guard", "goes_on", "counted_by", "refilled_by")
 MAX_BYTES = 1_000_000
+MAX_VALUES = 1_000
+"""Of one context field."""
 
 
 class BoundsError(ValueError):
@@ -44,6 +48,7 @@ class Bounds:
     person_actors: frozenset[str] = frozenset()
     raises: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sends: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    context: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     accepted: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -88,6 +93,7 @@ def read_bounds(path: Path) -> Bounds:
         person_actors=frozenset(_names(path, "person_actors", content.get("person_actors"))),
         raises=_lists(path, "raises", content.get("raises")),
         sends=_lists(path, "sends", content.get("sends")),
+        context=_contexts(path, content.get("context")),
         accepted=_reasons(path, content.get("accepted")),
     )
 
@@ -135,6 +141,32 @@ def _lists(path: Path, key: str, found: Any) -> dict[str, tuple[str, ...]]:
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
         raise BoundsError(f"{path}: {key} is {found!r}; a mapping from actions to lists of events is accepted")
     return {name: _names(path, f"{key}.{name}", events) for name, events in found.items()}
+
+
+def _contexts(path: Path, found: Any) -> dict[str, tuple[Value, ...]]:
+    if found is None:
+        return {}
+    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
+        raise BoundsError(f"{path}: context is {found!r}; a mapping from fields to their values is accepted")
+    return {name: _values(path, f"context.{name}", values) for name, values in found.items()}
+
+
+def _values(path: Path, where: str, found: Any) -> tuple[Value, ...]:
+    values: tuple[Any, ...] = ()
+    if isinstance(found, list) and len(found) == 2 and all(type(one) is int for one in found):
+        values = tuple(range(found[0], min(found[1], found[0] + MAX_VALUES) + 1))
+    elif isinstance(found, dict) and list(found) == ["values"] and isinstance(found["values"], list):
+        values = tuple(dict.fromkeys(found["values"])) if all(map(_is_plain, found["values"])) else ()
+    if not 0 < len(values) <= MAX_VALUES:
+        raise BoundsError(
+            f"{path}: {where} is {found!r}; [from, to] in whole numbers is accepted, or {{values: [...]}} with at most "
+            f"{MAX_VALUES} plain values"
+        )
+    return values
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float | bool)
 
 
 def _reasons(path: Path, found: Any) -> dict[str, str]:

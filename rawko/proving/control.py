@@ -16,7 +16,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
-from rawko.chart.definition import Chart
+from rawko.chart.definition import Action, Chart
+from rawko.interpreter.bindings import Bindings
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.interpreter.compiled.tables import Node
 from rawko.interpreter.data.events import INIT, Event, make_event
@@ -30,7 +31,8 @@ from rawko.interpreter.stepping.stability import process, stabilise
 from rawko.interpreter.stepping.transaction import Transaction
 from rawko.proving.bounds import NO_BOUNDS, Bounds
 from rawko.proving.budgets import NO_SPENDING, Budgets, Spending
-from rawko.proving.script import Repeated, Script, scripted_bindings
+from rawko.proving.contexts import BoundedContext, OutOfBounds
+from rawko.proving.script import Repeated, Script, scripted_bindings, settled
 from rawko.proving.skeleton import UNKNOWN_MS, skeleton
 
 MAX_OUTCOMES: Final = 1024
@@ -40,6 +42,7 @@ CYCLE: Final = "eventless cycle"
 ROUND: Final = "eventless round"
 LONG: Final = "long macrostep"
 UNHANDLED: Final = "unhandled error"
+BEYOND: Final = "beyond bounds"
 MICROSTEPS: Final = 120
 """Microsteps of one macrostep: one that takes more ends, if at all, by what its data comes to."""
 
@@ -65,7 +68,7 @@ class Outcome:
         transitions: Taken, by index, in order.
         is_still: No state was left or entered.
         problem: CYCLE (an eventless cycle that no data ends), ROUND (one that changes data and asks guards: it may
-            end), LONG (more than MICROSTEPS), UNHANDLED, or "".
+            end), LONG (more than MICROSTEPS), UNHANDLED, BEYOND (the bounds of a context field), or "".
         spending: Budgets that were asked, counted and refilled; of a ROUND: within the round.
     """
 
@@ -89,6 +92,7 @@ class Control:
     history: tuple[tuple[int, tuple[int, ...]], ...]
     idle_choice: tuple[int, ...] | None
     is_done: bool
+    data: tuple[Any, ...] = ()
 
 
 class ControlStep:
@@ -98,6 +102,7 @@ class ControlStep:
         chart: The skeleton that is stepped.
         invocations: Ids, by bit.
         controls: By number.
+        beyond: Context fields that have left their bounds, each with its value.
         taken: Indexes of all transitions that were taken so far. Outcomes that differ only in answers and transitions
             are kept as one; this has the transitions of all of them.
 
@@ -105,12 +110,14 @@ class ControlStep:
         NotProvable: See `skeleton`.
     """
 
-    def __init__(self, chart: Chart, bounds: Bounds = NO_BOUNDS) -> None:
-        self.chart = skeleton(chart)
+    def __init__(self, chart: Chart, bounds: Bounds = NO_BOUNDS, functions: Bindings | None = None) -> None:
+        self.data = BoundedContext(chart, bounds.context, functions)
+        self.originals: list[Action] | None = [] if self.data.values else None
+        self.chart = skeleton(chart, self.originals)
         self.bounds = bounds
         self.budgets = Budgets(bounds.budgets)
-        self._script = Script(self._place)
-        self.bindings = scripted_bindings(self.chart, bounds, self._script.ask, self._script.change)
+        self._script = Script(self._place, self.originals or ())
+        self.bindings = scripted_bindings(self.chart, bounds, self._script, self.data)
         self._machine = Machine(self.chart, self.bindings, None, SimulatedClock(), MICROSTEPS, ignores_contracts=True)
         self._machine.first_look = min(self._machine.first_look, MICROSTEPS // 2)
         self.program = self._machine.program
@@ -122,6 +129,7 @@ class ControlStep:
         self._timers_of_state = [tuple(after.event for after in state.after) for state in self.structure.states]
         self.controls: list[Control] = []
         self.taken: set[int] = set()
+        self.beyond: dict[str, None] = {}
         self._numbers: dict[tuple[Any, ...], int] = {}
         self._outcomes: dict[tuple[int, str], tuple[Outcome, ...]] = {}
 
@@ -132,7 +140,7 @@ class ControlStep:
         internal = tuple(event.name for event in machine.internal or ())
         raised = tuple(event.name for event in work.raised)
         history = tuple(sorted(machine.history.items()))
-        entered = tuple(sorted(work.starting))
+        entered = (*sorted(work.starting), *machine.fields.values())
         return (machine.node.configuration, history, internal, raised, entered, machine.event.name, len(work.staged))
 
     def names(self, control: int) -> tuple[str, ...]:
@@ -186,6 +194,7 @@ class ControlStep:
         taken: Receipt | None = None
         try:
             if name is None:
+                machine.fields |= settled(self.data.first, self.data, self._script, machine.event)
                 microstep(machine, work, self.program.initial_plan(), None, steps)
             else:
                 event = make_event(name, {})
@@ -198,6 +207,10 @@ class ControlStep:
         except EventlessCycleError as error:
             undo(machine, work)
             return self._problem(number, CYCLE if error.limit is None else LONG)
+        except OutOfBounds as error:
+            undo(machine, work)
+            self.beyond[error.text] = None
+            return self._problem(number, BEYOND)
         except Repeated as repeated:
             undo(machine, work)
             return Outcome(
@@ -220,6 +233,9 @@ class ControlStep:
         machine.node = None if control is None else control.node
         machine.history = {} if control is None else dict(control.history)
         machine.idle_choice = None if control is None else control.idle_choice
+        machine.fields.clear()
+        if control is not None:
+            machine.fields.update(zip(self.data.values, control.data, strict=True))
         machine.internal = None
         machine.is_done = False
         machine.output = None
@@ -276,7 +292,8 @@ class ControlStep:
     def _number(self, machine: Machine) -> int:
         assert machine.node is not None
         history = tuple(sorted(machine.history.items())) if machine.history else ()
-        return self.number_of(machine.node.configuration, history, machine.idle_choice, machine.is_done)
+        data = tuple(machine.fields[name] for name in self.data.values)
+        return self.number_of(machine.node.configuration, history, machine.idle_choice, machine.is_done, data)
 
     def number_of(
         self,
@@ -284,13 +301,14 @@ class ControlStep:
         history: tuple[tuple[int, tuple[int, ...]], ...],
         idle_choice: tuple[int, ...] | None,
         is_done: bool,
+        data: tuple[Any, ...],
     ) -> int:
         """The number of a control."""
-        key = (configuration, history, idle_choice, is_done)
+        key = (configuration, history, idle_choice, is_done, data)
         found = self._numbers.get(key)
         if found is None:
             found = self._numbers[key] = len(self.controls)
-            self.controls.append(Control(self.program.node(configuration), history, idle_choice, is_done))
+            self.controls.append(Control(self.program.node(configuration), history, idle_choice, is_done, data))
         return found
 
 

@@ -27,6 +27,8 @@ def unknown_names(system: ControlSystem, properties: Collection[str]) -> Iterato
     yield from _unknown("person_actors", bounds.person_actors, system.step.invocations, "invocations")
     yield from _unknown("raises", bounds.raises, actions, "actions")
     yield from _unknown("sends", bounds.sends, actions, "actions")
+    if system.step.data.known_fields is not None:
+        yield from _unknown("context", bounds.context, system.step.data.known_fields, "context fields")
     yield from _unknown("accepted", bounds.accepted, properties, "properties")
 
 

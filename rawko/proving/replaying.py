@@ -13,19 +13,27 @@ from rawko.interpreter import Interpreter
 from rawko.interpreter.clocks import SimulatedClock
 from rawko.interpreter.errors import EventlessCycleError, InvocationError
 from rawko.proving.control import ROUND, Outcome
-from rawko.proving.script import Script, scripted_bindings
+from rawko.proving.script import Script, scripted_bindings, settled
 from rawko.proving.system import ControlSystem, Edge, Move, SystemState
 
 
 def replay(system: ControlSystem, way: Sequence[tuple[Move, Outcome]]) -> str:
     """Take a way from the start again; "" where all was as the way says, else where and how it differed."""
-    script = Script(_nowhere)
-    bindings = scripted_bindings(system.step.chart, system.bounds, script.ask, script.change)
-    machine = Interpreter(system.step.chart, bindings, clock=SimulatedClock(), ignore_contract=True)
+    if not way:
+        return ""
+    step = system.step
+    script = Script(_nowhere, step.originals or ())
+    bindings = scripted_bindings(step.chart, system.bounds, script, step.data)
+    script.given = [answer for _, answer in way[0][1].answers]
+    first = settled(step.data.first, step.data, script, None)
+    begun = len(script.answers)
+    machine = Interpreter(step.chart, bindings, input=first, clock=SimulatedClock(), ignore_contract=True)
     state = SystemState(-1)
     for number, (move, outcome) in enumerate(way, start=1):
         script.restart()
-        script.given = [answer for _, answer in outcome.answers]
+        script.given = [answer for name, answer in outcome.answers]
+        if number == 1:
+            script.given = script.given[begun:]
         try:
             _happen(machine, move)
         except (InvocationError, EventlessCycleError) as error:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
-from rawko.chart.definition import CallAction, Chart, flat
+from rawko.chart.definition import Action, CallAction, Chart, flat
 from rawko.interpreter import Bindings
-from rawko.interpreter.data.updates import Raise, Send
+from rawko.interpreter.data.updates import Assign, Raise, Send
 from rawko.proving.bounds import Bounds
+from rawko.proving.contexts import UNKNOWN, BoundedContext, chosen
 from rawko.proving.skeleton import DATA, atoms
 
 
@@ -28,10 +29,12 @@ class Script:
 
     Args:
         place: Where the macrostep stands, as a key.
+        originals: See `skeleton`.
     """
 
-    def __init__(self, place: Callable[[], Hashable]) -> None:
+    def __init__(self, place: Callable[[], Hashable], originals: Sequence[Action] = ()) -> None:
         self.place = place
+        self.originals = originals
         self.seen: dict[Hashable, tuple[int, int]] = {}
         self.asked_version = -1
         self.given: list[bool] = []
@@ -88,17 +91,18 @@ class Script:
         return True
 
 
-def scripted_bindings(
-    chart: Chart, bounds: Bounds, ask: Callable[[str, Any], bool], changed: Callable[[str], None]
-) -> Bindings:
-    """Functions for a skeleton: guards ask, actions change data, and raise and send what the bounds say, or do not."""
+def scripted_bindings(chart: Chart, bounds: Bounds, script: Script, data: BoundedContext) -> Bindings:
+    """Functions for a skeleton: guards answer, or ask; actions change data, and raise and send what the bounds say, or
+    do not."""
     bindings = Bindings()
     for name in sorted(guard_names(chart)):
-        bindings.add("guard", name, _guard(name, ask))
+        bindings.add("guard", name, _guard(name, script, data))
     for name in sorted(_calls(chart) | {DATA}):
-        updates = [(f"{name} raises {event}", Raise(event, {})) for event in bounds.raises.get(name, ())]
-        sends = [(f"{name} sends {event}", Send(event, {}, None, 0, None)) for event in bounds.sends.get(name, ())]
-        bindings.add("action", name, _action(name, [*updates, *sends], ask, changed))
+        own, _, place = name.partition("#")
+        updates = [(f"{own} raises {event}", Raise(event, {})) for event in bounds.raises.get(own, ())]
+        sends = [(f"{own} sends {event}", Send(event, {}, None, 0, None)) for event in bounds.sends.get(own, ())]
+        original = script.originals[int(place)] if place else None
+        bindings.add("action", name, _action(own, [*updates, *sends], script, data, original))
 
     async def actor(input: Any) -> None: ...
 
@@ -106,18 +110,34 @@ def scripted_bindings(
     return bindings
 
 
-def _guard(name: str, ask: Callable[[str, Any], bool]) -> Callable[[Any, Any], bool]:
-    return lambda context, event: ask(name, event)
+def _guard(name: str, script: Script, data: BoundedContext) -> Callable[[Any, Any], bool]:
+    def guard(context: Any, event: Any) -> bool:
+        answer = data.answer(name, context, event.name)
+        return script.ask(name, event) if answer is None else answer
+
+    return guard if data.values else lambda context, event: script.ask(name, event)
 
 
 def _action(
-    name: str, updates: list[tuple[str, Any]], ask: Callable[[str, Any], bool], changed: Callable[[str], None]
+    name: str, updates: list[tuple[str, Any]], script: Script, data: BoundedContext, original: Action | None
 ) -> Callable[[Any, Any], Any]:
     def change(context: Any, event: Any) -> Any:
-        changed(name)
-        return tuple(update for question, update in updates if ask(question, event))
+        script.change(name)
+        found = [update for question, update in updates if script.ask(question, event)]
+        if original is not None and data.values:
+            changes = data.changes(original, context, event.name)
+            found.append(Assign(settled(changes, data, script, event)))
+        return tuple(found)
 
     return change
+
+
+def settled(changes: Mapping[str, Any], data: BoundedContext, script: Script, event: Any) -> dict[str, Any]:
+    """The changes with one value for each that is not known, as the script answers."""
+    return {
+        name: chosen(name, data.values[name], lambda text: script.ask(text, event)) if value is UNKNOWN else value
+        for name, value in changes.items()
+    }
 
 
 def guard_names(chart: Chart) -> set[str]:

@@ -25,8 +25,11 @@ class NotProvable(ValueError):
     """The chart uses something that the checker does not know."""
 
 
-def skeleton(chart: d.Chart) -> d.Chart:
+def skeleton(chart: d.Chart, originals: list[d.Action] | None = None) -> d.Chart:
     """The chart with only what decides its configurations.
+
+    Args:
+        originals: Receives each action that changes data; its name is then followed by `#` and its place there.
 
     Raises:
         NotProvable: The chart has `errors: scxml`, or a `finalize` that raises or sends an event.
@@ -35,17 +38,20 @@ def skeleton(chart: d.Chart) -> d.Chart:
         raise NotProvable(f"{chart.position}: charts with `errors: scxml` are not checked; `errors: rollback` is")
     transitions = tuple(
         replace(
-            t, guard=None if t.guard is None else _guard(t.guard), actions=_actions(t.actions), contract=d.NO_CONTRACT
+            t,
+            guard=None if t.guard is None else _guard(t.guard),
+            actions=_actions(t.actions, originals),
+            contract=d.NO_CONTRACT,
         )
         for t in chart.transitions
     )
     states = {
         name: replace(
             state,
-            initial_actions=_actions(state.initial_actions),
-            memory_actions=_actions(state.memory_actions),
-            on_entry=_actions(state.on_entry),
-            on_exit=_actions(state.on_exit),
+            initial_actions=_actions(state.initial_actions, originals),
+            memory_actions=_actions(state.memory_actions, originals),
+            on_entry=_actions(state.on_entry, originals),
+            on_exit=_actions(state.on_exit, originals),
             transitions=tuple(transitions[t.index] for t in state.transitions),
             invoke=tuple(_invoke(invoke) for invoke in state.invoke),
             after=tuple(replace(after, delay=_delay(after.delay)) for after in state.after),
@@ -84,13 +90,13 @@ def _guard(guard: d.Guard) -> d.Guard:
     return guard
 
 
-def _actions(actions: tuple[d.Action, ...]) -> tuple[d.Action, ...]:
+def _actions(actions: tuple[d.Action, ...], originals: list[d.Action] | None) -> tuple[d.Action, ...]:
     found: list[d.Action] = []
     for action in d.flat(actions):
         if isinstance(action, d.CallAction):
-            found.append(d.CallAction(action.name, (), action.position))
+            found.append(_call(action.name, action, originals))
         elif isinstance(action, d.AssignAction | d.CodeAction):
-            found.append(d.CallAction(DATA, (), action.position))
+            found.append(_call(DATA, action, originals))
         elif isinstance(action, d.SendAction):
             if action.to is None:
                 delay = None if action.delay is None else _delay(action.delay)
@@ -100,6 +106,13 @@ def _actions(actions: tuple[d.Action, ...]) -> tuple[d.Action, ...]:
         elif isinstance(action, d.CancelAction):
             found.append(action)
     return tuple(found)
+
+
+def _call(name: str, action: d.Action, originals: list[d.Action] | None) -> d.CallAction:
+    if originals is None:
+        return d.CallAction(name, (), action.position)
+    originals.append(action)
+    return d.CallAction(f"{name}#{len(originals) - 1}", (), action.position)
 
 
 def _delay(delay: d.Delay) -> d.FixedDelay:

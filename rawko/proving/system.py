@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from rawko.chart.definition import Chart
+from rawko.interpreter.bindings import Bindings
 from rawko.proving.bounds import NO_BOUNDS, Bounds
 from rawko.proving.control import UNKNOWN_DELAY, ControlStep, Outcome
 
@@ -78,15 +79,16 @@ class ControlSystem:
 
     Args:
         bounds: What the chart itself does not say.
+        functions: The chart's own, to be called on the context fields that are bounded; None: none is called.
 
     Raises:
         NotProvable: The chart uses something that is not checked.
     """
 
-    def __init__(self, chart: Chart, bounds: Bounds = NO_BOUNDS) -> None:
+    def __init__(self, chart: Chart, bounds: Bounds = NO_BOUNDS, functions: Bindings | None = None) -> None:
         self.source = chart
         self.bounds = bounds
-        self.step = ControlStep(chart, bounds)
+        self.step = ControlStep(chart, bounds, functions)
         structure = self.step.structure
         named = {*structure.written, *chart.events, *(_example(w) for w in structure.wildcards)}
         self.events = tuple(sorted(name for name in named if name and not name.startswith(_INTERNAL)))

@@ -57,7 +57,7 @@ class PlainSearch:
         self.system = system
         self.never_same = 0
         self.script = Script(self._elsewhere)
-        bindings = scripted_bindings(system.step.chart, NO_BOUNDS, self.script.ask, self.script.change)
+        bindings = scripted_bindings(system.step.chart, NO_BOUNDS, self.script, system.step.data)
         self.machine = Interpreter(system.step.chart, bindings, max_microsteps=12)
         self.found: dict[Any, Any] = {}
         self.edges: set[tuple[Any, Any]] = set()

@@ -74,6 +74,7 @@ def prove(
         typer.Option(metavar="DIR", help="Write each counterexample as a scenario of the contract in this folder."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    bindings: BindingsOption = None,
     trust_code: TrustCode = False,
 ) -> None:
     """Explore every configuration of a chart. Exit 0: proved, 1: refuted, 3: undetermined."""
@@ -87,6 +88,7 @@ def prove(
             limit=limit,
             as_json=json,
             trusted=trust_code,
+            bindings=bindings,
             outputs=Outputs(sarif, junit, write),
         )
     )

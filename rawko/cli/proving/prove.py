@@ -12,6 +12,7 @@ import rawko
 from rawko.chart import Chart, ChartError, load_chart
 from rawko.chart.errors import nearest
 from rawko.cli.authoring.chart_files import NoSuchChart, chart_file
+from rawko.cli.authoring.charts import bindings_of
 from rawko.cli.output import complain, visible_json, visible_line, write_out
 from rawko.cli.proving.progress import Progress
 from rawko.cli.proving.scenarios import NoScenario, WrittenScenario, scenario_of, why_no_folder, write_scenarios
@@ -57,6 +58,7 @@ def prove_command(
     limit: int,
     as_json: bool,
     trusted: bool,
+    bindings: str | None = None,
     outputs: Outputs = Outputs(),
 ) -> int:
     """Print counts, what was abstracted, and each verdict with its counterexample.
@@ -73,8 +75,10 @@ def prove_command(
         file = chart_file(path)
         chart = load_chart(file, trusted=trusted)
         bounds = bounds or bounds_beside(file)
-        system = ControlSystem(chart, NO_BOUNDS if bounds is None else read_bounds(bounds))
-    except (NoSuchChart, ChartError, BoundsError, NotProvable) as error:
+        said = NO_BOUNDS if bounds is None else read_bounds(bounds)
+        functions = bindings_of(chart, file, bindings) if said.context or bindings else None
+        system = ControlSystem(chart, said, functions)
+    except (NoSuchChart, ChartError, BoundsError, NotProvable, LookupError) as error:
         return complain(str(error))
     if unknown := list(unknown_names(system, PROPERTIES)):
         return complain("\n".join(f"{bounds}: {one}" for one in unknown))
@@ -158,9 +162,15 @@ def assumptions(found: Exploration) -> list[str]:
     system = found.system
     guards = system.step.bindings.names("guard")
     texts = ["bound functions raise and send no events but those that the bounds name"]
-    if guards:
-        several = f"{len(guards)} guards may be true or false, whatever they compute"
-        texts.insert(0, several if len(guards) > 1 else "1 guard may be true or false, whatever it computes")
+    free = len(guards - system.step.data.computed)
+    if free:
+        several = f"{free} guards may be true or false, whatever they compute"
+        texts.insert(0, several if free > 1 else "1 guard may be true or false, whatever it computes")
+    data = system.step.data
+    if data.values:
+        texts.append(f"context fields {', '.join(data.values)} have the values of the bounds; all others may have any")
+    elif system.bounds.context:
+        texts.append("the context's bounds are not used: the chart's functions are called only with --bindings")
     outside = [name for name in system.events if name not in system.bounds.actor_events]
     if outside:
         texts.append(f"a person sends {', '.join(outside)}")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from rawko.proving.control import LONG, ROUND, Outcome, TooManyChoices
+from rawko.proving.control import BEYOND, LONG, ROUND, Outcome, TooManyChoices
 from rawko.proving.exploring.compiled import UNKNOWN_STEPS, CompiledSystem, Label, NotFactored, Table
 from rawko.proving.exploring.packing import TooNarrow
 from rawko.proving.graphs import Graph
@@ -169,6 +169,7 @@ def _explore(found: Exploration, limit: int, progress: Progress | None) -> None:
         found.unknown["it was interrupted"] = None
     whole = min(len(found.codes), len(found.before), len(found.by))  # an interruption may come between two of them
     del found.codes[whole:], found.before[whole:], found.by[whole:]
+    found.unknown |= found.system.step.data.problems
     del found.targets[found.offsets[-1] :]
     del found.labels[found.offsets[-1] :]
 
@@ -248,6 +249,9 @@ def _note_problem(found: Exploration, source: int, label: int) -> None:
     move, outcome = found.kinds[label].move, found.kinds[label].outcome
     if outcome.problem == ROUND:
         found.rounds.append((source, move, outcome))
+        return
+    if outcome.problem == BEYOND:
+        found.unknown |= found.system.step.beyond
         return
     if outcome.problem == LONG:
         found.unknown["a macrostep goes on until its data ends it"] = None

@@ -50,6 +50,7 @@ class Packing:
             (size + 2).bit_length() + (0 if is_plain else _SPARE) + wider.get(field, 0)
             for field, (size, is_plain) in enumerate(zip(sizes, plain, strict=True))
         ]
+        self._widths[0] += (step.data.count - 1).bit_length()
         self._shifts = [sum(self._widths[:field]) for field in range(count + 1)]
         self._ended_at = sum(self._widths)
         self._running_at = self._ended_at + count
@@ -152,7 +153,7 @@ class Packing:
             ]
             configuration = frozenset().union(*(value[0] for value in values))
             history = tuple(sorted(entry for value in values for entry in value[1]))
-            found = self._step.number_of(configuration, history, values[0][2], values[0][3])
+            found = self._step.number_of(configuration, history, values[0][2], values[0][3], values[0][4])
             self._controls[code] = found
             self._codes[found] = code
         return found
@@ -169,7 +170,7 @@ class Packing:
         for field, shift in enumerate(self._shifts):
             value: tuple[Any, ...] = (frozenset(states[field]), tuple(records[field]))
             if field == 0:
-                value = (*value, control.idle_choice, control.is_done)
+                value = (*value, control.idle_choice, control.is_done, control.data)
             found |= self._number(field, value) << shift
         for together in self._regions.ending.values():
             for region in together:
