@@ -10,6 +10,7 @@
     person_actors: [ask_person]             actors that end because a person has answered
     raises: {begin_turn: [TICK]}            events that a bound action may raise; `sends:` the same for sent ones
     context: {tries: [0, 3], mode: {values: [fast, slow]}}   values of context fields: whole numbers from, to; or all
+    leads_to: {cancelling: [cancelled]}     states that follow a state, if actors end and timers fire
     accepted: {cycles: "why it may fail"}   properties whose failure is known, each with its reason
 
 It stands beside the chart as `NAME.bounds.yml`, or is named by `--bounds`.
@@ -28,7 +29,7 @@ from rawko.named_files import is_pipe, near_path
 from rawko.proving.budgets import MAX_BUDGETS, Budget
 from rawko.proving.contexts import Value
 
-KEYS = ("budget_guards", "actor_events", "person_actors", "raises", "sends", "context", "accepted")
+KEYS = ("budget_guards", "actor_events", "person_actors", "raises", "sends", "context", "leads_to", "accepted")
 BUDGET_KEYS = ("guard", "goes_on", "counted_by", "refilled_by")
 MAX_BYTES = 1_000_000
 MAX_VALUES = 1_000
@@ -49,6 +50,7 @@ class Bounds:
     raises: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sends: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     context: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    leads_to: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     accepted: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -94,6 +96,7 @@ def read_bounds(path: Path) -> Bounds:
         raises=_lists(path, "raises", content.get("raises")),
         sends=_lists(path, "sends", content.get("sends")),
         context=_contexts(path, content.get("context")),
+        leads_to=_lists(path, "leads_to", content.get("leads_to")),
         accepted=_reasons(path, content.get("accepted")),
     )
 
@@ -139,7 +142,7 @@ def _lists(path: Path, key: str, found: Any) -> dict[str, tuple[str, ...]]:
     if found is None:
         return {}
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
-        raise BoundsError(f"{path}: {key} is {found!r}; a mapping from actions to lists of events is accepted")
+        raise BoundsError(f"{path}: {key} is {found!r}; a mapping from names to lists of names is accepted")
     return {name: _names(path, f"{key}.{name}", events) for name, events in found.items()}
 
 

@@ -7,52 +7,18 @@ never reached is never reached by the real machine; a way that is shown needs th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from typing import Final
 
-from rawko.chart.definition import Position
 from rawko.proving.budgets import Spending
 from rawko.proving.control import CYCLE, UNHANDLED, Outcome
 from rawko.proving.exploring.compiled import ASKED, CANCEL, CANCELS, PERSON, STILL, TAKEN
 from rawko.proving.exploring.exploration import Exploration
+from rawko.proving.findings import Finding, Verdict, all_of, listed, plural, problem_of, refuted
 from rawko.proving.graphs import Graph, leading_to_cycles, reached_from, shortest_cycle, successors
+from rawko.proving.responses import leads_to
 from rawko.proving.system import Move
 from rawko.proving.termination import Step, endless_cycle
-
-MAX_NAMED: Final = 12
-
-
-class Verdict(StrEnum):
-    """What is known of a property. ACCEPTED: not proved, and the bounds file says why that may be. VOID: the chart has
-    nothing that it speaks of."""
-
-    PROVED = "proved"
-    REFUTED = "refuted"
-    UNDETERMINED = "undetermined"
-    ACCEPTED = "accepted"
-    VOID = "void"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A property with its verdict.
-
-    Attributes:
-        text: One sentence that says why.
-        way: What happens from the start, for a counterexample; the shortest one. Empty without one.
-        end: Active states after it.
-        round: Active states of the cycle that follows the way, one tuple each.
-        places: In the chart, where the finding is about some.
-    """
-
-    property: str
-    verdict: Verdict
-    text: str
-    way: tuple[tuple[Move, Outcome], ...] = ()
-    end: tuple[str, ...] = ()
-    round: tuple[tuple[str, ...], ...] = ()
-    places: tuple[Position, ...] = ()
 
 
 def reachable(found: Exploration) -> Finding:
@@ -68,14 +34,14 @@ def reachable(found: Exploration) -> Finding:
     untaken = [t for t in structure.transitions if t.index not in found.taken]
     if not never and not untaken:
         states, transitions = len(structure.names), len(structure.transitions)
-        counts = f"{states} state{_s(states)} and {transitions} transition{_s(transitions)} are reached"
+        counts = f"{states} state{plural(states)} and {transitions} transition{plural(transitions)} are reached"
         return Finding("reachable", Verdict.PROVED, counts)
     texts = [f"state {name!r}" for name in never]
     texts += [f"transition of {t.source!r} ({', '.join(t.events) or 'always'}) at {t.position}" for t in untaken]
     verdict = Verdict.REFUTED if found.is_complete else Verdict.UNDETERMINED
     places = tuple(structure.states[structure.index[name]].position for name in never)
     places += tuple(t.position for t in untaken)
-    return Finding("reachable", verdict, f"never reached: {_listed(texts)}", places=places)
+    return Finding("reachable", verdict, f"never reached: {listed(texts)}", places=places)
 
 
 def end(found: Exploration) -> Finding:
@@ -88,15 +54,15 @@ def end(found: Exploration) -> Finding:
         return Finding("end", Verdict.UNDETERMINED, "not all states were explored")
     lost = reached_from(found.graph().reversed(), ends).find(0)
     if lost < 0:
-        return Finding("end", Verdict.PROVED, f"an end can be reached from {_all_of(len(found))}")
-    return _refuted(found, "end", "no end can be reached from here", lost)
+        return Finding("end", Verdict.PROVED, f"an end can be reached from {all_of(len(found))}")
+    return refuted(found, "end", "no end can be reached from here", lost)
 
 
 def stuck(found: Exploration) -> Finding:
     """No configuration in which nothing can ever happen, but for ends."""
     for source, move, outcome in found.problems:
         if outcome.problem == CYCLE:
-            return _problem(
+            return problem_of(
                 found, "stuck", f"{move} starts a macrostep that never ends (an eventless cycle)", source, move, outcome
             )
     failing = {source for source, _, _ in found.problems}
@@ -108,7 +74,7 @@ def stuck(found: Exploration) -> Finding:
                 break
         else:
             if number not in failing and not found.is_done(number):
-                return _refuted(found, "stuck", "nothing can happen here any more, and it is no end", number)
+                return refuted(found, "stuck", "nothing can happen here any more, and it is no end", number)
     if not found.is_complete:
         return Finding("stuck", Verdict.UNDETERMINED, "not all states were explored")
     return Finding("stuck", Verdict.PROVED, "something can happen in every configuration that is no end")
@@ -118,15 +84,15 @@ def cycles(found: Exploration) -> Finding:
     """Every cycle passes a budget guard or an event of a person."""
     cycle = _first_cycle(found.graph(lambda label: not label.flags & (PERSON | ASKED), no_loops_of=STILL))
     if cycle is not None:
-        return _refuted(found, "cycles", "a cycle without any guard or event of a person", cycle[0], cycle)
+        return refuted(found, "cycles", "a cycle without any guard or event of a person", cycle[0], cycle)
     if not found.is_complete:
         return Finding("cycles", Verdict.UNDETERMINED, "not all states were explored")
     endless = _endless_round(found)
     if endless is not None:
         source, move, outcome = endless
         names = sorted({name for name, _ in outcome.answers})
-        text = f"{move} starts a round of eventless transitions that no known budget ends; it asks {_listed(names)}"
-        shown = _problem(found, "cycles", text, source, move, outcome)
+        text = f"{move} starts a round of eventless transitions that no known budget ends; it asks {listed(names)}"
+        shown = problem_of(found, "cycles", text, source, move, outcome)
         return Finding("cycles", Verdict.UNDETERMINED, text, shown.way, shown.end)
     cycle = _endless_cycle(found)
     if cycle is None:
@@ -134,9 +100,9 @@ def cycles(found: Exploration) -> Finding:
     names = sorted(_asked_along(found, cycle))
     text = (
         "a cycle asks guards, and no known budget ends it; name the guards that do under `budget_guards` "
-        f"of the bounds file: {_listed(names)}"
+        f"of the bounds file: {listed(names)}"
     )
-    shown = _refuted(found, "cycles", text, cycle[0], cycle)
+    shown = refuted(found, "cycles", text, cycle[0], cycle)
     return Finding("cycles", Verdict.UNDETERMINED, text, shown.way, shown.end, shown.round)
 
 
@@ -178,13 +144,13 @@ def errors(found: Exploration) -> Finding:
     """Every invocation's error and timeout is handled."""
     for source, move, outcome in found.problems:
         if outcome.problem == UNHANDLED:
-            return _problem(found, "errors", f"{move}, and no transition takes it", source, move, outcome)
+            return problem_of(found, "errors", f"{move}, and no transition takes it", source, move, outcome)
     if not found.system.step.invocations:
         return Finding("errors", Verdict.VOID, "the chart invokes no actor")
     if not found.is_complete:
         return Finding("errors", Verdict.UNDETERMINED, "not all states were explored")
     count = len(found.system.step.invocations)
-    invocations = f"{count} invocation{_s(count)}"
+    invocations = f"{count} invocation{plural(count)}"
     runs = "they run" if count != 1 else "it runs"
     return Finding("errors", Verdict.PROVED, f"errors and timeouts of {invocations} are handled wherever {runs}")
 
@@ -203,10 +169,10 @@ def cancel(found: Exploration) -> Finding:
     alive = reached_from(alone.reversed(), _ends(found))
     for number in range(count):
         if after[number] and not alive[number]:
-            return _refuted(
+            return refuted(
                 found, "cancel", "after CANCEL the machine can come here, and to no end without a person", number
             )
-    return Finding("cancel", Verdict.PROVED, f"CANCEL leads to an end from {_all_of(count)}")
+    return Finding("cancel", Verdict.PROVED, f"CANCEL leads to an end from {all_of(count)}")
 
 
 PROPERTIES: Final[dict[str, Callable[[Exploration], Finding]]] = {
@@ -216,13 +182,18 @@ PROPERTIES: Final[dict[str, Callable[[Exploration], Finding]]] = {
     "cycles": cycles,
     "errors": errors,
     "cancel": cancel,
+    "leads_to": leads_to,
 }
+
+
+__all__ = ["PROPERTIES", "Finding", "Verdict", "check_properties"]
 
 
 def check_properties(found: Exploration, names: Iterable[str] = ()) -> list[Finding]:
     """Verdicts on the named properties, or on all; those that the bounds accept are marked."""
     checked: list[Finding] = []
-    for name in tuple(names) or tuple(PROPERTIES):
+    every = tuple(name for name in PROPERTIES if name != "leads_to" or found.system.bounds.leads_to)
+    for name in tuple(names) or every:
         finding = PROPERTIES[name](found)
         reason = found.system.bounds.accepted.get(name)
         if reason is not None and finding.verdict in (Verdict.REFUTED, Verdict.UNDETERMINED):
@@ -234,29 +205,6 @@ def check_properties(found: Exploration, names: Iterable[str] = ()) -> list[Find
 
 def _ends(found: Exploration) -> list[int]:
     return [number for number in range(len(found)) if found.is_done(number)]
-
-
-def _all_of(count: int) -> str:
-    return f"all {count} configurations" if count != 1 else "the only configuration"
-
-
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"
-
-
-def _listed(texts: list[str]) -> str:
-    more = f" and {len(texts) - MAX_NAMED} more" if len(texts) > MAX_NAMED else ""
-    return ", ".join(texts[:MAX_NAMED]) + more
-
-
-def _refuted(found: Exploration, name: str, text: str, state: int, cycle: Iterable[int] = ()) -> Finding:
-    round_ = tuple(found.names(number) for number in cycle)
-    return Finding(name, Verdict.REFUTED, text, tuple(found.way_to(state)), found.names(state), round_)
-
-
-def _problem(found: Exploration, name: str, text: str, source: int, move: Move, outcome: Outcome) -> Finding:
-    way = [*found.way_to(source), (move, outcome)] if source >= 0 else [(move, outcome)]
-    return Finding(name, Verdict.REFUTED, text, tuple(way), found.names(source) if source >= 0 else ())
 
 
 def _first_cycle(graph: Graph) -> list[int] | None:

@@ -53,7 +53,9 @@ def prove(
     property: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
-            "--property", metavar="NAME", help="reachable, end, stuck, cycles, errors or cancel; all by default."
+            "--property",
+            metavar="NAME",
+            help="reachable, end, stuck, cycles, errors, cancel, leads_to; all by default.",
         ),
     ] = None,
     bounds: Annotated[

@@ -121,11 +121,11 @@ class Exploration:
         source: SystemState | None = None
         for number in reversed(numbers):
             label, target = self.kinds[self.by[number]], self.state(number)
-            found.append((label.move, self._outcome(source, target, label)))
+            found.append((label.move, self.outcome_of(source, target, label)))
             source = target
         return found
 
-    def _outcome(self, source: SystemState | None, target: SystemState, label: Label) -> Outcome:
+    def outcome_of(self, source: SystemState | None, target: SystemState, label: Label) -> Outcome:
         """What the step really comes to: the label's outcome may be that of another state."""
         edges = self.system.initial() if source is None else self.system.transition(source, label.move)
         possible = [edge.outcome for edge in edges if edge.target == target]

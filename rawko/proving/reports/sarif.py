@@ -25,6 +25,7 @@ def sarif(found: Exploration, findings: Sequence[Finding], version: str) -> dict
     rules = [
         {"id": f"prove/{name}", "shortDescription": {"text": (check.__doc__ or name).splitlines()[0]}}
         for name, check in PROPERTIES.items()
+        if any(finding.property == name for finding in findings)
     ]
     driver = {"name": "rawko", "version": version, "rules": rules}
     results = [_result(found, finding) for finding in findings]

@@ -1,0 +1,70 @@
+"""What is found of a property: the verdict, why, and the shortest way to a counterexample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from rawko.chart.definition import Position
+from rawko.proving.control import Outcome
+from rawko.proving.exploring.exploration import Exploration
+from rawko.proving.system import Move
+
+MAX_NAMED: Final = 12
+
+
+class Verdict(StrEnum):
+    """What is known of a property. ACCEPTED: not proved, and the bounds file says why that may be. VOID: the chart has
+    nothing that it speaks of."""
+
+    PROVED = "proved"
+    REFUTED = "refuted"
+    UNDETERMINED = "undetermined"
+    ACCEPTED = "accepted"
+    VOID = "void"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A property with its verdict.
+
+    Attributes:
+        text: One sentence that says why.
+        way: What happens from the start, for a counterexample; the shortest one. Empty without one.
+        end: Active states after it.
+        round: Active states of the cycle that follows the way, one tuple each.
+        places: In the chart, where the finding is about some.
+    """
+
+    property: str
+    verdict: Verdict
+    text: str
+    way: tuple[tuple[Move, Outcome], ...] = ()
+    end: tuple[str, ...] = ()
+    round: tuple[tuple[str, ...], ...] = ()
+    places: tuple[Position, ...] = ()
+
+
+def all_of(count: int) -> str:
+    return f"all {count} configurations" if count != 1 else "the only configuration"
+
+
+def plural(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
+def listed(texts: list[str]) -> str:
+    more = f" and {len(texts) - MAX_NAMED} more" if len(texts) > MAX_NAMED else ""
+    return ", ".join(texts[:MAX_NAMED]) + more
+
+
+def refuted(found: Exploration, name: str, text: str, state: int, cycle: Iterable[int] = ()) -> Finding:
+    round_ = tuple(found.names(number) for number in cycle)
+    return Finding(name, Verdict.REFUTED, text, tuple(found.way_to(state)), found.names(state), round_)
+
+
+def problem_of(found: Exploration, name: str, text: str, source: int, move: Move, outcome: Outcome) -> Finding:
+    way = [*found.way_to(source), (move, outcome)] if source >= 0 else [(move, outcome)]
+    return Finding(name, Verdict.REFUTED, text, tuple(way), found.names(source) if source >= 0 else ())
