@@ -13,25 +13,25 @@ from rawko.chart.lint.rules import finding
 
 def unreachable_states(chart: Chart) -> Iterator[Diagnostic]:
     """Report unreachable states; of nested ones only the outermost."""
-    reached = _reached(chart)
+    found = reached(chart)
     for state in chart:
-        if state.name in reached or state.parent is None or state.parent not in reached:
+        if state.name in found or state.parent is None or state.parent not in found:
             continue
         message = f"no transition leads into {walk.owner(state)}"
         yield finding("unreachable-state", state.position, message)
 
 
-def _reached(chart: Chart) -> set[str]:
+def reached(chart: Chart) -> set[str]:
     """States that some sequence of events can make active, if guards may have any outcome (except constant false);
     and history states that are targets."""
     by_default = entered_by_default(chart)
-    reached: set[str] = set()
+    found: set[str] = set()
     pending = [chart.root]
     while pending:
         name = pending.pop()
-        if name in reached:
+        if name in found:
             continue
-        reached.add(name)
+        found.add(name)
         state = chart[name]
         if state.parent is not None:
             pending.append(state.parent)
@@ -40,7 +40,7 @@ def _reached(chart: Chart) -> set[str]:
             if not walk.is_always_false(transition.guard):
                 pending.extend(transition.targets)
                 pending.extend(_regions_beside(chart, transition))
-    return reached
+    return found
 
 
 def _inside(chart: Chart, state: State, by_default: set[str]) -> tuple[str, ...]:

@@ -96,6 +96,7 @@ _OF_CHARTS: Final[tuple[Callable[..., None], ...]] = (
         charts.check,
         charts.test,
         charts.prove,
+        charts.diff_charts,
         charts.simulate,
         charts.new,
         charts.diagram,

@@ -48,6 +48,18 @@ def test(
     )
 
 
+def diff_charts(
+    before: Annotated[str, typer.Argument(metavar="A", help="A file, a shipped chart, or REV:FILE of git.")],
+    after: Annotated[str, typer.Argument(metavar="B", help="The same, of the newer one.")],
+    json: Annotated[bool, typer.Option("--json", help="Print the differences as JSON.")] = False,
+    trust_code: TrustCode = False,
+) -> None:
+    """Tell what differs between two charts, state by state. Exit 0: nothing, 1: something."""
+    from rawko.cli.authoring.chart_differences import diff_charts_command
+
+    raise typer.Exit(diff_charts_command(before, after, as_json=json, trusted=trust_code))
+
+
 def prove(
     chart: OneChart,
     property: Annotated[

@@ -1,0 +1,84 @@
+"""Which state of one chart is which of the other: those of one name, and those that were renamed.
+
+A state whose name is gone is the renamed one of a new state that has the same kind, parent, children and transitions,
+if no other state of either chart has them:
+
+    before   open: CLOSE -> closed       (no "closed" in the newer chart)
+             closed: OPEN -> open
+    after    open: CLOSE -> shut
+             shut: OPEN -> open          "closed" was renamed to "shut": both are OPEN -> open, below the root
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rawko.chart.definition import Chart, State, Transition
+
+
+def match_states(before: Chart, after: Chart) -> dict[str, str]:
+    """Names of the older chart's states with those of the newer one; a state that is gone is left out."""
+    names = {name: name for name in before.states if name in after.states}
+    if before.root not in names and after.root not in names.values():
+        names[before.root] = after.root
+    while True:  # a parent that was found makes its children comparable
+        found = _renamed(before, after, names)
+        if not found:
+            return {name: names[name] for name in before.states if name in names}
+        names |= found
+
+
+def _renamed(before: Chart, after: Chart, names: Mapping[str, str]) -> dict[str, str]:
+    taken = {*names.values()}
+    new = _by_shape(after, [state for state in after if state.name not in taken], {name: name for name in taken})
+    old = _by_shape(before, [state for state in before if state.name not in names], names)
+    return {
+        states[0]: new[shape][0]
+        for shape, states in old.items()
+        if len(states) == 1 and len(new.get(shape, ())) == 1 and shape[1] is not None
+    }
+
+
+def _by_shape(chart: Chart, states: Iterable[State], names: Mapping[str, str]) -> dict[Any, list[str]]:
+    found: dict[Any, list[str]] = defaultdict(list)
+    for state in states:
+        found[_shape(chart, state, names)].append(state.name)
+    return found
+
+
+def _shape(chart: Chart, state: State, names: Mapping[str, str]) -> tuple[Any, ...]:
+    """What a state is but for its name; the second part is its parent's, None where that is not matched yet."""
+    parent = None if state.parent is None else names.get(state.parent)
+    return (
+        state.kind,
+        parent,
+        len(state.children),
+        tuple(_row(state, transition, names) for transition in state.transitions),
+        tuple((one.src, repr(one.input)) for one in state.invoke),
+        repr((_plain(state.on_entry), _plain(state.on_exit), state.output)),
+    )
+
+
+def _row(state: State, transition: Transition, names: Mapping[str, str]) -> tuple[Any, ...]:
+    targets = tuple("(itself)" if one == state.name else names.get(one, "(unmatched)") for one in transition.targets)
+    return own_events(state, transition), repr(_plain(transition.guard)), targets, repr(_plain(transition.actions))
+
+
+def own_events(state: State, transition: Transition) -> tuple[str, ...]:
+    """The events of a transition, without the state's name in those that the chart writes by itself."""
+    delays = {timer.event: f"after {timer.delay!r}" for timer in state.after}
+    return tuple(
+        "done.state" if event == f"done.state.{state.name}" else delays.get(event, event) for event in transition.events
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Guards and actions without their places, which are the only part that differs between equal ones."""
+    if isinstance(value, tuple):
+        return tuple(_plain(one) for one in value)
+    fields = getattr(value, "__dataclass_fields__", None)
+    if fields is None:
+        return value
+    return type(value).__name__, *(_plain(getattr(value, name)) for name in fields if name != "position")
