@@ -145,6 +145,6 @@ app.command()(_of_agents(past.pin))
 app.command()(charts.schema)
 
 for _one in app.registered_commands:
-    _one.epilog = epilog(str(_one.name or getattr(_one.callback, "__name__", "")))
+    _one.epilog = epilog(str(_one.name or getattr(_one.callback, "__name__", "").replace("_", "-")))
 for _group in app.registered_groups:
     _group.epilog = epilog(str(_group.name or ""))
