@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Engine
@@ -36,14 +36,18 @@ class Contents:
         noted = self._noted.get(run, ())
         return sum(len(text) for digest, text in packed.taken.items() if digest not in noted)
 
+    def fresh(self, run: str, packed: Packed) -> Sequence[tuple[bytes, bytes]]:
+        """Digest and compressed data of the texts that the run does not have yet."""
+        noted = self._noted.get(run, ())
+        return [(digest, squeeze(text)) for digest, text in packed.taken.items() if digest not in noted]
+
     def keep(self, connection: Connection | sqlite3.Connection, run: str, packed: Packed) -> None:
         """Write the texts that the run does not have yet."""
-        noted = self._noted.get(run, ())
-        fresh = [digest for digest in packed.taken if digest not in noted]
+        fresh = self.fresh(run, packed)
         if not fresh:
             return
-        self._keep(connection, [{"digest": digest, "data": squeeze(packed.taken[digest])} for digest in fresh])
-        self._note_use(connection, [{"run": run, "digest": digest} for digest in fresh])
+        self._keep(connection, [{"digest": digest, "data": data} for digest, data in fresh])
+        self._note_use(connection, [{"run": run, "digest": digest} for digest, _ in fresh])
 
     def remember(self, run: str, packed: Packed) -> None:
         """The run has them: only what is committed is known to be there."""

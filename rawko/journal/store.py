@@ -24,6 +24,7 @@ from rawko.journal.holds import holds_of
 from rawko.journal.migrations import bring_up_to_date, check_format, found_format
 from rawko.journal.pruning import Pruned, prune_runs, shrink
 from rawko.journal.rows import is_same_step, packed_state, packed_step, read_state, read_steps
+from rawko.journal.single_statement import SingleStatement
 from rawko.journal.statements import Values, prepared
 from rawko.journal.tables import FORMAT, checkpoints, runs, steps
 from rawko.journal.writing import Writing
@@ -64,6 +65,7 @@ class SqlJournal:
         self.name, self._engine = open_engine(where, is_power_safe)
         self._reading = reading(self._engine)
         self._writing = Writing(self._engine)
+        self._single = SingleStatement(self._engine)
         self._insert = _insert_of(self._engine.dialect.name)
         self._take_turn, self._add_step = prepared(self._engine, _TAKE_TURN), prepared(self._engine, _ADD_STEP)
         self._contents = Contents(self._engine, self._insert)
@@ -144,6 +146,7 @@ class SqlJournal:
     def _end(self) -> None:
         self._holds.give_back_all()
         self._direct.close()
+        self._single.close()
         self._writing.close()
         self._engine.dispose()
 
@@ -251,7 +254,8 @@ class SqlJournal:
             if not is_written:
                 raise _refused(connection, record.run, record.epoch, record.seq)
 
-        self._written(write)
+        if not self._single.commit(row, self._contents.fresh(record.run, packed)):
+            self._written(write)
         self._contents.remember(record.run, packed)
 
     def _add(
