@@ -162,6 +162,20 @@ def forgets_who_leaves(opened: Opened) -> None:
     assert [one.run for one in second.claim("second", ["a"], 1)] == ["run"]
 
 
+def frees_what_its_worker_does_not_know(opened: Opened) -> None:
+    """A claim whose answer never came to its worker, which lives, is free again; the others stay."""
+    first, second = opened.open(), opened.open()
+    opened.put(first, "known")
+    (known,) = first.claim("first", ["a"], 1)
+    opened.put(first, "lost")
+    assert first.claim("first", ["a"], 1)
+    assert list(first.beat("first", [known])) == [known]
+    assert not second.claim("second", ["a"], 5)
+    assert list(first.beat("first", [known], is_all=True)) == [known]
+    assert [one.run for one in second.claim("second", ["a"], 5)] == ["lost"]
+    assert list(first.beat("first", [known], is_all=True)) == [known]
+
+
 CHECKS: Final[tuple[Callable[[Opened], None], ...]] = (
     claims_once_in_order,
     leaves_tenants_out,
@@ -172,6 +186,7 @@ CHECKS: Final[tuple[Callable[[Opened], None], ...]] = (
     keeps_limits,
     takes_over_from_the_dead,
     forgets_who_leaves,
+    frees_what_its_worker_does_not_know,
 )
 
 

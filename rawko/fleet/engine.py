@@ -78,8 +78,13 @@ class Engine(Protocol):
         """
         ...
 
-    def beat(self, worker: str, claims: Collection[Claim]) -> Collection[Claim]:
-        """Tell that the worker lives; which of its claims are still its own. Must come every `LEASE_S / 4`."""
+    def beat(self, worker: str, claims: Collection[Claim], *, is_all: bool = False) -> Collection[Claim]:
+        """Tell that the worker lives; which of its claims are still its own. Must come every `LEASE_S / 4`.
+
+        Args:
+            is_all: The worker has no other claims. What else the queue holds for it, because the answer to a claim
+                was lost, is free again.
+        """
         ...
 
     def release(self, claim: Claim, *, outcome: str | None = None, delay_s: float = 0.0) -> bool:

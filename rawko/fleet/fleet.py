@@ -257,12 +257,13 @@ class Fleet:
         """Tell that the worker lives, and how far its runs are.
 
         Args:
+            claims: All that it has: another one, whose answer was lost on the way, is free again.
             steps: By run: rows of its journal, and where its files are.
 
         Returns:
             The claims that still are its own, and letters for their runs, until they are burnt.
         """
-        held = self._engine.beat(worker, claims)
+        held = self._engine.beat(worker, claims, is_all=True)
         if not held:
             return held, ()
         with self._written() as connection:

@@ -59,6 +59,26 @@ def test_a_database_that_ends_in_the_middle_is_waited_for_and_nothing_is_lost(be
     assert (url.password or "?") not in worker.said
 
 
+def test_a_run_whose_journal_cannot_be_opened_for_a_while_is_not_given_up(bed: Bed) -> None:
+    """The worker's own sessions stand, so that it goes on claiming the run, whose sessions are refused."""
+    first = bed.submit(DONE)
+    worker = bed.worker("--slots", "1")
+    bed.wait_ended(first)
+    url = make_url(bed.environ["RAWKO_FLEET_URL"])
+    server, name = url.set(database="postgres"), url.database
+    execute(server, f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+    try:
+        run = bed.submit(DONE)
+        until = time.monotonic() + 120
+        while worker.said.count("released after 0 steps: the database is away") < 4:  # more often than failures may be
+            assert time.monotonic() < until, worker.said
+            time.sleep(0.05)
+    finally:
+        execute(server, f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+    task = bed.wait_ended(run)
+    assert (task.state, task.outcome, task.failures) == ("ended", "success", 0), worker.said
+
+
 def test_a_worker_without_a_database_says_so_and_ends(bed: Bed) -> None:
     worker = bed.worker(env={"RAWKO_FLEET_URL": "postgresql://me:SECRET@127.0.0.1:1/none"})
     assert worker.end() == 2

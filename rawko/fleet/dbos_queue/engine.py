@@ -124,17 +124,27 @@ class DbosEngine:
             raise
         return Claim(runs[0], queue, tenant, token) if runs else None
 
-    def beat(self, worker: str, claims: Collection[Claim]) -> Collection[Claim]:
+    def beat(self, worker: str, claims: Collection[Claim], *, is_all: bool = False) -> Collection[Claim]:
         with self._telling():
             self._sessions.beat(worker)
-            if not claims:
+            if not claims and not is_all:
                 return ()
             table = self._status
             query = table.select().with_only_columns(table.c.workflow_uuid, table.c.owner_xid)
-            query = query.where(table.c.workflow_uuid.in_([one.run for one in claims]), table.c.status == "PENDING")
+            query = query.where(table.c.executor_id == worker, table.c.status == "PENDING")
             with self._system.engine.connect() as connection:
                 held = {(row[0], row[1]) for row in connection.execute(query)}
+            if is_all and (unknown := held - {(one.run, one.token) for one in claims}):
+                self._free_unknown(unknown)
             return [one for one in claims if (one.run, one.token) in held]
+
+    def _free_unknown(self, held: Collection[tuple[str, str]]) -> None:
+        """Put back what was claimed by a call whose answer was lost: its worker lives, and does not know of it."""
+        again = {"status": "ENQUEUED", "owner_xid": None, "executor_id": None, "started_at_epoch_ms": None}
+        with self._system.engine.begin() as connection:
+            for run, token in held:
+                mine = self._row(run).where(self._status.c.status == "PENDING", self._status.c.owner_xid == token)
+                connection.execute(mine.values(**again, updated_at=self._now()))
 
     def release(self, claim: Claim, *, outcome: str | None = None, delay_s: float = 0.0) -> bool:
         with self._telling():

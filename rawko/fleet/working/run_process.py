@@ -38,6 +38,7 @@ from rawko.fleet.task import FORMAT
 from rawko.fleet.working.order import ALIVE, DRAIN, FENCED, Order, Progress, Result, Said, Taken
 from rawko.fleet.working.places import is_begun, make_place, remember
 from rawko.processes.keys import protect
+from rawko.runtime.errors import JournalError
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.ports import Answer, People, Question
 from rawko.tools.commands.environment import is_public
@@ -77,6 +78,8 @@ def _result(order: Order, signs: _Signs) -> Result:
     except FleetError as error:
         return Result("failed" if error.is_retryable else "hopeless", reason=str(error))
     except ConfigError as error:
+        if isinstance(error.__cause__, JournalError) and error.__cause__.is_retryable:
+            return Result("again", reason=f"the database is away: {error.__cause__}")
         return Result("failed" if isinstance(error.__cause__, SandboxError) else "hopeless", reason=str(error))
     except Exception as error:  # noqa: BLE001 - a defect of ours must not end without a word
         return Result("failed", reason=f"{type(error).__name__}: {error}")

@@ -41,7 +41,9 @@ DRAIN_S: Final = 8.0
 """After so long a process that should have stopped is killed: the worker is gone within 10 s."""
 _AWAY_MOST_S: Final = 5.0
 _RETRY_MOST_S: Final = 60.0
-_PRELOADED: Final = ["rawko.fleet.working.run_process", "rawko.app.run.run", "rawko.journal", "rawko.workspace"]
+_WAITING_S: Final = 1.0
+"""A run that was let go of because it waits for something is not claimed again at once."""
+_PRELOADED: Final = ["rawko.fleet.working.preloaded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ class _Attempt:
     result: Result | None = None
     is_lost: bool = False
     is_told: bool = False
+    is_over: bool = False
     given: set[int] = field(default_factory=set)
 
 
@@ -206,6 +209,7 @@ class Worker:
         if not attempt.is_lost:
             self._note(attempt, result)
         self._attempts.remove(attempt)
+        self._next["claim"] = 0.0
         attempt.process.join()
         attempt.pipe.close()
 
@@ -228,7 +232,8 @@ class Worker:
                 )
                 line = f"{result.outcome or state}{f': {result.reason}' if result.reason else ''}"
             case "again":
-                is_ours = self._fleet.give_back(claim, self.name, waits_for=result.reason, **told)
+                delay_s = _WAITING_S if result.reason else 0.0
+                is_ours = self._fleet.give_back(claim, self.name, waits_for=result.reason, delay_s=delay_s, **told)
                 line = f"released after {attempt.steps} steps{f': {result.reason}' if result.reason else ''}"
             case "failed":
                 delay_s = min(2.0**attempt.task.failures, _RETRY_MOST_S)
@@ -284,11 +289,16 @@ class Worker:
 
     def _hear(self, timeout_s: float) -> None:
         by_pipe = {attempt.pipe: attempt for attempt in self._attempts if not attempt.is_told}
-        if not by_pipe:
+        by_end = {attempt.process.sentinel: attempt for attempt in self._attempts if not attempt.is_over}
+        if not by_pipe and not by_end:
             time.sleep(timeout_s)
             return
-        for ready in wait(list(by_pipe), timeout_s):
-            self._hear_of(by_pipe[ready])  # type: ignore[index]  # only pipes were waited for
+        for ready in wait([*by_pipe, *by_end], timeout_s):
+            if isinstance(ready, int):
+                by_end[ready].is_over = True
+                self._next["beat"] = 0.0  # which finds out what became of it, and makes room for the next run
+            else:
+                self._hear_of(by_pipe[ready])  # type: ignore[index]  # only these pipes were waited for
 
     def _hear_of(self, attempt: _Attempt) -> None:
         """Read what a run's process has said."""
