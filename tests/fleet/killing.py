@@ -1,57 +1,123 @@
-"""Many runs on two workers that are killed at random: each run ends once, with the files of an undisturbed one.
+"""Workers killed at random and a PostgreSQL that restarts: each run ends once, with the files of an undisturbed one.
 
-RAWKO_TEST_POSTGRES_URL=... python -m tests.fleet.killing [RUNS [KILLS]]
+python -m tests.fleet.killing                              # 200 workers, 5 restarts: about ten minutes
+python -m tests.fleet.killing --kills 12 --restarts 1
+
+New runs are queued for as long as something is still to be killed, so that there is always work in hand.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
 import random
 import signal
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final, TypeVar
 
+from rawko.fleet.errors import FleetError
 from rawko.fleet.fleet import Fleet
 from tests.cli.shell import call, says
-from tests.fleet.bed import Bed
+from tests.fleet.bed import Bed, WorkerProcess
 from tests.fleet.databases import fresh_database
+from tests.postgres import URL_VARIABLE, PostgresServer
 
-LINES = ("one", "two", "three", "four")
-REPLIES = (
-    *(says("developer", call("bash", command=f"echo {line} >> log.txt")) for line in LINES),
+LINES: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight")
+REPLIES: Final = (
+    *(says("developer", call("bash", command=f"sleep 0.1; echo {line} >> log.txt")) for line in LINES),
     says("developer", call("complete", summary="Written.")),
 )
-SEED = 14
+SEED: Final = 14
+WAITING: Final = 4
+"""Runs that are queued at any time while there is something to be killed."""
+DOWN_S: Final = 3.0
+PATIENCE_S: Final = 600
+
+Result = TypeVar("Result")
 
 
-def main(runs: int = 40, kills: int = 12) -> int:
-    """Carry it out; 0 where all is as it should be."""
-    chance = random.Random(SEED)
-    with fresh_database() as url, tempfile.TemporaryDirectory() as folder:
-        environ = {"RAWKO_FLEET_URL": url.render_as_string(hide_password=False)}
-        with Fleet.open(environ) as fleet:
-            bed = Bed(Path(folder), environ, fleet)
-            names = [bed.submit(*REPLIES) for _ in range(runs)]
-            workers = [bed.worker("--slots", "2") for _ in range(2)]
-            begun, killed = time.monotonic(), 0
-            while any(bed.task(name).state not in ("ended", "dead") for name in names):
-                time.sleep(chance.uniform(0.5, 3.0))
-                if killed < kills:
-                    which = chance.randrange(len(workers))
-                    workers[which].signal(signal.SIGKILL, whole_family=chance.random() < 0.5)
-                    workers[which] = bed.worker("--slots", "2")
-                    killed += 1
-                print(f"{time.monotonic() - begun:6.1f} s  {killed} killed  {fleet.queues()[0].counts}", flush=True)
-            wrong = [problem for name in names if (problem := _problem(bed, name))]
-            bed.close()
-    print(f"{runs} runs, {killed} workers killed, {len(wrong)} wrong")
-    print("\n".join(wrong))
-    return 1 if wrong else 0
+class Killing:
+    """A fleet with workers, and the server that it stands on.
+
+    Args:
+        kills: Workers to be killed; half of them with all their processes.
+        restarts: Of the server, spread over the kills.
+    """
+
+    def __init__(self, server: PostgresServer, bed: Bed, kills: int, restarts: int, workers: int) -> None:
+        self._server, self._bed, self._kills, self._restarts = server, bed, kills, restarts
+        self._chance = random.Random(SEED)
+        self._workers: list[WorkerProcess] = [bed.worker("--slots", "2") for _ in range(workers)]
+        self.runs: list[str] = []
+        self.killed = self.restarted = self.ended = 0
+
+    def carry_out(self) -> None:
+        """Kill and restart, then wait until every run has ended."""
+        began = time.monotonic()
+        while self.killed < self._kills or self.restarted < self._restarts:
+            self._queue_some()
+            time.sleep(self._chance.uniform(0.5, 4.0))
+            if self.killed < self._kills:
+                self._kill_one()
+            if self.restarted < self._restarts * self.killed // max(self._kills, 1):
+                self._restart()
+            if self.killed % 10 == 0 and self.killed:
+                print(f"{time.monotonic() - began:6.0f} s  {self.killed} killed, {self.restarted} restarts", flush=True)
+        until = time.monotonic() + PATIENCE_S
+        while any(self._counts().get(state) for state in ("queued", "running", "waiting")):
+            if time.monotonic() > until:
+                print(f"not all runs end: {self._counts()}")
+                break
+            time.sleep(0.5)
+        print(f"{time.monotonic() - began:6.0f} s  {self._counts()}", flush=True)
+
+    def _counts(self) -> dict[str, int]:
+        return {state: count for each in again(self._bed.fleet.queues) for state, count in each.counts.items()}
+
+    def _queue_some(self) -> None:
+        for _ in range(WAITING - self._counts().get("queued", 0)):
+            self.runs.append(self._bed.submit(*REPLIES))
+
+    def _kill_one(self) -> None:
+        which = self._chance.randrange(len(self._workers))
+        is_whole = self._chance.random() < 0.5
+        if self._workers[which].process.poll() is None:
+            self._workers[which].signal(signal.SIGKILL, whole_family=is_whole)
+            self._workers[which].process.wait()
+            self.killed += 1
+        else:
+            self.ended += 1  # it was started while the server was down: then a worker says so, and ends
+        self._workers[which] = self._bed.worker("--slots", "2")
+
+    def _restart(self) -> None:
+        self._server.stop()
+        time.sleep(DOWN_S)
+        self._server.start()
+        self.restarted += 1
+
+    def problems(self) -> Sequence[str]:
+        """What is wrong with the runs, a line for each."""
+        return [problem for run in self.runs if (problem := _problem(self._bed, run))]
+
+
+def again(ask: Callable[[], Result]) -> Result:
+    """An answer of the database, asked anew while its server comes back."""
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return ask()
+        except FleetError as error:
+            if not error.is_retryable or time.monotonic() > until:
+                raise
+            time.sleep(0.5)
 
 
 def _problem(bed: Bed, name: str) -> str:
-    task = bed.task(name)
+    task = again(lambda: bed.task(name))
     if task.outcome != "success":
         return f"{name}: {task.state}, {task.outcome}, {task.reason}"
     found = (bed.workspace(name) / "log.txt").read_text().split()
@@ -61,5 +127,29 @@ def _problem(bed: Bed, name: str) -> str:
     return "" if rows == list(range(1, len(rows) + 1)) else f"{name}: rows {rows}"
 
 
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry it out; 0 where all is as it should be."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fleet.killing", description=__doc__)
+    parser.add_argument("--kills", type=int, default=200, help="(default: %(default)s)")
+    parser.add_argument("--restarts", type=int, default=5, help="(default: %(default)s)")
+    parser.add_argument("--workers", type=int, default=3, help="(default: %(default)s)")
+    options = parser.parse_args(arguments)
+    with PostgresServer() as server:
+        os.environ[URL_VARIABLE] = server.url
+        with fresh_database() as url, tempfile.TemporaryDirectory() as folder:
+            environ = {"RAWKO_FLEET_URL": url.render_as_string(hide_password=False)}
+            with Fleet.open(environ) as fleet:
+                bed = Bed(Path(folder), environ, fleet)
+                try:
+                    killing = Killing(server, bed, options.kills, options.restarts, options.workers)
+                    killing.carry_out()
+                    wrong = killing.problems()
+                finally:
+                    bed.close()
+    done = f"{len(killing.runs)} runs, {killing.killed} workers killed, {killing.restarted} restarts of PostgreSQL"
+    print(f"{done}: {len(wrong)} wrong", *wrong, sep="\n")
+    return 1 if wrong else 0
+
+
 if __name__ == "__main__":
-    sys.exit(main(*map(int, sys.argv[1:])))
+    sys.exit(main())
