@@ -76,11 +76,14 @@ def telling(url: URL) -> Iterator[None]:
         raise
     except SQLAlchemyError as error:
         raise FleetError(
-            f"the fleet's database {shown(url)}: {_words(error, url)}", is_retryable=_may_pass(error)
+            f"the fleet's database {shown(url)}: {_words(error, url)}", is_retryable=is_away(error)
         ) from error
 
 
-def _may_pass(error: SQLAlchemyError) -> bool:
+def is_away(error: BaseException | None) -> bool:
+    """Whether an error comes of a database that may answer in a moment: itself, or what it was made from."""
+    while error is not None and not isinstance(error, SQLAlchemyError):
+        error = error.__cause__
     if isinstance(error, DBAPIError) and error.connection_invalidated:
         return True
     return isinstance(error, OperationalError | InterfaceError)

@@ -31,6 +31,7 @@ from rawko.app.run.resume import prepare
 from rawko.app.run.run import Run
 from rawko.app.views.summary import read_run
 from rawko.config import ConfigError, Flags, Settings, changed_by, load_settings
+from rawko.fleet.database import is_away
 from rawko.fleet.errors import FleetError
 from rawko.fleet.limits.guarding import guard_of
 from rawko.fleet.records import LARGER, Letter
@@ -38,7 +39,6 @@ from rawko.fleet.task import FORMAT
 from rawko.fleet.working.order import ALIVE, DRAIN, FENCED, Order, Progress, Result, Said, Taken
 from rawko.fleet.working.places import is_begun, make_place, remember
 from rawko.processes.keys import protect
-from rawko.runtime.errors import JournalError
 from rawko.runtime.inspection import InspectionEvent
 from rawko.runtime.ports import Answer, People, Question
 from rawko.tools.commands.environment import is_public
@@ -76,10 +76,12 @@ def _result(order: Order, signs: _Signs) -> Result:
             return Result("failed", reason="the task is of a newer version of rawko than this worker")
         return asyncio.run(_run(order, signs))
     except FleetError as error:
+        if is_away(error):
+            return Result("again", reason=f"the database is away: {error}")
         return Result("failed" if error.is_retryable else "hopeless", reason=str(error))
     except ConfigError as error:
-        if isinstance(error.__cause__, JournalError) and error.__cause__.is_retryable:
-            return Result("again", reason=f"the database is away: {error.__cause__}")
+        if is_away(error):
+            return Result("again", reason=f"the database is away: {error}")
         return Result("failed" if isinstance(error.__cause__, SandboxError) else "hopeless", reason=str(error))
     except Exception as error:  # noqa: BLE001 - a defect of ours must not end without a word
         return Result("failed", reason=f"{type(error).__name__}: {error}")
